@@ -1,0 +1,36 @@
+"""Kubeflow Trainer v2 as Pulumi code: the public names and nothing else.
+
+Attributes are loaded on first use (PEP 562), so that a packaging script that needs only
+CustomTrainer imports no Pulumi.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from trainer_infra.deploy.resources import TrainJob, TrainJobResult
+    from trainer_infra.trainers.custom import CustomTrainer
+    from trainer_infra.trainers.secret import Secret
+
+__all__ = ["CustomTrainer", "Secret", "TrainJob", "TrainJobResult"]
+
+_HOME = {
+    "CustomTrainer": "trainer_infra.trainers.custom",
+    "Secret": "trainer_infra.trainers.secret",
+    "TrainJob": "trainer_infra.deploy.resources",
+    "TrainJobResult": "trainer_infra.deploy.resources",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    """Load a public name from its room on first use."""
+    if name not in _HOME:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    value = getattr(import_module(_HOME[name]), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

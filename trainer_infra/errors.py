@@ -1,0 +1,75 @@
+"""Every error we raise.
+
+    TrainerInfraError
+    ├── InvalidInput          what the user wrote cannot work; holds every Problem found
+    ├── NotAvailable          a tool, a file or a place that is needed is missing
+    ├── Refused               doing it would harm somebody else's object
+    ├── RunFailed             the training itself failed
+    └── Bug                   our own mistake
+
+A message says where, what, what was found and what to do. Problems are collected: one object's
+problems are reported together. The command line and the provider are the only places that catch
+these to show them.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with an object."""
+
+    path: str
+    """Field path from the object's root, for example `spec.trainer.numNodes`; may be empty."""
+    what: str
+    """What is wrong, a clause without a full stop."""
+    got: object = None
+    """The offending value; None when there is none to show."""
+    fix: str = ""
+    """What to do about it; empty when `what` says it."""
+    where: str = ""
+    """File with line and column, or kind and name of the object; empty when not known."""
+
+    def __str__(self) -> str:
+        """`<where>: <path>: <what>, got <value>; <fix>`."""
+        head = ": ".join(part for part in (self.where, self.path, self.what) if part)
+        got = "" if self.got is None else f", got {shown(self.got)}"
+        return f"{head}{got}{f'; {self.fix}' if self.fix else ''}"
+
+
+def shown(value: object, limit: int = 120) -> str:
+    """A value as an error shows it: its repr, cut at `limit` characters."""
+    text = repr(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
+
+
+class TrainerInfraError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class InvalidInput(TrainerInfraError):
+    """What the user wrote cannot work. Holds every problem found, in the order of the fields."""
+
+    def __init__(self, problems: Iterable[Problem]) -> None:
+        self.problems: tuple[Problem, ...] = tuple(problems)
+        super().__init__("\n".join(str(problem) for problem in self.problems))
+
+
+class NotAvailable(TrainerInfraError):
+    """A tool, a file, a machine or a version that is needed is not there."""
+
+
+class Refused(TrainerInfraError):
+    """Doing it would harm an object that belongs to somebody else."""
+
+
+class RunFailed(TrainerInfraError):
+    """The training failed; the message has pod, reason, exit code and last lines."""
+
+
+class Bug(TrainerInfraError):
+    """Our own mistake."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(f"{what}; this is a bug in trainer_infra, please report it")

@@ -1,0 +1,86 @@
+"""Every fixed string that a cluster or a user can see: labels, env names, reasons, messages.
+
+Rooms read these instead of spelling them. Sources: spec/trainer-behaviour.md sections 1.3, 3, 4.1
+and 6 (Kubeflow Trainer v2.3.0), and DESIGN.md for the names that are our own.
+"""
+
+from typing import Final
+
+GROUP: Final = "trainer.kubeflow.org"
+API_VERSION: Final = "trainer.kubeflow.org/v1alpha1"
+JOBSET_API_VERSION: Final = "jobset.x-k8s.io/v1alpha2"
+
+TRAIN_JOB: Final = "TrainJob"
+TRAINING_RUNTIME: Final = "TrainingRuntime"
+CLUSTER_TRAINING_RUNTIME: Final = "ClusterTrainingRuntime"
+
+# Labels and annotations of the reference (section 4.1) and of JobSet.
+ANCESTOR_LABEL: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
+FRAMEWORK_LABEL: Final = "trainer.kubeflow.org/framework"
+SUPPORT_LABEL: Final = "trainer.kubeflow.org/support"
+DEPRECATED: Final = "deprecated"
+COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
+COMPLETION_INDEX_FIELD: Final = f"metadata.annotations['{COMPLETION_INDEX}']"
+JOBSET_NAME_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
+REPLICATED_JOB_LABEL: Final = "jobset.sigs.k8s.io/replicatedjob-name"
+JOB_INDEX_LABEL: Final = "jobset.sigs.k8s.io/job-index"
+RESTART_ATTEMPT_LABEL: Final = "jobset.sigs.k8s.io/restart-attempt"
+
+# Labels and annotations of our own: who declared an object.
+STACK_LABEL: Final = "trainer-infra.dev/stack"
+PROJECT_LABEL: Final = "trainer-infra.dev/project"
+URN_ANNOTATION: Final = "trainer-infra.dev/urn"
+CODE_MANAGER: Final = "trainer-infra.dev/code"
+
+# Replicated jobs and containers with a meaning (section 4.1).
+NODE: Final = "node"
+LAUNCHER: Final = "launcher"
+TRAINER: Final = "trainer"
+DATASET_INITIALIZER: Final = "dataset-initializer"
+MODEL_INITIALIZER: Final = "model-initializer"
+INITIALIZER_VOLUME: Final = "initializer"
+
+# Env names that plugins write (section 3).
+PET_NNODES: Final = "PET_NNODES"
+PET_NPROC_PER_NODE: Final = "PET_NPROC_PER_NODE"
+PET_NODE_RANK: Final = "PET_NODE_RANK"
+PET_MASTER_ADDR: Final = "PET_MASTER_ADDR"
+PET_MASTER_PORT: Final = "PET_MASTER_PORT"
+JAX_NUM_PROCESSES: Final = "JAX_NUM_PROCESSES"
+JAX_PROCESS_ID: Final = "JAX_PROCESS_ID"
+JAX_COORDINATOR_ADDRESS: Final = "JAX_COORDINATOR_ADDRESS"
+STORAGE_URI: Final = "STORAGE_URI"
+RENDEZVOUS_PORT: Final = 29500
+
+# The progress protocol (section 6).
+PROGRESS_URL: Final = "KUBEFLOW_TRAINER_SERVER_URL"
+PROGRESS_CA: Final = "KUBEFLOW_TRAINER_SERVER_CA_CERT"
+PROGRESS_TOKEN: Final = "KUBEFLOW_TRAINER_SERVER_TOKEN"  # noqa: S105  the variable's name
+
+# Conditions of a TrainJob (section 1.3).
+SUSPENDED: Final = "Suspended"
+RESUMED: Final = "Resumed"
+COMPLETE: Final = "Complete"
+FAILED: Final = "Failed"
+DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
+RUNTIME_NOT_SUPPORTED: Final = "TrainingRuntimeNotSupported"
+SUSPENDED_MESSAGE: Final = "TrainJob is suspended"
+RESUMED_MESSAGE: Final = "TrainJob is resumed"
+DEADLINE_MESSAGE: Final = "TrainJob exceeded its active deadline"
+
+# A TrainJob's child objects (closing table of section 3), and those of our own.
+SNAPSHOT_SUFFIX: Final = "-runtime-snapshot"
+SNAPSHOT_KEY: Final = "runtime"
+CODE_SUFFIX: Final = "-code"
+SECRET_SUFFIX: Final = "-secret"  # noqa: S105  an object's name
+
+# A secretKeyRef of this name means "the Secret of this very job": its real name holds the job's
+# name, which is only known once the whole specification is.
+OWN_SECRET: Final = "trainer-infra-own-secret"  # noqa: S105  an object's name
+SECRET_SHOWN: Final = "<secret>"  # noqa: S105  what is shown instead of a value
+
+# Where CustomTrainer's code and secret arguments are mounted in a pod.
+CODE_MOUNT: Final = "/opt/trainer-infra/code"
+SECRET_MOUNT: Final = "/opt/trainer-infra/secret"  # noqa: S105  a folder
+CODE_VOLUME: Final = "trainer-infra-code"
+SECRET_VOLUME: Final = "trainer-infra-secret"  # noqa: S105  a volume's name
