@@ -15,6 +15,8 @@ these to show them.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from typing_extensions import override
+
 
 @dataclass(frozen=True, slots=True)
 class Problem:
@@ -31,6 +33,7 @@ class Problem:
     where: str = ""
     """File with line and column, or kind and name of the object; empty when not known."""
 
+    @override
     def __str__(self) -> str:
         """`<where>: <path>: <what>, got <value>; <fix>`."""
         head = ": ".join(part for part in (self.where, self.path, self.what) if part)

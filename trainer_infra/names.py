@@ -14,6 +14,8 @@ TRAIN_JOB: Final = "TrainJob"
 TRAINING_RUNTIME: Final = "TrainingRuntime"
 CLUSTER_TRAINING_RUNTIME: Final = "ClusterTrainingRuntime"
 
+MANAGED_BY: Final = "trainer.kubeflow.org/trainjob-controller"
+
 # Labels and annotations of the reference (section 4.1) and of JobSet.
 ANCESTOR_LABEL: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 FRAMEWORK_LABEL: Final = "trainer.kubeflow.org/framework"
@@ -25,6 +27,18 @@ JOBSET_NAME_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
 REPLICATED_JOB_LABEL: Final = "jobset.sigs.k8s.io/replicatedjob-name"
 JOB_INDEX_LABEL: Final = "jobset.sigs.k8s.io/job-index"
 RESTART_ATTEMPT_LABEL: Final = "jobset.sigs.k8s.io/restart-attempt"
+JOBSET_UID_LABEL: Final = "jobset.sigs.k8s.io/jobset-uid"
+REPLICATED_JOB_REPLICAS_LABEL: Final = "jobset.sigs.k8s.io/replicatedjob-replicas"
+GLOBAL_REPLICAS_LABEL: Final = "jobset.sigs.k8s.io/global-replicas"
+JOB_GLOBAL_INDEX_LABEL: Final = "jobset.sigs.k8s.io/job-global-index"
+JOB_KEY_LABEL: Final = "jobset.sigs.k8s.io/job-key"
+GROUP_NAME_LABEL: Final = "jobset.sigs.k8s.io/group-name"
+GROUP_REPLICAS_LABEL: Final = "jobset.sigs.k8s.io/group-replicas"
+JOB_GROUP_INDEX_LABEL: Final = "jobset.sigs.k8s.io/job-group-index"
+COORDINATOR_LABEL: Final = "jobset.sigs.k8s.io/coordinator"
+JOB_NAME_LABEL: Final = "batch.kubernetes.io/job-name"
+JOB_NAME_OLD_LABEL: Final = "job-name"
+JOB_COMPLETION_INDEX: Final = "JOB_COMPLETION_INDEX"  # env name that the Job controller adds
 
 # Labels and annotations of our own: who declared an object.
 STACK_LABEL: Final = "trainer-infra.dev/stack"
@@ -68,6 +82,46 @@ SUSPENDED_MESSAGE: Final = "TrainJob is suspended"
 RESUMED_MESSAGE: Final = "TrainJob is resumed"
 DEADLINE_MESSAGE: Final = "TrainJob exceeded its active deadline"
 
+# Conditions of a JobSet: type, then (reason, message) (JobSet v0.12, pkg/constants).
+JOBSET_COMPLETED: Final = "Completed"
+JOBSET_FAILED: Final = "Failed"
+JOBSET_SUSPENDED: Final = "Suspended"
+JOBSET_RESTARTING: Final = "RestartingJobSet"
+JOBSET_STARTUP_IN_PROGRESS: Final = "StartupPolicyInProgress"
+JOBSET_STARTUP_COMPLETED: Final = "StartupPolicyCompleted"
+ALL_JOBS_COMPLETED: Final = ("AllJobsCompleted", "jobset completed successfully")
+FAILED_JOBS: Final = ("FailedJobs", "jobset failed due to one or more job failures")
+MAX_RESTARTS: Final = ("ReachedMaxRestarts", "jobset failed due to reaching max number of restarts")
+FAIL_ACTION: Final = ("FailJobSetFailurePolicyAction", "applying FailJobSet failure policy action")
+SUSPENDED_JOBS: Final = ("SuspendedJobs", "jobset is suspended")
+RESUMED_JOBS: Final = ("ResumeJobs", "jobset is resumed")
+RESTARTED_JOBS: Final = ("JobsReady", "all jobs are ready")
+RESTART_COMPLETED: Final = ("JobSetCompleted", "jobset completed successfully")
+RESTART_FAILED: Final = ("JobSetFailed", "jobset failed")
+RESTART_SUSPENDED: Final = ("JobSetSuspended", "jobset is suspended")
+IN_ORDER_IN_PROGRESS: Final = (
+    "InOrderStartupPolicyInProgress",
+    "in order startup policy is in progress",
+)
+IN_ORDER_COMPLETED: Final = (
+    "InOrderStartupPolicyCompleted",
+    "in order startup policy has completed",
+)
+DEFAULT_FAILURE_POLICY: Final = "DefaultFailurePolicy"
+
+# Why a Job failed: (reason, message) of its condition (Kubernetes batch/v1).
+BACKOFF_LIMIT: Final = (
+    "BackoffLimitExceeded",
+    "Job has reached the specified backoff limit",
+)
+JOB_DEADLINE: Final = ("DeadlineExceeded", "Job was active longer than specified deadline")
+FAILED_INDEXES: Final = ("FailedIndexes", "Job has failed indexes")
+MAX_FAILED_INDEXES: Final = (
+    "MaxFailedIndexesExceeded",
+    "Job has exceeded the specified maximal number of failed indexes",
+)
+POD_FAILURE_POLICY: Final = "PodFailurePolicy"
+
 # A TrainJob's child objects (closing table of section 3), and those of our own.
 SNAPSHOT_SUFFIX: Final = "-runtime-snapshot"
 SNAPSHOT_KEY: Final = "runtime"
@@ -78,9 +132,23 @@ SECRET_SUFFIX: Final = "-secret"  # noqa: S105  an object's name
 # name, which is only known once the whole specification is.
 OWN_SECRET: Final = "trainer-infra-own-secret"  # noqa: S105  an object's name
 SECRET_SHOWN: Final = "<secret>"  # noqa: S105  what is shown instead of a value
+GENERATED_SHOWN: Final = "<generated>"  # what is shown of a Secret whose value is made at create
 
 # Where CustomTrainer's code and secret arguments are mounted in a pod.
 CODE_MOUNT: Final = "/opt/trainer-infra/code"
 SECRET_MOUNT: Final = "/opt/trainer-infra/secret"  # noqa: S105  a folder
 CODE_VOLUME: Final = "trainer-infra-code"
 SECRET_VOLUME: Final = "trainer-infra-secret"  # noqa: S105  a volume's name
+SECRET_ARGS_KEY: Final = "secret_args.json"  # noqa: S105  a file's name
+SECRET_ARGS: Final = "TRAINER_INFRA_SECRET_ARGS"  # noqa: S105  the env variable with that file's path
+
+# The local target: variables that move its folders, and the mark that every process of a run has.
+STATE_HOME: Final = "TRAINER_INFRA_HOME"
+CACHE_HOME: Final = "TRAINER_INFRA_CACHE"
+PROCESS_MARK: Final = "TRAINER_INFRA_PROCESS"
+
+# Why a run on this machine failed, beyond what a JobSet says.
+SUPERVISOR_LOST: Final = "SupervisorLost"
+DISK_FULL: Final = "DiskFull"
+INSTALL_FAILED: Final = "InstallFailed"
+NOT_RENDERED: Final = "TrainJobResourcesCreationFailed"

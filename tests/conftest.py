@@ -1,0 +1,27 @@
+"""What tests of several rooms share: an environment for the real Pulumi CLI."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture
+def pulumi_env(tmp_path: Path) -> dict[str, str]:
+    """Everything the CLI writes goes into tmp_path; the CLI of `.venv` comes first, then PATH's."""
+    search = f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
+    assert shutil.which("pulumi", path=search), "no Pulumi CLI: run `make setup`"
+    backend = tmp_path / "backend"
+    backend.mkdir()
+    return {
+        **{name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")},
+        "PATH": search,
+        "PULUMI_BACKEND_URL": f"file://{backend}",
+        "PULUMI_CONFIG_PASSPHRASE": "",
+        "PULUMI_HOME": str(tmp_path / "pulumi-home"),
+        "PULUMI_SKIP_UPDATE_CHECK": "1",
+        "TRAINER_INFRA_HOME": str(tmp_path / "home"),
+    }

@@ -1,0 +1,149 @@
+"""A Pulumi project driven by the real CLI, and the processes that it leaves behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+from typing import Any
+
+import psutil
+
+HEAD = """
+import pulumi
+from trainer_infra import CustomTrainer, Secret, TrainJob
+
+def train(seconds=0.0, code=0, text="", **rest):
+    import os, sys, time
+    from trainer_infra.report import report
+    print("rank", os.environ["JAX_PROCESS_ID"], "of", os.environ["JAX_NUM_PROCESSES"], text, flush=True)
+    report(progress=10, loss=0.5)
+    time.sleep(seconds)
+    report(progress=100, accuracy=0.97)
+    sys.exit(code)
+"""
+
+
+@dataclass
+class Stack:
+    """One project folder with a stack named `test`."""
+
+    folder: Path
+    env: Mapping[str, str]
+
+    def program(self, text: str) -> None:
+        """Write the program: `train`, `CustomTrainer`, `Secret` and `TrainJob` are there."""
+        (self.folder / "__main__.py").write_text(HEAD + dedent(text))
+
+    def start(self, *arguments: str) -> "subprocess.Popen[str]":
+        """Start the CLI without waiting for it."""
+        return subprocess.Popen(
+            ["pulumi", *arguments, "--stack", "test", "--non-interactive"],
+            cwd=self.folder,
+            env=dict(self.env),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
+
+    def run(self, *arguments: str, ok: bool = True) -> str:
+        """Run the CLI to its end and return what it printed."""
+        process = self.start(*arguments)
+        output, _ = process.communicate(timeout=120)
+        assert (process.returncode == 0) == ok, output
+        return output
+
+    def up(self, *arguments: str, ok: bool = True) -> str:
+        return self.run("up", "--yes", "--skip-preview", "--diff", *arguments, ok=ok)
+
+    def preview(self, *arguments: str, ok: bool = True) -> str:
+        return self.run("preview", "--diff", *arguments, ok=ok)
+
+    def unchanged(self) -> None:
+        """Fail unless a preview finds nothing to change."""
+        self.run("preview", "--expect-no-changes")
+
+    def outputs(self) -> dict[str, Any]:
+        return self._json("stack", "output", "--json")
+
+    def export(self) -> str:
+        return self.run("stack", "export")
+
+    def job(self, name: str = "job") -> dict[str, Any]:
+        """Outputs of a TrainJob in the state."""
+        for resource in self.resources("dynamic/trainer:TrainJob"):
+            if resource["urn"].endswith(f"::{name}"):
+                outputs: dict[str, Any] = resource["outputs"]
+                return outputs
+        raise AssertionError(f"no TrainJob {name} in the state")
+
+    def resources(self, kind: str) -> list[dict[str, Any]]:
+        deployment = self._json("stack", "export")["deployment"]
+        return [each for each in deployment.get("resources", ()) if each["type"].endswith(kind)]
+
+    def trainer(self, *arguments: str, ok: bool = True) -> str:
+        """Run the `trainer-infra` command in the project."""
+        command = [str(Path(sys.executable).parent / "trainer-infra"), *arguments]
+        done = subprocess.run(
+            command,
+            cwd=self.folder,
+            env=dict(self.env),
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert (done.returncode == 0) == ok, done.stdout
+        return done.stdout
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Every run of this machine's state folder, as the command line sees it."""
+        found: list[dict[str, Any]] = json.loads(self.trainer("get", "-A", "-o", "json"))
+        return found
+
+    def _json(self, *arguments: str) -> dict[str, Any]:
+        done = subprocess.run(
+            ["pulumi", *arguments, "--stack", "test", "--non-interactive"],
+            cwd=self.folder,
+            env=dict(self.env),
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        loaded: dict[str, Any] = json.loads(done.stdout)
+        return loaded
+
+
+def processes_of(folder: Path) -> list[psutil.Process]:
+    """Every process whose command or environment names the folder; this one excluded."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            words = [*process.cmdline(), *process.environ().values()]
+        except psutil.Error:
+            continue
+        if process.pid != os.getpid() and any(str(folder) in word for word in words):
+            found.append(process)
+    return found
+
+
+def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
+    """The first true value of `condition`, which is asked every 10 ms."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        value = condition()
+        if value:
+            return value
+        time.sleep(0.01)
+    raise AssertionError(f"{condition} was not true within {seconds} s")
+
+
+def interrupt(process: "subprocess.Popen[str]") -> None:
+    process.send_signal(signal.SIGINT)

@@ -1,0 +1,123 @@
+"""Bad input is one clear error at preview: where, what, got, what to do; nothing is left."""
+
+import socket
+
+import pytest
+
+from tests.deploy.project import Stack
+
+TRAINER = 'trainer={"command": ["python", "-c", "pass"]}'
+
+CASES = {
+    "an_unknown_field": (
+        'TrainJob("job", runtime="jax-distributed", trainer={"imagee": "x"})',
+        "spec.trainer.imagee",
+        "image",
+    ),
+    "a_wrong_type": (
+        'TrainJob("job", runtime="jax-distributed", trainer={"numNodes": "two"})',
+        "spec.trainer.numNodes",
+        "'two'",
+    ),
+    "an_unknown_field_in_a_pod_template": (
+        """
+runtime = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime",
+  "metadata": {"name": "mine"}, "spec": {"template": {"spec": {"replicatedJobs": [{"name": "node",
+  "template": {"spec": {"template": {"spec": {"containerz": []}}}}}]}}}}
+TrainJob("job", runtime=runtime, trainer={})
+""",
+        "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containerz",
+        "containers",
+    ),
+    "a_missing_runtime": (
+        f'TrainJob("job", runtime="jax-distribted", {TRAINER})',
+        "spec.runtimeRef.name",
+        "jax-distributed",
+    ),
+    "a_name_over_jobsets_limit": (
+        f'TrainJob("job", name="{"a" * 60}", runtime="jax-distributed", {TRAINER})',
+        "metadata.name",
+        "JobSet allows 48 characters",
+    ),
+    "an_argument_that_does_not_serialise": (
+        (
+            'TrainJob("job", runtime="jax-distributed", '
+            'trainer=CustomTrainer(train, func_args={"text": {1, 2}}))'
+        ),
+        "func_args.text",
+        "set",
+    ),
+    "a_name_that_the_function_does_not_define": (
+        """
+import math
+def broken():
+    return math.pi
+TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(broken))
+""",
+        "broken",
+        "math",
+    ),
+    "a_volume_that_this_machine_cannot_give": (
+        """
+from trainer_infra import catalog
+runtime = catalog.get("jax-distributed").to_wire()
+pods = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+pods["spec"]["volumes"] = [{"name": "data", "nfs": {"server": "s", "path": "/"}}]
+runtime["metadata"] = {"name": "mine"}
+TrainJob("job", runtime=runtime, trainer=CustomTrainer(train))
+""",
+        "volumes[1].nfs",
+        "persistentVolumeClaim",
+    ),
+    "an_unknown_event_to_wait_for": (
+        f'TrainJob("job", runtime="jax-distributed", wait_for="done", {TRAINER})',
+        "wait_for",
+        "running, complete",
+    ),
+    "metrics_that_nobody_waits_for": (
+        f'TrainJob("job", runtime="jax-distributed", {TRAINER}).metrics',
+        "wait_for",
+        "complete",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_is_refused_at_preview(case: str, stack: Stack) -> None:
+    program, path, hint = CASES[case]
+    stack.program(program)
+
+    shown = stack.preview(ok=False)
+
+    assert path in shown
+    assert hint in shown
+    assert "Traceback" not in shown
+    assert stack.runs() == []
+
+
+def test_a_missing_target_names_the_choices(stack: Stack) -> None:
+    stack.run("config", "rm", "trainer:target")
+    stack.program(f'TrainJob("job", runtime="jax-distributed", {TRAINER})')
+    shown = stack.preview(ok=False)
+    assert "trainer:target" in shown
+    assert "local" in shown
+
+
+def test_a_users_port_in_use_is_a_warning_at_preview_and_an_error_at_up(stack: Stack) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        stack.program(f"""
+from trainer_infra import catalog
+runtime = catalog.get("jax-distributed").to_wire()
+pods = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+pods["spec"]["containers"][0]["ports"] = [{{"containerPort": {port}}}]
+runtime["metadata"] = {{"name": "mine"}}
+TrainJob("job", runtime=runtime, trainer=CustomTrainer(train))
+""")
+        assert str(port) in stack.preview()
+        shown = stack.up(ok=False)
+    assert str(port) in shown
+    assert "Traceback" not in shown
+    assert stack.runs() == []

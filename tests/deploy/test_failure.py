@@ -1,0 +1,183 @@
+"""Runs that fail, and deployments that are interrupted: nothing is lost, nothing runs twice."""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import psutil
+
+from tests.deploy.project import Stack, interrupt, processes_of, until
+
+WAITING = """
+TrainJob("job", runtime="jax-distributed", wait_for="complete",
+         trainer=CustomTrainer(train, func_args={{"seconds": {seconds}, "code": {code}}}, num_nodes=2))
+"""
+SUBMITTED = """
+TrainJob("job", runtime="jax-distributed",
+         trainer=CustomTrainer(train, func_args={"seconds": 30.0}, num_nodes=2))
+"""
+
+
+def training(folder: Path) -> list[psutil.Process]:
+    """The processes that train, not the supervisor."""
+    return [each for each in processes_of(folder) if "main.py" in " ".join(each.cmdline())]
+
+
+def test_a_failed_run_fails_the_up_with_pod_code_and_last_lines(stack: Stack) -> None:
+    stack.program(WAITING.format(seconds=0.0, code=42))
+
+    shown = stack.up(ok=False)
+
+    assert re.search(r"TrainJob job-[0-9a-f]{8} failed: pod job-[0-9a-f]{8}-node-0-[01]", shown)
+    assert "42" in shown
+    assert re.search(r"rank [01] of 2", shown)
+    assert "Traceback" not in shown
+    (run,) = stack.runs()
+    uid = run["uid"]
+
+    again = stack.up(ok=False)
+
+    assert "failed: pod" in again
+    assert [each["uid"] for each in stack.runs()] == [uid]
+    stack.run("destroy", "--yes")
+    assert stack.runs() == []
+
+
+def test_a_job_whose_second_node_is_killed_fails_and_says_so(stack: Stack, tmp_path: Path) -> None:
+    stack.program(WAITING.format(seconds=60.0, code=0))
+    process = stack.start("up", "--yes", "--skip-preview")
+    try:
+        victim = until(
+            lambda: [
+                each for each in training(tmp_path) if each.environ().get("JAX_PROCESS_ID") == "1"
+            ]
+        )
+        victim[0].kill()
+        shown, _ = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode != 0
+    assert re.search(r"pod job-[0-9a-f]{8}-node-0-1 failed: .*137", shown), shown
+
+
+def test_the_first_interrupt_says_how_to_leave_and_the_second_leaves(
+    stack: Stack, tmp_path: Path
+) -> None:
+    stack.program(WAITING.format(seconds=12.0, code=0))
+    process = stack.start("up", "--yes", "--skip-preview")
+    until(lambda: training(tmp_path))
+    interrupt(process)
+    assert process.stdout is not None
+    said = ""
+    while "keeps running" not in said:
+        line = process.stdout.readline()
+        assert line, said
+        said += line
+    assert process.poll() is None
+    interrupt(process)
+    process.wait(timeout=20)
+    assert training(tmp_path), "the job ended with the command"
+    (run,) = stack.runs()
+
+    stack.run("cancel", "--yes")
+    stack.up()
+
+    assert [(each["uid"], each["phase"]) for each in stack.runs()] == [(run["uid"], "Complete")]
+
+
+def test_killed_during_the_gate_the_next_up_waits_again(stack: Stack, tmp_path: Path) -> None:
+    stack.program(WAITING.format(seconds=8.0, code=0))
+    process = stack.start("up", "--yes", "--skip-preview")
+    until(lambda: len(training(tmp_path)) == 2)
+    process.kill()
+    process.wait(timeout=20)
+    (run,) = stack.runs()
+
+    stack.run("cancel", "--yes")
+    stack.up()
+
+    assert [(each["uid"], each["phase"]) for each in stack.runs()] == [(run["uid"], "Complete")]
+
+
+def test_killed_during_create_the_next_up_finds_the_run(stack: Stack, tmp_path: Path) -> None:
+    stack.program(SUBMITTED)
+    killed_during_create(stack, tmp_path)
+
+    stack.run("cancel", "--yes")
+    stack.up()
+
+    (run,) = stack.runs()
+    assert run["uid"] == stack.job()["uid"]
+    until(lambda: len(training(tmp_path)) == 2)
+
+
+def test_killed_during_create_and_destroyed_gc_removes_what_is_left(
+    stack: Stack, tmp_path: Path
+) -> None:
+    stack.program(SUBMITTED)
+    killed_during_create(stack, tmp_path)
+    stack.run("cancel", "--yes")
+    stack.run("destroy", "--yes")
+    (run,) = until(stack.runs)
+
+    shown = stack.trainer("gc", "--stack", "test", "--yes")
+
+    assert run["name"] in shown
+    assert stack.runs() == []
+    until(lambda: processes_of(tmp_path) == [])
+
+
+def killed_during_create(stack: Stack, tmp_path: Path) -> None:
+    """Kill the CLI as soon as the run's folder is there, which is before create returns."""
+    runs = Path(stack.env["TRAINER_INFRA_HOME"])
+    process = stack.start("up", "--yes", "--skip-preview")
+    until(lambda: list(runs.rglob("run.json")))
+    process.kill()
+    process.wait(timeout=20)
+
+
+def test_gc_leaves_what_the_state_owns(stack: Stack) -> None:
+    stack.program(SUBMITTED)
+    stack.up()
+    stack.trainer("gc", "--stack", "test", "--yes")
+    assert [each["uid"] for each in stack.runs()] == [stack.job()["uid"]]
+
+
+def test_a_killed_supervisor_is_a_failure_at_the_next_refresh(stack: Stack, tmp_path: Path) -> None:
+    stack.program(SUBMITTED)
+    stack.up()
+    until(lambda: len(training(tmp_path)) == 2)
+    (supervisor,) = {each.ppid() for each in training(tmp_path)}
+    os.kill(supervisor, signal.SIGKILL)
+    until(lambda: training(tmp_path) == [])
+
+    stack.run("refresh", "--yes")
+
+    assert stack.job()["status"].startswith("Failed: ")
+    assert "supervisor" in stack.job()["status"]
+
+
+def test_a_run_of_another_stack_is_refused_until_it_is_adopted(
+    stack: Stack, tmp_path: Path
+) -> None:
+    text = 'TrainJob("{name}", name="digits", runtime="jax-distributed", adopt={adopt}, trainer=CustomTrainer(train))'
+    stack.program(text.format(name="first", adopt=False))
+    stack.up()
+    (run,) = stack.runs()
+    other = Stack(tmp_path / "other", stack.env)
+    other.folder.mkdir()
+    (other.folder / "Pulumi.yaml").write_text("name: other\nruntime: python\n")
+    other.run("stack", "init")
+    other.run("config", "set", "trainer:target", "local")
+    other.program(text.format(name="second", adopt=False))
+
+    refused = other.up(ok=False)
+
+    assert "digits" in refused
+    assert "project" in refused
+    assert "Traceback" not in refused
+    assert [each["uid"] for each in stack.runs()] == [run["uid"]]
+    other.program(text.format(name="second", adopt=True))
+    other.up()
+    assert other.job("second")["uid"] == run["uid"]

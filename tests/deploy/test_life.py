@@ -1,0 +1,145 @@
+"""One TrainJob through its whole life, by the real Pulumi CLI."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.project import Stack, processes_of
+
+ONE = """
+job = TrainJob("job", runtime="jax-distributed",
+               trainer=CustomTrainer(train, func_args={args}, num_nodes=2), wait_for="complete")
+pulumi.export("accuracy", job.metrics["accuracy"])
+"""
+
+
+def test_up_previews_nothing_more_and_refreshes_to_the_same(stack: Stack) -> None:
+    stack.program(ONE.format(args={}))
+    shown = stack.preview()
+    assert "JAX_COORDINATOR_ADDRESS" in shown
+    assert "parallelism" in shown
+
+    stack.up()
+
+    assert stack.outputs() == {"accuracy": "0.97"}
+    job = stack.job()
+    assert re.fullmatch(r"job-[0-9a-f]{8}", job["name"])
+    assert f"{job['name']}-node-0-0" in shown
+    stack.unchanged()
+    stack.run("refresh", "--yes")
+    stack.unchanged()
+
+
+def test_a_change_of_arguments_shows_a_replace_with_the_changed_lines(stack: Stack) -> None:
+    stack.program(ONE.format(args={"text": "first"}))
+    stack.up()
+    before = stack.job()
+    stack.program(ONE.format(args={"text": "second"}))
+
+    shown = stack.preview()
+
+    assert "replace" in shown
+    assert re.search(r'"text": "first".*=>.*"text": "second"', shown), shown
+    stack.up()
+    after = stack.job()
+    assert (before["name"], before["uid"]) != (after["name"], after["uid"])
+    assert [run["name"] for run in stack.runs()] == [after["name"]]
+
+
+def test_a_new_release_of_the_launcher_or_an_edited_runtime_retrains_nothing(stack: Stack) -> None:
+    text = """
+    from trainer_infra import catalog
+    runtime = catalog.get("jax-distributed").to_wire()
+    runtime["metadata"] = {{"name": "mine"}}
+    pods = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    pods["spec"]["containers"][0]["image"] = "{image}"
+    job = TrainJob("job", runtime=runtime, trainer=CustomTrainer(train), wait_for="complete")
+    """
+    stack.program(text.format(image="one"))
+    stack.up()
+    stack.program(text.format(image="two"))
+    stack.unchanged()
+
+
+def test_suspending_and_resuming_is_an_update_in_place(stack: Stack, tmp_path: Path) -> None:
+    text = """
+    job = TrainJob("job", runtime="jax-distributed",
+                   trainer=CustomTrainer(train, func_args={{"seconds": 60.0}}), suspend={suspend})
+    """
+    stack.program(text.format(suspend=False))
+    stack.up()
+    uid = stack.job()["uid"]
+
+    stack.program(text.format(suspend=True))
+    shown = stack.up()
+    assert "replace" not in shown
+    (run,) = stack.runs()
+    assert (run["uid"], run["phase"]) == (uid, "Suspended")
+
+    stack.program(text.format(suspend=False))
+    stack.up()
+    assert stack.job()["uid"] == uid
+    stack.run("destroy", "--yes")
+    assert stack.runs() == []
+    assert processes_of(tmp_path) == []
+
+
+def test_attempt_runs_the_same_content_again(stack: Stack) -> None:
+    text = """
+    job = TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train),
+                   attempt={attempt}, wait_for="complete")
+    """
+    stack.program(text.format(attempt=1))
+    stack.up()
+    first = stack.job()["uid"]
+    stack.program(text.format(attempt=2))
+    stack.up()
+    assert stack.job()["uid"] != first
+
+
+def test_a_named_job_is_deleted_before_its_replacement_is_created(stack: Stack) -> None:
+    text = """
+    job = TrainJob("job", name="digits", runtime="jax-distributed",
+                   trainer=CustomTrainer(train, func_args={{"text": "{text}"}}), wait_for="complete")
+    """
+    stack.program(text.format(text="first"))
+    stack.up()
+    stack.program(text.format(text="second"))
+    stack.up()
+    assert [run["name"] for run in stack.runs()] == ["digits"]
+    assert "second" in stack.trainer("logs", "digits")
+
+
+def test_two_jobs_run_side_by_side_and_one_feeds_the_next(stack: Stack) -> None:
+    stack.program("""
+    jobs = [TrainJob(f"job{i}", runtime="jax-distributed", wait_for="complete",
+                     trainer=CustomTrainer(train, func_args={"text": str(i)}, num_nodes=2))
+            for i in range(2)]
+    TrainJob("last", runtime="jax-distributed", wait_for="complete",
+             trainer=CustomTrainer(train, func_args={"text": jobs[0].metrics["accuracy"]}))
+    """)
+    shown = stack.preview()
+    assert "last" in shown
+    stack.up()
+    assert "rank 0 of 1 0.97" in stack.trainer("logs", stack.job("last")["name"])
+    stack.unchanged()
+
+
+@pytest.mark.parametrize("folder", ["root", "stack"])
+def test_up_works_from_the_root_and_from_the_stacks_folder(
+    folder: str, tmp_path: Path, pulumi_env: dict[str, str]
+) -> None:
+    root = tmp_path / "repository"
+    program = root / "stacks" / "one"
+    program.mkdir(parents=True)
+    (root / "Pulumi.yaml").write_text("name: root\nruntime: python\nmain: stacks/one\n")
+    (program / "Pulumi.yaml").write_text("name: one\nruntime: python\n")
+    stack = Stack(program, pulumi_env)
+    stack.program(ONE.format(args={}))
+    stack.folder = root if folder == "root" else program
+    stack.run("stack", "init")
+    stack.run("config", "set", "trainer:target", "local")
+    stack.up()
+    assert stack.outputs() == {"accuracy": "0.97"}
+    stack.run("destroy", "--yes")

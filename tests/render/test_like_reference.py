@@ -1,0 +1,77 @@
+"""Where ours is better than the reference, and that --like-reference switches it off.
+
+Each test is a row of docs/compatibility.md.
+"""
+
+from typing import Any
+
+from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.render import pipeline
+
+
+def runtime(policy: dict[str, Any], container: dict[str, Any], **spec: Any) -> Any:
+    name = spec.pop("job", "node")
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    pods = {"spec": {"containers": [{"name": "node", "image": "i", **container}]}}
+    jobs = [
+        {"name": name, "template": {"metadata": {"labels": labels}, "spec": {"template": pods}}}
+    ]
+    return ClusterTrainingRuntime.from_wire(
+        {
+            "apiVersion": "trainer.kubeflow.org/v1alpha1",
+            "kind": "ClusterTrainingRuntime",
+            "metadata": {"name": "r"},
+            "spec": {"mlPolicy": policy, "template": {"spec": {**spec, "replicatedJobs": jobs}}},
+        }
+    )
+
+
+def container(on: Any, *, like_reference: bool, **spec: Any) -> dict[str, Any]:
+    job = TrainJob.from_wire(
+        {
+            "apiVersion": "trainer.kubeflow.org/v1alpha1",
+            "kind": "TrainJob",
+            "metadata": {"name": "tj"},
+            "spec": {"runtimeRef": {"name": "r"}, **spec},
+        }
+    )
+    (jobset,) = pipeline.render(job, on, like_reference=like_reference)
+    template = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    found: dict[str, Any] = template["spec"]["containers"][0]
+    return found
+
+
+def env(found: dict[str, Any]) -> dict[str, str]:
+    return {each["name"]: each.get("value", "") for each in found.get("env", ())}
+
+
+def test_q1_a_job_without_a_trainer_gets_its_variables() -> None:
+    on = runtime({"jax": {}}, {})
+    ours = env(container(on, like_reference=False))
+    assert ours["JAX_COORDINATOR_ADDRESS"] == "tj-node-0-0.tj:29500"
+    assert container(on, like_reference=True) == {"name": "node", "image": "i"}
+
+
+def test_q2_processes_are_counted_from_what_the_pod_gets() -> None:
+    on = runtime({"torch": {}}, {"resources": {"limits": {"nvidia.com/gpu": 2}}})
+    trainer = {"resourcesPerNode": {"limits": {"cpu": 4}}}
+    ours = container(on, like_reference=False, trainer=trainer)
+    reference = container(on, like_reference=True, trainer=trainer)
+    assert env(ours)["PET_NPROC_PER_NODE"] == "auto"
+    assert env(reference)["PET_NPROC_PER_NODE"] == "4"
+    assert ours["resources"] == reference["resources"]
+
+
+def test_q4_the_head_address_is_the_one_of_the_pod_that_exists() -> None:
+    on = runtime({"jax": {}}, {}, job="worker", network={"subdomain": "net"})
+    ours = env(container(on, like_reference=False, trainer={}))
+    reference = env(container(on, like_reference=True, trainer={}))
+    assert ours["JAX_COORDINATOR_ADDRESS"] == "tj-worker-0-0.net:29500"
+    assert reference["JAX_COORDINATOR_ADDRESS"] == "tj-node-0-0.tj:29500"
+
+
+def test_q17_unnamed_ports_of_the_runtime_are_kept() -> None:
+    ports = [{"containerPort": 8080}, {"containerPort": 9090}]
+    found = container(runtime({"torch": {}}, {"ports": ports}), like_reference=False, trainer={})
+    assert found["ports"] == [*ports, {"containerPort": 29500}]

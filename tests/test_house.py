@@ -1,0 +1,79 @@
+"""The rules of the house that no linter checks: sizes, public names, paths in the documentation."""
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import trainer_infra
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCES = sorted((ROOT / "trainer_infra").rglob("*.py"))
+DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
+
+
+def functions(path: Path) -> Iterator[tuple[str, int]]:
+    """Name and lines of each function, its docstring not counted."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0]
+            docstring = 0
+            if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+                docstring = (first.end_lineno or 0) - first.lineno + 1
+            yield node.name, (node.end_lineno or 0) - node.lineno + 1 - docstring
+
+
+def test_no_function_is_over_60_lines_and_no_file_over_400() -> None:
+    long = [
+        f"{path.relative_to(ROOT)}: {name} has {lines} lines"
+        for path in SOURCES
+        for name, lines in functions(path)
+        if lines > 60
+    ]
+    big = [str(path.relative_to(ROOT)) for path in SOURCES if path.read_text().count("\n") > 400]
+    assert (long, big) == ([], [])
+
+
+def test_every_module_says_what_it_is() -> None:
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in SOURCES
+        if path.read_text().strip() and not ast.get_docstring(ast.parse(path.read_text()))
+    ]
+    assert silent == []
+
+
+def test_every_public_name_can_be_imported() -> None:
+    assert trainer_infra.__all__ == sorted(trainer_infra.__all__)
+    assert dir(trainer_infra) == trainer_infra.__all__
+    for name in trainer_infra.__all__:
+        assert getattr(trainer_infra, name).__name__ == name
+
+
+def test_an_unknown_public_name_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="has no attribute 'Trainjob'"):
+        trainer_infra.Trainjob  # noqa: B018
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_every_path_that_the_documentation_names_exists(document: Path) -> None:
+    named = re.findall(
+        r"`((?:trainer_infra|tests|docs|tools|stacks|render|lifecycle|local)/[\w./-]*)`",
+        document.read_text(),
+    )
+    missing = [
+        path
+        for path in named
+        if not (ROOT / path).exists() and not (ROOT / "trainer_infra" / path).exists()
+    ]
+    assert missing == []
+
+
+def test_every_row_of_the_compatibility_page_has_a_test() -> None:
+    page = (ROOT / "docs" / "compatibility.md").read_text()
+    rows = re.findall(r"^\| (Q\d+) \|", page, re.MULTILINE)
+    tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    missing = [row for row in rows if not re.search(rf"\b{row}\b|_{row.lower()}_", tests)]
+    assert missing == []

@@ -1,0 +1,110 @@
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.tools.conftest import ROOT
+
+NEITHER = (
+    "trainer-infra needs the Pulumi CLI and found neither `pulumi` nor `go` on PATH; "
+    "install the Pulumi CLI, or install Go so that `make setup` can build it\n"
+)
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """What tools/setup.py needs of a fresh clone."""
+    folder = tmp_path / "checkout"
+    shutil.copytree(ROOT / "tools", folder / "tools")
+    shutil.copy(ROOT / "pyproject.toml", folder)
+    return folder
+
+
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    """A PATH with a Python and nothing else, and an empty cache."""
+    folder = tmp_path / "bin"
+    folder.mkdir()
+    (folder / "python3").symlink_to(os.path.realpath(sys.executable))
+    return {"PATH": str(folder), "TRAINER_INFRA_CACHE": str(tmp_path / "cache")}
+
+
+def start(checkout: Path, env: dict[str, str]) -> "subprocess.Popen[str]":
+    return subprocess.Popen(
+        ["python3", "tools/setup.py"],
+        executable=f"{env['PATH']}/python3",
+        cwd=checkout,
+        env=env,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def go(env: dict[str, str], script: str) -> None:
+    """A `go` that does what a test needs of one."""
+    path = Path(env["PATH"], "go")
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+
+
+def test_without_pulumi_and_go_both_remedies_are_one_sentence_and_nothing_is_made(
+    checkout: Path, env: dict[str, str]
+) -> None:
+    process = start(checkout, env)
+    assert process.communicate(timeout=30) == ("", NEITHER)
+    assert process.returncode == 1
+    assert not (checkout / ".venv").exists()
+
+
+def test_a_failing_build_shows_the_end_of_its_log(checkout: Path, env: dict[str, str]) -> None:
+    go(env, "echo go: no such module; exit 3")
+    process = start(checkout, env)
+    output, error = process.communicate(timeout=30)
+    log = Path(env["TRAINER_INFRA_CACHE"], "setup.log")
+    step = "building the Pulumi CLI v3.259.0 from Go modules (once, 3 to 7 minutes)"
+    assert output == f"setup: {step} ...\n"
+    assert error == f"setup: {step} failed (exit code 3, log {log}):\ngo: no such module\n"
+    assert process.returncode == 1
+
+
+def test_an_interrupted_build_leaves_nothing_that_the_next_run_would_take_for_a_whole_one(
+    checkout: Path, env: dict[str, str]
+) -> None:
+    go(env, "exec /bin/sleep 600")
+    process = start(checkout, env)
+    assert process.stdout is not None
+    assert process.stdout.readline().startswith("setup: building")
+    process.send_signal(signal.SIGINT)
+    _, error = process.communicate(timeout=30)
+    assert error == "setup was interrupted; run it again and it goes on\n"
+    assert process.returncode == 1
+    cache = Path(env["TRAINER_INFRA_CACHE"])
+    assert [path.suffix for path in cache.glob("pulumi-*")] == [".partial"]
+    go(env, "exit 3")
+    start(checkout, env).communicate(timeout=30)
+    assert [list(path.iterdir()) for path in cache.glob("pulumi-*")] == [[]]
+
+
+def test_a_second_setup_waits_for_the_first(checkout: Path, env: dict[str, str]) -> None:
+    cache = Path(env["TRAINER_INFRA_CACHE"])
+    cache.mkdir()
+    with (cache / "setup.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        process = start(checkout, env)
+        assert process.stdout is not None
+        assert process.stdout.readline() == "setup: waiting for another setup to finish ...\n"
+        time.sleep(0.2)
+        assert process.poll() is None
+    assert process.communicate(timeout=30)[1] == NEITHER
+
+
+def test_a_setup_that_has_nothing_to_do_is_silent(tmp_path: Path) -> None:
+    command = [sys.executable, "tools/setup.py"]
+    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert (done.stdout, done.stderr) == ("", "")

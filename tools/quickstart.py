@@ -1,0 +1,77 @@
+"""Run the quickstart's Pulumi program with everything set: `python tools/quickstart.py COMMAND`.
+
+Called by `make quickstart` and `make destroy` with the Python of `.venv`. COMMAND is any command of
+the Pulumi CLI, followed by its options. Each framework has a stack of its own, in a file backend
+inside the state folder; an unchanged program trains nothing again.
+"""
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from trainer_infra.local import folder
+
+ROOT = Path(__file__).resolve().parent.parent
+PROGRAM = ROOT / "stacks" / "quickstart"
+
+
+def main() -> None:
+    """Run one command of the CLI on the quickstart's stack, and say what came out of `up`."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--framework", choices=["jax", "torch"], default="jax")
+    parser.add_argument("command", help="up, preview, refresh, destroy, or another of the CLI's")
+    arguments, options = parser.parse_known_args()
+    stack = arguments.framework
+    env = _environment()
+    selected = ["pulumi", "stack", "select", "--create", stack]
+    subprocess.run(selected, cwd=PROGRAM, env=env, check=True, stdout=subprocess.DEVNULL)
+    command = ["pulumi", arguments.command, "--stack", stack, *_always(arguments.command, stack)]
+    code = subprocess.run([*command, *options], cwd=PROGRAM, env=env, check=False).returncode
+    if code == 0 and arguments.command == "up":
+        _show(stack, env)
+    sys.exit(code)
+
+
+def _environment() -> dict[str, str]:
+    """Ours, with the CLI of `.venv` first, and a backend that needs no account."""
+    state = folder.home() / "pulumi"
+    state.mkdir(parents=True, exist_ok=True)
+    env = {
+        **os.environ,
+        "PATH": f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
+        "PULUMI_BACKEND_URL": f"file://{state}",
+        "PULUMI_SKIP_UPDATE_CHECK": "1",
+    }
+    if "PULUMI_CONFIG_PASSPHRASE_FILE" not in env:
+        env.setdefault("PULUMI_CONFIG_PASSPHRASE", "")
+    return env
+
+
+def _always(command: str, stack: str) -> list[str]:
+    """The options that a command always gets here."""
+    config = ["--config", "trainer:target=local", "--config", f"quickstart:framework={stack}"]
+    return {
+        "up": ["--yes", "--skip-preview", *config],
+        "preview": config,
+        "refresh": ["--yes", "--skip-preview"],
+        "destroy": ["--yes", "--skip-preview"],
+    }.get(command, [])
+
+
+def _show(stack: str, env: dict[str, str]) -> None:
+    """The result, and what to type next."""
+    asked = ["pulumi", "stack", "output", "--json", "--stack", stack]
+    answer = subprocess.run(asked, cwd=PROGRAM, env=env, check=True, capture_output=True)
+    outputs = json.loads(answer.stdout)
+    again = "" if stack == "jax" else f" --framework {stack}"
+    print(f"\naccuracy on held-out digits: {outputs['accuracy']}")
+    print(f"what would change now:       .venv/bin/python tools/quickstart.py preview{again}")
+    print(f"what it printed:             .venv/bin/trainer-infra logs {outputs['run']}")
+    print(f"remove it:                   make destroy{f' FRAMEWORK={stack}' if again else ''}")
+
+
+if __name__ == "__main__":
+    main()

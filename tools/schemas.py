@@ -1,0 +1,176 @@
+"""Writes trainer_infra/api/schemas/ from the CRDs published in Go modules.
+
+Run by a developer (`python tools/schemas.py`, needs Go) when a version below is raised; then
+`git diff` shows what the API changed. Descriptions are dropped and subschemas that occur more
+than once are kept once. trainer_infra/api/schema.py reads the result.
+"""
+
+import hashlib
+import json
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+JSON = dict[str, Any]
+
+TRAINER: Final = ("github.com/kubeflow/trainer/v2", "v2.3.0")
+JOBSET: Final = ("sigs.k8s.io/jobset", "v0.12.0")
+CRDS: Final = {
+    "TrainJob": (*TRAINER, "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"),
+    "TrainingRuntime": (*TRAINER, "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml"),
+    "ClusterTrainingRuntime": (
+        *TRAINER,
+        "manifests/base/crds/trainer.kubeflow.org_clustertrainingruntimes.yaml",
+    ),
+    "JobSet": (*JOBSET, "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),
+}
+FOLDER: Final = Path(__file__).parents[1] / "trainer_infra" / "api" / "schemas"
+SHARED_FROM: Final = 150
+"""Length of compact JSON from which a repeated subschema is kept once."""
+
+KEYWORDS: Final = frozenset(
+    {
+        "type", "properties", "required", "items", "additionalProperties", "default", "enum",
+        "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems",
+        "maxItems", "minProperties", "anyOf",
+    }
+)  # fmt: skip
+"""What schema.py checks; another keyword must be taught to it first."""
+
+
+def module_folder(module: str, version: str) -> Path:
+    """The folder of a published module in Go's cache, downloaded when it is not there."""
+    with tempfile.TemporaryDirectory() as folder:
+        command = ["go", "mod", "download", "-json", f"{module}@{version}"]
+        done = subprocess.run(command, cwd=folder, check=True, capture_output=True, text=True)
+    return Path(json.loads(done.stdout)["Dir"])
+
+
+def crd_schema(text: bytes) -> JSON:
+    """The OpenAPI schema of a CRD's only version."""
+    (version,) = yaml.safe_load(text)["spec"]["versions"]
+    schema: JSON = version["schema"]["openAPIV3Schema"]
+    return schema
+
+
+def without_descriptions(schema: JSON) -> JSON:
+    """The schema without prose; a property may itself be called `description`."""
+    return {
+        key: _each_subschema(key, value) for key, value in schema.items() if key != "description"
+    }
+
+
+def _each_subschema(key: str, value: Any) -> Any:
+    if key == "properties":
+        return {name: without_descriptions(schema) for name, schema in value.items()}
+    if key == "items" or (key == "additionalProperties" and isinstance(value, dict)):
+        return without_descriptions(value)
+    if key not in KEYWORDS and not key.startswith("x-kubernetes-"):
+        raise SystemExit(f"the schema keyword {key} is unknown; teach it to api/schema.py first")
+    return value
+
+
+class Shared:
+    """Keeps each repeated subschema once, under the name of a field that has it."""
+
+    def __init__(self, roots: dict[str, JSON]) -> None:
+        self.uses: Counter[str] = Counter()
+        self.names: dict[str, str] = {}
+        self.definitions: dict[str, JSON] = {}
+        for root in roots.values():
+            self._count(root)
+
+    def _count(self, schema: JSON) -> None:
+        text = compact(schema)
+        self.uses[text] += 1
+        if self.uses[text] == 1:
+            for _, child in children("", schema):
+                self._count(child)
+
+    def replaced(self, name: str, schema: JSON) -> JSON:
+        """The schema itself, or a reference when it is shared."""
+        text = compact(schema)
+        if self.uses[text] == 1 or len(text) < SHARED_FROM:
+            return self._with_children(name, schema)
+        if text not in self.names:
+            self.names[text] = self._free_name(name)
+            self.definitions[self.names[text]] = self._with_children(name, schema)
+        return {"$ref": self.names[text]}
+
+    def _with_children(self, name: str, schema: JSON) -> JSON:
+        out = dict(schema)
+        if "properties" in schema:
+            out["properties"] = {
+                field: self.replaced(field, child) for field, child in schema["properties"].items()
+            }
+        for key in ("items", "additionalProperties"):
+            if isinstance(schema.get(key), dict):
+                out[key] = self.replaced(f"{name}[]", schema[key])
+        return out
+
+    def _free_name(self, name: str) -> str:
+        taken = sum(other.split("#")[0] == name for other in self.names.values())
+        return f"{name}#{taken + 1}" if taken else name
+
+
+def children(name: str, schema: JSON) -> list[tuple[str, JSON]]:
+    """The direct subschemas with their fields' names."""
+    found = list(schema.get("properties", {}).items())
+    below = (schema.get(key) for key in ("items", "additionalProperties"))
+    return found + [(name, child) for child in below if isinstance(child, dict)]
+
+
+def compact(value: Any) -> str:
+    """JSON on one line without spaces."""
+    return json.dumps(value, separators=(",", ":"))
+
+
+def readable_in_a_diff(groups: dict[str, dict[str, JSON]]) -> str:
+    """JSON with one schema a line."""
+    parts = []
+    for group, schemas in groups.items():
+        lines = ",\n".join(f'"{name}":{compact(schema)}' for name, schema in schemas.items())
+        parts.append(f'"{group}":{{\n{lines}\n}}')
+    return "{" + ",\n".join(parts) + "}"
+
+
+def published() -> tuple[dict[str, JSON], list[JSON]]:
+    """The schema of each kind, and where each came from."""
+    schemas: dict[str, JSON] = {}
+    provenance: list[JSON] = []
+    for kind, (module, version, path) in CRDS.items():
+        text = (module_folder(module, version) / path).read_bytes()
+        schemas[kind] = without_descriptions(crd_schema(text))
+        digest = hashlib.sha256(text).hexdigest()
+        provenance.append(
+            {"kind": kind, "module": module, "version": version, "path": path, "sha256": digest}
+        )
+    return schemas, provenance
+
+
+def main() -> int:
+    """Write both files; 1 when the two modules do not fit together."""
+    kinds, provenance = published()
+    jobset_spec = kinds.pop("JobSet")["properties"]["spec"]
+    for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
+        template = kinds[kind]["properties"]["spec"]["properties"]["template"]
+        if template["properties"]["spec"] != jobset_spec:
+            print(f"{kind} holds another JobSetSpec than {JOBSET[0]} {JOBSET[1]}", file=sys.stderr)
+            return 1
+    roots = {"JobSetSpec": jobset_spec} | kinds
+    shared = Shared(roots)
+    kept = {name: shared.replaced(name, schema) for name, schema in roots.items()}
+    result = {"kinds": kept, "shared": shared.definitions}
+    (FOLDER / "published.json").write_text(readable_in_a_diff(result) + "\n")
+    (FOLDER / "provenance.json").write_text(json.dumps(provenance, indent=2) + "\n")
+    print(f"wrote {FOLDER}, {len(shared.definitions)} shared schemas")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,276 @@
+"""Make this checkout ready: `.venv` with the package in it, and the Pulumi CLI.
+
+Run by every make target with the system's python3; needs nothing but the standard library. What is
+there already is reused, so a second run takes a fraction of a second. A `pulumi` on PATH is used as
+it is; otherwise it is built once from published Go modules (tools/pulumi/go.mod, checked against
+go.sum) into a cache folder outside the checkout, and put into `.venv/bin` together with the Python
+language host of tools/pulumi.
+"""
+
+import sys
+
+if sys.version_info < (3, 11):  # noqa: UP036  this file is what finds an older one out
+    sys.exit(
+        "trainer-infra needs Python 3.11 or newer, and this is %d.%d (%s); "  # noqa: UP031
+        "install a newer one and run `make PYTHON=python3.11 ...`"
+        % (sys.version_info[0], sys.version_info[1], sys.executable)
+    )
+
+import fcntl
+import hashlib
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+ROOT = Path(__file__).resolve().parent.parent
+VENV = ROOT / ".venv"
+STAMP = VENV / "trainer-infra-setup.json"
+WRAPPER = ROOT / "tools" / "pulumi"
+SDK = "github.com/pulumi/pulumi/sdk/v3"
+HEARTBEAT = 10.0
+"""Seconds between two signs of life of a long step."""
+NO_PULUMI = (
+    "trainer-infra needs the Pulumi CLI and found neither `pulumi` nor `go` on PATH; "
+    "install the Pulumi CLI, or install Go so that `make setup` can build it"
+)
+
+
+class SetupFailed(Exception):
+    """Setting up cannot go on; the message says why and what to do."""
+
+
+def main() -> None:
+    """Set up, or say in one sentence why not."""
+    signal.signal(signal.SIGTERM, _interrupted)
+    try:
+        with _alone(_cache()):
+            _set_up()
+    except SetupFailed as problem:
+        sys.exit(str(problem))
+    except KeyboardInterrupt:
+        sys.exit("setup was interrupted; run it again and it goes on")
+
+
+def _interrupted(_number: int, _frame: object) -> NoReturn:
+    raise KeyboardInterrupt
+
+
+def _set_up() -> None:
+    done = _stamp()
+    installed = _own_pulumi()
+    wanted = {"python": _python_key(), "pulumi": installed or _pulumi_key()}
+    if done == wanted and (VENV / "bin" / "python").exists():
+        return
+    if not installed:
+        _build_pulumi()
+    if done.get("python") != wanted["python"] or not (VENV / "bin" / "python").exists():
+        _make_venv()
+        _write_stamp({"python": wanted["python"]})
+    if installed:
+        print(f"setup: using {installed}", flush=True)
+        _unlink_pulumi()
+    else:
+        _link_pulumi()
+    _write_stamp(wanted)
+
+
+# What is there
+
+
+def _cache() -> Path:
+    base = os.environ.get("TRAINER_INFRA_CACHE")
+    if base:
+        return Path(base).absolute()
+    xdg = os.environ.get("XDG_CACHE_HOME")
+    return (Path(xdg) if xdg else Path.home() / ".cache") / "trainer-infra"
+
+
+def _stamp() -> dict[str, str]:
+    try:
+        found: dict[str, str] = json.loads(STAMP.read_text("utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _write_stamp(content: dict[str, str]) -> None:
+    beside = STAMP.with_suffix(".new")
+    beside.write_text(json.dumps(content), "utf-8")
+    beside.replace(STAMP)
+
+
+def _python_key() -> str:
+    """Also the checkout's place: a virtual environment cannot be moved."""
+    return f"{_hash(ROOT / 'pyproject.toml')}:{ROOT}"
+
+
+def _pulumi_key() -> str:
+    """Also this file: it writes the launchers."""
+    return f"{_built().name}:{_hash(Path(__file__))}"
+
+
+def _hash(*files: Path) -> str:
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(file.read_bytes())
+    return digest.hexdigest()[:12]
+
+
+def _own_pulumi() -> str | None:
+    """A Pulumi CLI that the user has installed: one on PATH outside of `.venv`."""
+    ours = VENV / "bin"
+    entries = os.environ.get("PATH", "").split(os.pathsep)
+    others = [entry for entry in entries if entry and Path(entry).resolve() != ours]
+    return shutil.which("pulumi", path=os.pathsep.join(others))
+
+
+def _version() -> str:
+    required = re.search(r"pulumi/pkg/v3 (v\S+)", (WRAPPER / "go.mod").read_text("utf-8"))
+    if required is None:
+        raise SetupFailed(
+            f"{WRAPPER / 'go.mod'} names no version of github.com/pulumi/pulumi/pkg/v3"
+        )
+    return required[1]
+
+
+def _built() -> Path:
+    """The cache folder of the CLI we build: its version and what it is built from."""
+    sources = [WRAPPER / name for name in ("go.mod", "go.sum", "tools.go")]
+    return _cache() / f"pulumi-{_version()}-{_hash(*sources)}"
+
+
+# The two long steps
+
+
+def _make_venv() -> None:
+    python = VENV / "bin" / "python"
+    if not python.exists():
+        _step("creating .venv", [sys.executable, "-m", "venv", str(VENV)])
+    install = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
+    _step("installing trainer-infra and its tools into .venv", [*install, "-e", ".[dev]"])
+
+
+def _build_pulumi() -> None:
+    target = _built()
+    if target.exists():
+        return
+    if shutil.which("go") is None:
+        raise SetupFailed(NO_PULUMI)
+    for left_over in target.parent.glob("*.partial"):
+        shutil.rmtree(left_over)
+    partial = target.with_name(target.name + ".partial")
+    partial.mkdir()
+    env = {**os.environ, "GOFLAGS": "-mod=readonly -buildvcs=false", "GOWORK": "off"}
+    flags = f"-s -w -X {SDK}/go/common/version.Version={_version()}"
+    package = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
+    _step(
+        f"building the Pulumi CLI {_version()} from Go modules (once, 3 to 7 minutes)",
+        ["go", "build", "-ldflags", flags, "-o", str(partial / "pulumi"), package],
+        cwd=WRAPPER,
+        env=env,
+    )
+    sdk = subprocess.run(
+        ["go", "list", "-m", "-f", "{{.Dir}}", SDK],
+        cwd=WRAPPER,
+        env=env,
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+    if sdk.returncode != 0:
+        raise SetupFailed(f"setup: finding the source of {SDK} failed:\n{sdk.stderr}")
+    runner = partial / "pulumi-language-python-exec"
+    shutil.copyfile(Path(sdk.stdout.strip(), "python", "cmd", runner.name), runner)
+    runner.chmod(0o755)
+    partial.rename(target)
+
+
+def _step(what: str, command: list[str], **more: Any) -> None:
+    """Run `command` with its output in a log file, showing that it lives.
+
+    Raises:
+        SetupFailed: it failed; the message ends with the last lines of the log.
+    """
+    log = _cache() / "setup.log"
+    started = time.monotonic()
+    print(f"setup: {what} ...", flush=True)
+    with log.open("w") as output:
+        child = subprocess.Popen(
+            command, **{"cwd": ROOT, **more}, stdout=output, stderr=subprocess.STDOUT
+        )
+        try:
+            code = _wait(child)
+            while code is None:
+                print(f"setup: ... {time.monotonic() - started:.0f} s", flush=True)
+                code = _wait(child)
+        finally:
+            if child.poll() is None:
+                child.terminate()
+                child.wait()
+    if code != 0:
+        last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-20:])
+        raise SetupFailed(f"setup: {what} failed (exit code {code}, log {log}):\n{last}")
+    print(f"setup: ... done after {time.monotonic() - started:.0f} s", flush=True)
+
+
+def _wait(child: subprocess.Popen[bytes]) -> int | None:
+    with suppress(subprocess.TimeoutExpired):
+        return child.wait(HEARTBEAT)
+    return None
+
+
+# What .venv/bin holds of it
+
+
+def _link_pulumi() -> None:
+    """Put the CLI and its Python plugins into `.venv/bin`.
+
+    The CLI is a hard link where the file system allows one: the engine looks for its plugins beside
+    its own executable, and warns when it finds others first on PATH.
+    """
+    folder = VENV / "bin"
+    _unlink_pulumi()
+    try:
+        (folder / "pulumi").hardlink_to(_built() / "pulumi")
+    except OSError:
+        shutil.copy2(_built() / "pulumi", folder / "pulumi")
+    runner = "pulumi-language-python-exec"
+    shutil.copy2(_built() / runner, folder / runner)
+    _launcher(folder / "pulumi-language-python", "language_host.py")
+    _launcher(folder / "pulumi-resource-pulumi-python", "dynamic_provider.py")
+
+
+def _launcher(path: Path, script: str) -> None:
+    path.write_text(f'#!/bin/sh\nexec "{VENV}/bin/python" -u "{WRAPPER / script}" "$@"\n', "utf-8")
+    path.chmod(0o755)
+
+
+def _unlink_pulumi() -> None:
+    names = ("", "-language-python", "-language-python-exec", "-resource-pulumi-python")
+    for name in names:
+        (VENV / "bin" / f"pulumi{name}").unlink(missing_ok=True)
+
+
+@contextmanager
+def _alone(cache: Path) -> Iterator[None]:
+    """Hold the lock that makes a second setup wait for the first."""
+    cache.mkdir(parents=True, exist_ok=True)
+    with (cache / "setup.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("setup: waiting for another setup to finish ...", flush=True)
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    main()

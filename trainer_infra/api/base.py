@@ -1,0 +1,119 @@
+"""What all typed kinds share: the base model, object metadata and the wire form.
+
+Every class of trainjob.py and runtime.py derives from `KubeModel`, the three kinds from `Kind`.
+manifests.py, trainers, render, lifecycle and deploy read and build them. What is written in YAML
+is checked against the published schema (schema.py) before a model is made of it; a model built
+in Python is checked by its types.
+"""
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self
+
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic.alias_generators import to_camel
+
+from trainer_infra.api import schema
+from trainer_infra.errors import InvalidInput
+from trainer_infra.names import API_VERSION
+
+JSON = dict[str, Any]
+"""A JSON object as it came: nothing in it is renamed, converted or dropped."""
+
+
+class KubeModel(BaseModel):
+    """One object of the API: frozen, snake_case here, camelCase on the wire, no unknown fields."""
+
+    model_config = ConfigDict(
+        frozen=True,
+        extra="forbid",
+        alias_generator=to_camel,
+        populate_by_name=True,
+        protected_namespaces=(),
+    )
+
+    def to_wire(self) -> JSON:
+        """The JSON object as it was given: fields never set, and those set to None, are left out.
+
+        The result is the caller's own: changing it changes no model.
+        """
+        wire: JSON = self.model_dump(
+            mode="json", by_alias=True, exclude_unset=True, exclude_none=True
+        )
+        return wire
+
+
+class ObjectMeta(KubeModel):
+    """Kubernetes' ObjectMeta: what a user writes and what the API server adds, kept verbatim."""
+
+    name: str = ""
+    """Name within the namespace; empty while only `generate_name` is given."""
+    generate_name: str | None = None
+    """Prefix from which the API server makes a name."""
+    namespace: str | None = None
+    """Namespace; None for the caller's default, and for cluster-scoped kinds."""
+    labels: dict[str, str] | None = None
+    """Labels, which selectors read."""
+    annotations: dict[str, str] | None = None
+    """Annotations, which selectors do not read."""
+    finalizers: tuple[str, ...] | None = None
+    """Who must agree before the object goes."""
+    owner_references: tuple[JSON, ...] | None = None
+    """Objects whose deletion deletes this one."""
+    uid: str | None = None
+    """Identity over all time, given by the API server."""
+    resource_version: str | None = None
+    """Opaque version of the stored object."""
+    generation: int | None = None
+    """Counts changes of the spec."""
+    creation_timestamp: str | None = None
+    """RFC 3339 time; many tools write `creationTimestamp: null` into new objects."""
+    deletion_timestamp: str | None = None
+    """RFC 3339 time from which the object is being deleted."""
+    deletion_grace_period_seconds: int | None = None
+    """Seconds between that time and removal."""
+    managed_fields: tuple[JSON, ...] | None = None
+    """Which manager set which field."""
+    self_link: str | None = None
+    """Written by old API servers; has no meaning."""
+
+    @model_serializer(mode="wrap")
+    def _keep_null_timestamp(self, handler: SerializerFunctionWrapHandler) -> JSON:
+        wire: JSON = handler(self)
+        if self.creation_timestamp is None and "creation_timestamp" in self.model_fields_set:
+            wire["creationTimestamp"] = None
+        return wire
+
+
+class Kind(KubeModel):
+    """A top-level object with apiVersion, kind and metadata."""
+
+    schema_name: ClassVar[str]
+    """Name of the kind, and of its schema in schema.py."""
+
+    api_version: str = API_VERSION
+    """Always `trainer.kubeflow.org/v1alpha1`."""
+    kind: str
+    """Always the class's own."""
+    metadata: ObjectMeta
+    """Name, namespace, labels and annotations."""
+
+    @model_serializer(mode="wrap")
+    def _with_kind(self, handler: SerializerFunctionWrapHandler) -> JSON:
+        given: JSON = handler(self)
+        return {"apiVersion": self.api_version, "kind": self.kind} | given
+
+    @classmethod
+    def from_wire(cls, value: Mapping[str, Any], where: str = "") -> Self:
+        """Read an object that a user or an API server wrote.
+
+        Args:
+            value: the JSON object; apiVersion and kind may be left out. It is not changed.
+            where: what problems name as their place, for example a file.
+
+        Raises:
+            InvalidInput: with every problem found, in the order in which the fields are written.
+        """
+        found = schema.findings(value, cls.schema_name)
+        if found:
+            raise InvalidInput(finding.problem(where) for finding in found)
+        return cls.model_validate(value)

@@ -1,0 +1,47 @@
+"""One thing wrong with a JSON object, while its place is still a path.
+
+Made by schema_walk.py; `Kind.from_wire` and manifests.py turn it into errors.Problem, the latter
+with the line where the path is written.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from trainer_infra.errors import Problem
+
+Path = tuple[str | int, ...]
+"""Field names, map keys and list positions from the object's root."""
+
+QUOTE: Final = "put it in quotes"
+"""The advice for a string that was written as a number or a boolean."""
+
+_PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem whose place is still a path of field names, map keys and list positions."""
+
+    path: Path
+    what: str
+    """What is wrong, a clause without a full stop."""
+    got: object = None
+    """The offending value; None when there is none to show."""
+    fix: str = ""
+    """What to do about it; empty when `what` says it."""
+
+    def problem(self, where: str) -> Problem:
+        """The finding as users see it; `where` is its file or object."""
+        return Problem(path_text(self.path), self.what, self.got, self.fix, where)
+
+
+def path_text(path: Path) -> str:
+    """A path as Kubernetes writes it: `spec.env[0].name`, `metadata.labels[a.io/b]`."""
+    text = ""
+    for part in path:
+        if isinstance(part, str) and _PLAIN_NAME.fullmatch(part):
+            text += f".{part}" if text else part
+        else:
+            text += f"[{part}]"
+    return text

@@ -1,0 +1,102 @@
+"""The schema of an object's metadata, which a CRD leaves to the API server.
+
+schema.py puts it in place of `metadata` in every kind. The limits are those that the API server
+checks: k8s.io/apimachinery `ValidateObjectMeta`, DNS-1123 names, label keys and values. A
+TrainJob's name has a stricter rule of its own in the published schema.
+"""
+
+from typing import Any, Final
+
+_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+_SUBDOMAIN_ANY_CASE: Final = _SUBDOMAIN.replace("a-z", "A-Za-z")
+_QUALIFIED: Final = "([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
+_TEXT: Final = {"type": "string"}
+_TIME: Final = {"type": "string", "format": "date-time", "nullable": True}
+_NUMBER: Final = {"type": "integer", "format": "int64"}
+
+
+def _named(pattern: str, length: int) -> dict[str, Any]:
+    return {"type": "string", "pattern": f"^{pattern}$", "maxLength": length}
+
+
+def _list(items: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "array", "items": items}
+
+
+def _object(required: tuple[str, ...], **properties: dict[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "required": list(required), "properties": properties}
+
+
+OWNER_REFERENCE: Final = _object(
+    ("apiVersion", "kind", "name", "uid"),
+    apiVersion=_TEXT,
+    kind=_TEXT,
+    name=_TEXT,
+    uid=_TEXT,
+    controller={"type": "boolean"},
+    blockOwnerDeletion={"type": "boolean"},
+)
+"""What owns an object."""
+
+MANAGED_FIELDS: Final = _object(
+    (),
+    manager=_TEXT,
+    operation=_TEXT,
+    apiVersion=_TEXT,
+    time=_TIME,
+    fieldsType=_TEXT,
+    fieldsV1={"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+    subresource=_TEXT,
+)
+"""Which manager set which field."""
+
+_NAME: Final = _named(_SUBDOMAIN, 253)
+_PREFIX: Final = _named("[a-z0-9][-a-z0-9.]*", 253)
+_NAMESPACE: Final = _named(_LABEL, 63)
+_LABEL_VALUE: Final = _named(f"({_QUALIFIED})?", 63)
+_LABEL_KEY: Final = _named(f"({_SUBDOMAIN}/)?{_QUALIFIED}", 317)
+_ANNOTATION_KEY: Final = _named(f"({_SUBDOMAIN_ANY_CASE}/)?{_QUALIFIED}", 317)
+
+OBJECT_META: Final = _object(
+    (),
+    name=_NAME,
+    generateName=_PREFIX,
+    namespace=_NAMESPACE,
+    labels={"type": "object", "propertyNames": _LABEL_KEY, "additionalProperties": _LABEL_VALUE},
+    annotations={"type": "object", "propertyNames": _ANNOTATION_KEY, "additionalProperties": _TEXT},
+    finalizers=_list(_TEXT),
+    ownerReferences=_list(OWNER_REFERENCE),
+    managedFields=_list(MANAGED_FIELDS),
+    uid=_TEXT,
+    resourceVersion=_TEXT,
+    generation=_NUMBER,
+    creationTimestamp=_TIME,
+    deletionTimestamp=_TIME,
+    deletionGracePeriodSeconds=_NUMBER,
+    selfLink=_TEXT,
+) | {
+    "x-kubernetes-validations": [
+        {"rule": "has(self.name) || has(self.generateName)", "message": "a name is required"}
+    ]
+}
+"""metadata of every kind; `propertyNames` is JSON Schema's, which published schemas do not use."""
+
+TRAIN_JOB_META: Final = OBJECT_META | {"properties": OBJECT_META["properties"] | {"name": _TEXT}}
+"""metadata of a TrainJob, whose name has rules of its own in the published schema."""
+
+_KEY_WORDS: Final = "must be a key such as stage or example.com/stage"
+
+PATTERNS: Final = {
+    _NAME["pattern"]: "must be lower-case letters, digits, - and ., and begin and end with "
+    "a letter or digit",
+    _PREFIX["pattern"]: "must be lower-case letters, digits, - and ., and begin with "
+    "a letter or digit",
+    _NAMESPACE["pattern"]: "must be lower-case letters, digits and -, and begin and end with "
+    "a letter or digit",
+    _LABEL_VALUE["pattern"]: "must be letters, digits, -, _ and ., and begin and end with "
+    "a letter or digit",
+    _LABEL_KEY["pattern"]: _KEY_WORDS,
+    _ANNOTATION_KEY["pattern"]: _KEY_WORDS,
+}
+"""What each pattern above demands, in words."""

@@ -1,0 +1,72 @@
+"""What is wrong with a JSON object, judged by the published schema of its kind.
+
+Called by `Kind.from_wire` (base.py) and by manifests.py, before a model is made. The schemas are
+data under schemas/, made by tools/schemas.py from the CRDs of Trainer v2.3.0 and JobSet v0.12.0,
+and read on first use. schema_walk.py checks, schema_rules.py knows the CEL rules, object_meta.py
+is the schema of metadata.
+"""
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from trainer_infra.api.finding import Finding, Path
+from trainer_infra.api.object_meta import OBJECT_META, TRAIN_JOB_META
+from trainer_infra.api.schema_walk import Schema, Walk
+from trainer_infra.names import API_VERSION, TRAIN_JOB
+
+
+def findings(value: object, name: str) -> tuple[Finding, ...]:
+    """Everything wrong with an object, in the order in which its fields are written.
+
+    Args:
+        value: the JSON object; not changed.
+        name: TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSetSpec.
+    """
+    kinds, shared = _published()
+    walk = Walk(shared)
+    walk.check(value, kinds[name], ())
+    return tuple(sorted(walk.found, key=lambda finding: _position(value, finding.path)))
+
+
+@cache
+def _published() -> tuple[dict[str, Schema], dict[str, Schema]]:
+    """The schemas by kind, and the subschemas that they share by name."""
+    file = resources.files("trainer_infra.api") / "schemas" / "published.json"
+    data = json.loads(file.read_text(encoding="utf-8"))
+    shared: dict[str, Schema] = data["shared"]
+    kinds = {
+        name: schema
+        if name == "JobSetSpec"
+        else _whole(name, shared.get(schema.get("$ref"), schema))
+        for name, schema in data["kinds"].items()
+    }
+    return kinds, shared
+
+
+def _whole(kind: str, published: Schema) -> Schema:
+    """A kind's schema with what a CRD leaves to the API server: type and object metadata."""
+    metadata = TRAIN_JOB_META if kind == TRAIN_JOB else OBJECT_META
+    head = {
+        "apiVersion": {"type": "string", "enum": [API_VERSION]},
+        "kind": {"type": "string", "enum": [kind]},
+        "metadata": metadata,
+    }
+    return published | {
+        "required": ["metadata", "spec"],
+        "properties": published["properties"] | head,
+    }
+
+
+def _position(value: Any, path: Path) -> list[int]:
+    """Where a path is written: its index on each level, -1 for what is not there."""
+    position: list[int] = []
+    for part in path:
+        keys = list(value) if isinstance(value, Mapping) else list(range(len(value)))
+        if part not in keys:
+            return [*position, -1]
+        position.append(keys.index(part))
+        value = value[part]
+    return position

@@ -1,0 +1,112 @@
+"""The published schemas' CEL rules, each as a predicate under its exact text.
+
+schema.py asks here for every rule of a value that has the right type; the message it shows is
+the schema's own. Rules that compare with the old object (`self == oldSelf`) are for an update,
+which deploy decides; tests hold that no other rule is missing here.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+_RFC1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+", re.ASCII)
+_MANAGERS: Final = ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")
+_POLICIES: Final = ("torch", "mpi", "jax", "xgboost", "flux")
+_NAME: Final = ("metadata", "name")
+
+
+@dataclass(frozen=True, slots=True)
+class Broken:
+    """A rule that does not hold."""
+
+    path: tuple[str, ...]
+    """Where below the ruled value the fault is; empty for the value itself."""
+    got: object
+    """What is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Rule:
+    holds: Callable[[Any], bool]
+    path: tuple[str, ...] = ()
+
+
+def broken(rule: str, value: Any) -> Broken | None:
+    """What breaks a rule; None when it holds or is about an update.
+
+    Args:
+        rule: the rule's text, as the schema has it.
+        value: the JSON value that carries it; it has the type that the schema wants.
+    """
+    known = RULES.get(rule)
+    if known is None or _holds(known, value):
+        return None
+    return Broken(known.path, _at(value, known.path))
+
+
+def _holds(rule: _Rule, value: Any) -> bool:
+    try:
+        return rule.holds(value)
+    except (AttributeError, KeyError, TypeError):
+        # A part of another shape than the schema wants: that is reported already.
+        return True
+
+
+def _at(value: Any, path: tuple[str, ...]) -> object:
+    for part in path:
+        value = value.get(part)
+    return value
+
+
+def _name(value: Mapping[str, Any]) -> str | None:
+    """The object's name; None while the API server has still to make it from generateName."""
+    name: str | None = value["metadata"].get("name")
+    return name
+
+
+def _name_is_rfc1035(value: Mapping[str, Any]) -> bool:
+    name = _name(value)
+    return name is None or _RFC1035.fullmatch(name) is not None
+
+
+def _name_fits(value: Mapping[str, Any]) -> bool:
+    return len(_name(value) or "") <= 63  # noqa: PLR2004  the rule's own number
+
+
+def _no_namespace(value: Mapping[str, Any]) -> bool:
+    return not any(
+        template.get("metadata", {}).get("namespace") for template in value.get("templates", ())
+    )
+
+
+def _one_start_order(value: Mapping[str, Any]) -> bool:
+    order = value.get("startupPolicy", {}).get("startupPolicyOrder")
+    return order != "InOrder" or not any(
+        "dependsOn" in job for job in value.get("replicatedJobs", ())
+    )
+
+
+RULES: Final[Mapping[str, _Rule]] = {
+    "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')": _Rule(_name_is_rfc1035, _NAME),
+    "size(self.metadata.name) <= 63": _Rule(_name_fits, _NAME),
+    "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')": _Rule(
+        lambda uri: uri == "" or _URI.fullmatch(uri) is not None
+    ),
+    f"self in {list(_MANAGERS)}": _Rule(lambda manager: manager in _MANAGERS),
+    "has(self.lastUpdatedTime)": _Rule(lambda status: "lastUpdatedTime" in status),
+    "self >= 1": _Rule(lambda number: number >= 1),
+    "!self.exists(c, c == 'node')": _Rule(lambda names: "node" not in names),
+    "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost),has(self.flux)]"
+    ".filter(x, x).size() <= 1": _Rule(lambda policy: sum(p in policy for p in _POLICIES) <= 1),
+    "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)": _Rule(
+        _no_namespace
+    ),
+    "!(has(self.startupPolicy) && self.startupPolicy.startupPolicyOrder == 'InOrder' && "
+    "self.replicatedJobs.exists(x, has(x.dependsOn)))": _Rule(_one_start_order),
+    "has(self.name) || has(self.generateName)": _Rule(
+        lambda metadata: bool(metadata.get("name") or metadata.get("generateName")), ("name",)
+    ),
+}
+"""Every rule of the published schemas that judges one object, and those of object_meta.py."""

@@ -1,0 +1,201 @@
+"""YAML in: the text of documents as JSON values that still know their lines.
+
+Called by manifests.py. Reads as kubectl does (yaml_scalar.py), JSON included, but refuses what a
+reader would pass over in silence: a key written twice, a key that is no string.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import yaml
+from typing_extensions import override
+from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from trainer_infra.api import yaml_scalar
+from trainer_infra.api.finding import QUOTE, Finding, Path
+from trainer_infra.errors import InvalidInput, Problem
+
+_PLAIN: Final = "plain"
+_MERGE: Final = "<<"
+_STRING: Final = "tag:yaml.org,2002:str"
+_UNTAGGED: Final[dict[type[Node], str]] = {
+    ScalarNode: _STRING,
+    SequenceNode: "tag:yaml.org,2002:seq",
+    MappingNode: "tag:yaml.org,2002:map",
+}
+_TYPED: Final = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
+_SURROGATES: Final = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+
+Fields = dict[str | int, tuple[Node, Node]]
+"""A mapping's key and value nodes by the key's value; merged-in ones are among them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One document of a text."""
+
+    value: Any
+    """Its JSON value."""
+    findings: tuple[Finding, ...]
+    """What is wrong with its YAML."""
+    file: str
+    """Name of the text."""
+    root: Node
+    """The document's node."""
+    fields: dict[int, Fields] = field(repr=False)
+    """The fields of each mapping node, by the node's `id`."""
+
+    def line_of(self, path: Path) -> int:
+        """Line on which the value at a path begins, from 1."""
+        line: int = self._nodes(path)[1].start_mark.line
+        return line + 1
+
+    def place(self, path: Path) -> tuple[int, int]:
+        """Line and column, from 1, of what stands at a path, or of what is nearest above it."""
+        mark = self._nodes(path)[0].start_mark
+        return mark.line + 1, mark.column + 1
+
+    def written(self, path: Path) -> str:
+        """The text of the scalar at a path, as it stands in the file."""
+        text: str = self._nodes(path)[1].value
+        return text
+
+    def _nodes(self, path: Path) -> tuple[Node, Node]:
+        """The node to point at (a field's key, a list's item), and the node of the value."""
+        shown = node = self.root
+        for part in path:
+            if isinstance(node, SequenceNode) and isinstance(part, int):
+                shown = node = node.value[part]
+            elif part in self.fields.get(id(node), {}):
+                shown, node = self.fields[id(node)][part]
+            else:
+                break
+        return shown, node
+
+
+def read(text: str, file: str) -> tuple[Source, ...]:
+    """The documents of a text, empty ones left out.
+
+    Raises:
+        InvalidInput: when the text is no YAML; one problem, with line and column.
+    """
+    try:
+        return tuple(_source(node, file) for node in _nodes(text) if not _is_empty(node))
+    except yaml.MarkedYAMLError as error:
+        raise InvalidInput([_syntax(error, file)]) from None
+    except RecursionError:
+        raise InvalidInput([Problem("", "is nested too deeply to be read", where=file)]) from None
+    except yaml.YAMLError as error:
+        what = " ".join(str(error).split())
+        raise InvalidInput([Problem("", f"is no YAML: {what}", where=file)]) from None
+
+
+def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
+    what = ", ".join(part for part in (error.context, error.problem) if part)
+    return Problem("", f"is no YAML: {what}", where=place)
+
+
+class _Composer(yaml.CBaseLoader):
+    """libyaml's parser; marks plain scalars instead of resolving them by YAML 1.1."""
+
+    @override
+    def resolve(self, kind: type[Node], value: object, implicit: tuple[bool, bool]) -> str:
+        if kind is ScalarNode and implicit[0]:
+            return _PLAIN
+        return _UNTAGGED[kind]
+
+
+def _nodes(text: str) -> Iterator[Node]:
+    if text.lstrip().startswith(("{", "[")):
+        # JSON writes characters beyond the 16-bit ones as two escapes, which YAML does not know.
+        text = _SURROGATES.sub(_one_escape, text)
+    return yaml.compose_all(text, Loader=_Composer)
+
+
+def _one_escape(pair: re.Match[str]) -> str:
+    high, low = (int(part, 16) for part in pair.groups())
+    return f"\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
+
+
+def _is_empty(node: Node) -> bool:
+    return isinstance(node, ScalarNode) and node.tag == _PLAIN and node.value == ""
+
+
+def _source(node: Node, file: str) -> Source:
+    build = _Build()
+    value = build.value(node, ())
+    return Source(value, tuple(build.findings), file, node, build.fields)
+
+
+class _Build:
+    """Makes one document's value; shared nodes (aliases) are made once."""
+
+    def __init__(self) -> None:
+        self.findings: list[Finding] = []
+        self.fields: dict[int, Fields] = {}
+        self.made: dict[int, Any] = {}
+        self.open: set[int] = set()
+
+    def value(self, node: Node, path: Path) -> Any:
+        if id(node) in self.open:
+            self._add(path, "an alias stands inside what it refers to")
+            return None
+        if id(node) not in self.made:
+            self.open.add(id(node))
+            self.made[id(node)] = self._made(node, path)
+            self.open.discard(id(node))
+        return self.made[id(node)]
+
+    def _made(self, node: Node, path: Path) -> Any:
+        if isinstance(node, MappingNode):
+            return self._mapping(node, path)
+        if isinstance(node, SequenceNode):
+            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
+        if node.tag == _PLAIN or node.tag in _TYPED:
+            return yaml_scalar.as_kubectl(node.value)
+        if node.tag != _STRING:
+            self._add(path, f"the tag {node.tag} is unknown", fix="leave it out")
+        return node.value
+
+    def _mapping(self, node: MappingNode, path: Path) -> dict[str, Any]:
+        made: dict[str, Any] = {}
+        fields = self.fields[id(node)] = {}
+        merges = []
+        for key_node, value_node in node.value:
+            if key_node.tag == _PLAIN and key_node.value == _MERGE:
+                merges.append(value_node)
+                continue
+            key = self._key(key_node, path)
+            if key in made:
+                self._add((*path, key), "is written twice", fix="keep one of them")
+            fields[key] = (key_node, value_node)
+            made[key] = self.value(value_node, (*path, key))
+        for merge in merges:
+            self._merge(merge, made, fields, path)
+        return made
+
+    def _key(self, node: Node, path: Path) -> str:
+        key = self.value(node, path) if isinstance(node, ScalarNode) else node.tag
+        if isinstance(node, ScalarNode) and isinstance(key, str):
+            return key
+        text = node.value if isinstance(node, ScalarNode) else "?"
+        self._add((*path, text), "a key must be a string", fix=f'{QUOTE}: "{text}"')
+        return text
+
+    def _merge(self, node: Node, made: dict[str, Any], fields: Fields, path: Path) -> None:
+        """Take over the fields of other objects that this one does not have itself."""
+        for other in node.value if isinstance(node, SequenceNode) else [node]:
+            content = self.value(other, path)
+            if not isinstance(content, dict):
+                self._add((*path, _MERGE), "must be an object or a list of objects", content)
+                continue
+            for key, item in content.items():
+                made.setdefault(key, item)
+                fields.setdefault(key, self.fields[id(other)][key])
+
+    def _add(self, path: Path, what: str, got: object = None, fix: str = "") -> None:
+        self.findings.append(Finding(path, what, got, fix))

@@ -1,0 +1,59 @@
+"""YAML out: the text of objects, read back the same by every YAML reader.
+
+Called wherever we emit YAML: render's snapshot, the command line, deploy. Strings that a YAML 1.1
+reader such as kubectl's takes for something else (`y`, `0755`, `12:30`) are quoted.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+import yaml
+from typing_extensions import override
+
+from trainer_infra.api import yaml_scalar
+
+_STRING: Final = "tag:yaml.org,2002:str"
+_NEVER_FOLDED: Final = 2**31 - 1
+"""A line width; libyaml breaks no line that is shorter."""
+
+
+def dump(objects: Iterable[Mapping[str, Any]]) -> str:
+    """One YAML document per object: keys in the order given, block style, no anchors.
+
+    Raises:
+        yaml.representer.RepresenterError: when a value is no JSON value.
+    """
+    text: str = yaml.dump_all(
+        (dict(each) for each in objects),
+        Dumper=_Dumper,
+        sort_keys=False,
+        default_flow_style=False,
+        allow_unicode=True,
+        width=_NEVER_FOLDED,
+    )
+    return text
+
+
+class _Dumper(yaml.CSafeDumper):
+    """Knows JSON's types only."""
+
+    @override
+    def ignore_aliases(self, data: object) -> bool:
+        return True
+
+
+def _string(dumper: yaml.CSafeDumper, text: str) -> yaml.ScalarNode:
+    return dumper.represent_scalar(_STRING, text, style=_style(text))
+
+
+_JSON_TYPES: Final[tuple[Any, ...]] = (type(None), bool, int, float, dict, list, tuple, None)
+# Dates, sets and bytes, which are no JSON, have no entry: they are refused.
+_Dumper.yaml_representers = {kind: yaml.CSafeDumper.yaml_representers[kind] for kind in _JSON_TYPES}
+_Dumper.add_representer(str, _string)
+
+
+def _style(text: str) -> str | None:
+    """The style to ask for; libyaml falls back to quotes where it would lose something."""
+    if "\n" in text:
+        return "|"
+    return '"' if yaml_scalar.is_ambiguous(text) else None

@@ -1,0 +1,39 @@
+"""torch-distributed: one `node` job for torchrun, without command or resources of its own."""
+
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.api.base import ObjectMeta
+from trainer_infra.api.runtime import (
+    ClusterTrainingRuntime,
+    JobSetTemplate,
+    MLPolicy,
+    Torch,
+    TrainingRuntimeSpec,
+)
+
+IMAGE: Final = "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"
+
+RUNTIME: Final = ClusterTrainingRuntime(
+    metadata=ObjectMeta(name="torch-distributed", labels={names.FRAMEWORK_LABEL: "torch"}),
+    spec=TrainingRuntimeSpec(
+        ml_policy=MLPolicy(num_nodes=1, torch=Torch()),
+        template=JobSetTemplate(
+            spec={
+                "replicatedJobs": [
+                    {
+                        "name": names.NODE,
+                        "template": {
+                            "metadata": {"labels": {names.ANCESTOR_LABEL: names.TRAINER}},
+                            "spec": {
+                                "template": {
+                                    "spec": {"containers": [{"name": names.NODE, "image": IMAGE}]}
+                                }
+                            },
+                        },
+                    }
+                ]
+            }
+        ),
+    ),
+)

@@ -1,0 +1,237 @@
+"""Entry point and signatures of `trainer-infra`; the console script calls `main`.
+
+Every command imports its module when it is called, so that `--help` loads no room; typer's rich
+help costs more time than all else together and is off. Errors raised on purpose become their
+message on stderr and exit code 1; any other error is a bug and shows its traceback.
+"""
+# ruff: noqa: PLC0415  a command's module is imported when the command runs
+# ruff: noqa: PLR0913, PLR0917  a command has as many parameters as options
+# ruff: noqa: ARG001  the callback of --target has judged it: there is one target
+
+from enum import StrEnum
+from importlib import metadata
+from typing import Annotated, Final
+
+import typer
+
+from trainer_infra.errors import TrainerInfraError
+
+TARGETS: Final = ("local",)
+
+app = typer.Typer(
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+class Written(StrEnum):
+    """How objects are written."""
+
+    YAML = "yaml"
+    JSON = "json"
+
+
+class Listed(StrEnum):
+    """How runs are listed."""
+
+    TABLE = "table"
+    YAML = "yaml"
+    JSON = "json"
+
+
+def main() -> int:
+    """Run the command of this process's arguments; its exit code."""
+    try:
+        app()
+    except SystemExit as end:
+        return end.code if isinstance(end.code, int) else 1
+    except TrainerInfraError as error:
+        typer.echo(str(error), err=True)
+        return 1
+    return 0
+
+
+def _target(value: str) -> str:
+    if value not in TARGETS:
+        known = ", ".join(TARGETS)
+        raise typer.BadParameter(f"{value!r} is not a target of this version, use {known}")
+    return value
+
+
+def _version(value: bool) -> None:
+    if value:
+        typer.echo(f"trainer-infra {metadata.version('trainer-infra')}")
+        raise typer.Exit
+
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A run's name.")]
+Namespace = Annotated[
+    str, typer.Option("--namespace", "-n", metavar="NAME", help="The runs' namespace.")
+]
+Target = Annotated[
+    str, typer.Option(callback=_target, metavar="TARGET", help="Where runs live: local.")
+]
+
+
+@app.callback()
+def trainer_infra(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
+) -> None:
+    """Kubeflow Trainer v2: render TrainJobs, and run them on this machine."""
+
+
+@app.command()
+def render(
+    files: Annotated[
+        list[str],
+        typer.Option(
+            "--file", "-f", metavar="FILE", help="A file, a folder, or - for stdin; repeatable."
+        ),
+    ],
+    output: Annotated[Written, typer.Option("--output", "-o", help="Format.")] = Written.YAML,
+    like_reference: Annotated[
+        bool, typer.Option("--like-reference", help="Switch our deviations off.")
+    ] = False,
+) -> None:
+    """Show every Kubernetes object that TrainJobs become."""
+    from trainer_infra.cli import render as command
+
+    objects = command.rendered(files, like_reference=like_reference)
+    typer.echo(command.written(objects, output.value), nl=False)
+
+
+@app.command()
+def run(
+    context: typer.Context,
+    file: Annotated[
+        str,
+        typer.Argument(metavar="FILE", help="A YAML file, - for stdin, or FILE.py[:FUNCTION]."),
+    ],
+    words: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="ARGS", help="Arguments of a Python script."),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="The run's name; in YAML the TrainJob to run."),
+    ] = None,
+    namespace: Annotated[
+        str | None,
+        typer.Option("--namespace", "-n", metavar="NAME", help="The run's namespace."),
+    ] = None,
+    detach: Annotated[bool, typer.Option("--detach", help="Submit and return.")] = False,
+    runtime: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Python: the shipped runtime to run on.")
+    ] = None,
+    nodes: Annotated[
+        int | None, typer.Option(metavar="N", help="Python: the number of nodes.")
+    ] = None,
+    cpu: Annotated[
+        str | None, typer.Option(metavar="N", help="Python: processors of each node.")
+    ] = None,
+    arg: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=JSON", help="Python: an argument of the function; repeatable."),
+    ] = None,
+    env: Annotated[
+        list[str] | None,
+        typer.Option(metavar="KEY=VALUE", help="Python: an env variable; repeatable."),
+    ] = None,
+    package: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME==VERSION", help="Python: a requirement; repeatable."),
+    ] = None,
+    target: Target = TARGETS[0],
+) -> None:
+    """Run one TrainJob on this machine and follow it to its end.
+
+    Ctrl-C ends the run. Exit code: 0 complete, 1 failed, 130 interrupted.
+    """
+    from trainer_infra.cli import run as command
+    from trainer_infra.cli import submission
+
+    python = submission.Python(
+        runtime=runtime,
+        nodes=nodes,
+        cpu=cpu,
+        args=tuple(arg or ()),
+        env=tuple(env or ()),
+        packages=tuple(package or ()),
+        words=tuple(words or ()),
+    )
+    try:
+        made = submission.of(file, name, namespace, python)
+    except submission.Usage as error:
+        raise typer.BadParameter(str(error), context) from error
+    raise typer.Exit(command.run(made, detach=detach))
+
+
+@app.command()
+def get(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One run, in detail.")] = None,
+    output: Annotated[Listed, typer.Option("--output", "-o", help="Format.")] = Listed.TABLE,
+    namespace: Namespace = "default",
+    all_namespaces: Annotated[
+        bool, typer.Option("--all-namespaces", "-A", help="The runs of every namespace.")
+    ] = False,
+    target: Target = TARGETS[0],
+) -> None:
+    """List runs, or show one with its nodes, metrics and conditions."""
+    from trainer_infra.cli import get as command
+
+    if name is not None and all_namespaces:
+        raise typer.BadParameter("--all-namespaces lists runs: leave NAME out, or give -n")
+    within = None if all_namespaces else namespace
+    command.show(name, within, output.value)
+
+
+@app.command()
+def logs(
+    name: Name,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on until the run has ended.")
+    ] = False,
+    pod: Annotated[str | None, typer.Option(metavar="POD", help="Only this pod's lines.")] = None,
+    tail: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Only the last N lines of each pod.")
+    ] = None,
+    namespace: Namespace = "default",
+    target: Target = TARGETS[0],
+) -> None:
+    """Print what a run's pods wrote."""
+    from trainer_infra.cli import logs as command
+
+    command.show((namespace, name), pod=pod, follow=follow, tail=tail)
+
+
+@app.command()
+def delete(
+    run_names: Annotated[list[str], typer.Argument(metavar="NAME", help="The runs' names.")],
+    timeout: Annotated[
+        float, typer.Option(min=0, metavar="SECONDS", help="Then its processes are killed.")
+    ] = 60,
+    ignore_not_found: Annotated[
+        bool, typer.Option("--ignore-not-found", help="A run that is gone is no error.")
+    ] = False,
+    namespace: Namespace = "default",
+    target: Target = TARGETS[0],
+) -> None:
+    """End runs and remove what is left of them."""
+    from trainer_infra.cli import delete as command
+
+    command.delete(run_names, namespace, timeout=timeout, ignore_not_found=ignore_not_found)
+
+
+@app.command()
+def gc(
+    stack: Annotated[str, typer.Option(metavar="NAME", help="A stack of the Pulumi program here.")],
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
+) -> None:
+    """Delete this machine's runs of a Pulumi stack that its state does not know."""
+    from trainer_infra.cli import gc as command
+
+    command.collect(stack, confirmed=yes)

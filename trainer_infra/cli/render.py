@@ -1,0 +1,69 @@
+"""`trainer-infra render`: documents -> every object of every TrainJob, as text.
+
+Called by `main`. The objects of a TrainJob come in apply order, runtime snapshot first and JobSet
+last; TrainJobs come in input order.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.api import yamltext
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.cli import documents
+from trainer_infra.cli.runtimes import Given
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers import compose
+
+JSON = Mapping[str, Any]
+
+
+def rendered(sources: Sequence[str], *, like_reference: bool) -> tuple[JSON, ...]:
+    """Every object of every TrainJob in files, folders and stdin.
+
+    Raises:
+        InvalidInput: holds every problem of every document.
+    """
+    found = documents.read(sources)
+    given = Given(found.documents)
+    problems = [*found.problems, *given.problems()]
+    objects: list[JSON] = []
+    for document in given.documents:
+        if not isinstance(document.object, TrainJob):
+            continue
+        try:
+            objects += _objects(document.object, given, like_reference=like_reference)
+        except InvalidInput as error:
+            problems += given.located(document, error.problems)
+    if not objects and not problems:
+        problems = [Problem("", "no document is a TrainJob", where=", ".join(sources))]
+    if problems:
+        raise InvalidInput(dict.fromkeys(problems))
+    return tuple(shown(each) for each in objects)
+
+
+def written(objects: Sequence[JSON], output: str) -> str:
+    """The objects as YAML documents, or as one JSON List."""
+    if output == "yaml":
+        return yamltext.dump(objects)
+    whole = {"apiVersion": "v1", "kind": "List", "items": objects}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def shown(item: JSON) -> JSON:
+    """The object; of a Secret not the contents, which are made when it is created."""
+    if item["kind"] != "Secret":
+        return item
+    contents = {
+        part: dict.fromkeys(item[part], names.GENERATED_SHOWN)
+        for part in ("data", "stringData")
+        if part in item
+    }
+    return {**item, **contents}
+
+
+def _objects(job: TrainJob, given: Given, *, like_reference: bool) -> tuple[JSON, ...]:
+    runtime = given.runtime_of(job)
+    made = compose.compose(job.to_wire(), runtime, None, (), like_reference=like_reference)
+    return made.objects

@@ -1,0 +1,74 @@
+"""`trainer-infra run`: submit a run of this machine, follow it, end with it.
+
+Called by `main` with what `submission` made. A finished run of the same name that the command line
+owns is replaced; one that still runs is followed when it is the same, otherwise refused.
+"""
+
+from typing import Final
+
+import typer
+
+from trainer_infra import names
+from trainer_infra.cli import live, told
+from trainer_infra.cli.submission import COMMAND_LINE
+from trainer_infra.errors import Refused
+from trainer_infra.local import runs
+from trainer_infra.local.runs import Run, Submission
+
+INTERRUPTED: Final = 130
+
+
+def run(submission: Submission, *, detach: bool) -> int:
+    """Run to the end, or only submit; the command's exit code.
+
+    Raises:
+        Refused: another run of that name is there.
+        InvalidInput: this machine cannot run it now, for example for a port in use.
+    """
+    _make_room(submission)
+    submitted = runs.submit(submission)
+    if detach:
+        typer.echo(f"{submitted.name} is submitted")
+        typer.echo(f"follow it:         {told.command('logs -f', submitted)}")
+        typer.echo(f"end and remove it: {told.command('delete', submitted)}")
+        return 0
+    try:
+        ended = live.follow(submitted)
+    except KeyboardInterrupt:
+        _interrupted(submitted)
+        return INTERRUPTED
+    if ended.phase == names.FAILED:
+        typer.echo(told.failure(ended), err=True)
+        return 1
+    typer.echo(told.complete(ended), err=True)
+    return 0
+
+
+def _make_room(submission: Submission) -> None:
+    """Remove a finished run of that name; runs of others are left to `submit` to refuse."""
+    metadata = submission.job["metadata"]
+    old = runs.get(metadata["namespace"], metadata["name"])
+    if old is None or old.owner != COMMAND_LINE:
+        return
+    if told.finished(old):
+        typer.echo(f"replacing run {old.name}, which ended as {old.phase}", err=True)
+        _delete(old)
+    elif old.content == submission.content:
+        typer.echo(f"{old.name} is running already; following it", err=True)
+    else:
+        raise Refused(
+            f"run {old.name} is still running something else; wait for it, end it with "
+            f"`{told.command('delete', old)}`, or choose another --name"
+        )
+
+
+def _interrupted(run: Run) -> None:
+    typer.echo(f"\ninterrupted: ending {run.name}", err=True)
+    _delete(run)
+    typer.echo(f"{run.name} is ended and removed", err=True)
+
+
+def _delete(run: Run) -> None:
+    warning = runs.delete(run.namespace, run.name, run.uid)
+    if warning:
+        typer.echo(warning, err=True)

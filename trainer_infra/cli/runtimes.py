@@ -1,0 +1,98 @@
+"""Which runtime each TrainJob of some documents runs on: one of the same documents, or shipped.
+
+Called by `render` and `submission`. A TrainingRuntime serves TrainJobs of its own namespace, a
+ClusterTrainingRuntime all of them (spec/trainer-behaviour.md section 4.2).
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+
+from trainer_infra import catalog, names
+from trainer_infra.api.manifests import Document
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render import runtime_ref
+
+DEFAULT_NAMESPACE = "default"
+Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class Given:
+    """The documents of one command."""
+
+    documents: tuple[Document, ...]
+    """TrainJobs and runtimes in input order."""
+
+    def jobs(self) -> tuple[TrainJob, ...]:
+        """The TrainJobs in input order."""
+        return tuple(each.object for each in self.documents if isinstance(each.object, TrainJob))
+
+    def runtime_of(self, job: TrainJob) -> Runtime:
+        """The runtime that a TrainJob names: of the documents, otherwise the catalog's.
+
+        Raises:
+            InvalidInput: It is in neither place.
+        """
+        reference = job.spec.runtime_ref
+        kind = reference.kind or names.CLUSTER_TRAINING_RUNTIME
+        wanted = (kind, _scope(kind, job.metadata.namespace), reference.name)
+        for each in self.documents:
+            if not isinstance(each.object, TrainJob) and key(each) == wanted:
+                return each.object
+        if kind == names.TRAINING_RUNTIME:
+            raise InvalidInput([_missing(reference.name, wanted[1])])
+        return catalog.get(reference.name)
+
+    def problems(self) -> Iterator[Problem]:
+        """Objects that are there twice, and runtimes on which nothing can run."""
+        seen = Counter[Key]()
+        for each in self.documents:
+            seen[key(each)] += 1
+            if seen[key(each)] == 2:  # noqa: PLR2004  said once
+                what = f"{each.object.kind} is in the documents more than once"
+                yield Problem("metadata.name", what, got=key(each)[2], where=_place(each))
+            if not isinstance(each.object, TrainJob):
+                found = runtime_ref.of_runtime(each.object)
+                yield from (_at(problem, each) for problem in found)
+
+    def located(self, job: Document, problems: Iterable[Problem]) -> Iterator[Problem]:
+        """Problems of a TrainJob with the file and line of the object that each is about."""
+        runtimes = {
+            _about(each): each for each in self.documents if not isinstance(each.object, TrainJob)
+        }
+        for problem in problems:
+            yield _at(problem, runtimes.get(problem.where, job))
+
+
+def key(document: Document) -> Key:
+    """Kind, namespace (empty for cluster-scoped kinds) and name of a document's object."""
+    kind, metadata = document.object.kind, document.object.metadata
+    return kind, _scope(kind, metadata.namespace), metadata.name
+
+
+def _scope(kind: str, namespace: str | None) -> str:
+    return "" if kind == names.CLUSTER_TRAINING_RUNTIME else namespace or DEFAULT_NAMESPACE
+
+
+def _missing(name: str, namespace: str) -> Problem:
+    return Problem(
+        "spec.runtimeRef.name",
+        f"names a TrainingRuntime that is not in the documents of namespace {namespace}",
+        got=name,
+        fix="add it, or name a ClusterTrainingRuntime",
+    )
+
+
+def _about(document: Document) -> str:
+    return f"{document.object.kind} {document.object.metadata.name}"
+
+
+def _place(document: Document) -> str:
+    return f"{document.source}:{document.line}"
+
+
+def _at(problem: Problem, document: Document) -> Problem:
+    return replace(problem, where=f"{_place(document)}: {_about(document)}")

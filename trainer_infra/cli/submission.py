@@ -1,0 +1,167 @@
+"""A file and the command line's options -> what `local.runs` is asked to run.
+
+Called by `main` for `trainer-infra run`; `run` submits the result. A YAML file brings a TrainJob
+and may bring its runtime; a Python file is packed by CustomTrainer onto a shipped runtime.
+"""
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import PurePath
+from typing import Any
+
+from trainer_infra import catalog, names
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.cli import documents
+from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
+from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
+from trainer_infra.local import support
+from trainer_infra.local.runs import Owner, Submission
+from trainer_infra.trainers import compose
+from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.custom import CustomTrainer
+
+JSON = Mapping[str, Any]
+
+COMMAND_LINE = Owner("", "", "")
+"""The owner of what no Pulumi program declared."""
+
+
+class Usage(TrainerInfraError):
+    """The options do not fit each other or the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Python:
+    """The options that only a Python file has; all empty for a YAML file."""
+
+    runtime: str | None
+    """Name of a shipped runtime."""
+    nodes: int | None
+    cpu: str | None
+    """Quantity of processors of each node."""
+    args: tuple[str, ...]
+    """`KEY=JSON`, arguments of the function."""
+    env: tuple[str, ...]
+    """`KEY=VALUE`."""
+    packages: tuple[str, ...]
+    """Pinned requirements."""
+    words: tuple[str, ...]
+    """Arguments of a script."""
+
+
+def of(file: str, name: str | None, namespace: str | None, python: Python) -> Submission:
+    """What to run.
+
+    Raises:
+        Usage: the options do not fit the file.
+        InvalidInput: holds every problem of the file, or of running it on this machine.
+    """
+    if file == documents.STDIN or PurePath(file).suffix in documents.SUFFIXES:
+        return _of_yaml(file, name, namespace, python)
+    return _of_python(file, name, namespace, python)
+
+
+def _of_yaml(file: str, name: str | None, namespace: str | None, python: Python) -> Submission:
+    given = [each.name for each in fields(python) if getattr(python, each.name)]
+    if given:
+        raise Usage(f"{', '.join(given)}: only for a Python file, {file} says it by itself")
+    found = documents.read([file])
+    if found.problems:
+        raise InvalidInput(found.problems)
+    documents_given = Given(found.documents)
+    job = _only(documents_given.jobs(), name, file)
+    own = job.metadata.namespace
+    if namespace and own and own != namespace:
+        what = "is another namespace than --namespace"
+        raise InvalidInput([Problem("metadata.namespace", what, own, where=file)])
+    runtime = documents_given.runtime_of(job)
+    wire = job.to_wire()
+    metadata = {**wire["metadata"], "namespace": own or namespace or DEFAULT_NAMESPACE}
+    return _submission({**wire, "metadata": metadata}, runtime)
+
+
+def _only(jobs: Sequence[TrainJob], name: str | None, file: str) -> TrainJob:
+    """The one TrainJob of a file, or the one of that name."""
+    matching = [each for each in jobs if name in (None, each.metadata.name)]
+    if len(matching) == 1:
+        return matching[0]
+    known = ", ".join(each.metadata.name for each in jobs)
+    if not jobs:
+        problem = Problem("", "holds no TrainJob", where=file)
+    elif name is None:
+        what, fix = f"holds {len(jobs)} TrainJobs", f"choose one with --name: {known}"
+        problem = Problem("", what, fix=fix, where=file)
+    else:
+        problem = Problem("--name", f"is no TrainJob of {file}", name, f"it holds {known}")
+    raise InvalidInput([problem])
+
+
+def _of_python(file: str, name: str | None, namespace: str | None, python: Python) -> Submission:
+    known = ", ".join(str(each.metadata.name) for each in catalog.RUNTIMES)
+    if not python.runtime:
+        raise Usage(f"a Python file needs --runtime, one of {known}")
+    runtime = catalog.get(python.runtime)
+    trainer = CustomTrainer(
+        file,
+        func_args={key: _json(value) for key, value in _pairs("--arg", python.args).items()},
+        args=python.words,
+        num_nodes=python.nodes,
+        resources_per_node={"cpu": python.cpu} if python.cpu else None,
+        env=_pairs("--env", python.env),
+        packages=python.packages,
+    )
+    packed = trainer.pack()
+    job = {
+        "apiVersion": names.API_VERSION,
+        "kind": names.TRAIN_JOB,
+        "metadata": {"name": name or name_of(file), "namespace": namespace or DEFAULT_NAMESPACE},
+        "spec": {"runtimeRef": {"name": python.runtime}, "trainer": packed.trainer},
+    }
+    return _submission(job, runtime, packed.code)
+
+
+def _submission(job: JSON, runtime: Runtime, code: Code | None = None) -> Submission:
+    made = compose.compose(job, runtime, code, ())
+    unsupported = support.problems(made.objects)
+    if unsupported:
+        raise InvalidInput(unsupported)
+    return Submission(
+        job=made.job.to_wire(),
+        runtime=runtime.to_wire(),
+        objects=made.objects,
+        secret_data={},
+        packages=code.packages if code else (),
+        owner=COMMAND_LINE,
+        content=compose.digest(job["spec"], code and code.to_wire(), runtime.to_wire()),
+    )
+
+
+def name_of(file: str) -> str:
+    """A run's name for `dir/train.py`, `train.py:function` or `folder:main.py`.
+
+    The file's or the folder's own name, in the letters that a TrainJob's name may have.
+    """
+    path = PurePath(file.partition(":")[0])
+    stem = path.stem if path.suffix == ".py" else path.name
+    return re.sub(r"[^a-z0-9]+", "-", stem.lower()).lstrip("0123456789-").rstrip("-") or "train"
+
+
+def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
+    pairs = {}
+    for each in given:
+        key, equals, value = each.partition("=")
+        if not key or not equals:
+            raise Usage(f"{option} wants KEY=VALUE, got {each!r}")
+        pairs[key] = value
+    return pairs
+
+
+def _json(text: str) -> Any:
+    """A JSON value; text that is none stands for itself."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text

@@ -1,0 +1,125 @@
+"""What a dynamic provider needs at its edge with the engine, met once for all our providers.
+
+Numbers arrive as floats, unknown values as objects, exceptions leave as Python tracebacks, and a
+cancelled operation is not told (spec/pulumi-facts.md section 2.2, rows 6, 13, 14, 17 and 18).
+`provider` derives from `Provider`; nothing else here is called from outside the room.
+"""
+
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from typing import Any, Final
+
+import grpc
+from google.protobuf import empty_pb2
+from pulumi.dynamic import CheckFailure, ConfigureRequest, ResourceProvider
+from pulumi.output import Unknown
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
+from typing_extensions import override
+
+from trainer_infra.errors import Problem, TrainerInfraError
+
+CANCELLED: Final = threading.Event()
+"""Set once the user pressed Ctrl-C; the process serves one operation of the engine, then ends."""
+
+ENGINE_TIMEOUT: Final = 5.0
+"""Seconds after which an engine that does not answer is taken for gone."""
+
+
+def plain(value: Any) -> Any:
+    """The value as JSON has it: whole floats are integers, keys with None are left out."""
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: plain(each) for key, each in value.items() if each is not None}
+    if isinstance(value, list | tuple):
+        return [plain(each) for each in value]
+    return value
+
+
+def unknown(value: Any) -> bool:
+    """Whether the value is, or holds, one that only the deployment will tell."""
+    if isinstance(value, Mapping):
+        return any(unknown(each) for each in value.values())
+    if isinstance(value, list | tuple):
+        return any(unknown(each) for each in value)
+    return isinstance(value, Unknown) or value == _UNKNOWN_TEXT
+
+
+_UNKNOWN_TEXT: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""How the engine writes an unknown value on the wire."""
+
+
+def failures(problems: tuple[Problem, ...]) -> list[CheckFailure]:
+    """The problems as the engine shows them: one line each.
+
+    No property is named: the engine would print its whole value, and the path is in the sentence.
+    """
+    return [CheckFailure("", str(problem)) for problem in problems]
+
+
+class Provider(ResourceProvider):
+    """A provider of ours. Holds no state: it is pickled by reference into every resource."""
+
+    @override
+    def configure(self, _req: ConfigureRequest) -> None:
+        """Make the process that serves us report errors and Ctrl-C as users need them."""
+        serving = sys.modules["__main__"]
+        servicer = getattr(serving, "DynamicResourceProviderServicer", None)
+        if servicer is not None:
+            serving.traceback = _OneLine  # type: ignore[attr-defined]
+            servicer.Cancel = _cancel
+
+
+class _OneLine:
+    """Stands in for the `traceback` module of the serving process: our errors are one sentence."""
+
+    @staticmethod
+    def format_exc() -> str:
+        """The message of an error of ours; the whole traceback of a bug."""
+        error = sys.exc_info()[1]
+        return str(error) if isinstance(error, TrainerInfraError) else traceback.format_exc()
+
+
+def _cancel(_self: object, _request: object, _context: object) -> object:
+    CANCELLED.set()
+    return empty_pb2.Empty()
+
+
+class Messages:
+    """Messages to the user, beside the resource they are about."""
+
+    def __init__(self, urn: str) -> None:
+        self._urn = urn
+        self._stub: Any = None
+        address = sys.argv[1] if len(sys.argv) > 1 else ""
+        if ":" in address:
+            self._stub = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
+
+    def status(self, message: str) -> None:
+        """A message that the next one replaces."""
+        self._send(engine_pb2.INFO, message, ephemeral=True)
+
+    def info(self, message: str) -> None:
+        """A message that stays."""
+        self._send(engine_pb2.INFO, message)
+
+    def warn(self, message: str) -> None:
+        """Something that worked, but not as asked."""
+        self._send(engine_pb2.WARNING, message)
+
+    def _send(self, severity: Any, message: str, *, ephemeral: bool = False) -> None:
+        if self._stub is None:
+            return
+        request = engine_pb2.LogRequest(
+            severity=severity, message=message, urn=self._urn, ephemeral=ephemeral
+        )
+        try:
+            self._stub.Messages(request, timeout=ENGINE_TIMEOUT)
+        except grpc.RpcError as error:
+            raise EngineGone("the Pulumi engine ended while a gate was waiting") from error
+
+
+class EngineGone(TrainerInfraError):
+    """The engine that asked is no more: nobody is left to tell."""

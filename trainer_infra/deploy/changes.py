@@ -1,0 +1,44 @@
+"""What a difference between two sets of inputs means: nothing, an update in place, a new run.
+
+Pure; called by the providers' diff. Only what the user said counts, never the rendering
+(DESIGN.md, rule 2).
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from pulumi.dynamic import DiffResult
+
+from trainer_infra.deploy import boundary, inputs
+
+JSON = Mapping[str, Any]
+
+IN_PLACE: Final = ("labels", "annotations", "secretData", "adopt", "deleteTimeout")
+
+
+def of_train_job(olds: JSON, news: JSON) -> DiffResult:
+    """Difference of two TrainJobs: old outputs, new inputs."""
+    replaces = [key for key in ("name", "code", *inputs.IDENTITY) if _differs(key, olds, news)]
+    if boundary.unknown(news.get("spec")) or (
+        inputs.identity(news["spec"]) != inputs.identity(olds["spec"])
+    ):
+        replaces.append("spec")
+    suspends = not replaces and news["spec"] != olds["spec"]
+    changes = bool(replaces) or suspends or any(_differs(key, olds, news) for key in IN_PLACE)
+    same_name = all(news.get(key) == olds.get(key) for key in ("name", "namespace"))
+    return DiffResult(
+        changes=changes,
+        replaces=replaces,
+        # Two objects of one name cannot live side by side.
+        delete_before_replace=bool(replaces) and same_name,
+    )
+
+
+def of_result(olds: JSON, news: JSON) -> DiffResult:
+    """Difference of two gates: another run, or another event to wait for, is another wait."""
+    replaces = [key for key in ("uid", "until") if _differs(key, olds, news)]
+    return DiffResult(changes=bool(replaces), replaces=replaces, delete_before_replace=False)
+
+
+def _differs(key: str, olds: JSON, news: JSON) -> bool:
+    return bool(olds.get(key) != news.get(key))

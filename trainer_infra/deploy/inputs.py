@@ -1,0 +1,216 @@
+"""Inputs of a TrainJob resource -> everything that is known of it before anything is created.
+
+Pure. `provider.check` calls `checked` at preview and at deployment; `provider.create` calls
+`composed` again and so submits exactly what was shown. The names of the inputs are an API:
+DESIGN.md, "Names that are an API".
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from trainer_infra import catalog, names
+from trainer_infra.api import manifests
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.local import support
+from trainer_infra.trainers import code as of_code
+from trainer_infra.trainers import compose
+from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.compose import Composition
+
+JSON = Mapping[str, Any]
+
+TARGETS: Final = ("local",)
+LONG_SECRET: Final = 8
+"""From this many characters on, a secret is searched inside longer texts too."""
+
+
+def settings(inputs: JSON) -> Iterator[Problem]:
+    """Problems of the stack's configuration and of the resource's own options."""
+    target = inputs.get("target")
+    if target not in TARGETS:
+        yield Problem(
+            "target",
+            "is not set" if target is None else "is not a target of this version",
+            got=target,
+            fix=f"run `pulumi config set trainer:target {TARGETS[0]}`; targets are "
+            f"{', '.join(TARGETS)}",
+            where="stack configuration trainer:target",
+        )
+    attempt = inputs.get("attempt", 1)
+    if not isinstance(attempt, int) or attempt < 1:
+        yield Problem("attempt", "must be a whole number from 1", got=attempt)
+
+
+def identity(spec: JSON) -> JSON:
+    """The part of a spec that makes a run what it is; suspending it does not make it another."""
+    return {key: value for key, value in spec.items() if key != "suspend"}
+
+
+def runtime_of(inputs: JSON) -> Runtime:
+    """The runtime: inline as it was given, otherwise the catalog's of the name in the spec.
+
+    Raises:
+        InvalidInput: It is in neither place, or is not a runtime.
+    """
+    given = inputs.get("runtime")
+    if given is None:
+        reference = (inputs.get("spec") or {}).get("runtimeRef") or {}
+        return catalog.get(str(reference.get("name")))
+    where = f"runtime {(given.get('metadata') or {}).get('name', '')}".strip()
+    try:
+        runtime = manifests.parse(given)
+    except InvalidInput as error:
+        raise InvalidInput(replace(problem, where=where) for problem in error.problems) from None
+    if isinstance(runtime, TrainJob):
+        raise InvalidInput([Problem("kind", "must be a runtime", got=runtime.kind, where=where)])
+    return runtime
+
+
+def job_name(inputs: JSON, runtime: Runtime) -> str:
+    """The given name, or `<resource>-<8 hex of what makes the run what it is>`."""
+    if inputs.get("name"):
+        return str(inputs["name"])
+    return f"{inputs['resource']}-{content(inputs, runtime)}"
+
+
+def content(inputs: JSON, runtime: Runtime) -> str:
+    """Eight hex digits of what makes the run what it is."""
+    return compose.digest(
+        identity(inputs["spec"]),
+        _users(inputs),
+        runtime.to_wire(),
+        inputs.get("attempt", 1),
+    )
+
+
+def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
+    """Every object of the run.
+
+    Raises:
+        InvalidInput: holds every problem of the TrainJob on this runtime.
+    """
+    metadata = {"name": name, "namespace": inputs["namespace"]}
+    for key in ("labels", "annotations"):
+        if inputs.get(key):
+            metadata[key] = inputs[key]
+    job = {
+        "apiVersion": names.API_VERSION,
+        "kind": names.TRAIN_JOB,
+        "metadata": metadata,
+        "spec": inputs["spec"],
+    }
+    code = Code.from_wire(inputs["code"]) if inputs.get("code") else None
+    return compose.compose(job, runtime, code, sorted(inputs.get("secretData") or {}))
+
+
+def checked(inputs: JSON, olds: JSON) -> dict[str, Any]:
+    """The inputs with name, runtime and rendering filled in.
+
+    When what makes the run what it is did not change since `olds`, the job keeps the name and the
+    runtime it was born with: a new release or an edited runtime retrains nothing (DESIGN.md,
+    rule 2).
+
+    Raises:
+        InvalidInput: holds every problem that can be known before deployment.
+    """
+    if unchanged(inputs, olds):
+        name, runtime = str(olds["name"]), runtime_of(olds)
+        inputs = {**inputs, "code": olds.get("code")}
+    else:
+        runtime = runtime_of(inputs)
+        name = job_name(inputs, runtime)
+    composition = composed(inputs, name, runtime)
+    shown = rendered(composition)
+    leaks = tuple(leaked(inputs, shown))
+    unsupported = support.problems(composition.objects)
+    if leaks or unsupported:
+        raise InvalidInput((*leaks, *unsupported))
+    filled = {**inputs, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
+    return {key: value for key, value in filled.items() if value is not None}
+
+
+IDENTITY: Final = ("attempt", "namespace", "target", "engine")
+"""Inputs that, with spec and code, make a run what it is."""
+
+
+def unchanged(inputs: JSON, olds: JSON) -> bool:
+    """Whether both say the same run."""
+    if not olds.get("name") or not olds.get("runtime"):
+        return False
+    if identity(inputs["spec"]) != identity(olds.get("spec") or {}):
+        return False
+    if inputs.get("name") not in (None, olds["name"]):
+        return False
+    if _users(inputs) != _users(olds):
+        return False
+    return all(inputs.get(key) == olds.get(key) for key in IDENTITY)
+
+
+def _users(inputs: JSON) -> JSON | None:
+    """The user's part of the code: our launcher changes with a release, which retrains nothing."""
+    code = inputs.get("code")
+    return of_code.users(code) if code else None
+
+
+def rendered(composition: Composition) -> dict[str, JSON]:
+    """The objects by the role they have for the job, so that a diff compares like with like."""
+    prefix = composition.job.metadata.name
+    return {_role(each, prefix): each for each in composition.objects}
+
+
+def _role(item: JSON, prefix: str) -> str:
+    rest = str(item["metadata"]["name"]).removeprefix(prefix).lstrip("-")
+    suffix = re.sub(r"-[0-9a-f]{8}$", "", rest)
+    return f"{item['kind']}-{suffix}" if suffix else str(item["kind"])
+
+
+def leaked(inputs: JSON, shown: JSON) -> Iterator[Problem]:
+    """Places where a secret's value stands in plain text."""
+    secrets = [
+        (key, text)
+        for key, value in (inputs.get("secretData") or {}).items()
+        for text in _texts(value)
+        if text
+    ]
+    written = {key: inputs.get(key) for key in ("spec", "labels", "annotations", "code")}
+    for place in (written, {"rendered": shown}):
+        found = [
+            Problem(
+                path,
+                f"holds the value of secret {key!r} in plain text",
+                fix="pass it in env or func_args as Secret(...), and nowhere else",
+            )
+            for path, text in _strings(place, "")
+            for key, secret in secrets
+            if text == secret or (len(secret) >= LONG_SECRET and secret in text)
+        ]
+        yield from found
+        if found:
+            return
+
+
+def _texts(value: Any) -> Iterable[str]:
+    """The texts in a secret: several where it is JSON, as func_args are."""
+    try:
+        decoded = json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        decoded = value
+    found = [text for _, text in _strings(decoded, "")]
+    return found or [str(value)]
+
+
+def _strings(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text in a JSON value with its path, keys included."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _strings(each, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            yield from _strings(each, f"{path}[{index}]")
+    elif isinstance(value, str):
+        yield path, value

@@ -1,0 +1,82 @@
+"""Pulumi Outputs inside what a user wrote -> plain values, with secret ones marked as Secret.
+
+The engine keeps a secret encrypted only under the input name it came in (spec/pulumi-facts.md,
+row 12), so secrets must be known before the inputs are made. Called by `resources`.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pulumi
+
+from trainer_infra.trainers.secret import Secret
+
+
+def found_in(value: Any) -> bool:
+    """Whether the value is, or holds, an Output."""
+    if isinstance(value, Secret):
+        return found_in(value.value)
+    if isinstance(value, Mapping):
+        return any(found_in(each) for each in value.values())
+    if isinstance(value, list | tuple):
+        return any(found_in(each) for each in value)
+    return isinstance(value, pulumi.Output)
+
+
+@dataclass(slots=True)
+class _Opened:
+    known: bool = True
+    resources: set[pulumi.Resource] = field(default_factory=set)
+
+
+def opened(
+    value: Any, then: Callable[[Any], Mapping[str, Any]], keys: tuple[str, ...]
+) -> dict[str, pulumi.Output[Any]]:
+    """`then` of the opened value, as one Output per key of its result.
+
+    An unknown value anywhere makes all of them unknown at preview. The Outputs are not secret:
+    `then` gets Secret objects, and whoever calls decides where they go.
+    """
+    state = _Opened()
+
+    async def compute() -> Mapping[str, Any]:
+        plain = await _open(value, state)
+        return then(plain) if state.known else {}
+
+    task = asyncio.ensure_future(compute())
+
+    def output(key: str) -> pulumi.Output[Any]:
+        async def data() -> Any:
+            return (await task).get(key)
+
+        async def known() -> bool:
+            await task
+            return state.known
+
+        async def resources() -> set[pulumi.Resource]:
+            await task
+            return state.resources
+
+        return pulumi.Output(resources(), data(), known())
+
+    return {key: output(key) for key in keys}
+
+
+async def _open(value: Any, state: _Opened) -> Any:
+    if isinstance(value, Secret):
+        inner = await _open(value.value, state)
+        return inner if isinstance(inner, Secret) else Secret(inner)
+    if isinstance(value, Mapping):
+        return {key: await _open(each, state) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [await _open(each, state) for each in value]
+    if not isinstance(value, pulumi.Output):
+        return value
+    state.resources |= await value.resources()
+    if not await value.is_known():
+        state.known = False
+        return None
+    inner = await _open(await value.future(), state)
+    return Secret(inner) if await value.is_secret() else inner

@@ -1,0 +1,207 @@
+"""What a Pulumi program constructs: TrainJob, and TrainJobResult, the gate that waits for one.
+
+The constructors split secrets off, pack the code and name the runtime; everything else is decided
+by the provider's check. Rules: DESIGN.md, "Rules that make it trustworthy".
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import pulumi
+from pulumi.dynamic import Resource
+
+from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
+from trainer_infra.deploy import outputs
+from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
+from trainer_infra.deploy.written import Written, written
+from trainer_infra.errors import TrainerInfraError
+from trainer_infra.trainers.custom import CustomTrainer
+
+PARTS: Final = ("spec", "code", "labels", "annotations", "secretData")
+
+
+class TrainJob(Resource, module="trainer", name="TrainJob"):
+    """One training run, submitted by `pulumi up` and previewed exactly as it will run."""
+
+    namespace: pulumi.Output[str]
+    """Namespace of the run."""
+    name: pulumi.Output[str]
+    """Name of the run: `<resource>-<8 hex of its content>` unless it was given."""
+    uid: pulumi.Output[str]
+    """Identity of the run over all time."""
+    host: pulumi.Output[str]
+    """The machine it runs on."""
+    status: pulumi.Output[str]
+    """Its phase when it was last looked at; use `result` for how it ended."""
+
+    def __init__(  # noqa: PLR0913
+        self,
+        resource_name: str,
+        *,
+        runtime: str | TrainingRuntime | ClusterTrainingRuntime | Mapping[str, Any],
+        trainer: CustomTrainer | Mapping[str, Any] | None = None,
+        initializer: Mapping[str, Any] | None = None,
+        runtime_patches: Sequence[Mapping[str, Any]] | None = None,
+        suspend: bool | None = None,
+        active_deadline_seconds: int | None = None,
+        name: str | None = None,
+        namespace: str = "default",
+        labels: Mapping[str, str] | None = None,
+        annotations: Mapping[str, str] | None = None,
+        attempt: int = 1,
+        wait_for: str | None = None,
+        adopt: bool = False,
+        delete_timeout: float = 60,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare a run.
+
+        Args:
+            resource_name: Name of the resource, and the beginning of the run's name.
+            runtime: Name of a runtime of the catalog, or a runtime, typed or in wire form.
+            trainer: A CustomTrainer, or spec.trainer in wire form.
+            initializer: spec.initializer in wire form; env values may be Secret.
+            runtime_patches: spec.runtimePatches in wire form.
+            suspend: True holds the run back, or stops it in place.
+            active_deadline_seconds: Seconds of running after which the run fails.
+            name: Name of the run; a change of content then deletes the old run first.
+            namespace: Namespace of the run.
+            labels: Labels of the TrainJob.
+            annotations: Annotations of the TrainJob.
+            attempt: A higher number runs the same content again.
+            wait_for: `running` or `complete` makes the deployment wait for it, see `result`.
+            adopt: True takes over a run of this name that another resource declared.
+            delete_timeout: Seconds that a delete waits for the processes to end.
+            opts: Options of the resource.
+        """
+        job = Written(
+            runtime=runtime,
+            trainer=trainer,
+            initializer=initializer,
+            runtime_patches=runtime_patches,
+            suspend=suspend,
+            active_deadline_seconds=active_deadline_seconds,
+            labels=labels,
+            annotations=annotations,
+        )
+        config = pulumi.Config("trainer")
+        inputs: dict[str, Any] = {
+            "resource": resource_name,
+            "name": name,
+            "namespace": namespace,
+            "attempt": attempt,
+            "adopt": adopt,
+            "deleteTimeout": delete_timeout,
+            "target": config.get("target"),
+            "engine": config.get("engine"),
+            "owner": _owner(type(self), resource_name, opts),
+            "runtime": _inline(runtime),
+            "rendered": None,
+            "uid": None,
+            "host": None,
+            "status": None,
+        }
+        super().__init__(TrainJobProvider(), resource_name, inputs | _parts(job), opts)
+        self._result: TrainJobResult | None = None
+        if wait_for is not None:
+            mine = pulumi.ResourceOptions(parent=self)
+            self._result = TrainJobResult(resource_name, self, until=wait_for, opts=mine)
+
+    @property
+    def result(self) -> "TrainJobResult":
+        """The gate of this job."""
+        if self._result is None:
+            raise pulumi.RunError(
+                f"TrainJob {self.pulumi_resource_name}: metrics and result are known once somebody "
+                'waits for the run; add wait_for="complete"'
+            )
+        return self._result
+
+    @property
+    def metrics(self) -> pulumi.Output[dict[str, str]]:
+        """The last metrics that the run reported, by name, as text."""
+        return self.result.metrics
+
+
+class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
+    """Waits for a TrainJob, fails the deployment when it failed, and has its results."""
+
+    status: pulumi.Output[str]
+    """Phase of the run at the end of the wait."""
+    metrics: pulumi.Output[dict[str, str]]
+    """The last metrics that the run reported, by name, as text."""
+    startedAt: pulumi.Output[str]  # noqa: N815  names of outputs are those of the wire
+    """RFC 3339 time at which the first pod started."""
+    finishedAt: pulumi.Output[str]  # noqa: N815
+    """RFC 3339 time at which the run ended; empty while it runs."""
+    durationSeconds: pulumi.Output[float]  # noqa: N815
+    """Seconds between the two."""
+
+    def __init__(
+        self,
+        resource_name: str,
+        job: TrainJob,
+        *,
+        until: str = "complete",
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Wait for `job` to be `running` or `complete`."""
+        inputs = {
+            "namespace": job.namespace,
+            "jobName": job.name,
+            "uid": job.uid,
+            "host": job.host,
+            "until": until,
+            "urn": _urn(type(self), resource_name, opts),
+            "status": None,
+            "metrics": None,
+            "startedAt": None,
+            "finishedAt": None,
+            "durationSeconds": None,
+        }
+        super().__init__(TrainJobResultProvider(), resource_name, inputs, opts)
+
+
+def _parts(job: Written) -> dict[str, Any]:
+    """Spec, code and secretData: now where everything is known, else when its Outputs are."""
+    if not outputs.found_in(job.as_mapping()):
+        parts = _written(job)
+        secret = parts["secretData"]
+        return {**parts, "secretData": pulumi.Output.secret(secret) if secret else None}
+    later = outputs.opened(
+        job.as_mapping(), lambda plain: _written(Written.from_mapping(plain)), PARTS
+    )
+    return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
+
+
+def _written(job: Written) -> dict[str, Any]:
+    try:
+        return written(job)
+    except TrainerInfraError as error:
+        # RunError ends the program with the sentence alone, without a traceback.
+        raise pulumi.RunError(str(error)) from None
+
+
+def _inline(
+    runtime: str | TrainingRuntime | ClusterTrainingRuntime | Mapping[str, Any],
+) -> Mapping[str, Any] | None:
+    if isinstance(runtime, str):
+        return None
+    if isinstance(runtime, Mapping):
+        return runtime
+    return runtime.to_wire()
+
+
+def _owner(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
+    return {
+        "project": pulumi.get_project(),
+        "stack": pulumi.get_stack(),
+        "urn": _urn(kind, name, opts),
+    }
+
+
+def _urn(
+    kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None
+) -> pulumi.Output[str]:
+    parent = opts.parent if opts else None
+    return pulumi.resource.create_urn(name, f"pulumi-python:{kind._resource_type_name}", parent)  # noqa: SLF001

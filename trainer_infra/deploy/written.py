@@ -1,0 +1,135 @@
+"""What a user wrote of a TrainJob -> spec, code and secretData in wire form.
+
+The one door of secrets (DESIGN.md, rule 1): values of Secret go to secretData, references to the
+job's own Secret stay in their place. Pure but for reading the user's source; called by
+`resources` when every value is known.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from trainer_infra import names
+from trainer_infra.api.base import KubeModel
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.secret import Secret
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """The arguments of a TrainJob that make its spec."""
+
+    runtime: Any
+    trainer: CustomTrainer | JSON | None = None
+    initializer: JSON | None = None
+    runtime_patches: Sequence[JSON] | None = None
+    suspend: bool | None = None
+    active_deadline_seconds: int | None = None
+    labels: Mapping[str, str] | None = None
+    annotations: Mapping[str, str] | None = None
+
+    def as_mapping(self) -> dict[str, Any]:
+        """The arguments as plain structures, a CustomTrainer as its own arguments."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        if isinstance(self.trainer, CustomTrainer):
+            arguments = {
+                each.name: getattr(self.trainer, each.name) for each in fields(CustomTrainer)
+            }
+            values["trainer"] = {"custom": arguments}
+        return values
+
+    @classmethod
+    def from_mapping(cls, values: JSON) -> Self:
+        """The inverse of `as_mapping`."""
+        trainer = values["trainer"]
+        if isinstance(trainer, Mapping) and "custom" in trainer:
+            return cls(**{**values, "trainer": CustomTrainer(**trainer["custom"])})
+        return cls(**values)
+
+
+def written(job: Written) -> dict[str, Any]:
+    """`spec`, `code`, `labels`, `annotations` and `secretData` in wire form.
+
+    Raises:
+        InvalidInput: holds every problem of the code and of misplaced secrets.
+    """
+    secrets: dict[str, Any] = {}
+    code: dict[str, Any] | None = None
+    if isinstance(job.trainer, CustomTrainer):
+        packed = job.trainer.pack()
+        trainer: Any = packed.trainer
+        code = packed.code.to_wire()
+        secrets |= packed.secret_data
+    else:
+        trainer = _without_secrets(_wire(job.trainer), "trainer", secrets)
+    spec: dict[str, Any] = {
+        "runtimeRef": runtime_ref(job.runtime),
+        "initializer": _without_secrets(_wire(job.initializer), "initializer", secrets),
+        "trainer": trainer,
+        "runtimePatches": None if job.runtime_patches is None else list(job.runtime_patches),
+        "suspend": job.suspend,
+        "activeDeadlineSeconds": job.active_deadline_seconds,
+    }
+    spec = {key: value for key, value in spec.items() if value is not None}
+    metadata = {"labels": job.labels, "annotations": job.annotations}
+    misplaced = tuple(_misplaced({"spec": spec, **metadata}, ""))
+    if misplaced:
+        raise InvalidInput(misplaced)
+    return {"spec": spec, "code": code, **metadata, "secretData": secrets}
+
+
+def runtime_ref(runtime: Any) -> dict[str, str]:
+    """spec.runtimeRef of a runtime given by name, typed, or in wire form."""
+    if isinstance(runtime, str):
+        return {"name": runtime}
+    wire = runtime if isinstance(runtime, Mapping) else runtime.to_wire()
+    name = (wire.get("metadata") or {}).get("name", "")
+    return {"name": name, "kind": wire.get("kind", names.CLUSTER_TRAINING_RUNTIME)}
+
+
+def _wire(value: Any) -> Any:
+    return value.to_wire() if isinstance(value, KubeModel) else value
+
+
+def _without_secrets(value: Any, path: str, secrets: dict[str, Any]) -> Any:
+    """A copy in which each secret variable refers to the job's own Secret."""
+    if isinstance(value, list | tuple):
+        return [_without_secrets(each, path, secrets) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(value.get("value"), Secret) and "name" in value:
+        key = f"{path}.{value['name']}"
+        secrets[key] = value["value"].value
+        return {
+            "name": value["name"],
+            "valueFrom": {"secretKeyRef": {"name": names.OWN_SECRET, "key": key}},
+        }
+    return {key: _without_secrets(each, f"{path}.{key}", secrets) for key, each in value.items()}
+
+
+def _misplaced(value: Any, path: str) -> list[Problem]:
+    """Secrets where only plain text can stand."""
+    if isinstance(value, Secret):
+        return [
+            Problem(
+                path,
+                "cannot hold a secret: everybody who may read the object would see it",
+                fix="pass it in env, as {'name': ..., 'value': Secret(...)}, or in func_args",
+            )
+        ]
+    if isinstance(value, Mapping):
+        return [
+            each
+            for key, item in value.items()
+            for each in _misplaced(item, f"{path}.{key}".removeprefix("."))
+        ]
+    if isinstance(value, list | tuple):
+        return [
+            each
+            for index, item in enumerate(value)
+            for each in _misplaced(item, f"{path}[{index}]")
+        ]
+    return []

@@ -1,0 +1,41 @@
+"""status.jobsStatus and the terminal conditions: what the JobSet says, as the TrainJob says it.
+
+Rules: spec/trainer-behaviour.md section 4.7.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle.conditions import Conditions
+
+JSON = Mapping[str, Any]
+
+TERMINAL: Final = (("Completed", names.COMPLETE), ("Failed", names.FAILED))
+FIELDS: Final = ("name", "ready", "succeeded", "failed", "active", "suspended")
+
+
+def conditions(current: Conditions, jobset: JSON | None) -> Conditions:
+    """The conditions with the JobSet's end copied; an end that is there already stays."""
+    if of.finished(current):
+        return current
+    of_jobset = _status(jobset).get("conditions") or ()
+    for theirs, ours in TERMINAL:
+        found = of.find(of_jobset, theirs)
+        if found is not None and found["status"] == "True":
+            new = {key: found[key] for key in ("status", "reason", "message", "lastTransitionTime")}
+            return of.with_condition(current, {"type": ours, **new})
+    return current
+
+
+def jobs_status(jobset: JSON | None) -> list[JSON] | None:
+    """One entry per replicated job with all six fields; None when the JobSet has none yet."""
+    entries = _status(jobset).get("replicatedJobsStatus")
+    if not entries:
+        return None
+    return [{field: entry.get(field, 0) for field in FIELDS} for entry in entries]
+
+
+def _status(jobset: JSON | None) -> JSON:
+    return (jobset or {}).get("status") or {}

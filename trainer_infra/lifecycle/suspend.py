@@ -1,0 +1,28 @@
+"""spec.suspend: the Suspended condition. Rules: spec/trainer-behaviour.md section 4.6, step 4.
+
+The reference leaves Suspended=False on a resumed job. The published SDK takes any condition for
+"not running" and would report such a job as Created to its end, so ours removes the entry
+(DESIGN.md, "Compatibility"); the deadline reads the JobSet's own condition instead.
+"""
+
+from datetime import datetime
+
+from trainer_infra import names
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle.conditions import Conditions
+
+
+def conditions(
+    job: TrainJob, current: Conditions, now: datetime, *, like_reference: bool = False
+) -> Conditions:
+    """The conditions with the Suspended one as spec.suspend has it."""
+    if job.spec.suspend:
+        new = of.condition(names.SUSPENDED, names.SUSPENDED, names.SUSPENDED_MESSAGE, now)
+        return of.with_condition(current, new)
+    if not of.is_true(current, names.SUSPENDED):
+        return current
+    if like_reference:
+        new = of.condition(names.SUSPENDED, names.RESUMED, names.RESUMED_MESSAGE, now, status=False)
+        return of.with_condition(current, new)
+    return of.without(current, names.SUSPENDED)

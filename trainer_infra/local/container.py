@@ -1,0 +1,126 @@
+"""One container as a process: started, read, waited for, ended with all that it left behind.
+
+Called by `pod`. stdout and stderr come through a pipe into the pod's log, so a full disk and a
+failed run's last lines are seen here and not by the training.
+"""
+
+import asyncio
+import os
+import signal
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+import psutil
+
+from trainer_infra import names
+from trainer_infra.local import processes
+from trainer_infra.local.children import Child, Children, Command
+from trainer_infra.local.pod_log import PodLog
+from trainer_infra.local.record import JSON
+
+CHUNK: Final = 64 * 1024
+DRAIN: Final = 1.0
+"""Seconds that the pipe of an ended container may stay open in somebody's hands."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """A container ready to start."""
+
+    name: str
+    command: Command
+    spec: JSON
+    """The Container object: probes and restartPolicy are read from it."""
+
+
+class Container:
+    """One container of one try of a pod. Cancelling `run` ends its processes, then returns."""
+
+    def __init__(self, setup: Setup, children: Children, log: PodLog, grace: float) -> None:
+        self.setup = setup
+        self.started = asyncio.Event()
+        self._children = children
+        self._log = log
+        self._grace = grace
+        self._child: Child | None = None
+        self._closed = asyncio.Event()
+
+    @property
+    def running(self) -> bool:
+        """Whether its process was started and did not end."""
+        return self._child is not None and not self._child.exit.done()
+
+    async def run(self) -> int:
+        """Start it and wait until it ended; its exit code.
+
+        Raises:
+            OSError: It cannot be started.
+        """
+        read, write = os.pipe()
+        os.set_blocking(read, False)
+        loop = asyncio.get_running_loop()
+        loop.add_reader(read, self._read, read)
+        try:
+            child = self._start(write)
+            try:
+                return await asyncio.shield(child.exit)
+            finally:
+                await self._end(child)
+        finally:
+            loop.remove_reader(read)
+            os.close(read)
+            self._log.end(self.setup.name)
+
+    def kill(self) -> None:
+        """SIGKILL to all its processes, as a failed liveness probe does."""
+        processes.kill(self._family())
+
+    def _start(self, output: int) -> Child:
+        try:
+            self._child = self._children.start(self.setup.command, output)
+        finally:
+            os.close(output)
+        self.started.set()
+        return self._child
+
+    async def _end(self, child: Child) -> None:
+        """SIGTERM to its process group if it runs, then SIGKILL to whatever is left of it."""
+        if not child.exit.done():
+            with suppress(ProcessLookupError):
+                os.killpg(child.pid, signal.SIGTERM)
+            await asyncio.wait({child.exit}, timeout=self._grace)
+        self.kill()
+        await asyncio.wait({child.exit})
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._closed.wait(), DRAIN)
+
+    async def execute(self, arguments: list[str]) -> int:
+        """Run a command beside it, as an exec probe does; its exit code."""
+        base = self.setup.command
+        null = os.open(os.devnull, os.O_WRONLY)
+        try:
+            child = self._children.start(Command(arguments, base.env, base.folder), null)
+        finally:
+            os.close(null)
+        try:
+            return await asyncio.shield(child.exit)
+        finally:
+            if not child.exit.done():
+                os.killpg(child.pid, signal.SIGKILL)
+
+    def _family(self) -> list[psutil.Process]:
+        """Every process that began in this container, adopted ones too."""
+        mark = self.setup.command.env[names.PROCESS_MARK]
+        return processes.marked(processes.descendants(os.getpid()), mark)
+
+    def _read(self, handle: int) -> None:
+        try:
+            data = os.read(handle, CHUNK)
+        except BlockingIOError:
+            return
+        if data:
+            self._log.feed(self.setup.name, data)
+        else:
+            asyncio.get_running_loop().remove_reader(handle)
+            self._closed.set()

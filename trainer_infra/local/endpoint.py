@@ -1,0 +1,160 @@
+"""The progress endpoint of one run: `progress.handler` over TLS on the loopback interface.
+
+Called by the supervisor. Every pod of the trainer step has a token of its own, so that it is known
+which node reports; the last accepted report of any node is the TrainJob's.
+"""
+
+import asyncio
+import hmac
+import os
+import secrets
+import ssl
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.local import certificate
+from trainer_infra.local.network import LOOPBACK
+from trainer_infra.progress import handler
+from trainer_infra.progress.handler import Request, Response
+
+READ_TIMEOUT: Final = 10.0
+"""Seconds for a whole request, as in the reference."""
+LONGEST_HEAD: Final = 16 * 1024
+_REASONS: Final = {
+    200: "OK",
+    403: "Forbidden",
+    404: "Not Found",
+    413: "Request Entity Too Large",
+    422: "Unprocessable Entity",
+}
+
+
+class Endpoint:
+    """Receives reports of one run; it is the handler's authenticator and store."""
+
+    def __init__(
+        self, namespace: str, name: str, folder: Path, changed: Callable[[], None]
+    ) -> None:
+        self.last: Mapping[str, Any] | None = None
+        """The last accepted trainerStatus of any node."""
+        self.reports: dict[str, Mapping[str, Any]] = {}
+        """The last accepted trainerStatus of each node, by pod."""
+        self._job = (namespace, name)
+        self._folder = folder
+        self._changed = changed
+        self._tokens: dict[str, str] = {}
+        self._server: asyncio.Server | None = None
+        self._port = 0
+
+    async def start(self) -> None:
+        """Listen, and write the certificate that pods trust."""
+        made = certificate.make()
+        private = self._folder / "server.pem"
+        _write(private, made.server + made.key)
+        _write(self._folder / "ca.crt", made.authority)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(private)
+        self._server = await asyncio.start_server(
+            self._serve, LOOPBACK, 0, ssl=context, limit=LONGEST_HEAD
+        )
+        self._port = self._server.sockets[0].getsockname()[1]
+
+    def close(self) -> None:
+        """Listen no more."""
+        if self._server is not None:
+            self._server.close()
+
+    def variables(self, pod: str) -> dict[str, str]:
+        """The env of a pod that may report; makes its token."""
+        token = self._folder / f"{pod}.token"
+        if pod not in self._tokens:
+            self._tokens[pod] = secrets.token_hex(32)
+            _write(token, self._tokens[pod].encode())
+        return {
+            names.PROGRESS_URL: f"https://{LOOPBACK}:{self._port}{handler.path(*self._job)}",
+            names.PROGRESS_CA: str(self._folder / "ca.crt"),
+            names.PROGRESS_TOKEN: str(token),
+        }
+
+    async def reporter(self, token: str, namespace: str, name: str) -> str | None:
+        """The pod of this token, compared in constant time."""
+        if (namespace, name) != self._job:
+            return None
+        given = token.encode()
+        matches = [
+            pod for pod, own in self._tokens.items() if hmac.compare_digest(own.encode(), given)
+        ]
+        return matches[0] if matches else None
+
+    async def replace(
+        self, namespace: str, name: str, reporter: str, status: Mapping[str, Any]
+    ) -> bool:
+        """Keep a report."""
+        self.reports[reporter] = self.last = status
+        self._changed()
+        return (namespace, name) == self._job
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
+            async with asyncio.timeout(READ_TIMEOUT):
+                request = await _request(reader)
+                response = await handler.handle(request, self, self)
+                writer.write(_head(response) + response.body)
+                await writer.drain()
+        with suppress(OSError):
+            writer.close()
+
+
+async def _request(reader: asyncio.StreamReader) -> Request:
+    """Read one HTTP/1.1 request.
+
+    Raises:
+        ValueError: It is none; the connection is closed without an answer.
+    """
+    try:
+        head = await reader.readuntil(b"\r\n\r\n")
+    except asyncio.LimitOverrunError as error:
+        raise ValueError("the head is too long") from error
+    first, *lines = head.decode("latin-1").split("\r\n")[:-2]
+    method, target, _ = first.split(" ")
+    headers: dict[str, str] = {}
+    for line in lines:
+        name, _, value = line.partition(":")
+        headers.setdefault(name.strip().lower(), value.strip())
+    body = await _body(reader, headers)
+    return Request(method, target.partition("?")[0], headers, body)
+
+
+async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> bytes:
+    """The body, at most one byte more than is allowed: the handler refuses what is longer."""
+    longest = handler.LARGEST_BODY + 1
+    if headers.get("transfer-encoding", "").lower() != "chunked":
+        length = int(headers.get("content-length") or 0)
+        return b"" if length >= longest else await reader.readexactly(length)
+    body = b""
+    while len(body) < longest:
+        size = int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16)
+        if size == 0:
+            return body
+        body += await reader.readexactly(min(size, longest))
+        if size < longest:
+            await reader.readexactly(2)
+    return body
+
+
+def _head(response: Response) -> bytes:
+    return (
+        f"HTTP/1.1 {response.status} {_REASONS.get(response.status, '')}\r\n"
+        "Content-Type: application/json\r\n"
+        f"Content-Length: {len(response.body)}\r\n"
+        "Connection: close\r\n\r\n"
+    ).encode()
+
+
+def _write(path: Path, content: bytes) -> None:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(handle, "wb") as file:
+        file.write(content)

@@ -1,0 +1,198 @@
+"""The environment of a container, as Kubernetes makes it, over an allow-list of this machine's own.
+
+Pure but for `inherited`, which reads this process's environment. Called by `pod_setup` for each
+container. Order: allow-list, envFrom, env; `$(VAR)` sees what was defined before it.
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import ROUND_CEILING, Decimal
+from typing import Final
+
+from trainer_infra.api import quantity
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.local import downward, expansion
+from trainer_infra.local import network as loopback
+from trainer_infra.local.mounts import Mounts
+from trainer_infra.local.network import Network
+from trainer_infra.local.record import JSON
+from trainer_infra.local.sources import Sources
+
+ALLOWED: Final = frozenset(
+    {
+        "PATH", "HOME", "USER", "LOGNAME", "LANG", "LANGUAGE", "TZ", "TMPDIR", "LD_LIBRARY_PATH",
+        "SSL_CERT_FILE", "SSL_CERT_DIR", "REQUESTS_CA_BUNDLE", "CUDA_VISIBLE_DEVICES",
+        "http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY",
+    }
+)  # fmt: skip
+"""What a pod has of this machine's own environment, with LC_*: nothing else, no PULUMI_*."""
+
+_LOOPBACK_INTERFACE: Final = "lo" if sys.platform == "linux" else "lo0"
+
+INSTALLERS: Final = ("PIP_", "UV_")
+"""Prefixes that installing packages may see in addition; pods do not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a pod runs: what its env and texts are made of."""
+
+    pod: JSON
+    """Its manifest."""
+    sources: Sources
+    """ConfigMaps and Secrets."""
+    network: Network
+    """Of this attempt."""
+    machine: Mapping[str, str]
+    """The allow-listed environment with PATH of the job's Python, and the progress variables."""
+
+
+def inherited(*prefixes: str) -> dict[str, str]:
+    """This process's own environment, as far as it is allow-listed."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if name in ALLOWED or name.startswith(("LC_", *prefixes))
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Variables:
+    """The variables that a container defines, before anything is made local."""
+
+    values: Mapping[str, str]
+    """Name to value, `$(VAR)` expanded."""
+    opaque: frozenset[str]
+    """Names whose value is a secret's: passed on as it is."""
+
+
+def variables(container: JSON, place: Place) -> Variables:
+    """What a container's envFrom and env define.
+
+    Raises:
+        InvalidInput: A ConfigMap, a Secret or a key that it needs is not there.
+    """
+    found: list[Problem] = []
+    own = _from_objects(container, place, found)
+    for index, entry in enumerate(container.get("env") or ()):
+        value = _value(container, entry, index, place, own)
+        if isinstance(value, Problem):
+            found.append(value)
+        elif value is not None:
+            own[entry["name"]] = value
+    if found:
+        raise InvalidInput(found)
+    return Variables(own, _from_secrets(container, place.sources))
+
+
+def environment(own: Variables, place: Place, mounts: Mounts) -> dict[str, str]:
+    """The whole environment of a container: this machine's, defaults, then its own."""
+    return _defaults(place) | {
+        name: value if name in own.opaque else text(value, place, mounts)
+        for name, value in own.values.items()
+    }
+
+
+def expanded(value: str, own: Variables, place: Place, mounts: Mounts) -> str:
+    """A command or argument with `$(VAR)`, endpoint names and mount paths replaced."""
+    return text(expansion.expand(value, own.values), place, mounts)
+
+
+def text(value: str, place: Place, mounts: Mounts) -> str:
+    """A text with endpoint names as loopback addresses and mount paths as folders."""
+    return mounts.local(loopback.local_text(value, place.network))
+
+
+def _defaults(place: Place) -> dict[str, str]:
+    """What a process on one machine needs and a pod's image or network would give it."""
+    return {
+        **place.machine,
+        "PYTHONUNBUFFERED": "1",
+        "GLOO_SOCKET_IFNAME": _LOOPBACK_INTERFACE,
+        "TP_SOCKET_IFNAME": _LOOPBACK_INTERFACE,
+        "HOSTNAME": str(place.pod["spec"].get("hostname") or place.pod["metadata"]["name"]),
+    }
+
+
+def _from_objects(container: JSON, place: Place, found: list[Problem]) -> dict[str, str]:
+    """The variables of envFrom."""
+    own: dict[str, str] = {}
+    for index, entry in enumerate(container.get("envFrom") or ()):
+        kind = "configMapRef" if "configMapRef" in entry else "secretRef"
+        reference = entry[kind]
+        data = _data(kind, reference["name"], place.sources)
+        if data is None and not reference.get("optional"):
+            path = f"containers[{container['name']}].envFrom[{index}].{kind}.name"
+            found.append(Problem(path, "is not among the job's objects", got=reference["name"]))
+        for key, value in (data or {}).items():
+            own[f"{entry.get('prefix') or ''}{key}"] = value.decode()
+    return own
+
+
+def _from_secrets(container: JSON, sources: Sources) -> frozenset[str]:
+    """Names of variables whose value is a secret: it is passed on as it is."""
+    by_key = {
+        entry["name"]
+        for entry in container.get("env") or ()
+        if "secretKeyRef" in (entry.get("valueFrom") or {})
+    }
+    whole = [entry for entry in container.get("envFrom") or () if "secretRef" in entry]
+    by_object = {
+        f"{entry.get('prefix') or ''}{key}"
+        for entry in whole
+        for key in sources.secrets.get(entry["secretRef"]["name"], {})
+    }
+    plain = {entry["name"] for entry in container.get("env") or ()} - by_key
+    return frozenset(by_key | (by_object - plain))
+
+
+def _value(
+    container: JSON, entry: JSON, index: int, place: Place, own: Mapping[str, str]
+) -> str | Problem | None:
+    """The value of one env entry; None when an optional key is not there."""
+    source = entry.get("valueFrom")
+    if not source:
+        plain = expansion.expand(entry.get("value") or "", own)
+        return loopback.local_variable(entry["name"], plain, place.network)
+    if "fieldRef" in source:
+        return downward.field(place.pod, source["fieldRef"]["fieldPath"])
+    if "resourceFieldRef" in source:
+        return resource(container, source["resourceFieldRef"])
+    kind = "configMapKeyRef" if "configMapKeyRef" in source else "secretKeyRef"
+    reference = source[kind]
+    value = (_data(kind, reference["name"], place.sources) or {}).get(reference["key"])
+    if value is not None:
+        return value.decode()
+    if reference.get("optional"):
+        return None
+    path = f"containers[{container['name']}].env[{index}].valueFrom.{kind}"
+    got = f"{reference['name']}/{reference['key']}"
+    return Problem(path, "is not among the job's objects", got=got)
+
+
+def _data(kind: str, name: str, sources: Sources) -> Mapping[str, bytes] | None:
+    every = sources.config_maps if kind.startswith("configMap") else sources.secrets
+    return every.get(name)
+
+
+def resource(container: JSON, reference: JSON) -> str:
+    """A resourceFieldRef: the container's own limit or request, else all that this machine has.
+
+    Rounded up to whole divisors as the kubelet does.
+    """
+    group, _, name = str(reference["resource"]).partition(".")
+    resources = container.get("resources") or {}
+    amount = (resources.get(group) or {}).get(name)
+    given = quantity.parse(amount) if amount is not None else _machine_has(name)
+    divisor = quantity.parse(reference.get("divisor") or "1") or Decimal(1)
+    return str(int((given / divisor).to_integral_value(ROUND_CEILING)))
+
+
+def _machine_has(name: str) -> Decimal:
+    if name == "cpu":
+        return Decimal(os.cpu_count() or 1)
+    if name == "memory":
+        return Decimal(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    return Decimal(0)

@@ -1,0 +1,80 @@
+"""The guard of a supervisor: it adopts what a killed supervisor leaves, ends it, and says so.
+
+Called by `supervisor` in the process that `runs.submit` started. The guard forks the supervisor
+before any thread exists; when it ends without a final status, the guard ends every descendant and
+writes Failed with reason SupervisorLost. When the guard dies first, the supervisor gets SIGHUP.
+"""
+
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from datetime import UTC, datetime
+
+from trainer_infra import names
+from trainer_infra.local import folder, processes, run_status
+from trainer_infra.local.folder import RunFolder
+from trainer_infra.local.record import FINISHED, Run, run_from_json, run_to_json
+
+
+def watch(target: RunFolder, supervise: Callable[[], None]) -> None:
+    """Fork a process that runs `supervise`, and clean up after it."""
+    processes.adopt_orphans()
+    guard = os.getpid()
+    supervisor = os.fork()
+    if supervisor == 0:
+        _supervise(guard, supervise)
+    status = _wait(supervisor)
+    processes.kill_descendants(guard)
+    lost(target, f"ended with {_ending(status)}")
+
+
+def lost(target: RunFolder, how: str) -> Run | None:
+    """Record that a run's supervisor is gone, unless the run is finished; None if it was removed.
+
+    When it cannot be recorded, the next look finds it again.
+    """
+    value = folder.read(target.status)
+    if value is None:
+        return None
+    run = run_from_json(value)
+    if run.phase in FINISHED:
+        return run
+    message = (
+        f"the supervisor on {run.host} {how} while the run was unfinished; "
+        "its processes were ended, run it again"
+    )
+    now = run_status.failed(run, names.SUPERVISOR_LOST, message, datetime.now(UTC))
+    with suppress(OSError):
+        target.reserve.unlink(missing_ok=True)
+        folder.write(target.status, run_to_json(now))
+    return now
+
+
+def _supervise(guard: int, supervise: Callable[[], None]) -> None:
+    """The forked process; never returns."""
+    code = 1
+    try:
+        processes.die_with_parent(guard, signal.SIGHUP)
+        supervise()
+        code = 0
+    except BaseException:  # noqa: BLE001  whatever it is, the log has it and the guard goes on
+        traceback.print_exc()
+    finally:
+        sys.stderr.flush()
+        os._exit(code)
+
+
+def _wait(supervisor: int) -> int:
+    """The supervisor's wait status; adopted processes that end meanwhile are reaped."""
+    while True:
+        pid, status = os.waitpid(-1, 0)
+        if pid == supervisor:
+            return status
+
+
+def _ending(status: int) -> str:
+    code = os.waitstatus_to_exitcode(status)
+    return f"signal {signal.Signals(-code).name}" if code < 0 else f"exit code {code}"

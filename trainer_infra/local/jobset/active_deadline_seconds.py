@@ -1,0 +1,27 @@
+"""`activeDeadlineSeconds` of a Job: how long it may be active.
+
+Called by job_failure.py and by decide.py, which wakes up for it. The clock starts with the first
+pod of an attempt, so a resume starts it again, as the Job controller does.
+"""
+
+from datetime import datetime, timedelta
+
+from trainer_infra import names
+from trainer_infra.local.jobset.job import Job, JobFailure
+
+
+def deadline(job: Job) -> datetime | None:
+    """When the Job must have finished; None without a deadline or before it has started."""
+    seconds = job.replicated.spec.get("activeDeadlineSeconds")
+    started = [pod.started for pod in job.current]
+    if seconds is None or not started:
+        return None
+    return min(started) + timedelta(seconds=seconds)
+
+
+def failure(job: Job, now: datetime) -> JobFailure | None:
+    """The failure of a Job that was active for too long; None otherwise."""
+    at = deadline(job)
+    if at is None or now < at:
+        return None
+    return JobFailure(*names.JOB_DEADLINE, at=at, pod=None)

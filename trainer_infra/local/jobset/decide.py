@@ -1,0 +1,237 @@
+"""What happens next in a JobSet that runs as processes: the value, and `decide`, which makes it.
+
+Pure. The supervisor calls it with every try it has seen, starts and stops what it says, and calls
+again when a pod changed or `wake_after` has passed. The order is that of JobSet's reconciler: an
+ended JobSet stays as it is, then failures, then success, then what is to run.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from trainer_infra import names
+from trainer_infra.local.jobset import (
+    active_deadline_seconds,
+    conditions,
+    failure_policy,
+    job_failure,
+    replicated_job,
+    starts,
+    startup,
+    status,
+    success_policy,
+)
+from trainer_infra.local.jobset import job as job_module
+from trainer_infra.local.jobset.conditions import Condition
+from trainer_infra.local.jobset.failure_policy import Fail
+from trainer_infra.local.jobset.job import Job
+from trainer_infra.local.jobset.pods import Phase, Pod, PodId, Start
+from trainer_infra.local.jobset.replicated_job import JSON
+from trainer_infra.local.jobset.status import JobCounts
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What is remembered between two calls; `State()` is that of a new JobSet."""
+
+    attempt: int = 0
+    """Restarts so far, and resumes after which pods ran anew."""
+    run: int = 0
+    """The attempt that the last restart began: tries since then count."""
+    restarts: int = 0
+    """`status.restarts`."""
+    restarts_toward_max: int = 0
+    """`status.restartsCountTowardsMax`."""
+    suspended: bool = False
+    """It was suspended at the last call."""
+    conditions: tuple[Condition, ...] = ()
+    ended: tuple[JobCounts, ...] = ()
+    """The last counts of a JobSet that has ended; empty while it goes on."""
+    failure: PodId | None = None
+    """The pod whose failure ended the JobSet."""
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """What to do now."""
+
+    state: State
+    """To be given to the next call."""
+    start: tuple[Start, ...]
+    """Tries to start, each not before its time."""
+    stop: tuple[PodId, ...]
+    """Running pods to end now: SIGTERM, then SIGKILL."""
+    status: JSON
+    """JobSet.status in wire form."""
+    wake_after: float | None
+    """Seconds until the next call is needed even if nothing changes; None for never."""
+    failure: PodId | None
+    """The pod whose failure ended the JobSet; None when none did."""
+
+
+def decide(name: str, spec: JSON, pods: tuple[Pod, ...], state: State, now: datetime) -> Decision:
+    """Decide what to do next, from every try ever started, in start order.
+
+    `name` and `spec` are the JobSet's. Calling it twice with the same input starts nothing twice.
+    """
+    if state.ended:
+        return _over(pods, state)
+    state = _resume(spec, pods, state, now)
+    jobs = _observe(name, spec, pods, state, now)
+    if any(job.failure for job in jobs):
+        state = _after_failure(spec, jobs, state, now)
+        jobs = _observe(name, spec, pods, state, now)
+    elif success_policy.met(spec, jobs):
+        state = _end(spec, jobs, state, (names.JOBSET_COMPLETED, *names.ALL_JOBS_COMPLETED), now)
+    return _over(pods, state) if state.ended else _go_on(spec, jobs, pods, state, now)
+
+
+def _resume(spec: JSON, pods: tuple[Pod, ...], state: State, now: datetime) -> State:
+    """The state after `suspend` was taken back, if it was."""
+    if not state.suspended or _suspended(spec):
+        return state
+    ran = any(pod.attempt == state.attempt for pod in pods)
+    state = replace(state, suspended=False, attempt=state.attempt + int(ran))
+    return _put(state, (names.JOBSET_SUSPENDED, *names.RESUMED_JOBS), now, on=False)
+
+
+def _observe(
+    name: str, spec: JSON, pods: tuple[Pod, ...], state: State, now: datetime
+) -> tuple[Job, ...]:
+    jobs = job_module.observe(
+        name, replicated_job.read(spec), pods, run=state.run, attempt=state.attempt
+    )
+    suspended = _suspended(spec)
+    return tuple(
+        replace(job, failure=job_failure.find(job, now, suspended=suspended)) for job in jobs
+    )
+
+
+def _after_failure(spec: JSON, jobs: Sequence[Job], state: State, now: datetime) -> State:
+    """The state of a JobSet that has failed, or of its next attempt."""
+    verdict = failure_policy.apply(spec, jobs, state.restarts_toward_max)
+    if isinstance(verdict, Fail):
+        condition = (names.JOBSET_FAILED, verdict.reason, verdict.message)
+        return _end(spec, jobs, replace(state, failure=verdict.pod), condition, now)
+    state = replace(
+        state,
+        attempt=state.attempt + 1,
+        run=state.attempt + 1,
+        restarts=state.restarts + 1,
+        restarts_toward_max=state.restarts_toward_max + int(verdict.counts),
+    )
+    return _put(state, (names.JOBSET_RESTARTING, verdict.reason, verdict.message), now)
+
+
+def _end(
+    spec: JSON, jobs: Sequence[Job], state: State, condition: tuple[str, str, str], now: datetime
+) -> State:
+    """The state of a JobSet that has ended: Jobs that are not finished are removed."""
+    counts = (status.count(each, jobs) for each in replicated_job.read(spec))
+    state = replace(state, ended=tuple(status.without_pods(each) for each in counts))
+    state = _put(state, condition, now)
+    completed = condition[0] == names.JOBSET_COMPLETED
+    why = names.RESTART_COMPLETED if completed else names.RESTART_FAILED
+    return _put(state, (names.JOBSET_RESTARTING, *why), now, on=False)
+
+
+def _over(pods: tuple[Pod, ...], state: State) -> Decision:
+    """Of a JobSet that has ended: nothing starts again, and what runs is stopped."""
+    return Decision(
+        state=state,
+        start=(),
+        stop=tuple(pod.id for pod in pods if pod.phase is Phase.RUNNING),
+        status=_status(state, state.ended),
+        wake_after=None,
+        failure=state.failure,
+    )
+
+
+def _go_on(
+    spec: JSON, jobs: Sequence[Job], pods: tuple[Pod, ...], state: State, now: datetime
+) -> Decision:
+    """Of a JobSet that has not ended: what is to run, or to stop while it is suspended."""
+    replicated = replicated_job.read(spec)
+    counts = {each.name: status.count(each, jobs) for each in replicated}
+    reached = startup.reached(spec, replicated, counts)
+    start: tuple[Start, ...] = ()
+    if suspended := _suspended(spec):
+        state = replace(state, suspended=True)
+        state = _put(state, (names.JOBSET_SUSPENDED, *names.SUSPENDED_JOBS), now)
+        state = _put(state, (names.JOBSET_RESTARTING, *names.RESTART_SUSPENDED), now, on=False)
+        counts = _suspended_counts(jobs, counts, reached)
+    else:
+        started = startup.waiting(replicated, counts) is None
+        state = _started(spec, state, now, started=started)
+        start = starts.find(spec, jobs, reached | startup.started(jobs), now)
+    return Decision(
+        state=state,
+        start=start,
+        stop=tuple(
+            pod.id
+            for pod in pods
+            if pod.phase is Phase.RUNNING and (suspended or pod.attempt < state.attempt)
+        ),
+        status=_status(state, tuple(counts.values())),
+        wake_after=None if suspended else _wake_after(jobs, start, now),
+        failure=None,
+    )
+
+
+def _suspended_counts(
+    jobs: Sequence[Job], counts: dict[str, JobCounts], reached: frozenset[str]
+) -> dict[str, JobCounts]:
+    """The counts of a suspended JobSet: Jobs that were never created are not suspended."""
+    created = [job for job in jobs if job.tries or job.replicated.name in reached]
+    return {
+        name: status.without_pods(
+            each,
+            suspended=sum(job.replicated.name == name and not job.finished for job in created),
+        )
+        for name, each in counts.items()
+    }
+
+
+def _started(spec: JSON, state: State, now: datetime, *, started: bool) -> State:
+    """The conditions that say how far a start or a restart has come."""
+    if started:
+        state = _put(state, (names.JOBSET_RESTARTING, *names.RESTARTED_JOBS), now, on=False)
+    if not startup.in_order(spec):
+        return state
+    if started:
+        return _put(state, (names.JOBSET_STARTUP_COMPLETED, *names.IN_ORDER_COMPLETED), now)
+    return _put(state, (names.JOBSET_STARTUP_IN_PROGRESS, *names.IN_ORDER_IN_PROGRESS), now)
+
+
+def _wake_after(jobs: Sequence[Job], start: Sequence[Start], now: datetime) -> float | None:
+    """Seconds until the first backoff or deadline ends."""
+    deadlines = (active_deadline_seconds.deadline(job) for job in jobs if not job.finished)
+    times = [each for each in deadlines if each is not None]
+    times += [each.not_before for each in start if each.not_before > now]
+    return (min(times) - now).total_seconds() if times else None
+
+
+def _suspended(spec: JSON) -> bool:
+    return spec.get("suspend") is True
+
+
+def _put(state: State, condition: tuple[str, str, str], now: datetime, *, on: bool = True) -> State:
+    """The state with a condition: type, reason and message."""
+    kind, reason, message = condition
+    new = Condition(kind, on, reason, message, since=now)
+    return replace(state, conditions=conditions.put(state.conditions, new))
+
+
+def _status(state: State, counts: Sequence[JobCounts]) -> JSON:
+    terminal = {
+        each.type
+        for each in state.conditions
+        if each.status and each.type in {names.JOBSET_COMPLETED, names.JOBSET_FAILED}
+    }
+    return {
+        "conditions": [each.to_wire() for each in state.conditions],
+        "replicatedJobsStatus": [each.to_wire() for each in counts],
+        "restarts": state.restarts,
+        "restartsCountTowardsMax": state.restarts_toward_max,
+        **({"terminalState": terminal.pop()} if terminal else {}),
+    }

@@ -1,0 +1,58 @@
+"""`podFailurePolicy` of a Job: what the exit code of a failed pod means for its Job.
+
+Called by job_failure.py and by the two backoff limits, which count what is not ignored. Rule:
+KEP-3329: the first rule that matches decides; `onPodConditions` describe disruptions, which pods
+that are processes on one machine do not have.
+"""
+
+from trainer_infra import names
+from trainer_infra.local.jobset import job as jobs
+from trainer_infra.local.jobset.job import Job, JobFailure
+from trainer_infra.local.jobset.pods import Pod
+from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
+
+IGNORE = "Ignore"
+FAIL_JOB = "FailJob"
+FAIL_INDEX = "FailIndex"
+
+
+def action(job: ReplicatedJob, pod: Pod) -> str:
+    """What the first matching rule asks for; `Count` when none matches."""
+    index = _match(job, pod)
+    return "Count" if index is None else str(_rules(job)[index]["action"])
+
+
+def counted(job: Job) -> tuple[Pod, ...]:
+    """The failed tries that count towards a backoff limit, in the order in which they ended."""
+    return tuple(pod for pod in job.failed if action(job.replicated, pod) != IGNORE)
+
+
+def failure(job: Job) -> JobFailure | None:
+    """The failure of a Job of which a pod matches a `FailJob` rule; None otherwise."""
+    for pod in job.failed:
+        if action(job.replicated, pod) == FAIL_JOB:
+            message = (
+                f"Container {pod.container} for pod {job.name}-{pod.id.index} failed with exit code"
+                f" {pod.exit_code} matching {FAIL_JOB} rule at index {_match(job.replicated, pod)}"
+            )
+            return JobFailure(names.POD_FAILURE_POLICY, message, jobs.ended(pod), pod.id)
+    return None
+
+
+def _rules(job: ReplicatedJob) -> tuple[JSON, ...]:
+    return tuple((job.spec.get("podFailurePolicy") or {}).get("rules") or ())
+
+
+def _match(job: ReplicatedJob, pod: Pod) -> int | None:
+    for index, rule in enumerate(_rules(job)):
+        if (wanted := rule.get("onExitCodes")) and _exit_code_matches(wanted, pod):
+            return index
+    return None
+
+
+def _exit_code_matches(wanted: JSON, pod: Pod) -> bool:
+    """An exit code of 0 never matches, nor does a container that could not be started."""
+    if not pod.exit_code or wanted.get("containerName") not in {None, pod.container}:
+        return False
+    operator: str = wanted["operator"]
+    return (pod.exit_code in wanted["values"]) == (operator == "In")

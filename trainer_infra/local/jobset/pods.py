@@ -1,0 +1,149 @@
+"""What the pods of a JobSet are: their identities, host names and manifests.
+
+Called by decide.py, which counts pods, and by the supervisor, which runs them. Names, labels and
+annotations are those that JobSet v0.12 and the Job controller write, so a manifest made here is the
+one a cluster would run.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.local.jobset import labels, replicated_job, volume_claim_policies
+from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
+
+
+class Phase(StrEnum):
+    """How far one try of a pod is (Pod.status.phase)."""
+
+    RUNNING = "Running"
+    SUCCEEDED = "Succeeded"
+    FAILED = "Failed"
+
+
+@dataclass(frozen=True, slots=True)
+class PodId:
+    """One pod of a JobSet, whatever the try."""
+
+    job: str
+    """Name of the replicated job."""
+    replica: int
+    """Which Job of the replicated job, from 0."""
+    index: int
+    """Completion index within the Job, from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """One try of one pod, as observed."""
+
+    id: PodId
+    attempt: int
+    """Restarts of the JobSet before it, plus resumes."""
+    retry: int
+    """Tries of this pod before it in this attempt."""
+    phase: Phase
+    ready: bool
+    """It runs and its containers' probes pass."""
+    exit_code: int | None
+    """Of the container that ended the try; None while it runs or when it never started."""
+    container: str
+    """Name of the container that ended the try; empty while it runs."""
+    reason: str
+    """`Completed`, `Error`, `StartError`, or `Stopped` when it was ended because we asked."""
+    started: datetime
+    finished: datetime | None
+    """None while it runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """A try to start."""
+
+    id: PodId
+    attempt: int
+    """As in `Pod`."""
+    retry: int
+    """As in `Pod`."""
+    not_before: datetime
+    """The end of its backoff; not to be started earlier."""
+
+
+def pod_ids(spec: JSON) -> tuple[PodId, ...]:
+    """Every pod of a JobSetSpec, in template order: replica outer, completion index inner."""
+    return tuple(
+        PodId(job.name, replica, index)
+        for job in replicated_job.read(spec)
+        for replica in range(job.replicas)
+        for index in range(job.completions)
+    )
+
+
+def host_names(name: str, spec: JSON) -> tuple[str, ...]:
+    """The host name of each of `pod_ids(spec)`: `<jobset>-<job>-<replica>-<index>.<subdomain>`.
+
+    The subdomain is `network.subdomain` or else the JobSet's name.
+    """
+    subdomain = replicated_job.subdomain(name, spec)
+    return tuple(
+        f"{replicated_job.pod_name(name, pod.job, pod.replica, pod.index)}.{subdomain}"
+        for pod in pod_ids(spec)
+    )
+
+
+def manifest(jobset: JSON, start: Start) -> JSON:
+    """The Pod of one try, as JobSet and the Job controller would make it from its template.
+
+    Its name has no random suffix: it is the pod's host name, the same for every try. The restart
+    label is the attempt, so it counts resumes too, which JobSet's does not.
+    """
+    jobset_name = jobset["metadata"]["name"]
+    pod = start.id
+    job = next(job for job in replicated_job.read(jobset["spec"]) if job.name == pod.job)
+    name = replicated_job.pod_name(jobset_name, pod.job, pod.replica, pod.index)
+    job_name = replicated_job.job_name(jobset_name, pod.job, pod.replica)
+    metadata = job.pod_template.get("metadata") or {}
+    ours = labels.of_jobset(jobset, job, pod.replica, start.attempt)
+    index = {names.COMPLETION_INDEX: str(pod.index)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": name,
+            "namespace": jobset["metadata"].get("namespace", "default"),
+            "labels": {
+                **(metadata.get("labels") or {}),
+                **ours,
+                **labels.of_job(job_name, pod.index),
+            },
+            "annotations": {**(metadata.get("annotations") or {}), **ours, **index},
+        },
+        "spec": {**_pod_spec(jobset, job), "hostname": name},
+    }
+
+
+def _pod_spec(jobset: JSON, job: ReplicatedJob) -> dict[str, Any]:
+    """The pod template's spec with what JobSet's defaults and both controllers add."""
+    spec: dict[str, Any] = {"restartPolicy": "OnFailure", **job.pod_spec}
+    for kind in ("initContainers", "containers"):
+        if spec.get(kind):
+            spec[kind] = [_with_completion_index(container) for container in spec[kind]]
+    if added := volume_claim_policies.volumes(jobset, spec):
+        spec["volumes"] = [*(spec.get("volumes") or ()), *added]
+    if (jobset["spec"].get("network") or {}).get("enableDNSHostnames") is not False:
+        spec["subdomain"] = replicated_job.subdomain(jobset["metadata"]["name"], jobset["spec"])
+    return spec
+
+
+def _with_completion_index(container: JSON) -> JSON:
+    """The container with the env variable that an Indexed Job's containers have."""
+    env = list(container.get("env") or ())
+    if any(variable["name"] == names.JOB_COMPLETION_INDEX for variable in env):
+        return container
+    source = {"fieldRef": {"fieldPath": names.COMPLETION_INDEX_FIELD}}
+    return {
+        **container,
+        "env": [*env, {"name": names.JOB_COMPLETION_INDEX, "valueFrom": source}],
+    }

@@ -1,0 +1,43 @@
+"""Which replicated jobs may start pods now: `startupPolicy` and `dependsOn`.
+
+Called by decide.py. Rules: JobSet v0.12, KEP-104. Nothing that has started is held back again: its
+Jobs exist, so their pods are retried whatever became of the jobs before it.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from trainer_infra.local.jobset import depends_on
+from trainer_infra.local.jobset.job import Job
+from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
+from trainer_infra.local.jobset.status import JobCounts
+
+
+def in_order(spec: JSON) -> bool:
+    """Whether each replicated job waits until the one before it is ready."""
+    return (spec.get("startupPolicy") or {}).get("startupPolicyOrder") == "InOrder"
+
+
+def waiting(replicated: Sequence[ReplicatedJob], counts: Mapping[str, JobCounts]) -> str | None:
+    """The first replicated job of which not every Job is ready or beyond; None at the end."""
+    for job in replicated:
+        if counts[job.name].started != job.replicas:
+            return job.name
+    return None
+
+
+def reached(
+    spec: JSON, replicated: Sequence[ReplicatedJob], counts: Mapping[str, JobCounts]
+) -> frozenset[str]:
+    """Names of the replicated jobs whose turn has come."""
+    replicas = {job.name: job.replicas for job in replicated}
+    met = [job.name for job in replicated if depends_on.met(job, replicas, counts)]
+    last = waiting(replicated, counts) if in_order(spec) else None
+    if last is None:
+        return frozenset(met)
+    order = [job.name for job in replicated]
+    return frozenset(met).intersection(order[: order.index(last) + 1])
+
+
+def started(jobs: Sequence[Job]) -> frozenset[str]:
+    """Names of the replicated jobs of which a pod was started in this attempt."""
+    return frozenset(job.replicated.name for job in jobs if job.current)

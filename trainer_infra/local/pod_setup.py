@@ -1,0 +1,66 @@
+"""A pod's manifest as commands with environment and folders, ready to start.
+
+Called by the supervisor through `pod` for each try; what comes next is `container`.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainer_infra import names
+from trainer_infra.local import env, volumes
+from trainer_infra.local.children import Command
+from trainer_infra.local.container import Setup
+from trainer_infra.local.env import Place
+from trainer_infra.local.mounts import Mounts
+from trainer_infra.local.pod import PodSetup
+from trainer_infra.local.record import JSON
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """Where one try of a pod may write."""
+
+    folder: Path
+    """Its own folder, new for each try."""
+    claims: Path
+    """The run's volume claims."""
+    mark: str
+    """The mark of its processes."""
+
+
+def prepare(place: Place, ground: Ground) -> PodSetup:
+    """Make a pod's folders and environment.
+
+    Raises:
+        InvalidInput: A ConfigMap, a Secret or a key that it needs is not there.
+        OSError: A folder or file cannot be made.
+    """
+    spec = place.pod["spec"]
+    ground.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    folders = volumes.make(place, ground.folder / "volumes", ground.claims)
+
+    def setup(container: JSON) -> Setup:
+        own = env.variables(container, place)
+        mounts = volumes.mounts(container, folders, own.values)
+        name = str(container["name"])
+        environment = env.environment(own, place, mounts)
+        environment[names.PROCESS_MARK] = f"{ground.mark}/{name}"
+        words = (*container["command"], *(container.get("args") or ()))
+        arguments = [env.expanded(word, own, place, mounts) for word in words]
+        folder = _working_folder(container.get("workingDir") or "", mounts, ground.folder / "work")
+        return Setup(name, Command(arguments, environment, folder), container)
+
+    return PodSetup(
+        init=tuple(setup(each) for each in spec.get("initContainers") or ()),
+        main=tuple(setup(each) for each in spec["containers"]),
+        grace=float(spec.get("terminationGracePeriodSeconds", 30)),
+    )
+
+
+def _working_folder(path: str, mounts: Mounts, work: Path) -> Path:
+    """The working directory: a mount's folder, or one of that name below the pod's own."""
+    folder = mounts.folder(path) if path else None
+    if folder is None:
+        folder = work / path.lstrip("/")
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,146 @@
+"""Processes of this machine: who they are, what they leave behind, and how they are ended.
+
+Called by the supervisor, its guard and `runs`. Identity is a pid with its start time: nothing is
+signalled whose start time differs, and nothing is found by its name. Every process of a run carries
+a mark in its environment, which its descendants inherit.
+"""
+
+import ctypes
+import os
+import signal
+import sys
+import time
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+import psutil
+
+from trainer_infra import names
+
+_PR_SET_PDEATHSIG: Final = 1
+_PR_SET_CHILD_SUBREAPER: Final = 36
+_SAME: Final = 0.015
+"""Seconds by which two readings of one start time may differ: the kernel counts 1/100 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Identity:
+    """One process, whatever happens to its pid later."""
+
+    pid: int
+    start: float
+    """Seconds after boot, which setting the clock does not move."""
+
+
+def identity(pid: int) -> Identity | None:
+    """Who has this pid now; None when nobody has, or only a zombie."""
+    try:
+        process = psutil.Process(pid)
+        if process.status() == psutil.STATUS_ZOMBIE:
+            return None
+        return Identity(pid, round(process.create_time() - psutil.boot_time(), 2))
+    except psutil.Error:
+        return None
+
+
+def alive(who: Identity) -> bool:
+    """Whether that very process still runs."""
+    now = identity(who.pid)
+    return now is not None and abs(now.start - who.start) < _SAME
+
+
+def send(who: Identity, number: int) -> bool:
+    """Send a signal to that very process; False when it is gone."""
+    if not alive(who):
+        return False
+    try:
+        os.kill(who.pid, number)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def die_with_parent(parent: int, number: int = signal.SIGKILL) -> None:
+    """Have the kernel send this process a signal when its parent dies; ends now if it has.
+
+    Only Linux can; elsewhere the guard alone ends what a supervisor leaves behind.
+    """
+    _prctl(_PR_SET_PDEATHSIG, number)
+    if os.getppid() != parent:
+        os._exit(1)
+
+
+def adopt_orphans() -> None:
+    """Make this process the parent of descendants whose own parent dies (Linux)."""
+    _prctl(_PR_SET_CHILD_SUBREAPER, 1)
+
+
+def _prctl(option: int, value: int) -> None:
+    if _LIBC is not None:
+        _LIBC.prctl(option, ctypes.c_ulong(value), 0, 0, 0)
+
+
+_LIBC: Final = ctypes.CDLL(None, use_errno=True) if sys.platform == "linux" else None
+# Loaded before any fork: a child of a process with threads may not load libraries.
+
+
+def descendants(pid: int) -> list[psutil.Process]:
+    """The processes below one, zombies left out."""
+    try:
+        return [each for each in psutil.Process(pid).children(recursive=True) if _lives(each)]
+    except psutil.Error:
+        return []
+
+
+def marked(processes: Iterable[psutil.Process], mark: str) -> list[psutil.Process]:
+    """Those of them whose environment has this mark, or one that begins with it and a `/`."""
+    found = []
+    for each in processes:
+        try:
+            value = each.environ().get(names.PROCESS_MARK, "")
+        except (psutil.Error, OSError):
+            continue
+        if value == mark or value.startswith(f"{mark}/"):
+            found.append(each)
+    return found
+
+
+def everywhere(mark: str) -> list[psutil.Process]:
+    """The marked processes of the whole machine, whoever their parent is by now."""
+    return [each for each in marked(psutil.process_iter(), mark) if _lives(each)]
+
+
+def _lives(process: psutil.Process) -> bool:
+    try:
+        return process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
+
+
+def kill(processes: Iterable[psutil.Process]) -> None:
+    """SIGKILL each, by identity: psutil refuses a pid that somebody else has by now."""
+    for each in processes:
+        try:
+            each.kill()
+        except psutil.Error:
+            continue
+
+
+def kill_descendants(pid: int, timeout: float = 10) -> None:
+    """SIGKILL everything below a process until nothing is left, or time is up."""
+    until = time.monotonic() + timeout
+    while (left := descendants(pid)) and time.monotonic() < until:
+        kill(left)
+        time.sleep(0.01)
+
+
+def kill_everywhere(mark: str, timeout: float = 10) -> bool:
+    """SIGKILL every marked process of the machine; whether none is left."""
+    until = time.monotonic() + timeout
+    while left := everywhere(mark):
+        if time.monotonic() > until:
+            return False
+        kill(left)
+        time.sleep(0.01)
+    return True

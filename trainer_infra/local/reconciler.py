@@ -1,0 +1,300 @@
+"""The loop of one supervisor: plan, apply, decide, start and stop pods, publish the status.
+
+Called by `supervisor`. `lifecycle.plan` says what the TrainJob needs, `jobset.decide` what its pods
+do; this class executes both, and wakes when a pod changed, the user wants something else, or time
+has come.
+"""
+
+import asyncio
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import NotAvailable
+from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import plan as lifecycle
+from trainer_infra.lifecycle.plan import Observed
+from trainer_infra.local import (
+    env,
+    folder,
+    full_disk,
+    network,
+    packages,
+    pod_setup,
+    ports,
+    run_status,
+    sources,
+)
+from trainer_infra.local.children import Children
+from trainer_infra.local.endpoint import Endpoint
+from trainer_infra.local.env import Place
+from trainer_infra.local.folder import RunFolder
+from trainer_infra.local.jobset import decide, pods
+from trainer_infra.local.jobset.decide import State
+from trainer_infra.local.jobset.pods import Phase, PodId, Start
+from trainer_infra.local.pod import Hooks, PodSetup, PodTry
+from trainer_infra.local.pod_setup import Ground
+from trainer_infra.local.record import JSON, Run, run_from_json, run_to_json
+from trainer_infra.local.run_status import Seen, Tried
+
+REPORT_PAUSE: Final = 0.2
+"""Seconds for which reports are gathered before the status is written."""
+ROUNDS: Final = 5
+"""Plan and decision settle within two rounds; more than this is a mistake."""
+
+
+class Reconciler:
+    """Runs one TrainJob to its end."""
+
+    def __init__(self, target: RunFolder, children: Children) -> None:
+        self._folder = target
+        self._children = children
+        self._record: Mapping[str, Any] = folder.read(target.record) or {}
+        self._run: Run = run_from_json(folder.read(target.run) or {})
+        self._runtime = _runtime(self._record["runtime"])
+        self._objects: dict[tuple[str, str], JSON] = {}
+        self._jobset: JSON | None = None
+        self._state = State()
+        self._failure: PodId | None = None
+        self._status: JSON = {}
+        self._tries: list[PodTry] = []
+        self._ports: dict[int, int] = {}
+        self._python: Mapping[str, str] | None = None
+        self._waiting_for = ""
+        self._awake = asyncio.Event()
+        self._stopping = False
+        self._endpoint = Endpoint(
+            self._run.namespace, self._run.name, target.progress, self._reported
+        )
+        for each in self._record["objects"]:
+            if each["kind"] != "JobSet":
+                self._keep(each)
+
+    async def run(self) -> None:
+        """Run to the end, or until `stop`; afterwards no process of a pod is left."""
+        self._publish()
+        await self._endpoint.start()
+        install = asyncio.get_running_loop().create_task(self._install())
+        try:
+            while not self._stopping and not self._over():
+                self._awake.clear()
+                delay = self._settle()
+                self._publish()
+                if not self._over():
+                    await self._sleep(delay)
+        finally:
+            install.cancel()
+            self._endpoint.close()
+            await self._end_pods()
+
+    def stop(self) -> None:
+        """End all pods and return from `run`, whatever the status."""
+        self._stopping = True
+        self._awake.set()
+
+    def wake(self) -> None:
+        """Look again: the user wants something else, or a pod changed."""
+        self._awake.set()
+
+    def fail(self, reason: str, message: str) -> None:
+        """End the run as Failed for a reason that no JobSet reports; the first one counts."""
+        conditions = self._status.get("conditions") or ()
+        if not of.finished(conditions):
+            failed = of.condition(names.FAILED, reason, message, datetime.now(UTC))
+            self._status = {
+                **self._status,
+                "conditions": list(of.with_condition(conditions, failed)),
+            }
+        self._awake.set()
+
+    async def _sleep(self, delay: float | None) -> None:
+        try:
+            async with asyncio.timeout(delay):
+                await self._awake.wait()
+        except TimeoutError:
+            return
+
+    async def _install(self) -> None:
+        """Make the job's Python; pods start when it is there."""
+        wanted = self._record["packages"]
+        try:
+            if wanted and not (packages.place(wanted) / packages.MARKER).exists():
+                self._waiting_for = f"installing {len(wanted)} packages"
+                self.wake()
+            venv = await packages.ready(wanted, self._children, self._run.uid)
+            self._python = packages.variables(venv)
+        except NotAvailable as error:
+            self.fail(names.INSTALL_FAILED, str(error))
+        except OSError as error:
+            self._not_written(packages.place(wanted), error)
+        self._waiting_for = ""
+        self.wake()
+
+    def _settle(self) -> float | None:
+        """Plan and decide until nothing changes; seconds until the next look."""
+        delays: tuple[float | None, ...] = ()
+        for _ in range(ROUNDS):
+            before = (self._status, self._jobset, len(self._tries))
+            delays = (self._plan(), self._decide())
+            if before == (self._status, self._jobset, len(self._tries)):
+                break
+        return min((each for each in delays if each is not None), default=None)
+
+    def _plan(self) -> float | None:
+        if self._endpoint.last is not None:
+            self._status = {**self._status, "trainerStatus": self._endpoint.last}
+        now = datetime.now(UTC)
+        plan = lifecycle.plan(self._job(), self._runtime, Observed(self._jobset), now)
+        for each in plan.apply:
+            self._keep(each)
+        if plan.delete:
+            self._jobset = None
+        if plan.status is not None:
+            self._status = plan.status
+        for event in plan.events:
+            self.fail(event.reason, event.message)
+        return plan.requeue_after
+
+    def _job(self) -> TrainJob:
+        """The TrainJob as the user wants it now, with its status."""
+        job = self._record["job"]
+        given = {"uid": self._run.uid, "creationTimestamp": self._run.created}
+        wish = folder.read(self._folder.control) or {}
+        return TrainJob.model_validate(
+            {
+                **job,
+                "metadata": {**job["metadata"], **given},
+                "spec": {**job["spec"], **wish},
+                "status": self._status or None,
+            }
+        )
+
+    def _keep(self, value: JSON) -> None:
+        """Apply an object: a JobSet keeps its status, others are what env and volumes read."""
+        if value["kind"] == "JobSet":
+            self._jobset = {**value, "status": (self._jobset or {}).get("status") or {}}
+        else:
+            self._objects[value["kind"], value["metadata"]["name"]] = value
+
+    def _decide(self) -> float | None:
+        """Start and stop pods; seconds until the next look."""
+        jobset = self._jobset
+        if self._finished() or jobset is None:
+            for each in self._tries:
+                each.stop()
+        if self._python is None or jobset is None or self._ended_otherwise(jobset):
+            return None
+        tries = tuple(each.pod for each in self._tries)
+        now = datetime.now(UTC)
+        name = jobset["metadata"]["name"]
+        decision = decide.decide(name, jobset["spec"], tries, self._state, now)
+        self._state, self._failure = decision.state, decision.failure
+        self._jobset = {**jobset, "status": decision.status}
+        for each in self._tries:
+            if each.pod.id in decision.stop and each.pod.phase is Phase.RUNNING:
+                each.stop()
+        for start in decision.start:
+            if start.not_before <= now:
+                self._start(start)
+        return decision.wake_after
+
+    def _start(self, start: Start) -> None:
+        if start.attempt not in self._ports:
+            self._ports[start.attempt] = ports.free()
+        manifest = pods.manifest(self._jobset or {}, start)
+        log = self._folder.logs / f"{manifest['metadata']['name']}.log"
+        started = PodTry(start, log, self._children, Hooks(self.wake, self._not_written))
+        self._tries.append(started)
+        started.begin(partial(self._prepare, manifest, start))
+
+    def _prepare(self, manifest: JSON, start: Start) -> PodSetup:
+        """The pod with the secrets as they are now, and the network of its attempt."""
+        run, name = self._run, manifest["metadata"]["name"]
+        spec = (self._jobset or {})["spec"]
+        secret = f"{run.name}{names.SECRET_SUFFIX}"
+        data = folder.read(self._folder.secrets) or {}
+        reports = start.id.job in run_status.trainer_jobs(spec)
+        place = Place(
+            pod=manifest,
+            sources=sources.sources(self._objects.values(), secret, data),
+            network=network.network(
+                pods.host_names(run.name, spec), run.namespace, self._ports[start.attempt]
+            ),
+            machine={
+                **env.inherited(),
+                **(self._python or {}),
+                **(self._endpoint.variables(name) if reports else {}),
+            },
+        )
+        attempt = f"{start.attempt}-{start.retry}"
+        mark = f"{run.uid}/{name}/{attempt}"
+        ground = Ground(self._folder.pods / name / attempt, self._folder.claims, mark)
+        return pod_setup.prepare(place, ground)
+
+    def _finished(self) -> bool:
+        return of.finished(self._status.get("conditions") or ())
+
+    def _ended_otherwise(self, jobset: JSON) -> bool:
+        """Whether the run ended although the JobSet itself did not: it decides nothing more."""
+        theirs = jobset["status"].get("conditions") or ()
+        return self._finished() and not (
+            of.is_true(theirs, "Completed") or of.is_true(theirs, names.FAILED)
+        )
+
+    def _over(self) -> bool:
+        """Whether the run ended and no process of it is left."""
+        return self._finished() and all(each.ended for each in self._tries)
+
+    def _publish(self) -> None:
+        """Write the status when it changed; a full disk ends the run, and is written too."""
+        for _ in range(2):
+            now = run_status.current(self._run, self._seen())
+            if now == self._run and self._folder.status.exists():
+                return
+            try:
+                folder.write(self._folder.status, run_to_json(now))
+            except OSError as error:
+                self._not_written(self._folder.status, error)
+            else:
+                self._run = now
+                return
+
+    def _seen(self) -> Seen:
+        return Seen(
+            status=self._status,
+            jobset=self._jobset,
+            tries=tuple(Tried(each.pod, each.last_lines) for each in self._tries),
+            failure=self._failure,
+            reports=self._endpoint.reports,
+            waiting_for=self._waiting_for,
+        )
+
+    def _not_written(self, path: Path, error: OSError) -> None:
+        """End the run because the disk is full; the reserve makes room for saying so.
+
+        Raises:
+            OSError: The disk is not full: another error, which nobody can handle.
+        """
+        if not full_disk.is_full(error):
+            raise error
+        self._folder.reserve.unlink(missing_ok=True)
+        self.fail(names.DISK_FULL, full_disk.message(path, error))
+
+    def _reported(self) -> None:
+        asyncio.get_running_loop().call_later(REPORT_PAUSE, self.wake)
+
+    async def _end_pods(self) -> None:
+        for each in self._tries:
+            each.stop()
+        for each in self._tries:
+            await each.wait()
+
+
+def _runtime(value: JSON) -> Runtime:
+    kind = TrainingRuntime if value["kind"] == names.TRAINING_RUNTIME else ClusterTrainingRuntime
+    return kind.model_validate(value)

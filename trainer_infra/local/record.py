@@ -1,0 +1,141 @@
+"""What is recorded of a run on this machine: the values that `runs` takes and returns.
+
+Called by `runs` (which re-exports the public ones), the supervisor and its guard. Everything here
+turns into JSON and back without loss; secret values never do (they live in a file of their own).
+"""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+JSON = Mapping[str, Any]
+
+CREATED, SUSPENDED, RUNNING, COMPLETE, FAILED = (
+    "Created",
+    "Suspended",
+    "Running",
+    "Complete",
+    "Failed",
+)
+FINISHED = frozenset({COMPLETE, FAILED})
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Who declared a run; all empty for `trainer-infra run`."""
+
+    project: str = ""
+    """The Pulumi project."""
+    stack: str = ""
+    """The Pulumi stack."""
+    urn: str = ""
+    """The URN of the resource."""
+
+    def shown(self) -> str:
+        """As an error names it."""
+        if not self.urn:
+            return "`trainer-infra run`"
+        return f"{self.urn} of stack {self.stack} of project {self.project}"
+
+
+@dataclass(frozen=True, slots=True)
+class Submission:
+    """Everything needed to run a TrainJob on this machine."""
+
+    job: JSON
+    """The TrainJob in wire form, code attached; `metadata.name` and `metadata.namespace` are set."""
+    runtime: JSON
+    """The runtime it was born with, in wire form."""
+    objects: tuple[JSON, ...]
+    """Everything rendered: ConfigMaps, Secrets (values shown as `names.SECRET_SHOWN`), JobSet."""
+    secret_data: Mapping[str, str]
+    """Key to value of the job's own Secret."""
+    packages: tuple[str, ...]
+    """Locked requirements of the job's Python; empty for the interpreter that submits."""
+    owner: Owner
+    """Who declared it."""
+    content: str
+    """Hash of what was submitted: the same content of the same owner is the same run."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """The pod that ended a run."""
+
+    pod: str
+    """Its name."""
+    reason: str
+    """`Error`, `StartError` and the like, as the container's termination reason."""
+    exit_code: int | None
+    """The container's exit code, 128+n for signal n; None when it never started."""
+    last_lines: tuple[str, ...]
+    """The last lines of its log, at most 20."""
+
+
+@dataclass(frozen=True, slots=True)
+class Node:
+    """One pod of the trainer step, as it is now."""
+
+    pod: str
+    """Its name."""
+    phase: str
+    """`Pending`, `Running`, `Succeeded` or `Failed`."""
+    progress: int | None
+    """Percent, of its own last report; None before the first."""
+    metrics: Mapping[str, str]
+    """Of its own last report."""
+    restarts: int
+    """How often it was started again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What is known of a run now."""
+
+    namespace: str
+    name: str
+    uid: str
+    host: str
+    """The machine that it runs on."""
+    owner: Owner
+    content: str
+    """As submitted."""
+    created: str
+    """RFC 3339, UTC."""
+    phase: str
+    """`Created`, `Suspended`, `Running`, `Complete` or `Failed`."""
+    reason: str = ""
+    """Of a finished run: the condition's reason."""
+    message: str = ""
+    """Of a finished run; names pod and exit code when it failed."""
+    status: JSON = field(default_factory=dict)
+    """TrainJob.status in wire form: conditions, jobsStatus, trainerStatus."""
+    nodes: tuple[Node, ...] = ()
+    """The pods of the trainer step, in order of their index."""
+    failure: Failure | None = None
+    """The pod that ended it, when a pod did."""
+    started: str = ""
+    """When the first process started; RFC 3339, empty before."""
+    finished: str = ""
+    """When it ended; RFC 3339, empty before."""
+    waiting_for: str = ""
+    """What it waits for now, for example `installing 3 packages`; empty when it waits for nothing."""
+
+
+def run_to_json(run: Run) -> dict[str, Any]:
+    """A run as JSON values."""
+    return asdict(run)
+
+
+def run_from_json(value: JSON) -> Run:
+    """The run that `run_to_json` wrote."""
+    failure = value["failure"]
+    return Run(
+        **{
+            **value,
+            "owner": Owner(**value["owner"]),
+            "nodes": tuple(Node(**node) for node in value["nodes"]),
+            "failure": failure
+            and Failure(**{**failure, "last_lines": tuple(failure["last_lines"])}),
+        }
+    )

@@ -1,0 +1,350 @@
+"""Runs on this machine: submit, look, suspend, read logs, delete. The facade of the local target.
+
+Called by `deploy` and `cli`. A run is a folder (`folder`) and a supervisor process
+(`supervisor`), one per run; nothing else stays behind when both are gone.
+"""
+
+import platform
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Final
+
+import trainer_infra
+from trainer_infra import names
+from trainer_infra.errors import InvalidInput, NotAvailable, Refused
+from trainer_infra.lifecycle import conditions as of
+from trainer_infra.local import env, folder, guard, log_files, ports, processes, support
+from trainer_infra.local.folder import RunFolder
+from trainer_infra.local.processes import Identity
+from trainer_infra.local.record import (
+    CREATED,
+    FINISHED,
+    SUSPENDED,
+    Failure,
+    Node,
+    Owner,
+    Run,
+    Submission,
+    run_from_json,
+    run_to_json,
+)
+
+__all__ = [
+    "Failure",
+    "Node",
+    "Owner",
+    "Run",
+    "Submission",
+    "delete",
+    "get",
+    "list_runs",
+    "logs",
+    "submit",
+    "suspend",
+    "update_secrets",
+]
+
+PAUSE: Final = 0.02
+"""Seconds between two looks at a supervisor that starts or ends."""
+SUSPEND_TIMEOUT: Final = 5.0
+"""Seconds to wait for the supervisor to have seen what the user wants."""
+_SUPERVISOR_ENV: Final = (*env.INSTALLERS, "TRAINER_INFRA_", "XDG_")
+
+
+def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
+    """Start a run and return once its supervisor acknowledged; never waits for training nor pip.
+
+    The same content of the same owner is the same run: it is returned as it is, and its supervisor
+    is started when an earlier submit was interrupted before that. When starting fails, what was
+    made is removed.
+
+    Args:
+        submission: What to run.
+        adopt: Take over a run of that name that somebody else declared; one with other content is
+            replaced.
+        timeout: Seconds to wait for the supervisor.
+
+    Raises:
+        InvalidInput: This machine cannot run it; has every problem.
+        Refused: A run of that name has another owner or other content.
+        NotAvailable: The supervisor cannot be started.
+    """
+    target = _folder(submission)
+    with folder.locked(target):
+        run = _look(target)
+        if run is not None and not _same(run, submission):
+            if not adopt:
+                raise _refused(run, submission)
+            run = _adopted(target, run, submission)
+        if run is None:
+            found = (*support.problems(submission.objects), *ports.ports_in_use(submission.objects))
+            if found:
+                raise InvalidInput(found)
+            _create(target, submission)
+        elif target.status.exists():
+            return run
+        try:
+            _start(target, timeout)
+        except Exception:
+            _end(target, 1)
+            folder.remove(target)
+            raise
+        started = _look(target)
+    if started is None:
+        raise NotAvailable(f"the run in {target.path} was removed while it started")
+    return started
+
+
+def get(namespace: str, name: str, uid: str = "") -> Run | None:
+    """The run as it is now; None when it is gone or has another uid.
+
+    A run whose supervisor is gone while it is unfinished is Failed with reason SupervisorLost, and
+    recorded so.
+    """
+    target = folder.of(namespace, name)
+    run = _look(target)
+    if run is None or (uid and run.uid != uid):
+        return None
+    if run.phase in FINISHED or not target.status.exists() or folder.supervised(target):
+        return run
+    with folder.locked(target):
+        return _lost(target)
+
+
+def list_runs(namespace: str | None = None) -> tuple[Run, ...]:
+    """All runs of this machine's state folder, by namespace and name."""
+    found = (get(each.path.parent.name, each.path.name) for each in folder.existing(namespace))
+    return tuple(run for run in found if run is not None)
+
+
+def suspend(namespace: str, name: str, uid: str, value: bool) -> Run:
+    """Suspend or resume a run; returns once its supervisor has seen it. A finished run stays.
+
+    Raises:
+        NotAvailable: There is no such run.
+    """
+    target = folder.of(namespace, name)
+    with folder.locked(target):
+        run = _present(target, uid)
+        folder.write(target.control, {"suspend": value})
+    _signal(target, signal.SIGUSR1)
+    until = time.monotonic() + SUSPEND_TIMEOUT
+    while time.monotonic() < until:
+        run = get(namespace, name, uid) or run
+        if run.phase in FINISHED or (run.phase == SUSPENDED) is value:
+            break
+        time.sleep(PAUSE)
+    return run
+
+
+def update_secrets(namespace: str, name: str, uid: str, data: Mapping[str, str]) -> None:
+    """Replace the secret values: running pods keep the old ones, later tries get the new.
+
+    Raises:
+        NotAvailable: There is no such run.
+    """
+    target = folder.of(namespace, name)
+    with folder.locked(target):
+        _present(target, uid)
+        folder.write(target.secrets, dict(data))
+
+
+def delete(namespace: str, name: str, uid: str, timeout: float = 60) -> str:
+    """End every process of a run and remove its folder; a warning sentence, or empty.
+
+    Gone already, or another run of that name, is fine.
+    """
+    target = folder.of(namespace, name)
+    with folder.locked(target):
+        run = _look(target)
+        if run is None or (uid and run.uid != uid):
+            return ""
+        ended = _end(target, timeout)
+        ended = processes.kill_everywhere(run.uid) and ended
+        folder.remove(target)
+    if ended:
+        return ""
+    return f"some processes of {namespace}/{name} did not end within {timeout:g} s"
+
+
+def logs(
+    namespace: str,
+    name: str,
+    *,
+    pod: str | None = None,
+    follow: bool = False,
+    tail: int | None = None,
+) -> Iterator[tuple[str, str]]:
+    """The lines of a run's pods as (pod, line), pod after pod; with `follow` as they come.
+
+    Args:
+        namespace: The run's namespace.
+        name: The run's name.
+        pod: Only this pod.
+        follow: Go on until the run has ended and all was read.
+        tail: Begin with the last lines only, as many per pod.
+
+    Raises:
+        NotAvailable: There is no such run, or it never had such a pod.
+    """
+    target = folder.of(namespace, name)
+    run = _present(target, "")
+    known = {node.pod for node in run.nodes} | {path.stem for path in target.logs.glob("*.log")}
+    if pod is not None and pod not in known:
+        shown = ", ".join(sorted(known)) or "none yet"
+        raise NotAvailable(f"run {namespace}/{name} has no pod {pod}; its pods are {shown}")
+
+    def files() -> tuple[Path, ...]:
+        return tuple(sorted(target.logs.glob(f"{pod or '*'}.log")))
+
+    if not follow:
+        return log_files.read(files, tail)
+    return log_files.follow(files, _over(target), tail)
+
+
+def _over(target: RunFolder) -> Callable[[], bool]:
+    return lambda: not folder.supervised(target)
+
+
+def _folder(submission: Submission) -> RunFolder:
+    metadata = submission.job["metadata"]
+    return folder.of(metadata.get("namespace") or "default", metadata["name"])
+
+
+def _look(target: RunFolder) -> Run | None:
+    """What is recorded of a run; None when there is none. The owner is as last adopted."""
+    first = folder.read(target.run)
+    if first is None:
+        return None
+    return run_from_json({**(folder.read(target.status) or first), "owner": first["owner"]})
+
+
+def _present(target: RunFolder, uid: str) -> Run:
+    run = _look(target)
+    if run is None or (uid and run.uid != uid):
+        where = f"{target.path.parent.name}/{target.path.name}"
+        raise NotAvailable(f"there is no run {where}{f' with uid {uid}' if uid else ''} here")
+    return run
+
+
+def _same(run: Run, submission: Submission) -> bool:
+    return (run.owner, run.content) == (submission.owner, submission.content)
+
+
+def _refused(run: Run, submission: Submission) -> Refused:
+    what = f"run {run.namespace}/{run.name} exists and belongs to {run.owner.shown()}"
+    if run.owner == submission.owner:
+        what = f"run {run.namespace}/{run.name} exists with other content"
+    return Refused(f"{what}; choose another name, delete it, or set adopt=True to take its place")
+
+
+def _adopted(target: RunFolder, run: Run, submission: Submission) -> Run | None:
+    """The run with its new owner, or None after one with other content was removed."""
+    if run.content != submission.content:
+        _end(target, 60)
+        folder.remove(target)
+        return None
+    owned = replace(run, owner=submission.owner)
+    folder.write(target.run, run_to_json(owned))
+    return owned
+
+
+def _create(target: RunFolder, submission: Submission) -> None:
+    """Make the run's folder."""
+    run = Run(
+        namespace=target.path.parent.name,
+        name=target.path.name,
+        uid=str(uuid.uuid4()),
+        host=platform.node(),
+        owner=submission.owner,
+        content=submission.content,
+        created=of.timestamp(datetime.now(UTC)),
+        phase=CREATED,
+    )
+    record = {
+        "job": submission.job,
+        "runtime": submission.runtime,
+        "objects": submission.objects,
+        "packages": submission.packages,
+    }
+    folder.create(target, run_to_json(run), record, submission.secret_data)
+
+
+def _start(target: RunFolder, timeout: float) -> None:
+    """Start the supervisor unless one lives, and wait until it wrote its first status.
+
+    Raises:
+        NotAvailable: It ended, or did not answer in time.
+    """
+    until = time.monotonic() + timeout
+    if not folder.supervised(target):
+        _launch(target, timeout)
+    while not target.status.exists():
+        if time.monotonic() > until or not folder.supervised(target):
+            said = target.output.read_text(encoding="utf-8", errors="replace").strip()
+            last = said.splitlines()[-1] if said else f"no answer within {timeout:g} s"
+            where = f"{target.path.parent.name}/{target.path.name}"
+            raise NotAvailable(f"the supervisor of run {where} did not start: {last}")
+        time.sleep(PAUSE)
+
+
+def _launch(target: RunFolder, timeout: float) -> None:
+    """Start the process that becomes guard and supervisor; it detaches before it answers."""
+    package = Path(trainer_infra.__file__).parent.parent
+    environment = env.inherited(*_SUPERVISOR_ENV) | {
+        "PYTHONPATH": str(package),
+        names.PROCESS_MARK: f"{_uid(target)}/supervisor",
+    }
+    arguments = [sys.executable, "-P", "-m", "trainer_infra.local.supervisor", str(target.path)]
+    with target.output.open("ab") as output, suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=target.path,
+            env=environment,
+            start_new_session=True,
+            timeout=timeout,
+            check=False,
+        )
+
+
+def _uid(target: RunFolder) -> str:
+    return str((folder.read(target.run) or {})["uid"])
+
+
+def _signal(target: RunFolder, number: int) -> None:
+    """Signal the supervisor, when it is the very process that was recorded."""
+    found = (folder.read(target.identities) or {}).get("supervisor")
+    if found is not None:
+        processes.send(Identity(**found), number)
+
+
+def _end(target: RunFolder, timeout: float) -> bool:
+    """End the supervisor and all its pods; whether everything ended in time."""
+    until = time.monotonic() + timeout
+    _signal(target, signal.SIGTERM)
+    while folder.supervised(target):
+        if time.monotonic() > until:
+            # Guard and supervisor carry the mark as well.
+            return processes.kill_everywhere(_uid(target))
+        time.sleep(PAUSE)
+    return True
+
+
+def _lost(target: RunFolder) -> Run | None:
+    """The run whose supervisor is gone, recorded as lost; what is left of it is ended."""
+    run = _look(target)
+    if run is None or run.phase in FINISHED or folder.supervised(target):
+        return run
+    processes.kill_everywhere(run.uid)
+    return guard.lost(target, "and its guard are gone")

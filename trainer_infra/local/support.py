@@ -1,0 +1,160 @@
+"""What the local target cannot run, and why. Pure: called at preview and by `runs.submit`.
+
+Only what would change results is a problem: an image is not pulled and a node selector has nothing
+to select, which harms nobody; a container without a command would not run at all.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from trainer_infra.errors import Problem
+from trainer_infra.local.jobset import unsupported
+from trainer_infra.local.record import JSON
+
+VOLUMES: Final = frozenset(
+    {
+        "emptyDir", "configMap", "secret", "downwardAPI", "projected", "persistentVolumeClaim",
+        "ephemeral", "hostPath",
+    }
+)  # fmt: skip
+"""Volume kinds that can be a folder."""
+SOURCES: Final = frozenset({"configMap", "secret", "downwardAPI"})
+"""Kinds of a projected volume's sources."""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What a JobSet's fields may refer to."""
+
+    keys: Mapping[tuple[str, str], frozenset[str]]
+    """(kind, name) of each ConfigMap and Secret, to its keys."""
+    where: str
+    """Kind and name of the JobSet, for problems."""
+
+
+def problems(objects: Sequence[JSON]) -> tuple[Problem, ...]:
+    """What this target cannot run among rendered objects, in the order of the fields."""
+    keys = {
+        (each["kind"], str(each["metadata"]["name"])): _keys(each)
+        for each in objects
+        if each["kind"] in {"ConfigMap", "Secret"}
+    }
+    return tuple(
+        problem
+        for each in objects
+        if each["kind"] == "JobSet"
+        for problem in _in_jobset(each, Known(keys, f"JobSet {each['metadata']['name']}"))
+    )
+
+
+def pod_specs(jobset: JSON) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Field path and PodSpec of each replicated job."""
+    for index, job in enumerate(jobset["spec"].get("replicatedJobs") or ()):
+        path = f"spec.replicatedJobs[{index}].template.spec.template.spec"
+        yield path, job["template"]["spec"]["template"]["spec"]
+
+
+def containers(path: str, pod: JSON) -> Iterator[tuple[str, JSON]]:
+    """Field path and Container of each init container and container."""
+    for kind in ("initContainers", "containers"):
+        for index, container in enumerate(pod.get(kind) or ()):
+            yield f"{path}.{kind}[{index}]", container
+
+
+def _keys(value: JSON) -> frozenset[str]:
+    parts = ("data", "binaryData", "stringData")
+    return frozenset(key for part in parts for key in value.get(part) or ())
+
+
+def _in_jobset(jobset: JSON, known: Known) -> Iterator[Problem]:
+    for problem in unsupported.problems(jobset["spec"]):
+        yield replace(problem, where=known.where)
+    claims = {
+        template["metadata"]["name"]
+        for policy in jobset["spec"].get("volumeClaimPolicies") or ()
+        for template in policy.get("templates") or ()
+    }
+    for path, pod in pod_specs(jobset):
+        volumes = tuple(pod.get("volumes") or ())
+        for index, volume in enumerate(volumes):
+            yield from _in_volume(f"{path}.volumes[{index}]", volume, known)
+        mountable = claims | {volume["name"] for volume in volumes}
+        for below, container in containers(path, pod):
+            yield from _in_container(below, container, mountable, known)
+            yield from _in_env(below, container, known)
+
+
+def _in_container(
+    path: str, container: JSON, mountable: set[str], known: Known
+) -> Iterator[Problem]:
+    if not container.get("command"):
+        what = "is missing: the entrypoint of an image cannot run on this machine"
+        fix = "set the command, for example spec.trainer.command of the TrainJob"
+        yield Problem(f"{path}.command", what, fix=fix, where=known.where)
+    for index, mount in enumerate(container.get("volumeMounts") or ()):
+        if mount["name"] not in mountable:
+            below = f"{path}.volumeMounts[{index}].name"
+            what = "names a volume that the pod does not have"
+            yield Problem(below, what, mount["name"], where=known.where)
+    for probe in ("startupProbe", "readinessProbe", "livenessProbe"):
+        if "grpc" in (container.get(probe) or {}):
+            what, fix = "cannot be probed on this machine", "use exec, tcpSocket or httpGet"
+            yield Problem(f"{path}.{probe}.grpc", what, fix=fix, where=known.where)
+
+
+def _in_volume(path: str, volume: JSON, known: Known) -> Iterator[Problem]:
+    for kind in sorted(set(volume) - {"name"} - VOLUMES):
+        fix = "use a persistentVolumeClaim, hostPath or emptyDir, which are folders here"
+        what = "cannot be a folder on this machine"
+        yield Problem(f"{path}.{kind}", what, fix=fix, where=known.where)
+    for kind, name in (("configMap", "name"), ("secret", "secretName")):
+        if kind in volume:
+            yield from _reference(f"{path}.{kind}", volume[kind], (kind, name), known)
+    for index, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
+        yield from _in_projected(f"{path}.projected.sources[{index}]", source, known)
+
+
+def _in_projected(path: str, source: JSON, known: Known) -> Iterator[Problem]:
+    for kind, value in source.items():
+        if kind not in SOURCES:
+            what, fix = "cannot be made on this machine", "leave it out for this target"
+            yield Problem(f"{path}.{kind}", what, fix=fix, where=known.where)
+        elif kind != "downwardAPI":
+            yield from _reference(f"{path}.{kind}", value, (kind, "name"), known)
+
+
+def _in_env(path: str, container: JSON, known: Known) -> Iterator[Problem]:
+    for index, entry in enumerate(container.get("envFrom") or ()):
+        for field, kind in (("configMapRef", "configMap"), ("secretRef", "secret")):
+            if field in entry:
+                below = f"{path}.envFrom[{index}].{field}"
+                yield from _reference(below, entry[field], (kind, "name"), known)
+    for index, entry in enumerate(container.get("env") or ()):
+        for field, kind in (("configMapKeyRef", "configMap"), ("secretKeyRef", "secret")):
+            source = (entry.get("valueFrom") or {}).get(field)
+            if source:
+                below = f"{path}.env[{index}].valueFrom.{field}"
+                yield from _reference(below, source, (kind, "name"), known)
+
+
+def _reference(
+    path: str, source: JSON, kind_and_field: tuple[str, str], known: Known
+) -> Iterator[Problem]:
+    """A ConfigMap or Secret, or a key of it, that is not there and not optional."""
+    if source.get("optional"):
+        return
+    kind, field = kind_and_field
+    shown = "ConfigMap" if kind == "configMap" else "Secret"
+    name = str(source.get(field) or "")
+    keys = known.keys.get((shown, name))
+    fix = f"declare the {shown} with the TrainJob, or mark the reference optional"
+    if keys is None:
+        what = f"names a {shown} that is not among the job's objects"
+        yield Problem(f"{path}.{field}", what, name, fix, known.where)
+        return
+    items = source.get("items") or ()
+    for key in [source["key"]] if "key" in source else [each["key"] for each in items]:
+        if key not in keys:
+            what = f"names a key that {shown} {name} does not have"
+            yield Problem(path, what, key, fix, known.where)

@@ -1,0 +1,129 @@
+"""What a posted trainerStatus must be: Go's JSON decoding, then the limits of the API. Pure.
+
+Rules: spec/trainer-behaviour.md sections 1.3 and 6. Messages are those of the API server, because
+clients see them in the reference too. Called by `handler`.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, Final
+
+FIELDS: Final = ("progressPercentage", "estimatedRemainingSeconds", "metrics", "lastUpdatedTime")
+PERCENT: Final = 100
+METRICS: Final = 256
+TEXT: Final = 64
+_INT32: Final = range(-(2**31), 2**31)
+_PATH: Final = "status.trainerStatus"
+
+
+def decode(body: bytes) -> dict[str, Any] | None:
+    """The trainerStatus of a request's body as typed values; None when it has none.
+
+    Unknown fields are dropped, null is the same as absent, what follows the first JSON value is
+    ignored, as in the reference.
+
+    Raises:
+        ValueError: The payload is invalid.
+    """
+    value, _ = json.JSONDecoder(parse_constant=_refuse).raw_decode(body.decode().lstrip())
+    status = _object(value).get("trainerStatus")
+    if status is None:
+        return None
+    given = _object(status)
+    decoded: dict[str, Any] = {}
+    for field in ("progressPercentage", "estimatedRemainingSeconds"):
+        if given.get(field) is not None:
+            decoded[field] = _int32(given[field])
+    if given.get("metrics"):
+        decoded["metrics"] = [_metric(each) for each in _list(given["metrics"])]
+    decoded["lastUpdatedTime"] = _time(given.get("lastUpdatedTime"))
+    return decoded
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(constant)
+
+
+def _object(value: object) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise ValueError("no object")  # noqa: TRY004  callers know one kind of invalid payload
+    return value
+
+
+def _list(value: object) -> list[Any]:
+    if not isinstance(value, list):
+        raise ValueError("no list")  # noqa: TRY004  the same
+    return value
+
+
+def _int32(value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value not in _INT32:
+        raise ValueError("no int32")
+    return value
+
+
+def _metric(value: object) -> dict[str, str]:
+    metric = {field: _object(value).get(field) or "" for field in ("name", "value")}
+    if not all(isinstance(text, str) for text in metric.values()):
+        raise ValueError("no string")
+    return metric
+
+
+def _time(value: object) -> str | None:
+    """RFC 3339 in UTC with whole seconds, as metav1.Time is written; None when absent."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise ValueError("no time")  # noqa: TRY004  the same
+    moment = datetime.fromisoformat(value)
+    if moment.tzinfo is None or "T" not in value:
+        raise ValueError("no RFC 3339 time")
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def problem(name: str, status: Mapping[str, Any]) -> str | None:
+    """What the API server says of a decoded status that breaks a limit; None when it is fine."""
+    found = list(_broken(status))
+    if not found:
+        return None
+    causes = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
+    return f'TrainJob.trainer.kubeflow.org "{name}" is invalid: {causes}'
+
+
+def _broken(status: Mapping[str, Any]) -> Iterator[str]:
+    remaining = status.get("estimatedRemainingSeconds", 0)
+    if remaining < 0:
+        path = f"{_PATH}.estimatedRemainingSeconds"
+        yield _invalid(path, remaining, "should be greater than or equal to 0")
+    metrics = status.get("metrics") or ()
+    if len(metrics) > METRICS:
+        yield f"{_PATH}.metrics: Too many: {len(metrics)}: must have at most {METRICS} items"
+    for index, metric in enumerate(metrics):
+        for field in ("name", "value"):
+            yield from _text(f"{_PATH}.metrics[{index}].{field}", metric[field])
+    progress = status.get("progressPercentage", 0)
+    if progress < 0:
+        path = f"{_PATH}.progressPercentage"
+        yield _invalid(path, progress, "should be greater than or equal to 0")
+    if progress > PERCENT:
+        path = f"{_PATH}.progressPercentage"
+        yield _invalid(path, progress, f"should be less than or equal to {PERCENT}")
+    if status["lastUpdatedTime"] is None:
+        yield (
+            f'{_PATH}: Invalid value: "object": '
+            "lastUpdatedTime is required when trainerStatus is present"
+        )
+
+
+def _invalid(path: str, value: object, rule: str) -> str:
+    return f"{path}: Invalid value: {json.dumps(value)}: {path} in body {rule}"
+
+
+def _text(path: str, value: str) -> Iterator[str]:
+    if not value:
+        yield _invalid(path, value, "should be at least 1 chars long")
+    if len(value) > TEXT:
+        yield f"{path}: Too long: may not be more than {TEXT} bytes"

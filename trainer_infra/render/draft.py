@@ -1,0 +1,121 @@
+"""The frozen value that travels through the phases: a Draft with one PodSet per replicated job.
+
+`resolve` makes the first one; plugins return changed copies; the JobSet plugin turns the last one
+into an object. Rules: spec/trainer-behaviour.md sections 2.2 to 2.4.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """What plugins may change of one container; everything else stays in the template."""
+
+    name: str
+    image: str | None = None
+    command: tuple[str, ...] | None = None
+    env: tuple[JSON, ...] = ()
+    ports: tuple[JSON, ...] = ()
+    volume_mounts: tuple[JSON, ...] = ()
+    resources: JSON | None = None
+    """Resources after patches and the resourcesPerNode merge; read only."""
+
+
+@dataclass(frozen=True, slots=True)
+class PodSet:
+    """The pods of one replicated job."""
+
+    name: str
+    """Name of the replicated job."""
+    ancestor: str | None
+    """Value of the ancestor label on the Job template; None when it has none."""
+    count: int
+    """Pods of the job: becomes parallelism and completions."""
+    containers: tuple[Container, ...]
+    init_containers: tuple[Container, ...] = ()
+    volumes: tuple[JSON, ...] = ()
+
+    def container(self, name: str) -> Container | None:
+        """The regular container of that name."""
+        return next((each for each in self.containers if each.name == name), None)
+
+    def with_container(self, name: str, change: Callable[[Container], Container]) -> "PodSet":
+        """A copy in which the regular container of that name is changed."""
+        containers = tuple(change(each) if each.name == name else each for each in self.containers)
+        return replace(self, containers=containers)
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A TrainJob on its way to objects."""
+
+    job: TrainJob
+    runtime: Runtime
+    spec: JSON
+    """JobSetSpec of the runtime after runtimePatches and the resourcesPerNode merge."""
+    pod_sets: tuple[PodSet, ...]
+    """One per replicated job, in template order."""
+    labels: JSON
+    """Labels of the JobSet: the runtime's, then each patch's."""
+    annotations: JSON
+    pod_labels: JSON
+    """Labels that scheduler plugins add to every pod template."""
+    pod_annotations: JSON
+    like_reference: bool = False
+    """Render exactly what the reference renders, its defects included."""
+
+    @property
+    def trainer(self) -> PodSet | None:
+        """The first pod set with the ancestor `trainer`."""
+        return next((each for each in self.pod_sets if each.ancestor == names.TRAINER), None)
+
+    def with_pod_set(self, name: str, change: Callable[[PodSet], PodSet]) -> "Draft":
+        """A copy in which the pod set of that name is changed."""
+        pod_sets = tuple(change(each) if each.name == name else each for each in self.pod_sets)
+        return replace(self, pod_sets=pod_sets)
+
+
+def upsert(
+    items: Iterable[JSON], new: Iterable[JSON], same: Callable[[JSON, JSON], bool]
+) -> tuple[JSON, ...]:
+    """`items` in which each of `new` replaces the first one it is the `same` as, or is appended."""
+    result = list(items)
+    for item in new:
+        place = next((i for i, old in enumerate(result) if same(old, item)), None)
+        if place is None:
+            result.append(item)
+        else:
+            result[place] = item
+    return tuple(result)
+
+
+def upsert_env(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...]:
+    """Environment variables are the same when their names are."""
+    new = tuple(new)
+    if not new:
+        return tuple(items)
+    merged = {item["name"]: item for item in items}
+    merged.update((item["name"], item) for item in new)
+    return tuple(merged.values())
+
+
+def upsert_ports(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...]:
+    """Ports are the same when their numbers are, or their names where both have one.
+
+    The reference also takes two unnamed ports for the same (section 2.4), which corrupts a
+    container with two of them (Q17).
+    """
+    return upsert(items, new, _same_port)
+
+
+def _same_port(old: JSON, new: JSON) -> bool:
+    named = bool(old.get("name")) and old.get("name") == new.get("name")
+    return named or old.get("containerPort") == new.get("containerPort")

@@ -1,0 +1,35 @@
+"""Stable host names of a JobSet's pods, and the address of a job's first node.
+
+`<jobset>-<replicatedJob>-<replica>-<index>.<subdomain>`: spec/trainer-behaviour.md sections 2.4
+and 3. Used by plugins and by the local target, which replaces them with loopback addresses.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.render.draft import Draft
+
+JSON = Mapping[str, Any]
+
+
+def subdomain(jobset_name: str, spec: JSON) -> str:
+    """The headless service's name: network.subdomain or the JobSet's own name."""
+    return (spec.get("network") or {}).get("subdomain") or jobset_name
+
+
+def host_name(jobset_name: str, spec: JSON, job: str, replica: int = 0, index: int = 0) -> str:
+    """The stable host name of one pod."""
+    return f"{jobset_name}-{job}-{replica}-{index}.{subdomain(jobset_name, spec)}"
+
+
+def head(draft: Draft) -> str:
+    """The host name of the first training node.
+
+    The reference writes the job name `node` and the TrainJob's name as subdomain whatever the
+    runtime says (Q4); ours names the pod that exists.
+    """
+    name = draft.job.metadata.name or ""
+    if draft.like_reference or draft.trainer is None:
+        return f"{name}-{names.NODE}-0-0.{name}"
+    return host_name(name, draft.spec, draft.trainer.name)

@@ -1,0 +1,44 @@
+"""spec.initializer: the runtime must have the job, the container and the mount it needs.
+
+Rules and messages: spec/trainer-behaviour.md section 5.1, item 4.
+"""
+
+from collections.abc import Iterable
+
+from trainer_infra import names
+from trainer_infra.errors import Problem
+from trainer_infra.render.draft import Draft
+
+
+def problems(draft: Draft) -> Iterable[Problem]:
+    """What the runtime lacks for the dataset and the model initializer."""
+    source = draft.job.spec.initializer
+    if source is None:
+        return
+    if source.dataset is not None:
+        # The data cache keeps nothing in a volume (Q11).
+        uri = source.dataset.storage_uri or ""
+        needs_mount = draft.like_reference or not uri.startswith("cache://")
+        yield from _missing(draft, names.DATASET_INITIALIZER, "datasetConfig", needs_mount)
+    if source.model is not None:
+        yield from _missing(draft, names.MODEL_INITIALIZER, "modelConfig", needs_mount=True)
+
+
+def _missing(draft: Draft, name: str, config: str, needs_mount: bool) -> Iterable[Problem]:
+    runtime = f"runtime {draft.runtime.metadata.name!r}"
+    pod_set = next((each for each in draft.pod_sets if each.name == name), None)
+    container = pod_set.container(name) if pod_set else None
+    if pod_set is None:
+        what = f"must have {name} job when trainJob is configured with input {config}"
+    elif container is None:
+        what = f"must have container with name - {name} in the {name} job"
+    elif needs_mount and not any(
+        mount.get("name") == names.INITIALIZER_VOLUME for mount in container.volume_mounts
+    ):
+        what = (
+            f"must have volumeMount with name - {names.INITIALIZER_VOLUME} "
+            f"in container {name} of the {name} job"
+        )
+    else:
+        return
+    yield Problem("spec.runtimeRef", what, fix=f"use a runtime that has it, {runtime} does not")

@@ -1,0 +1,88 @@
+"""Strategic merge of a runtime patch onto a JobSetSpec.
+
+Pure; called by `resolve` once per runtimePatches entry. Lists with a merge key are merged item by
+item, all others are replaced; mappings merge per key. Merge keys and the order of merged lists
+are those of Kubernetes' strategic merge patch: spec/trainer-behaviour.md section 4.3.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+JSON = Mapping[str, Any]
+
+MERGE_KEYS: Final = {
+    "replicatedJobs": "name",
+    "initContainers": "name",
+    "containers": "name",
+    "env": "name",
+    "volumeMounts": "mountPath",
+    "volumes": "name",
+    "imagePullSecrets": "name",
+    "schedulingGates": "name",
+    "claims": "name",
+}
+
+
+def merge(base: JSON, patch: JSON, *, like_reference: bool = False) -> JSON:
+    """`base` with `patch` merged into it; neither is changed."""
+    result = dict(base)
+    for key, value in patch.items():
+        if value is not None:
+            result[key] = _merged(key, base.get(key), value, like_reference=like_reference)
+    return result
+
+
+def _merged(key: str, old: object, new: object, *, like_reference: bool) -> object:
+    if isinstance(old, Mapping) and isinstance(new, Mapping):
+        return merge(old, new, like_reference=like_reference)
+    merge_key = MERGE_KEYS.get(key)
+    if merge_key is None or not isinstance(old, Sequence) or not isinstance(new, Sequence):
+        return new
+    replaces = key == "volumes" and not like_reference
+    return _merged_list(old, new, merge_key, replaces=replaces, like_reference=like_reference)
+
+
+def _merged_list(
+    old: Sequence[JSON], new: Sequence[JSON], key: str, *, replaces: bool, like_reference: bool
+) -> list[JSON]:
+    by_key = {item.get(key): item for item in old}
+    patched = [
+        _volume(by_key.get(item.get(key)), item)
+        if replaces
+        else merge(by_key.get(item.get(key), {}), item, like_reference=like_reference)
+        for item in new
+    ]
+    touched = {item.get(key) for item in new}
+    kept = [item for item in old if item.get(key) not in touched]
+    order = {item.get(key): place for place, item in enumerate(old)}
+    return _interleave(
+        kept, patched, {id(item): order.get(item.get(key)) for item in patched}, order, key
+    )
+
+
+def _volume(old: JSON | None, new: JSON) -> JSON:
+    # A volume has one source: another source replaces the old one instead of joining it (Q17).
+    if old is None or set(old) != set(new):
+        return new
+    return merge(old, new)
+
+
+def _interleave(
+    kept: list[JSON],
+    patched: list[JSON],
+    places: Mapping[int, int | None],
+    order: Mapping[Any, int],
+    key: str,
+) -> list[JSON]:
+    """Kubernetes' order: base order where both are known, otherwise patched items first."""
+    result: list[JSON] = []
+    left, right = 0, 0
+    while left < len(kept) and right < len(patched):
+        place = places[id(patched[right])]
+        if place is not None and order[kept[left].get(key)] < place:
+            result.append(kept[left])
+            left += 1
+        else:
+            result.append(patched[right])
+            right += 1
+    return [*result, *kept[left:], *patched[right:]]

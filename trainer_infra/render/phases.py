@@ -1,0 +1,39 @@
+"""The phases of a rendering and what a plugin is.
+
+A plugin is one `Plugin` value with a function per phase it takes part in. `pipeline` runs the
+phases in the order of the fields below, and within a phase the plugins in registry order. Names
+of the phases: spec/trainer-behaviour.md section 2.1.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainer_infra.errors import Problem
+from trainer_infra.render.draft import Draft
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Plugin:
+    """One framework, scheduler or builder: which drafts it is about and what it does in each phase."""
+
+    name: str
+    """The reference's plugin name, for example `Torch`."""
+    applies: Callable[[Draft], bool]
+    """Whether the plugin takes part for this draft."""
+    validate: Callable[[Draft], Iterable[Problem]] | None = None
+    """CustomValidation: problems of the TrainJob, before anything is enforced."""
+    enforce_ml_policy: Callable[[Draft], Draft] | None = None
+    """Build 1: node counts, environment and ports of the framework."""
+    enforce_pod_group_policy: Callable[[Draft], Draft] | None = None
+    """Build 2: labels and annotations of a gang scheduler."""
+    enforce_pod_spec: Callable[[Draft], Draft] | None = None
+    """Build 3: what every trainer pod gets."""
+    build: Callable[[Draft], Iterable[JSON]] | None = None
+    """Build 5: the objects."""
+
+
+ENFORCING = ("enforce_ml_policy", "enforce_pod_group_policy", "enforce_pod_spec")
+"""The phases that change the draft, in order."""

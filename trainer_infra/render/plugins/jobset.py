@@ -1,0 +1,157 @@
+"""JobSet: the object that runs a TrainJob.
+
+Writes what the plugins decided and what the TrainJob says into the runtime's template. Rules:
+spec/trainer-behaviour.md sections 4.4 and 4.5; validation: section 5.1.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.trainjob import DatasetInitializer, ModelInitializer
+from trainer_infra.errors import Problem
+from trainer_infra.render import initializer, metadata_name, resolve, runtime_patches
+from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env
+from trainer_infra.render.phases import Plugin
+
+JSON = Mapping[str, Any]
+
+RUNS_ONCE: Final = (names.TRAINER, names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
+
+
+def applies(_draft: Draft) -> bool:
+    """Every TrainJob is a JobSet."""
+    return True
+
+
+def validate(draft: Draft) -> Iterable[Problem]:
+    """Initializers, runtime patches and the name's length."""
+    yield from initializer.problems(draft)
+    yield from runtime_patches.problems(draft)
+    yield from metadata_name.problems(draft)
+
+
+def build(draft: Draft) -> Iterable[JSON]:
+    """The JobSet, named as the TrainJob."""
+    metadata: dict[str, Any] = {"name": draft.job.metadata.name}
+    if draft.job.metadata.namespace is not None:
+        metadata["namespace"] = draft.job.metadata.namespace
+    for key, value in (("labels", draft.labels), ("annotations", draft.annotations)):
+        if value:
+            metadata[key] = dict(value)
+    jobs = [
+        _replicated_job(draft, template, pod_set)
+        for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True)
+    ]
+    spec = {**draft.spec, "replicatedJobs": jobs, "suspend": bool(draft.job.spec.suspend)}
+    yield {
+        "apiVersion": names.JOBSET_API_VERSION,
+        "kind": "JobSet",
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def _replicated_job(draft: Draft, template: JSON, pod_set: PodSet) -> JSON:
+    spec = dict(resolve.pod_spec(template))
+    if pod_set.volumes:
+        spec["volumes"] = list(pod_set.volumes)
+    for key, containers in (
+        ("initContainers", pod_set.init_containers),
+        ("containers", pod_set.containers),
+    ):
+        if containers:
+            spec[key] = _containers(spec.get(key) or (), containers)
+    spec["containers"] = [_overridden(draft, pod_set, each) for each in spec["containers"]]
+    job = resolve.with_pod_spec(template, spec)
+    job_spec = {
+        **job["template"]["spec"],
+        "parallelism": pod_set.count,
+        "completions": pod_set.count,
+    }
+    job_spec["template"] = _with_pod_metadata(job_spec["template"], draft)
+    result = {**job, "template": {**job["template"], "spec": job_spec}}
+    if pod_set.ancestor in RUNS_ONCE:
+        result["replicas"] = 1
+    return result
+
+
+def _containers(templates: Iterable[JSON], changed: tuple[Container, ...]) -> list[JSON]:
+    templates = list(templates)
+    missing = [{"name": each.name} for each in changed[len(templates) :]]
+    return [
+        _container(template, each)
+        for template, each in zip([*templates, *missing], changed, strict=True)
+    ]
+
+
+def _container(template: JSON, changed: Container) -> JSON:
+    result = dict(template)
+    if changed.image:
+        result["image"] = changed.image
+    if changed.command:
+        result["command"] = list(changed.command)
+    for key, value in (
+        ("env", changed.env),
+        ("ports", changed.ports),
+        ("volumeMounts", changed.volume_mounts),
+    ):
+        if value:
+            result[key] = list(value)
+    return result
+
+
+def _overridden(draft: Draft, pod_set: PodSet, container: JSON) -> JSON:
+    """What the TrainJob itself says about this container."""
+    spec = draft.job.spec
+    if pod_set.ancestor == names.TRAINER and container["name"] == names.NODE and spec.trainer:
+        return _trainer(container, draft)
+    if spec.initializer and container["name"] == pod_set.ancestor:
+        source = {
+            names.DATASET_INITIALIZER: spec.initializer.dataset,
+            names.MODEL_INITIALIZER: spec.initializer.model,
+        }.get(container["name"])
+        return container if source is None else _initializer(container, source)
+    return container
+
+
+def _trainer(container: JSON, draft: Draft) -> JSON:
+    trainer = draft.job.spec.trainer
+    if trainer is None:
+        return container
+    result = dict(container)
+    for key, value in (("command", trainer.command), ("args", trainer.args)):
+        if value is not None:
+            result[key] = list(value)
+    if trainer.image is not None:
+        result["image"] = trainer.image
+    if trainer.env:
+        result["env"] = list(upsert_env(result.get("env") or (), trainer.env))
+    return result
+
+
+def _initializer(container: JSON, source: DatasetInitializer | ModelInitializer) -> JSON:
+    uri = () if source.storage_uri is None else (_storage_uri(source.storage_uri),)
+    env = upsert_env(upsert_env(container.get("env") or (), uri), source.env or ())
+    result = {**container, "env": list(env)} if env else dict(container)
+    if source.secret_ref is not None:
+        reference = {"secretRef": dict(source.secret_ref)}
+        result["envFrom"] = [*(container.get("envFrom") or ()), reference]
+    return result
+
+
+def _storage_uri(uri: str) -> JSON:
+    return {"name": names.STORAGE_URI, "value": uri}
+
+
+def _with_pod_metadata(pod_template: JSON, draft: Draft) -> JSON:
+    if not draft.pod_labels and not draft.pod_annotations:
+        return pod_template
+    metadata = dict(pod_template.get("metadata") or {})
+    for key, added in (("labels", draft.pod_labels), ("annotations", draft.pod_annotations)):
+        if added:
+            metadata[key] = {**(metadata.get(key) or {}), **added}
+    return {**pod_template, "metadata": metadata}
+
+
+PLUGIN = Plugin(name="JobSet", applies=applies, validate=validate, build=build)

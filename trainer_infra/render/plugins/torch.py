@@ -1,0 +1,118 @@
+"""Torch: torchrun's PET_* variables in the trainer and in the envInjection targets.
+
+Rules: spec/trainer-behaviour.md section 3.2.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.errors import Problem
+from trainer_infra.render import endpoints, resources, trainer_env
+from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env
+from trainer_infra.render.phases import Plugin
+
+JSON = Mapping[str, Any]
+
+RESERVED: Final = (
+    names.PET_MASTER_ADDR,
+    names.PET_MASTER_PORT,
+    names.PET_NNODES,
+    names.PET_NODE_RANK,
+    names.PET_NPROC_PER_NODE,
+)
+AUTO: Final = "auto"
+
+
+def applies(draft: Draft) -> bool:
+    """Whether the runtime has mlPolicy.torch."""
+    policy = draft.runtime.spec.ml_policy
+    return policy is not None and policy.torch is not None
+
+
+def validate(draft: Draft) -> Iterable[Problem]:
+    """Reserved variables in trainer.env, and envInjection targets that do not exist."""
+    for job, container in _targets(draft):
+        if not _has_container(draft, job, container):
+            yield Problem("spec.runtimeRef", _missing_target(job, container))
+    trainer = draft.job.spec.trainer
+    used = sorted({each["name"] for each in (trainer.env if trainer else None) or ()} & {*RESERVED})
+    if used:
+        yield Problem(
+            "spec.trainer.env",
+            f"must not have reserved envs, invalid envs configured: [{' '.join(used)}]",
+            fix="remove them: the runtime sets them for each node",
+        )
+
+
+def enforce_ml_policy(draft: Draft) -> Draft:
+    """Node count, PET_* variables and the rendezvous port."""
+    draft = trainer_env.with_num_nodes(draft)
+    if draft.trainer is None:
+        return draft
+    own = _variables(draft)
+    if trainer_env.injects(draft):
+        draft = trainer_env.with_env(draft, own, port=names.RENDEZVOUS_PORT)
+    for job, container in _targets(draft):
+        draft = draft.with_pod_set(job, partial(_inject, container, own))
+    return draft
+
+
+def processes_per_node(draft: Draft) -> int | str:
+    """numProcPerNode, or torchrun's `auto` with GPUs, or one process per processor asked for."""
+    trainer = draft.job.spec.trainer
+    if trainer and trainer.num_proc_per_node is not None:
+        return trainer.num_proc_per_node
+    node = resources.of_node(draft)
+    return AUTO if resources.gpus(node) else max(1, resources.cpus(node))
+
+
+def _variables(draft: Draft) -> tuple[JSON, ...]:
+    count = draft.trainer.count if draft.trainer else 1
+    return (
+        trainer_env.variable(names.PET_NNODES, count),
+        trainer_env.variable(names.PET_NPROC_PER_NODE, processes_per_node(draft)),
+        trainer_env.node_rank(names.PET_NODE_RANK),
+        trainer_env.variable(names.PET_MASTER_ADDR, endpoints.head(draft)),
+        trainer_env.variable(names.PET_MASTER_PORT, names.RENDEZVOUS_PORT),
+    )
+
+
+def _targets(draft: Draft) -> Iterable[tuple[str, str]]:
+    torch = draft.runtime.spec.ml_policy.torch if draft.runtime.spec.ml_policy else None
+    injection = torch.env_injection if torch else None
+    for target in (injection.targets if injection else None) or ():
+        for container in target.container_names or ():
+            yield target.job_name, container
+
+
+def _has_container(draft: Draft, job: str, container: str) -> bool:
+    return any(
+        container == each.name
+        for pod_set in draft.pod_sets
+        if pod_set.name == job
+        for each in (*pod_set.containers, *pod_set.init_containers)
+    )
+
+
+def _missing_target(job: str, container: str) -> str:
+    return (
+        f'envInjection target podSet "{job}" container "{container}" not found in runtime template'
+    )
+
+
+def _inject(name: str, own: tuple[JSON, ...], pod_set: PodSet) -> PodSet:
+    def change(container: Container) -> Container:
+        return replace(container, env=upsert_env(container.env, own))
+
+    if pod_set.container(name):
+        return pod_set.with_container(name, change)
+    inits = tuple(change(each) if each.name == name else each for each in pod_set.init_containers)
+    return replace(pod_set, init_containers=inits)
+
+
+PLUGIN = Plugin(
+    name="Torch", applies=applies, validate=validate, enforce_ml_policy=enforce_ml_policy
+)

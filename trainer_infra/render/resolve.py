@@ -1,0 +1,129 @@
+"""The first Draft: patches merged into the runtime's template, counts, resources, pod sets.
+
+Pure; called by `pipeline`. Steps and their order: spec/trainer-behaviour.md section 2.3.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.render import merge, resources
+from trainer_infra.render.draft import Container, Draft, PodSet
+
+JSON = Mapping[str, Any]
+
+
+def draft(job: TrainJob, runtime: Runtime, *, like_reference: bool = False) -> Draft:
+    """The Draft before any plugin has seen it."""
+    template = runtime.spec.template
+    metadata = template.metadata if template else None
+    labels = dict((metadata.labels if metadata else None) or {})
+    annotations = dict((metadata.annotations if metadata else None) or {})
+    spec: JSON = (template.spec if template else None) or {}
+    order = [each["name"] for each in spec.get("replicatedJobs", ())]
+    for patch in patches(job):
+        labels.update(patch.get("metadata", {}).get("labels") or {})
+        annotations.update(patch.get("metadata", {}).get("annotations") or {})
+        spec = merge.merge(spec, patch.get("spec") or {}, like_reference=like_reference)
+    jobs = [
+        _with_resources(each, job, runtime) for each in _in_order(spec.get("replicatedJobs"), order)
+    ]
+    return Draft(
+        job=job,
+        runtime=runtime,
+        spec={**spec, "replicatedJobs": jobs},
+        pod_sets=tuple(_pod_set(each, runtime) for each in jobs),
+        labels=labels,
+        annotations=annotations,
+        pod_labels={},
+        pod_annotations={},
+        like_reference=like_reference,
+    )
+
+
+def patches(job: TrainJob) -> Iterable[JSON]:
+    """The JobSet template patch of each runtimePatches entry, in list order."""
+    for patch in job.spec.runtime_patches or ():
+        yield (patch.training_runtime_spec or {}).get("template") or {}
+
+
+def ancestor(replicated_job: JSON) -> str | None:
+    """Value of the ancestor label on the Job template."""
+    metadata = replicated_job.get("template", {}).get("metadata") or {}
+    value: str | None = (metadata.get("labels") or {}).get(names.ANCESTOR_LABEL)
+    return value
+
+
+def pod_spec(replicated_job: JSON) -> JSON:
+    """The PodSpec of a replicated job."""
+    job_spec = replicated_job.get("template", {}).get("spec") or {}
+    spec: JSON = (job_spec.get("template") or {}).get("spec") or {}
+    return spec
+
+
+def with_pod_spec(replicated_job: JSON, spec: JSON) -> JSON:
+    """A copy of the replicated job with that PodSpec."""
+    template = replicated_job.get("template") or {}
+    job_spec = template.get("spec") or {}
+    pod_template = {**(job_spec.get("template") or {}), "spec": spec}
+    return {
+        **replicated_job,
+        "template": {**template, "spec": {**job_spec, "template": pod_template}},
+    }
+
+
+def _in_order(jobs: Iterable[JSON] | None, order: list[str]) -> list[JSON]:
+    place = {name: index for index, name in enumerate(order)}
+    return sorted(jobs or (), key=lambda each: place.get(each["name"], len(order)))
+
+
+def _with_resources(replicated_job: JSON, job: TrainJob, runtime: Runtime) -> JSON:
+    """Merge resourcesPerNode into container `node` of the training nodes.
+
+    Without an mlPolicy it has no effect, as in the reference: Kueue counts the same way (Q3).
+    """
+    override = job.spec.trainer.resources_per_node if job.spec.trainer else None
+    policy = runtime.spec.ml_policy
+    if override is None or policy is None:
+        return replicated_job
+    launcher_is_node = bool(policy.mpi and policy.mpi.run_launcher_as_node)
+    is_node = replicated_job["name"] == names.NODE and launcher_is_node
+    if ancestor(replicated_job) != names.TRAINER and not is_node:
+        return replicated_job
+    spec = pod_spec(replicated_job)
+    containers = [
+        {**each, "resources": resources.merged(each.get("resources"), override)}
+        if each["name"] == names.NODE
+        else each
+        for each in spec.get("containers", ())
+    ]
+    return with_pod_spec(replicated_job, {**spec, "containers": containers})
+
+
+def _pod_set(replicated_job: JSON, runtime: Runtime) -> PodSet:
+    job_spec = replicated_job.get("template", {}).get("spec") or {}
+    count = job_spec.get("parallelism") or 1
+    policy = runtime.spec.ml_policy
+    if ancestor(replicated_job) == names.TRAINER and policy is not None:
+        count = policy.num_nodes or 1
+    spec = pod_spec(replicated_job)
+    return PodSet(
+        name=replicated_job["name"],
+        ancestor=ancestor(replicated_job),
+        count=max(count, 1),
+        containers=tuple(_container(each) for each in spec.get("containers") or ()),
+        init_containers=tuple(_container(each) for each in spec.get("initContainers") or ()),
+        volumes=tuple(spec.get("volumes") or ()),
+    )
+
+
+def _container(template: JSON) -> Container:
+    return Container(
+        name=template["name"],
+        env=tuple(template.get("env") or ()),
+        ports=tuple(template.get("ports") or ()),
+        volume_mounts=tuple(template.get("volumeMounts") or ()),
+        resources=template.get("resources"),
+    )

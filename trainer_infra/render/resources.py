@@ -1,0 +1,65 @@
+"""Resources of a node: the resourcesPerNode merge, and counts of processors and accelerators.
+
+Called by `resolve` and by plugins that derive process counts. Rules:
+spec/trainer-behaviour.md sections 2.3 (step 4) and 2.4.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.api import quantity
+from trainer_infra.render.draft import Draft
+
+JSON = Mapping[str, Any]
+
+
+def merged(base: JSON | None, override: JSON) -> JSON:
+    """Limits and requests per key, the override wins.
+
+    Claims of the override are dropped as the reference does: Kueue counts the same way (Q3).
+    """
+    base = base or {}
+    result = dict(base)
+    for part in ("limits", "requests"):
+        if override.get(part):
+            result[part] = {**base.get(part, {}), **override[part]}
+    return result
+
+
+def of_node(draft: Draft) -> JSON:
+    """The resources of one training node, as the pod will have them.
+
+    The reference counts from resourcesPerNode alone when that is set, though the pod gets the
+    merge (Q2); `like_reference` keeps that.
+    """
+    trainer = draft.job.spec.trainer
+    if draft.like_reference and trainer and trainer.resources_per_node is not None:
+        return trainer.resources_per_node
+    for pod_set in draft.pod_sets:
+        if pod_set.name == names.NODE or pod_set.ancestor == names.TRAINER:
+            container = pod_set.container(names.NODE)
+            if container and container.resources:
+                return container.resources
+    return {}
+
+
+def gpus(resources: JSON) -> int:
+    """Accelerators asked for, rounded up: the first resource whose name contains `gpu`.
+
+    Requests are looked at before limits.
+    """
+    for part in ("requests", "limits"):
+        for name, amount in (resources.get(part) or {}).items():
+            if "gpu" in name.lower():
+                return quantity.value(amount)
+    return 0
+
+
+def cpus(resources: JSON) -> int:
+    """Processors asked for, rounded up: requests where not zero, else limits, else 0."""
+    for part in ("requests", "limits"):
+        amount = quantity.value((resources.get(part) or {}).get("cpu", 0))
+        if amount:
+            return amount
+    return 0

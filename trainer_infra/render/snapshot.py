@@ -1,0 +1,74 @@
+"""The runtime snapshot: a ConfigMap that keeps the runtime a TrainJob was born with.
+
+`config_map` makes it, `runtime` reads it back. Rules and messages:
+spec/trainer-behaviour.md section 4.2.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+from trainer_infra import names
+from trainer_infra.api import manifests, yamltext
+from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput, Problem
+
+JSON = Mapping[str, Any]
+
+
+def config_map(job: TrainJob, runtime: Runtime) -> JSON:
+    """The ConfigMap `<name>-runtime-snapshot` with the whole runtime as YAML under `runtime`."""
+    metadata: dict[str, Any] = {"name": f"{job.metadata.name}{names.SNAPSHOT_SUFFIX}"}
+    if job.metadata.namespace is not None:
+        metadata["namespace"] = job.metadata.namespace
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "data": {names.SNAPSHOT_KEY: yamltext.dump([_sorted(runtime.to_wire())])},
+    }
+
+
+def _sorted(value: Any) -> Any:
+    """The value with sorted keys: the same runtime is the same text, whoever carried it."""
+    if isinstance(value, Mapping):
+        return {key: _sorted(value[key]) for key in sorted(value)}
+    if isinstance(value, list | tuple):
+        return [_sorted(each) for each in value]
+    return value
+
+
+def runtime(job: TrainJob, snapshot: JSON) -> Runtime:
+    """The runtime in a snapshot.
+
+    Raises:
+        InvalidInput: The snapshot belongs to another object, is damaged, or names another runtime.
+    """
+    text = (snapshot.get("data") or {}).get(names.SNAPSHOT_KEY)
+    if job.metadata.uid is not None and job.metadata.uid not in _owners(snapshot):
+        raise _invalid(job, "a snapshot configmap exists but is owned by another object")
+    if text is None:
+        raise _invalid(job, f'snapshot ConfigMap missing "{names.SNAPSHOT_KEY}" data key')
+    try:
+        found = manifests.parse(yaml.load(text, Loader=yaml.CSafeLoader))
+    except (yaml.YAMLError, InvalidInput) as error:
+        raise _invalid(job, f"unable to unmarshal the snapshot: {error}") from error
+    reference = job.spec.runtime_ref
+    kind = reference.kind or names.CLUSTER_TRAINING_RUNTIME
+    if isinstance(found, TrainingRuntime | ClusterTrainingRuntime) and (
+        (found.kind, found.metadata.name) == (kind, reference.name)
+    ):
+        return found
+    raise _invalid(job, f"the snapshot refers to the wrong runtime: {found.metadata.name}")
+
+
+def _owners(snapshot: JSON) -> list[str]:
+    references = (snapshot.get("metadata") or {}).get("ownerReferences") or ()
+    return [each["uid"] for each in references if each.get("controller")]
+
+
+def _invalid(job: TrainJob, why: str) -> InvalidInput:
+    where = f"ConfigMap {job.metadata.name}{names.SNAPSHOT_SUFFIX}"
+    return InvalidInput([Problem("data.runtime", f"invalid runtime snapshot: {why}", where=where)])

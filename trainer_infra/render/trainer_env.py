@@ -1,0 +1,65 @@
+"""What all ML policy plugins do to the training nodes: count, user environment, their own.
+
+A framework plugin says which variables it writes; this file writes them. Rules:
+spec/trainer-behaviour.md sections 3.1, 3.2 and 3.4.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
+
+JSON = Mapping[str, Any]
+
+COMPLETION_INDEX: Final = {"fieldRef": {"fieldPath": names.COMPLETION_INDEX_FIELD}}
+
+
+def variable(name: str, value: object) -> JSON:
+    """An environment variable with a literal value."""
+    return {"name": name, "value": str(value)}
+
+
+def node_rank(name: str) -> JSON:
+    """An environment variable that holds the pod's completion index."""
+    return {"name": name, "valueFrom": COMPLETION_INDEX}
+
+
+def with_num_nodes(draft: Draft) -> Draft:
+    """TrainJob.spec.trainer.numNodes is the trainer's count; zero is kept (Q21)."""
+    trainer, pod_set = draft.job.spec.trainer, draft.trainer
+    if trainer is None or trainer.num_nodes is None or pod_set is None:
+        return draft
+    count = trainer.num_nodes
+    return draft.with_pod_set(pod_set.name, lambda old: replace(old, count=count))
+
+
+def injects(draft: Draft) -> bool:
+    """Whether a framework writes into the trainer's container.
+
+    The reference writes nothing for a TrainJob without spec.trainer (Q1): such a job on several
+    nodes then cannot find its peers. Ours writes.
+    """
+    return draft.job.spec.trainer is not None or not draft.like_reference
+
+
+def with_env(draft: Draft, own: Iterable[JSON] = (), *, port: int | None = None) -> Draft:
+    """The user's variables, then the plugin's own, and its port, in the trainer's container."""
+    if draft.trainer is None:
+        return draft
+    user = (draft.job.spec.trainer.env if draft.job.spec.trainer else None) or ()
+    own = tuple(own)
+    ports = () if port is None else ({"containerPort": port},)
+
+    def change(container: Container) -> Container:
+        return replace(
+            container,
+            env=upsert_env(upsert_env(container.env, user), own),
+            ports=upsert_ports(container.ports, ports),
+        )
+
+    def in_pod_set(pod_set: PodSet) -> PodSet:
+        return pod_set.with_container(names.NODE, change)
+
+    return draft.with_pod_set(draft.trainer.name, in_pod_set)

@@ -1,0 +1,215 @@
+"""What travels to a training pod, and how it gets there.
+
+`custom` makes a Code from what the user gave; `attach` adds it to a TrainJob: the command, one
+runtime patch with the mounts, and an immutable ConfigMap named by content (DESIGN.md rules 1 and
+2). Called by the drivers before rendering. Pure.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Self
+
+from trainer_infra import names
+from trainer_infra.errors import InvalidInput, Problem
+
+JSON = dict[str, Any]
+
+LEGAL_KEY = re.compile(r"[-.a-zA-Z0-9][-._a-zA-Z0-9]{0,252}")
+KEY_TAIL = 200
+
+OURS = ("main.py", "lib/")
+"""Paths in the mount that are the same for every job of one release."""
+
+
+@dataclass(frozen=True, slots=True)
+class Code:
+    """The files of a job's code mount and what its Python needs."""
+
+    files: Mapping[str, str]
+    """Path in the mount -> text, exact."""
+    packages: tuple[str, ...]
+    """Pinned requirements of the job's Python, sorted and unique."""
+    secret_args: bool
+    """Whether the file of secret arguments must be mounted."""
+
+    def to_wire(self) -> JSON:
+        """The value as JSON, as a resource's inputs hold it."""
+        return {
+            "files": dict(self.files),
+            "packages": list(self.packages),
+            "secretArgs": self.secret_args,
+        }
+
+    @classmethod
+    def from_wire(cls, value: Mapping[str, Any]) -> Self:
+        """The value that `to_wire` wrote."""
+        return cls(dict(value["files"]), tuple(value["packages"]), value["secretArgs"])
+
+    def digest(self) -> str:
+        """Eight hex digits of a sha256 over the content, the same in every process."""
+        text = json.dumps(self.to_wire(), sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def same_work(self, other: Self) -> bool:
+        """Whether both are the same but for the files that trainer_infra itself adds.
+
+        A new release of ours brings another launcher, which is no reason to train again (DESIGN.md
+        rule 2): a driver that gets True keeps the code the job was born with.
+        """
+        return self._of_the_user() == other._of_the_user()
+
+    def _of_the_user(self) -> JSON:
+        mine = {path: text for path, text in self.files.items() if not path.startswith(OURS)}
+        return {**self.to_wire(), "files": mine}
+
+
+OWN_FILES = ("main.py", "lib/")
+"""What we ship along with the user's code; a name that ends in `/` stands for a folder."""
+
+
+def users(code: Mapping[str, Any]) -> JSON:
+    """The user's part of a Code in wire form: what a new release of ours does not change."""
+    files = {path: text for path, text in code["files"].items() if not path.startswith(OWN_FILES)}
+    return {**code, "files": files}
+
+
+def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSON, ...]]:
+    """Add code to a TrainJob, and name its own Secret wherever a reference stands for it.
+
+    Args:
+        job: TrainJob in wire form, with a name; not changed.
+        runtime: the runtime it refers to in wire form; decides command and containers.
+        code: what to run; None leaves command and mounts alone.
+
+    Returns:
+        The new TrainJob and the objects it needs besides.
+
+    Raises:
+        InvalidInput: when the runtime has no container that could run the code.
+    """
+    name = job["metadata"]["name"]
+    spec = _own_secret_named(job["spec"], name + names.SECRET_SUFFIX)
+    if code is None:
+        return {**job, "spec": spec}, ()
+    jobs = _trainer_jobs(runtime)
+    config_map = _config_map(job["metadata"], code)
+    patch = _patch(jobs, config_map["metadata"]["name"], name + names.SECRET_SUFFIX, code)
+    spec = {
+        **spec,
+        "trainer": _trainer(spec.get("trainer") or {}, runtime, code),
+        "runtimePatches": [*(spec.get("runtimePatches") or ()), patch],
+    }
+    return {**job, "spec": spec}, (config_map,)
+
+
+def secret_object(job_name: str, keys: Iterable[str]) -> JSON:
+    """The job's own Secret as it may be shown: every key, no value."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": job_name + names.SECRET_SUFFIX},
+        "type": "Opaque",
+        "stringData": dict.fromkeys(sorted(keys), names.SECRET_SHOWN),
+    }
+
+
+def _own_secret_named(value: Any, name: str) -> Any:
+    """A copy in which references to OWN_SECRET have the Secret's real name."""
+    if isinstance(value, list):
+        return [_own_secret_named(item, name) for item in value]
+    if not isinstance(value, dict):
+        return value
+    copy = {key: _own_secret_named(item, name) for key, item in value.items()}
+    for key in ("secretKeyRef", "secretRef"):
+        reference = copy.get(key)
+        if isinstance(reference, dict) and reference.get("name") == names.OWN_SECRET:
+            copy[key] = {**reference, "name": name}
+    return copy
+
+
+def _trainer(trainer: JSON, runtime: JSON, code: Code) -> JSON:
+    torch = ((runtime.get("spec") or {}).get("mlPolicy") or {}).get("torch") is not None
+    command = ["torchrun" if torch else "python", f"{names.CODE_MOUNT}/main.py"]
+    if not code.secret_args:
+        return {**trainer, "command": command}
+    path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
+    env = [*(trainer.get("env") or ()), {"name": names.SECRET_ARGS, "value": path}]
+    return {**trainer, "command": command, "env": env}
+
+
+def _trainer_jobs(runtime: JSON) -> list[str]:
+    """Names of the replicated jobs that train: by label, with a container to run the code in."""
+    template = (runtime.get("spec") or {}).get("template") or {}
+    found = [
+        job["name"]
+        for job in (template.get("spec") or {}).get("replicatedJobs") or ()
+        if _is_trainer(job.get("template") or {})
+    ]
+    if found:
+        return found
+    problem = Problem(
+        "spec.template.spec.replicatedJobs",
+        f"no replicated job with the label {names.ANCESTOR_LABEL}={names.TRAINER} "
+        f"has a container named {names.NODE}, so there is nothing to run the code in",
+        fix="choose a training runtime, or add the label and the container to this one",
+        where=f"{runtime.get('kind')} {(runtime.get('metadata') or {}).get('name')}",
+    )
+    raise InvalidInput([problem])
+
+
+def _is_trainer(template: JSON) -> bool:
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    pod = ((template.get("spec") or {}).get("template") or {}).get("spec") or {}
+    containers = [container.get("name") for container in pod.get("containers") or ()]
+    return labels.get(names.ANCESTOR_LABEL) == names.TRAINER and names.NODE in containers
+
+
+def _keys(files: Mapping[str, str]) -> dict[str, str]:
+    """ConfigMap key of each path; a path that is no legal key gets one that begins with `_`."""
+    return {
+        path: path
+        if LEGAL_KEY.fullmatch(path) and not path.startswith("..")
+        else f"_{index}-{re.sub('[^-._a-zA-Z0-9]', '_', path)[-KEY_TAIL:]}"
+        for index, path in enumerate(sorted(files))
+    }
+
+
+def _config_map(job_metadata: JSON, code: Code) -> JSON:
+    keys = _keys(code.files)
+    metadata = {"name": f"{job_metadata['name']}{names.CODE_SUFFIX}-{code.digest()}"}
+    if "namespace" in job_metadata:
+        metadata["namespace"] = job_metadata["namespace"]
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": metadata,
+        "immutable": True,
+        "data": {keys[path]: code.files[path] for path in sorted(code.files)},
+    }
+
+
+def _patch(jobs: list[str], config_map: str, secret: str, code: Code) -> JSON:
+    items = [{"key": key, "path": path} for path, key in _keys(code.files).items()]
+    volumes: list[JSON] = [
+        {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}}
+    ]
+    mounts: list[JSON] = [
+        {"name": names.CODE_VOLUME, "mountPath": names.CODE_MOUNT, "readOnly": True}
+    ]
+    if code.secret_args:
+        only = [{"key": names.SECRET_ARGS_KEY, "path": names.SECRET_ARGS_KEY}]
+        volumes.append(
+            {"name": names.SECRET_VOLUME, "secret": {"secretName": secret, "items": only}}
+        )
+        mounts.append(
+            {"name": names.SECRET_VOLUME, "mountPath": names.SECRET_MOUNT, "readOnly": True}
+        )
+    pod = {"volumes": volumes, "containers": [{"name": names.NODE, "volumeMounts": mounts}]}
+    replicated = [{"name": job, "template": {"spec": {"template": {"spec": pod}}}} for job in jobs]
+    return {
+        "manager": names.CODE_MANAGER,
+        "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}},
+    }

@@ -1,0 +1,78 @@
+"""A TrainJob, its runtime and its code -> every object of the run.
+
+Called by the drivers (deploy, cli) with what the user wrote; the result is what a preview shows
+and what a target applies, in this order: runtime snapshot, code, Secret, then what `render` made.
+Pure.
+"""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.render import pipeline, snapshot
+from trainer_infra.trainers import code as of_code
+from trainer_infra.trainers.code import Code
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Composition:
+    """A whole run, before it is applied."""
+
+    job: TrainJob
+    """The TrainJob with its code attached."""
+    runtime: Runtime
+    """The runtime it is born with."""
+    objects: tuple[JSON, ...]
+    """Every object, in apply order; values of Secrets are not among them."""
+
+
+def compose(
+    job: JSON,
+    runtime: Runtime,
+    code: Code | None,
+    secrets: Iterable[str],
+    *,
+    like_reference: bool = False,
+) -> Composition:
+    """Every object of a run.
+
+    Args:
+        job: TrainJob in wire form, with a name; not changed.
+        runtime: the runtime it names.
+        code: what CustomTrainer packed; None when the TrainJob brings its own command.
+        secrets: keys of the job's own Secret; none for no Secret.
+        like_reference: render without our named deviations from the reference.
+
+    Raises:
+        InvalidInput: holds every problem of the TrainJob on this runtime.
+    """
+    attached, extra = of_code.attach(dict(job), runtime.to_wire(), code)
+    typed = TrainJob.from_wire(attached, where=f"TrainJob {job['metadata']['name']}")
+    keys = tuple(secrets)
+    secret = (_secret(job["metadata"], keys),) if keys else ()
+    objects = (
+        snapshot.config_map(typed, runtime),
+        *extra,
+        *secret,
+        *pipeline.render(typed, runtime, like_reference=like_reference),
+    )
+    return Composition(typed, runtime, objects)
+
+
+def _secret(metadata: JSON, keys: Iterable[str]) -> JSON:
+    made = of_code.secret_object(metadata["name"], keys)
+    if "namespace" not in metadata:
+        return made
+    return {**made, "metadata": {**made["metadata"], "namespace": metadata["namespace"]}}
+
+
+def digest(*parts: object) -> str:
+    """Eight hex digits of a sha256 over JSON values, the same in every process."""
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
+    return sha256(text.encode()).hexdigest()[:8]

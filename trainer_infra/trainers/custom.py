@@ -1,0 +1,191 @@
+"""CustomTrainer: the user's own training code as a TrainJob's trainer.
+
+Users construct it; the deploy room and the command line call `pack` at preview. What comes out
+goes to `code.attach`. Issue 3, deliverable 5; the defects it avoids are in spec/sdk-contract.md
+section 3.2.
+"""
+
+import functools
+import json
+import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
+from pathlib import Path
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers import env as of_env
+from trainer_infra.trainers import files, folder, func_args, function, packages, resources_per_node
+from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.secret import Secret
+from trainer_infra.trainers.source import Source
+
+Train = Callable[..., object] | str | os.PathLike[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What a CustomTrainer becomes."""
+
+    code: Code
+    """What travels in the ConfigMap."""
+    trainer: dict[str, Any]
+    """`spec.trainer` in wire form, without its command."""
+    secret_data: dict[str, Any]
+    """Key of the job's own Secret -> text; an Output, or a mapping that holds one, as it was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class CustomTrainer:
+    """Trains with the user's own code: a function, a file or a folder."""
+
+    train: Train
+    """A function whose imports are inside it, or a path: `train.py`, `folder:main.py`,
+    `train.py:function`, `folder:package.module:function`. Paths are relative to the working
+    directory; the job's working directory is not the code's folder, which is read-only."""
+    _: KW_ONLY
+    func_args: Mapping[str, Any] | None = None
+    """Arguments of the function by name: JSON values, whose types are kept, and Secrets of them."""
+    args: Sequence[str] | None = None
+    """Arguments of a script, handed over exactly."""
+    num_nodes: int | None = None
+    """Pods; the runtime's number when not given."""
+    num_proc_per_node: int | None = None
+    """Processes in each pod; the runtime's rule when not given."""
+    resources_per_node: Mapping[str, Any] | None = None
+    """Amounts of each pod, for example `{"cpu": 1, "gpu": 2, "memory": "4Gi"}`, or
+    ResourceRequirements with `requests` and `limits`."""
+    env: Mapping[str, Any] | None = None
+    """Env variables: text, handed over exactly, a Secret, or `{"valueFrom": ...}`."""
+    image: str | None = None
+    """Container image; the runtime's when not given."""
+    packages: Sequence[str] | None = None
+    """Pinned requirements, `name==version`, that the local target installs."""
+
+    def pack(self) -> Packed:
+        """The code, the trainer and the secrets.
+
+        Raises:
+            InvalidInput: holds every problem, in the order of the fields.
+        """
+        problems = list(self._shapes())
+        if problems:
+            raise InvalidInput(problems)
+        try:
+            source: Source | None = _source(self.train)
+        except InvalidInput as error:
+            source = None
+            problems += error.problems
+        problems += self._problems(source)
+        if problems or source is None:
+            raise InvalidInput(problems)
+        plain, secret = _split(self.func_args or {})
+        code = Code(_files(source, plain), packages.locked(self.packages or ()), bool(secret))
+        sizes = {path: len(text.encode()) for path, text in code.files.items()}
+        over = tuple(folder.too_large(sizes, source.where))
+        if over:
+            raise InvalidInput(over)
+        return Packed(code, self._trainer(), self._secret_data(secret))
+
+    def _shapes(self) -> Iterator[Problem]:
+        for path in ("func_args", "resources_per_node", "env"):
+            value = getattr(self, path)
+            if value is None:
+                continue
+            if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
+                yield Problem(path, "must be a mapping with text keys", got=value)
+        for path in ("args", "packages"):
+            value = getattr(self, path)
+            if value is not None and not isinstance(value, list | tuple):
+                yield Problem(path, "must be a list of texts", got=value)
+
+    def _problems(self, source: Source | None) -> Iterator[Problem]:
+        given = self.func_args or {}
+        if source is not None:
+            yield from source.problems
+            yield from _kind(source, given, self.args or ())
+        yield from func_args.problems(given)
+        if source is not None and source.function is not None:
+            yield from func_args.misfits(given, source.function, source.where)
+        yield from of_env.bad_args(self.args or ())
+        yield from _whole("num_nodes", self.num_nodes)
+        yield from _whole("num_proc_per_node", self.num_proc_per_node)
+        yield from resources_per_node.problems(self.resources_per_node or {})
+        yield from of_env.problems(self.env or {})
+        if self.image is not None and (not isinstance(self.image, str) or not self.image):
+            yield Problem("image", "must be an image's name", got=self.image)
+        yield from packages.problems(self.packages or ())
+
+    def _trainer(self) -> dict[str, Any]:
+        resources = self.resources_per_node
+        made = {
+            "image": self.image,
+            "args": [of_env.literal(each) for each in self.args or ()] or None,
+            "env": of_env.entries(self.env or {}) or None,
+            "numNodes": self.num_nodes,
+            "numProcPerNode": self.num_proc_per_node,
+            "resourcesPerNode": resources_per_node.wire(resources) if resources else None,
+        }
+        return {key: value for key, value in made.items() if value is not None}
+
+    def _secret_data(self, secret_args: Mapping[str, Secret]) -> dict[str, Any]:
+        data: dict[str, Any] = {
+            of_env.key(name): value.value
+            for name, value in (self.env or {}).items()
+            if isinstance(value, Secret)
+        }
+        if secret_args:
+            values = {name: secret.value for name, secret in sorted(secret_args.items())}
+            later = any(secret.later for secret in secret_args.values())
+            data[names.SECRET_ARGS_KEY] = values if later else json.dumps(values)
+        return data
+
+
+def _source(train: Train) -> Source:
+    if isinstance(train, str | os.PathLike):
+        return files.read(os.fspath(train))
+    return function.read(train)
+
+
+def _split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Secret]]:
+    """Plain arguments, and secret ones."""
+    secret = {name: value for name, value in given.items() if isinstance(value, Secret)}
+    return {name: value for name, value in given.items() if name not in secret}, secret
+
+
+def _kind(source: Source, given: Mapping[str, Any], args: Sequence[str]) -> Iterator[Problem]:
+    """Arguments of the other kind of code."""
+    script = source.launch.get("script")
+    if script and given:
+        fix = f'give args, or a function: "{script}:FUNCTION"'
+        yield Problem("func_args", "a script takes no func_args", fix=fix, where=source.where)
+    if args and not script:
+        what = f"function {source.launch['function']} takes no command line"
+        yield Problem("args", what, fix="give func_args", where=source.where)
+
+
+def _whole(path: str, value: Any) -> Iterator[Problem]:
+    if value is not None and (type(value) is not int or value < 1):
+        yield Problem(path, "must be a whole number from 1", got=value)
+
+
+def _files(source: Source, plain: Mapping[str, Any]) -> dict[str, str]:
+    """The whole content of the code mount."""
+    return {
+        **_own_files(),
+        "launch.json": json.dumps(source.launch),
+        "args.json": json.dumps(dict(sorted(plain.items()))),
+        **{f"source/{path}": text for path, text in source.files.items()},
+    }
+
+
+@functools.cache
+def _own_files() -> dict[str, str]:
+    """What we add to the user's code: the launcher, and `report` for images that lack it."""
+    room = Path(__file__).parent
+    return {
+        "main.py": (room / "launcher.py").read_text(encoding="utf-8"),
+        "lib/trainer_infra/__init__.py": "",
+        "lib/trainer_infra/report.py": (room.parent / "report.py").read_text(encoding="utf-8"),
+    }

@@ -1,0 +1,79 @@
+"""`env` and `args`: what the container gets, exactly as it was written.
+
+Called by `custom`. Kubernetes replaces `$(NAME)` in both, so a dollar that it would touch is
+doubled. A Secret leaves a reference to the job's own Secret (DESIGN.md, rule 1). Pure.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.errors import Problem
+from trainer_infra.trainers.secret import Secret
+
+JSON = dict[str, Any]
+
+NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
+
+
+def key(name: str) -> str:
+    """Key of an env variable's value in the job's own Secret."""
+    return f"env.{name}"
+
+
+def entries(env: Mapping[str, Any]) -> list[JSON]:
+    """Env variables in wire form, in the order given."""
+    return [_entry(name, value) for name, value in env.items()]
+
+
+def _entry(name: str, value: Any) -> JSON:
+    if isinstance(value, Secret):
+        reference = {"name": names.OWN_SECRET, "key": key(name)}
+        return {"name": name, "valueFrom": {"secretKeyRef": reference}}
+    if isinstance(value, Mapping):
+        return {"name": name, **value}
+    return {"name": name, "value": literal(value)}
+
+
+def literal(text: str) -> str:
+    """A text that Kubernetes hands over unchanged."""
+    return text.replace("$", "$$") if "$(" in text or "$$" in text else text
+
+
+def problems(env: Mapping[str, Any]) -> Iterator[Problem]:
+    """Names and values that are no env variable."""
+    for name, value in env.items():
+        path = f"env.{name}"
+        if not isinstance(name, str) or not NAME.fullmatch(name):
+            fix = "use letters, digits, `_`, `-` and `.`, and no digit first"
+            yield Problem(path, "is not a name that an env variable may have", fix=fix)
+        elif name == names.SECRET_ARGS:
+            yield Problem(path, "is set by trainer_infra itself", fix="use another name")
+        yield from _bad_value(path, value)
+
+
+def _bad_value(path: str, value: Any) -> Iterator[Problem]:
+    secret = isinstance(value, Secret)
+    inner = value.value if isinstance(value, Secret) else value
+    if isinstance(value, Secret) and value.later:
+        return
+    if isinstance(inner, Mapping) and not secret:
+        if set(inner) != {"valueFrom"} or not isinstance(inner["valueFrom"], Mapping):
+            fix = 'give text, or {"valueFrom": {...}} as a pod has it'
+            yield Problem(path, "is a mapping of another kind", got=dict(inner), fix=fix)
+    elif not isinstance(inner, str):
+        quoted = 'Secret("...")' if secret else f'"{inner}"'
+        what = f"must be text, not {type(inner).__name__}"
+        yield Problem(path, what, got=None if secret else inner, fix=f"quote it: {quoted}")
+
+
+def bad_args(args: Sequence[Any]) -> Iterator[Problem]:
+    """Arguments of a script that are no text."""
+    for index, value in enumerate(args):
+        if isinstance(value, Secret):
+            fix = "pass it in env, and read it from there"
+            yield Problem(f"args[{index}]", "a program's arguments can be read by anyone", fix=fix)
+        elif not isinstance(value, str):
+            what = f"must be text, not {type(value).__name__}"
+            yield Problem(f"args[{index}]", what, got=value, fix=f'quote it: "{value}"')

@@ -1,0 +1,143 @@
+"""A path as `train`: a script, a folder with an entry, or a function in either.
+
+Called by `custom`. Files travel as they are, below the mount's folder `source`; `folder` reads
+them.
+"""
+
+import ast
+import difflib
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers import folder, source
+from trainer_infra.trainers.source import Function, Source
+
+FORMS = '"train.py", "train.py:function", "folder:main.py" or "folder:package.module:function"'
+
+
+def read(train: str) -> Source:
+    """What a path means.
+
+    Args:
+        train: one of the four FORMS; relative to the working directory.
+
+    Raises:
+        InvalidInput: nothing is there, the form is another, or a file cannot travel.
+    """
+    head, *rest = train.split(":")
+    path = Path(head)
+    if path.is_dir() and len(rest) in {1, 2}:
+        files = folder.read(path)
+        trees = folder.parsed(path, files)
+        return (
+            _script(path, rest[0], files) if len(rest) == 1 else _called(path, rest, trees, files)
+        )
+    if path.is_file() and path.suffix == ".py" and len(rest) <= 1:
+        files = folder.texts(path.parent, [path.name])
+        trees = folder.parsed(path.parent, files)
+        where = source.shown_path(path.parent)
+        fix = f'give the folder: CustomTrainer("{":".join([where, path.name, *rest])}")'
+        alone = tuple(source.left_behind(trees[path.name], path, path.name, fix))
+        if not rest:
+            return Source(files, {"script": path.name}, None, source.shown_path(path), alone)
+        found = _called(path.parent, [path.name, *rest], trees, files)
+        return replace(found, problems=(*alone, *found.problems))
+    raise InvalidInput([_misread(train, path)])
+
+
+def _misread(train: str, path: Path) -> Problem:
+    if not path.exists():
+        fix = f"paths are relative to {Path.cwd()}"
+        return Problem("train", f"there is no file or folder {path}", got=train, fix=fix)
+    if path.is_dir():
+        fix = f'name what to run in it: "{path}:main.py" or "{path}:module:function"'
+        return Problem("train", "is a folder without an entry", got=train, fix=fix)
+    return Problem("train", "is not a Python file to run", got=train, fix=f"give {FORMS}")
+
+
+def _script(root: Path, entry: str, files: Mapping[str, str]) -> Source:
+    problems = () if entry in files else (_no_entry(root, entry, files),)
+    return Source(files, {"script": entry}, None, source.shown_path(root / entry), problems)
+
+
+def _no_entry(root: Path, entry: str, files: Mapping[str, str]) -> Problem:
+    near = difflib.get_close_matches(entry, files, 1)
+    fix = f"the nearest is {near[0]}" if near else "hidden files are left out"
+    what = "the folder has no such file"
+    return Problem("train", what, got=entry, fix=fix, where=source.shown_path(root))
+
+
+def _called(
+    root: Path, entry: list[str], trees: Mapping[str, ast.Module], files: Mapping[str, str]
+) -> Source:
+    """A function of a module in the folder: entry is the module, or its file, and the function."""
+    module = entry[0].removesuffix(".py").replace("/", ".")
+    path = _module_file(entry[0], module, files)
+    launch = {"module": module, "function": entry[1]}
+    problem = _unimportable(root, path, files)
+    if problem:
+        return Source(files, launch, None, source.shown_path(root), (problem,))
+    definition = _top_level(trees[path]).get(entry[1])
+    line = definition.lineno if definition else 1
+    where = f"{source.shown_path(root / path)}:{line}"
+    problems = tuple(_function_problems(trees[path], entry[1], where))
+    # A decorator may have changed what the function takes.
+    plain = definition if definition and not definition.decorator_list else None
+    return Source(files, launch, plain, where, problems)
+
+
+def _unimportable(root: Path, path: str, files: Mapping[str, str]) -> Problem | None:
+    """Why a file cannot be imported as a module."""
+    stem = path.removesuffix(".py")
+    if path in files and ("." in stem or stem == "__main__"):
+        what = "cannot be imported as a module under this name"
+        return Problem("train", what, fix="rename it", where=source.shown_path(root / path))
+    return None if path in files else _no_entry(root, path, files)
+
+
+def _module_file(entry: str, module: str, files: Mapping[str, str]) -> str:
+    if entry.endswith(".py"):
+        return entry
+    path = module.replace(".", "/")
+    package = f"{path}/__init__.py"
+    return package if package in files else f"{path}.py"
+
+
+def _top_level(tree: ast.Module) -> dict[str, Function]:
+    """Functions that a module defines, also below an `if` or `try`."""
+    found: dict[str, Function] = {}
+    todo: list[ast.AST] = list(tree.body)
+    while todo:
+        node = todo.pop(0)
+        if isinstance(node, Function):
+            found[node.name] = node
+        elif not isinstance(node, ast.ClassDef | ast.expr):
+            todo.extend(ast.iter_child_nodes(node))
+    return found
+
+
+def _function_problems(tree: ast.Module, name: str, where: str) -> Iterator[Problem]:
+    functions = _top_level(tree)
+    if name in functions:
+        yield from source.never_runs(functions[name], where)
+    elif name not in _bound(tree):
+        near = difflib.get_close_matches(name, functions, 1)
+        fix = f"the nearest is {near[0]}" if near else "define it in there"
+        yield Problem("train", "the file has no such function", got=name, fix=fix, where=where)
+
+
+def _bound(tree: ast.Module) -> set[str]:
+    """Names that a module may have besides its functions: imported or assigned."""
+    imported = {
+        (alias.asname or alias.name).partition(".")[0]
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for alias in node.names
+    }
+    return imported | {
+        node.id
+        for node in ast.walk(tree)
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    }

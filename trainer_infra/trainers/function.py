@@ -1,0 +1,174 @@
+"""A Python function as `train`: its source travels alone, so it must be complete by itself.
+
+Called by `custom`. What cannot work is found here, at preview: spec/sdk-contract.md section 3.1
+lists what a function loses when only its source is shipped.
+"""
+
+import __future__
+
+import ast
+import functools
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import FunctionType, ModuleType
+from typing import Any
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers import names_used, source
+from trainer_infra.trainers.source import Function, Source
+
+LAZY = __future__.annotations.compiler_flag
+
+
+def read(train: Callable[..., object]) -> Source:
+    """Source of a function, at the lines it has in its file so that tracebacks are true.
+
+    Raises:
+        InvalidInput: it is no plain function, or its source cannot be found.
+    """
+    original = inspect.unwrap(train)
+    if not isinstance(original, FunctionType) or original.__name__ == "<lambda>":
+        raise InvalidInput([_no_function(train)])
+    lines, node = _definition(original)
+    text = _alone(original, lines, node)
+    file = Path(original.__code__.co_filename)
+    name = f"{file.stem if file.stem.isidentifier() else node.name}.py"
+    where = f"{source.shown_path(file)}:{node.lineno}"
+    problems = (
+        *source.never_runs(node, where),
+        *_decorated(original, node, where),
+        *_closure(original, where),
+        *_undefined(original, text),
+        *source.left_behind(node, file, f"function {node.name}", _give_folder(original)),
+    )
+    launch = {"file": name, "function": node.name}
+    return Source({name: text}, launch, node, where, problems)
+
+
+def _no_function(train: Any) -> Problem:
+    """Why something that can be called is not a function whose source can be shipped."""
+    if isinstance(train, functools.partial):
+        inner = getattr(train.func, "__name__", train.func)
+        what = f"is functools.partial of {inner}"
+        return Problem("train", what, fix=f"give {inner} itself, with its arguments in func_args")
+    if inspect.ismethod(train):
+        what = f"{train.__qualname__} is a method, and its object would not travel with it"
+        fix = "write a function that makes the object and calls the method"
+        return Problem("train", what, fix=fix, where=_place(train.__func__))
+    if isinstance(train, FunctionType):
+        what = "a lambda has no definition that could be shipped"
+        return Problem("train", what, fix="write a function with def", where=_place(train))
+    fix = 'give a function, "train.py", "train.py:function" or "folder:main.py"'
+    return Problem("train", "is not a function and not a path", got=train, fix=fix)
+
+
+def _place(function: Any) -> str:
+    code = getattr(function, "__code__", None)
+    return f"{source.shown_path(code.co_filename)}:{code.co_firstlineno}" if code else ""
+
+
+def _definition(function: FunctionType) -> tuple[list[str], Function]:
+    """Lines of the function's file, and its definition in there."""
+    try:
+        lines, _ = inspect.findsource(function)
+        tree = ast.parse("".join(lines))
+    except (OSError, SyntaxError):
+        lines, tree = [], ast.Module([], [])
+    for node in ast.walk(tree):
+        if isinstance(node, Function) and node.name == function.__code__.co_name:
+            first = min([node.lineno, *(each.lineno for each in node.decorator_list)])
+            if first == function.__code__.co_firstlineno:
+                return lines, node
+    problem = Problem(
+        "train",
+        f"the source of function {function.__name__} cannot be found there",
+        fix="define it in a file, and do not change that file while the program runs",
+        where=_place(function),
+    )
+    raise InvalidInput([problem])
+
+
+def _alone(function: FunctionType, lines: list[str], node: Function) -> str:
+    """The function's own lines, at their place; what stood before them is blank."""
+    blank = [""] * (node.lineno - 1)
+    if node.col_offset:
+        # Its indentation stays as it is: dedenting would change texts of several lines in it.
+        blank[-1] = "if True:"
+    if function.__code__.co_flags & LAZY:
+        blank[0] = "from __future__ import annotations"
+    own = lines[node.lineno - 1 : node.end_lineno]
+    return "\n".join([*blank, "".join(own)])
+
+
+def _decorated(function: FunctionType, node: Function, where: str) -> Iterator[Problem]:
+    for each in node.decorator_list:
+        yield Problem(
+            "train",
+            f"function {node.name} is decorated with @{ast.unparse(each)}, "
+            "which would not travel with it",
+            fix=f"remove the decorator, or {_give_file(function)}",
+            where=where,
+        )
+
+
+def _closure(function: FunctionType, where: str) -> Iterator[Problem]:
+    free = function.__code__.co_freevars
+    if free:
+        yield Problem(
+            "train",
+            f"function {function.__name__} uses {', '.join(free)} of the function around it",
+            fix="pass what it needs as an argument in func_args, or define it inside",
+            where=where,
+        )
+
+
+def _undefined(function: FunctionType, text: str) -> Iterator[Problem]:
+    """Names that the function takes from its module, or that exist nowhere."""
+    try:
+        missing = names_used.undefined(text)
+    except SyntaxError:
+        # Only a `nonlocal` of the function around it stops making sense: a closure, named above.
+        return
+    for name, line in missing.items():
+        if name in function.__code__.co_freevars:
+            continue
+        what, fix = _origin(function, name)
+        yield Problem(
+            "train",
+            f"function {function.__name__} uses {name}, {what}",
+            fix=f"{fix}, or {_give_file(function)}",
+            where=f"{source.shown_path(function.__code__.co_filename)}:{line}",
+        )
+
+
+def _origin(function: FunctionType, name: str) -> tuple[str, str]:
+    """What a missing name is in the function's module, and what to do about it."""
+    if name not in function.__globals__:
+        return "which is not defined anywhere", "import or define it inside the function"
+    value = function.__globals__[name]
+    home = getattr(value, "__module__", None)
+    if isinstance(value, ModuleType) or (callable(value) and home != function.__module__):
+        return "which is imported outside of it", "import it inside the function"
+    if callable(value):
+        return "which is defined outside of it", "define it inside the function"
+    return "a variable outside of it", "pass it as an argument in func_args"
+
+
+def _give_file(function: FunctionType) -> str:
+    """The other way: let the whole file travel. Not a program's own file, which would run again."""
+    name = function.__name__
+    if function.__module__ == "__main__":
+        return f'move it to a file of its own: CustomTrainer("{name}.py:{name}")'
+    file = source.shown_path(function.__code__.co_filename)
+    return f'give the file: CustomTrainer("{file}:{name}")'
+
+
+def _give_folder(function: FunctionType) -> str:
+    """The same for everything beside its file."""
+    name = function.__name__
+    file = Path(function.__code__.co_filename)
+    where = source.shown_path(file.parent)
+    if function.__module__ == "__main__":
+        return f'move it to a file of its own and give the folder: "{where}:{name}:{name}"'
+    return f'give the folder: CustomTrainer("{where}:{file.stem}:{name}")'

@@ -1,0 +1,93 @@
+"""Starts the user's code inside a training pod.
+
+`custom` ships this text as `main.py` of the code mount, beside `launch.json` (what to run),
+`args.json`, the folder `source` and, for images without this package, the folder `lib`. It runs in
+images we do not know: standard library only, in the syntax of Python 3.9.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import runpy
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import TracebackType
+
+HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  pathlib starts slowly
+SOURCE = os.path.join(HERE, "source", "")  # noqa: PTH118  the same
+
+
+def main() -> None:
+    """Run what launch.json names."""
+    sys.excepthook = show
+    launch = read(os.path.join(HERE, "launch.json"))  # noqa: PTH118
+    set_path()
+    if "script" in launch:
+        run_script(os.path.join(SOURCE, launch["script"]))  # noqa: PTH118
+    else:
+        load(launch)(**arguments())
+
+
+def set_path() -> None:
+    """Take our own folder off sys.path, and put `lib` last where the package is missing."""
+    # A mounted ConfigMap is full of links: Python puts their target on the path.
+    ours = {os.path.realpath(HERE), os.path.dirname(os.path.realpath(__file__))}  # noqa: PTH120
+    sys.path[:] = [entry for entry in sys.path if os.path.realpath(entry) not in ours]
+    if importlib.util.find_spec("trainer_infra") is None:
+        sys.path.append(os.path.join(HERE, "lib"))  # noqa: PTH118
+
+
+def run_script(script: str) -> None:
+    """Run a file as `python FILE ARGS` would; the folder it came in can be imported from too."""
+    sys.path[:0] = list(dict.fromkeys([os.path.dirname(script), SOURCE]))  # noqa: PTH120
+    sys.argv[0] = script
+    runpy.run_path(script, run_name="__main__")
+
+
+def load(launch: dict[str, Any]) -> Callable[..., object]:
+    """The function to call: from a module of the source folder, or from a file of its own."""
+    if "module" in launch:
+        sys.path.insert(0, SOURCE)
+        module = importlib.import_module(launch["module"])
+    else:
+        # Not imported by its file's name, which may be that of a module the function imports.
+        path = os.path.join(SOURCE, launch["file"])  # noqa: PTH118
+        spec = importlib.util.spec_from_file_location("trainer_infra_function", path)
+        module = importlib.util.module_from_spec(spec)  # type: ignore[arg-type]  # a .py file has one
+        sys.modules[module.__name__] = module
+        spec.loader.exec_module(module)  # type: ignore[union-attr]  # the same
+    function: Callable[..., object] = getattr(module, launch["function"])
+    return function
+
+
+def arguments() -> dict[str, Any]:
+    """The function's arguments: args.json, and the mounted file of secret ones."""
+    merged = read(os.path.join(HERE, "args.json"))  # noqa: PTH118
+    secret = os.environ.get("TRAINER_INFRA_SECRET_ARGS")
+    if secret:
+        merged.update(read(secret))
+    return merged
+
+
+def read(path: str) -> dict[str, Any]:
+    """A JSON object from a file."""
+    with open(path, encoding="utf-8") as file:  # noqa: PTH123
+        content: dict[str, Any] = json.load(file)
+    return content
+
+
+def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+    """Print a traceback from the first frame of the user's own code on."""
+    while trace is not None and not trace.tb_frame.f_code.co_filename.startswith(SOURCE):
+        trace = trace.tb_next
+    sys.__excepthook__(kind, error.with_traceback(trace), trace)
+
+
+if __name__ == "__main__":
+    main()

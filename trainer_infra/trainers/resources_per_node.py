@@ -1,0 +1,41 @@
+"""`resources_per_node`: short names -> requests and limits. Called by `custom`; pure."""
+
+import math
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainer_infra.errors import Problem
+
+SHORT = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
+VERBATIM = frozenset({"requests", "limits", "claims"})
+
+
+def wire(resources: Mapping[str, Any]) -> dict[str, Any]:
+    """ResourceRequirements with equal requests and limits; one that has them already as it is."""
+    if VERBATIM & resources.keys():
+        return dict(resources)
+    # The published schema knows whole numbers and text, no fractions.
+    amounts = {
+        SHORT.get(name, name): str(amount) if isinstance(amount, float) else amount
+        for name, amount in resources.items()
+    }
+    return {"requests": amounts, "limits": dict(amounts)}
+
+
+def problems(resources: Mapping[str, Any]) -> Iterator[Problem]:
+    """Amounts that are none, and two notations at once."""
+    if VERBATIM & resources.keys():
+        for name in resources.keys() - VERBATIM:
+            what = "stands beside requests or limits"
+            fix = "move it into both, or give amounts only"
+            yield Problem(f"resources_per_node.{name}", what, fix=fix)
+        return
+    for name, amount in resources.items():
+        path = f"resources_per_node.{name}"
+        if SHORT.get(name, name) != name and SHORT[name] in resources:
+            yield Problem(path, f"is the same as {SHORT[name]}", fix="keep one of them")
+        if isinstance(amount, bool) or not isinstance(amount, str | int | float):
+            fix = 'give a number, or a text such as "4Gi"'
+            yield Problem(path, "is not an amount", got=amount, fix=fix)
+        elif isinstance(amount, float) and not math.isfinite(amount):
+            yield Problem(path, "is not an amount", got=amount, fix="give a finite number")
