@@ -13,7 +13,11 @@ import os
 import sys
 import threading
 import time
-from typing import Any
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    # `typing` itself would be a third of this module's time to import.
+    from typing import Any
 
 PAUSE = 1.0
 LONGEST_PAUSE = 60.0

@@ -104,7 +104,7 @@ class Stack:
 
     def runs(self) -> list[dict[str, Any]]:
         """Every run of this machine's state folder, as the command line sees it."""
-        found: list[dict[str, Any]] = json.loads(self.trainer("get", "-A", "-o", "json"))
+        found: list[dict[str, Any]] = json.loads(self.trainer("get", "-A", "-o", "json"))["items"]
         return found
 
     def _json(self, *arguments: str) -> dict[str, Any]:

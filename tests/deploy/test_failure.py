@@ -3,6 +3,7 @@
 import os
 import re
 import signal
+import subprocess
 from pathlib import Path
 
 import psutil
@@ -22,6 +23,16 @@ TrainJob("job", runtime="jax-distributed",
 def training(folder: Path) -> list[psutil.Process]:
     """The processes that train, not the supervisor."""
     return [each for each in processes_of(folder) if "main.py" in " ".join(each.cmdline())]
+
+
+def read_until(text: str, process: "subprocess.Popen[str]") -> None:
+    """Read what the CLI prints up to a line with the text."""
+    assert process.stdout is not None
+    said = ""
+    while text not in said:
+        line = process.stdout.readline()
+        assert line, said
+        said += line
 
 
 def test_a_failed_run_fails_the_up_with_pod_code_and_last_lines(stack: Stack) -> None:
@@ -46,17 +57,14 @@ def test_a_failed_run_fails_the_up_with_pod_code_and_last_lines(stack: Stack) ->
 
 def test_a_job_whose_second_node_is_killed_fails_and_says_so(stack: Stack, tmp_path: Path) -> None:
     stack.program(WAITING.format(seconds=60.0, code=0))
-    process = stack.start("up", "--yes", "--skip-preview")
-    try:
-        victim = until(
+    with stack.start("up", "--yes", "--skip-preview") as process:
+        (victim,) = until(
             lambda: [
                 each for each in training(tmp_path) if each.environ().get("JAX_PROCESS_ID") == "1"
             ]
         )
-        victim[0].kill()
+        victim.kill()
         shown, _ = process.communicate(timeout=60)
-    finally:
-        process.kill()
     assert process.returncode != 0
     assert re.search(r"pod job-[0-9a-f]{8}-node-0-1 failed: .*137", shown), shown
 
@@ -65,18 +73,14 @@ def test_the_first_interrupt_says_how_to_leave_and_the_second_leaves(
     stack: Stack, tmp_path: Path
 ) -> None:
     stack.program(WAITING.format(seconds=12.0, code=0))
-    process = stack.start("up", "--yes", "--skip-preview")
-    until(lambda: training(tmp_path))
-    interrupt(process)
-    assert process.stdout is not None
-    said = ""
-    while "keeps running" not in said:
-        line = process.stdout.readline()
-        assert line, said
-        said += line
-    assert process.poll() is None
-    interrupt(process)
-    process.wait(timeout=20)
+    with stack.start("up", "--yes", "--skip-preview") as process:
+        read_until("TrainJobResult", process)
+        until(lambda: training(tmp_path))
+        interrupt(process)
+        read_until("keeps running", process)
+        assert process.poll() is None
+        interrupt(process)
+        process.wait(timeout=20)
     assert training(tmp_path), "the job ended with the command"
     (run,) = stack.runs()
 
@@ -88,10 +92,9 @@ def test_the_first_interrupt_says_how_to_leave_and_the_second_leaves(
 
 def test_killed_during_the_gate_the_next_up_waits_again(stack: Stack, tmp_path: Path) -> None:
     stack.program(WAITING.format(seconds=8.0, code=0))
-    process = stack.start("up", "--yes", "--skip-preview")
-    until(lambda: len(training(tmp_path)) == 2)
-    process.kill()
-    process.wait(timeout=20)
+    with stack.start("up", "--yes", "--skip-preview") as process:
+        until(lambda: len(training(tmp_path)) == 2)
+        process.kill()
     (run,) = stack.runs()
 
     stack.run("cancel", "--yes")
@@ -102,7 +105,7 @@ def test_killed_during_the_gate_the_next_up_waits_again(stack: Stack, tmp_path: 
 
 def test_killed_during_create_the_next_up_finds_the_run(stack: Stack, tmp_path: Path) -> None:
     stack.program(SUBMITTED)
-    killed_during_create(stack, tmp_path)
+    killed_during_create(stack)
 
     stack.run("cancel", "--yes")
     stack.up()
@@ -116,7 +119,7 @@ def test_killed_during_create_and_destroyed_gc_removes_what_is_left(
     stack: Stack, tmp_path: Path
 ) -> None:
     stack.program(SUBMITTED)
-    killed_during_create(stack, tmp_path)
+    killed_during_create(stack)
     stack.run("cancel", "--yes")
     stack.run("destroy", "--yes")
     (run,) = until(stack.runs)
@@ -128,13 +131,12 @@ def test_killed_during_create_and_destroyed_gc_removes_what_is_left(
     until(lambda: processes_of(tmp_path) == [])
 
 
-def killed_during_create(stack: Stack, tmp_path: Path) -> None:
+def killed_during_create(stack: Stack) -> None:
     """Kill the CLI as soon as the run's folder is there, which is before create returns."""
     runs = Path(stack.env["TRAINER_INFRA_HOME"])
-    process = stack.start("up", "--yes", "--skip-preview")
-    until(lambda: list(runs.rglob("run.json")))
-    process.kill()
-    process.wait(timeout=20)
+    with stack.start("up", "--yes", "--skip-preview") as process:
+        until(lambda: list(runs.rglob("run.json")))
+        process.kill()
 
 
 def test_gc_leaves_what_the_state_owns(stack: Stack) -> None:

@@ -118,9 +118,8 @@ def eventually(what: Callable[[], Any], timeout: float = 15) -> Any:
 
 
 def finished(run: Run, timeout: float = 15) -> Run:
-    return eventually(
-        lambda: found if (found := now(run)).phase in {"Complete", "Failed"} else None, timeout
-    )
+    eventually(lambda: now(run).phase in {"Complete", "Failed"}, timeout)
+    return now(run)
 
 
 def lines(run: Run, pod: str | None = None) -> list[str]:

@@ -10,6 +10,7 @@ import psutil
 import pytest
 from pulumi.runtime.proto import language_pb2 as language
 from pulumi.runtime.proto.language_pb2_grpc import LanguageRuntimeStub
+
 from tests.tools.conftest import ROOT
 
 HOST = ROOT / "tools" / "pulumi" / "language_host.py"
@@ -25,7 +26,10 @@ def host() -> Iterator["subprocess.Popen[str]"]:
     )
     yield process
     process.kill()
-    process.communicate()
+    process.wait()
+    for stream in (process.stdin, process.stdout):
+        assert stream is not None
+        stream.close()
 
 
 @pytest.fixture

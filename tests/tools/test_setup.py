@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+
 from tests.tools.conftest import ROOT
 
 NEITHER = (
@@ -104,7 +105,7 @@ def test_a_second_setup_waits_for_the_first(checkout: Path, env: dict[str, str])
     assert process.communicate(timeout=30)[1] == NEITHER
 
 
-def test_a_setup_that_has_nothing_to_do_is_silent(tmp_path: Path) -> None:
+def test_a_setup_that_has_nothing_to_do_is_silent() -> None:
     command = [sys.executable, "tools/setup.py"]
     done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert (done.stdout, done.stderr) == ("", "")

@@ -1,5 +1,8 @@
 """What was packed, mounted and started for real."""
 
+import __future__
+
+import linecache
 from pathlib import Path
 from typing import Any
 
@@ -200,3 +203,12 @@ def test_an_installed_package_wins_over_the_copy(module: Load, pod: Pod, tmp_pat
 def test_the_launcher_is_not_importable_by_accident(write: Write, pod: Pod) -> None:
     write("train.py", "import importlib.util\nprint(importlib.util.find_spec('main'))\n")
     assert pod.run(CustomTrainer("train.py").pack()).out == "None\n"
+
+
+def test_a_function_of_a_notebook_cell_keeps_the_flags_of_earlier_cells(pod: Pod) -> None:
+    text = "def train(a: Missing): print(a)\n"
+    space: dict[str, Any] = {}
+    exec(compile(text, "<cell-1>", "exec", __future__.annotations.compiler_flag), space)
+    linecache.cache["<cell-1>"] = (len(text), None, [text], "<cell-1>")
+    packed = CustomTrainer(space["train"], func_args={"a": 1}).pack()
+    assert pod.run(packed).out == "1\n"

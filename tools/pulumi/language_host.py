@@ -263,7 +263,7 @@ class LanguageHost(LanguageRuntimeServicer):
             return language.RunResponse(error=str(problem))
         runner = shutil.which(
             "pulumi-language-python-exec",
-            path=f"{Path(sys.argv[0]).parent}{os.pathsep}{os.environ.get('PATH', '')}",
+            path=f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}",
         )
         if runner is None:
             return language.RunResponse(

@@ -9,10 +9,17 @@ in Python is checked by its types.
 from collections.abc import Mapping
 from typing import Any, ClassVar, Self
 
-from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    SerializerFunctionWrapHandler,
+    StrictInt,
+    ValidationError,
+    model_serializer,
+)
 from pydantic.alias_generators import to_camel
 
-from trainer_infra.api import schema
+from trainer_infra.api import construction, schema
 from trainer_infra.errors import InvalidInput
 from trainer_infra.names import API_VERSION
 
@@ -21,7 +28,10 @@ JSON = dict[str, Any]
 
 
 class KubeModel(BaseModel):
-    """One object of the API: frozen, snake_case here, camelCase on the wire, no unknown fields."""
+    """One object of the API: frozen, snake_case here, camelCase on the wire, no unknown fields.
+
+    Building one from values of the wrong type raises InvalidInput with every problem found.
+    """
 
     model_config = ConfigDict(
         frozen=True,
@@ -29,7 +39,15 @@ class KubeModel(BaseModel):
         alias_generator=to_camel,
         populate_by_name=True,
         protected_namespaces=(),
+        defer_build=True,
     )
+
+    def __init__(self, **given: Any) -> None:
+        try:
+            super().__init__(**given)
+        except ValidationError as error:
+            fields = type(self).model_fields
+            raise InvalidInput(construction.problems(error, fields)) from None
 
     def to_wire(self) -> JSON:
         """The JSON object as it was given: fields never set, and those set to None, are left out.
@@ -63,25 +81,18 @@ class ObjectMeta(KubeModel):
     """Identity over all time, given by the API server."""
     resource_version: str | None = None
     """Opaque version of the stored object."""
-    generation: int | None = None
+    generation: StrictInt | None = None
     """Counts changes of the spec."""
     creation_timestamp: str | None = None
-    """RFC 3339 time; many tools write `creationTimestamp: null` into new objects."""
+    """RFC 3339 time at which it was stored."""
     deletion_timestamp: str | None = None
     """RFC 3339 time from which the object is being deleted."""
-    deletion_grace_period_seconds: int | None = None
+    deletion_grace_period_seconds: StrictInt | None = None
     """Seconds between that time and removal."""
     managed_fields: tuple[JSON, ...] | None = None
     """Which manager set which field."""
     self_link: str | None = None
     """Written by old API servers; has no meaning."""
-
-    @model_serializer(mode="wrap")
-    def _keep_null_timestamp(self, handler: SerializerFunctionWrapHandler) -> JSON:
-        wire: JSON = handler(self)
-        if self.creation_timestamp is None and "creation_timestamp" in self.model_fields_set:
-            wire["creationTimestamp"] = None
-        return wire
 
 
 class Kind(KubeModel):
@@ -106,6 +117,8 @@ class Kind(KubeModel):
     def from_wire(cls, value: Mapping[str, Any], where: str = "") -> Self:
         """Read an object that a user or an API server wrote.
 
+        Everything is kept as it is, except that fields that are null count as not set.
+
         Args:
             value: the JSON object; apiVersion and kind may be left out. It is not changed.
             where: what problems name as their place, for example a file.
@@ -116,4 +129,18 @@ class Kind(KubeModel):
         found = schema.findings(value, cls.schema_name)
         if found:
             raise InvalidInput(finding.problem(where) for finding in found)
-        return cls.model_validate(value)
+        return cls.of_valid(value)
+
+    @classmethod
+    def of_valid(cls, value: Mapping[str, Any]) -> Self:
+        """The typed form of an object in which schema.py found nothing wrong."""
+        return cls.model_validate(_without_nulls(value))
+
+
+def _without_nulls(value: Any) -> Any:
+    """A copy without fields that are null: to the API server, too, they are not set."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_nulls(item) for item in value]
+    return value

@@ -67,20 +67,24 @@ def load(text: str, source: str) -> tuple[Document, ...]:
     )
 
 
-def parse(value: Mapping[str, Any]) -> TrainJob | Runtime:
+def parse(value: Mapping[str, Any], where: str = "") -> TrainJob | Runtime:
     """The typed object of a JSON object, by its apiVersion and kind.
+
+    Args:
+        value: the JSON object; it is not changed.
+        where: what problems name as their place.
 
     Raises:
         InvalidInput: with every problem found; one that names the known kinds when it is another.
     """
     found = _findings(value)
     if found:
-        raise InvalidInput(finding.problem("") for finding in found)
+        raise InvalidInput(finding.problem(where) for finding in found)
     return _model(value)
 
 
 def _model(value: Mapping[str, Any]) -> TrainJob | Runtime:
-    return KINDS[value["kind"]].model_validate(value)
+    return KINDS[value["kind"]].of_valid(value)
 
 
 def _objects(value: Any) -> Iterator[tuple[Path, Any]]:

@@ -10,9 +10,10 @@ from typing import Any, Final
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
 _SUBDOMAIN_ANY_CASE: Final = _SUBDOMAIN.replace("a-z", "A-Za-z")
-_QUALIFIED: Final = "([A-Za-z0-9][-A-Za-z0-9_.]{0,61})?[A-Za-z0-9]"
+_VALUE: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+_QUALIFIED: Final = _VALUE.replace("*", "{0,61}")
 _TEXT: Final = {"type": "string"}
-_TIME: Final = {"type": "string", "format": "date-time", "nullable": True}
+_TIME: Final = {"type": "string", "format": "date-time"}
 _NUMBER: Final = {"type": "integer", "format": "int64"}
 
 
@@ -54,7 +55,7 @@ MANAGED_FIELDS: Final = _object(
 _NAME: Final = _named(_SUBDOMAIN, 253)
 _PREFIX: Final = _named("[a-z0-9][-a-z0-9.]*", 253)
 _NAMESPACE: Final = _named(_LABEL, 63)
-_LABEL_VALUE: Final = _named(f"({_QUALIFIED})?", 63)
+_LABEL_VALUE: Final = _named(f"({_VALUE})?", 63)
 _LABEL_KEY: Final = _named(f"({_SUBDOMAIN}/)?{_QUALIFIED}", 317)
 _ANNOTATION_KEY: Final = _named(f"({_SUBDOMAIN_ANY_CASE}/)?{_QUALIFIED}", 317)
 

@@ -7,6 +7,8 @@ checks it against JobSet's published schema.
 
 from typing import ClassVar
 
+from pydantic import StrictBool, StrictInt
+
 from trainer_infra.api.base import JSON, Kind, KubeModel, ObjectMeta
 from trainer_infra.names import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 
@@ -37,13 +39,13 @@ class Torch(KubeModel):
 class MPI(KubeModel):
     """MPI: a launcher that starts processes on the nodes over SSH."""
 
-    num_proc_per_node: int | None = None
+    num_proc_per_node: StrictInt | None = None
     """Slots per node; None means 1."""
     mpi_implementation: str | None = None
     """`OpenMPI` or empty; None means `OpenMPI`."""
     ssh_auth_mount_path: str | None = None
     """Folder of the SSH keys; None means `/root/.ssh`."""
-    run_launcher_as_node: bool | None = None
+    run_launcher_as_node: StrictBool | None = None
     """Whether the launcher trains too; None means False."""
 
 
@@ -58,14 +60,14 @@ class XGBoost(KubeModel):
 class Flux(KubeModel):
     """Flux, the HPC scheduler, inside the job."""
 
-    num_proc_per_node: int | None = None
+    num_proc_per_node: StrictInt | None = None
     """Processes per node, at least 1; None means 1."""
 
 
 class MLPolicy(KubeModel):
     """How the framework runs distributed; at most one of the frameworks may be set."""
 
-    num_nodes: int | None = None
+    num_nodes: StrictInt | None = None
     """Training nodes unless the TrainJob says otherwise; None means 1."""
     torch: Torch | None = None
     """PyTorch."""
@@ -82,7 +84,7 @@ class MLPolicy(KubeModel):
 class Coscheduling(KubeModel):
     """Gang scheduling by the coscheduling plugin."""
 
-    schedule_timeout_seconds: int | None = None
+    schedule_timeout_seconds: StrictInt | None = None
     """Seconds that the gang may wait; None means 60."""
 
 
@@ -91,7 +93,7 @@ class NetworkTopology(KubeModel):
 
     mode: str | None = None
     """`hard` or `soft`; None means `hard`."""
-    highest_tier_allowed: int | None = None
+    highest_tier_allowed: StrictInt | None = None
     """Highest network tier that pods may span; None means 1."""
 
 

@@ -9,13 +9,15 @@ is the schema of metadata.
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
-from typing import Any
+from pathlib import Path as File
+from typing import Any, Final
 
 from trainer_infra.api.finding import Finding, Path
 from trainer_infra.api.object_meta import OBJECT_META, TRAIN_JOB_META
 from trainer_infra.api.schema_walk import Schema, Walk
 from trainer_infra.names import API_VERSION, TRAIN_JOB
+
+_PUBLISHED: Final = File(__file__).parent / "schemas" / "published.json"
 
 
 def findings(value: object, name: str) -> tuple[Finding, ...]:
@@ -34,8 +36,7 @@ def findings(value: object, name: str) -> tuple[Finding, ...]:
 @cache
 def _published() -> tuple[dict[str, Schema], dict[str, Schema]]:
     """The schemas by kind, and the subschemas that they share by name."""
-    file = resources.files("trainer_infra.api") / "schemas" / "published.json"
-    data = json.loads(file.read_text(encoding="utf-8"))
+    data = json.loads(_PUBLISHED.read_text(encoding="utf-8"))
     shared: dict[str, Schema] = data["shared"]
     kinds = {
         name: schema

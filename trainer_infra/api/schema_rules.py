@@ -25,6 +25,8 @@ class Broken:
     """Where below the ruled value the fault is; empty for the value itself."""
     got: object
     """What is there."""
+    what: str = ""
+    """What is wrong; empty when the rule's own message says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +43,17 @@ def broken(rule: str, value: Any) -> Broken | None:
         value: the JSON value that carries it; it has the type that the schema wants.
     """
     known = RULES.get(rule)
-    if known is None or _holds(known, value):
+    if known is None:
         return None
-    return Broken(known.path, _at(value, known.path))
-
-
-def _holds(rule: _Rule, value: Any) -> bool:
     try:
-        return rule.holds(value)
-    except (AttributeError, KeyError, TypeError):
-        # A part of another shape than the schema wants: that is reported already.
-        return True
+        holds = known.holds(value)
+    except KeyError as missing:
+        # The API server cannot evaluate the rule either, and refuses.
+        return Broken((), value, f"needs {missing.args[0]}, which a rule of the schema reads")
+    except (AttributeError, TypeError):
+        # A part of another type than the schema wants: that is reported already.
+        return None
+    return None if holds else Broken(known.path, _at(value, known.path))
 
 
 def _at(value: Any, path: tuple[str, ...]) -> object:
@@ -60,31 +62,28 @@ def _at(value: Any, path: tuple[str, ...]) -> object:
     return value
 
 
-def _name(value: Mapping[str, Any]) -> str | None:
-    """The object's name; None while the API server has still to make it from generateName."""
-    name: str | None = value["metadata"].get("name")
-    return name
-
-
 def _name_is_rfc1035(value: Mapping[str, Any]) -> bool:
-    name = _name(value)
-    return name is None or _RFC1035.fullmatch(name) is not None
+    # Without a name the API server makes one from generateName.
+    name = value["metadata"].get("name")
+    return not name or _RFC1035.fullmatch(name) is not None
 
 
 def _name_fits(value: Mapping[str, Any]) -> bool:
-    return len(_name(value) or "") <= 63  # noqa: PLR2004  the rule's own number
+    return len(value["metadata"].get("name") or "") <= 63  # noqa: PLR2004  the rule's own number
+
+
+def _one_policy(value: Mapping[str, Any]) -> bool:
+    return sum(value.get(policy) is not None for policy in _POLICIES) <= 1
 
 
 def _no_namespace(value: Mapping[str, Any]) -> bool:
-    return not any(
-        template.get("metadata", {}).get("namespace") for template in value.get("templates", ())
-    )
+    return not any(template["metadata"].get("namespace") for template in value["templates"])
 
 
 def _one_start_order(value: Mapping[str, Any]) -> bool:
-    order = value.get("startupPolicy", {}).get("startupPolicyOrder")
-    return order != "InOrder" or not any(
-        "dependsOn" in job for job in value.get("replicatedJobs", ())
+    order = (value.get("startupPolicy") or {}).get("startupPolicyOrder")
+    return order != "InOrder" or all(
+        job.get("dependsOn") is None for job in value["replicatedJobs"]
     )
 
 
@@ -95,11 +94,11 @@ RULES: Final[Mapping[str, _Rule]] = {
         lambda uri: uri == "" or _URI.fullmatch(uri) is not None
     ),
     f"self in {list(_MANAGERS)}": _Rule(lambda manager: manager in _MANAGERS),
-    "has(self.lastUpdatedTime)": _Rule(lambda status: "lastUpdatedTime" in status),
+    "has(self.lastUpdatedTime)": _Rule(lambda status: status.get("lastUpdatedTime") is not None),
     "self >= 1": _Rule(lambda number: number >= 1),
     "!self.exists(c, c == 'node')": _Rule(lambda names: "node" not in names),
     "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost),has(self.flux)]"
-    ".filter(x, x).size() <= 1": _Rule(lambda policy: sum(p in policy for p in _POLICIES) <= 1),
+    ".filter(x, x).size() <= 1": _Rule(_one_policy),
     "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)": _Rule(
         _no_namespace
     ),

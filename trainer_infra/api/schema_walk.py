@@ -2,6 +2,7 @@
 
 Called by schema.py only. Keywords are those of the published CRDs (tools/schemas.py refuses
 others) and `propertyNames`. Strict as the API server's own validation: nothing is converted.
+A field that is null counts as not set, as it does there.
 """
 
 import difflib
@@ -81,14 +82,10 @@ class Walk:
 
     def _has_type(self, value: object, schema: Schema, path: Path) -> bool:
         words, types = _TYPES[schema["type"]]
-        if value is None:
-            if not schema.get("nullable"):
-                self.add(path, f"must be {words}, not null", fix="leave the field out")
-            return False
         if isinstance(value, types) and isinstance(value, bool) == (types is bool):
             return True
         scalar = types is str and isinstance(value, (bool, int, float))
-        self.add(path, f"must be {words}", value, QUOTE if scalar else "")
+        self.add(path, f"must be {words}{_null(value)}", value, QUOTE if scalar else "")
         return False
 
     def _int_or_string(self, value: object, schema: Schema, path: Path) -> None:
@@ -99,32 +96,34 @@ class Walk:
             self._string(repr(value), schema, path)
         elif isinstance(value, bool) or not isinstance(value, int):
             what = _QUANTITY if is_quantity else "a whole number or a string"
-            self.add(path, f"must be {what}", "null" if value is None else value)
+            self.add(path, f"must be {what}{_null(value)}", value)
 
     def _object(self, value: Mapping[Any, Any], schema: Schema, path: Path) -> None:
         fields: Schema = schema.get("properties", {})
         for name in schema.get("required", ()):
-            if name not in value and "default" not in fields[name]:
+            if value.get(name) is None and "default" not in fields[name]:
                 self.add((*path, name), "is required")
         for name, item in value.items():
-            if name in fields:
-                self.check(item, fields[name], (*path, name))
-            elif isinstance(name, str):
+            if name not in fields:
                 self._other_field(name, item, schema, path)
-            else:
-                self.add((*path, str(name)), "a field name must be a string", name, QUOTE)
-        if len(value) < schema.get("minProperties", 0):
+            elif item is not None:
+                self.check(item, fields[name], (*path, name))
+        if sum(item is not None for item in value.values()) < schema.get("minProperties", 0):
             self.add(path, "must not be empty", fix=f"set {_listed(sorted(fields), 'or')}")
 
-    def _other_field(self, name: str, item: object, schema: Schema, path: Path) -> None:
+    def _other_field(self, name: Any, item: object, schema: Schema, path: Path) -> None:
         """Check a key of a map; refuse a field that the schema does not name."""
         others = schema.get("additionalProperties")
+        if not isinstance(name, str):
+            self.add((*path, str(name)), "a key must be a string", name, QUOTE)
+            return
         if "propertyNames" in schema:
             self._string(name, schema["propertyNames"], (*path, name))
         if isinstance(others, dict):
-            self.check(item, others, (*path, name))
+            if item is not None:
+                self.check(item, others, (*path, name))
         elif "x-kubernetes-preserve-unknown-fields" not in schema:
-            fix = _nearest(name, schema.get("properties", {}))
+            fix = nearest(name, schema.get("properties", {}))
             self.add((*path, name), "unknown field", fix=fix)
 
     def _array(self, value: Sequence[Any], schema: Schema, path: Path) -> None:
@@ -189,7 +188,12 @@ class Walk:
         for rule in schema["x-kubernetes-validations"]:
             broken = schema_rules.broken(rule["rule"], value)
             if broken is not None:
-                self.add((*path, *broken.path), rule["message"], broken.got)
+                self.add((*path, *broken.path), broken.what or rule["message"], broken.got)
+
+
+def _null(value: object) -> str:
+    """Words for null, which a finding does not show as its value."""
+    return ", not null" if value is None else ""
 
 
 @cache
@@ -199,7 +203,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern.removesuffix("$") + end, re.ASCII)
 
 
-def _nearest(name: str, fields: Schema) -> str:
+def nearest(name: str, fields: Schema) -> str:
     """Advice for an unknown field: the known one that is most like it, or all of them."""
     if not fields:
         return "no field is known here"

@@ -6,6 +6,8 @@ published schema, which schema.py checks; defaults are not filled in here: an un
 
 from typing import ClassVar
 
+from pydantic import StrictBool, StrictInt
+
 from trainer_infra.api.base import JSON, Kind, KubeModel
 from trainer_infra.names import TRAIN_JOB
 
@@ -63,11 +65,11 @@ class Trainer(KubeModel):
     """Arguments of the entrypoint, at most 128 items."""
     env: tuple[JSON, ...] | None = None
     """EnvVar objects, merged by name over the runtime's; at most 128."""
-    num_nodes: int | None = None
+    num_nodes: StrictInt | None = None
     """Training nodes; None takes the runtime's number."""
     resources_per_node: JSON | None = None
     """ResourceRequirements of the trainer container, as written (quantities stay as they are)."""
-    num_proc_per_node: int | None = None
+    num_proc_per_node: StrictInt | None = None
     """Processes per node; None takes the runtime's number."""
 
 
@@ -93,9 +95,9 @@ class TrainJobSpec(KubeModel):
     """Changes to the runtime's trainer container."""
     runtime_patches: tuple[RuntimePatch, ...] | None = None
     """Patches in the order in which they are merged, at most 16, one per manager."""
-    suspend: bool | None = None
+    suspend: StrictBool | None = None
     """True holds the job back or stops its pods; None means False."""
-    active_deadline_seconds: int | None = None
+    active_deadline_seconds: StrictInt | None = None
     """Seconds from start (or resume) until the job fails; at least 1."""
     managed_by: str | None = None
     """Which controller reconciles it; None means Trainer's own."""
@@ -114,7 +116,7 @@ class Condition(KubeModel):
     """A sentence that says why."""
     last_transition_time: str
     """RFC 3339 time at which `status` last changed."""
-    observed_generation: int | None = None
+    observed_generation: StrictInt | None = None
     """Generation of the spec that was judged."""
 
 
@@ -123,15 +125,15 @@ class JobStatus(KubeModel):
 
     name: str
     """Name of the replicated job."""
-    ready: int
+    ready: StrictInt
     """Jobs whose pods are all ready or done."""
-    succeeded: int
+    succeeded: StrictInt
     """Jobs that completed."""
-    failed: int
+    failed: StrictInt
     """Jobs that failed."""
-    active: int
+    active: StrictInt
     """Jobs with a pod that is pending or running."""
-    suspended: int
+    suspended: StrictInt
     """Jobs held back."""
 
 
@@ -147,9 +149,9 @@ class Metric(KubeModel):
 class TrainerStatus(KubeModel):
     """What the training itself reported (section 6)."""
 
-    progress_percentage: int | None = None
+    progress_percentage: StrictInt | None = None
     """0 to 100."""
-    estimated_remaining_seconds: int | None = None
+    estimated_remaining_seconds: StrictInt | None = None
     """Seconds until completion, as the training estimates."""
     metrics: tuple[Metric, ...] | None = None
     """Metrics as last reported, at most 256."""

@@ -5,8 +5,8 @@ Called by `main`. The engine forgets a resource whose create was killed, so its 
 """
 
 import json
+import platform
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -90,7 +90,7 @@ def _left(project: str, stack: str, state: Mapping[str, Any]) -> tuple[Run, ...]
         run
         for run in runs.list_runs()
         if (run.owner.project, run.owner.stack) == (project, stack)
-        and run.host == socket.gethostname()
+        and run.host == platform.node()
         and run.uid not in owned
     )
 

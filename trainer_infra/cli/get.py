@@ -5,14 +5,11 @@ under `status` the TrainJob's status as Kubernetes has it.
 """
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
 from typing import Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
 
 from trainer_infra.api import yamltext
 from trainer_infra.cli import known, told
@@ -62,7 +59,7 @@ def details(run: Run) -> Iterator[str]:
         yield f"condition: {each['type']}={each['status']} {each['reason']}: {each['message']}"
 
 
-def _print(found: tuple[Run, ...] | list[Run], whole: Mapping[str, Any], output: str) -> None:
+def _print(found: Sequence[Run], whole: Mapping[str, Any], output: str) -> None:
     if output == "json":
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     elif output == "yaml":
@@ -73,25 +70,26 @@ def _print(found: tuple[Run, ...] | list[Run], whole: Mapping[str, Any], output:
         _table(found)
 
 
-def _table(found: tuple[Run, ...] | list[Run]) -> None:
-    table = Table(*COLUMNS, box=None, pad_edge=False, header_style="bold")
-    for run in found:
-        percent = told.percent(run)
-        ready = sum(each.phase in READY for each in run.nodes)
-        cells = (
-            run.namespace,
-            run.name,
-            run.phase,
-            "-" if percent is None else f"{percent}%",
-            f"{ready}/{len(run.nodes)}",
-            told.length(run.created),
-            run.owner.stack or "-",
-        )
-        table.add_row(*(Text(each) for each in cells))
-    console = Console(highlight=False)
-    # A file or a pipe has no width: nothing is cut there.
-    wide = None if console.is_terminal else 1000
-    console.print(table, width=wide, crop=False)
+def _table(found: Sequence[Run]) -> None:
+    rows = [COLUMNS, *(_row(run) for run in found)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo("  ".join(cells).rstrip())
+
+
+def _row(run: Run) -> tuple[str, ...]:
+    percent = told.percent(run)
+    ready = sum(each.phase in READY for each in run.nodes)
+    return (
+        run.namespace,
+        run.name,
+        run.phase,
+        "-" if percent is None else f"{percent}%",
+        f"{ready}/{len(run.nodes)}",
+        told.length(run.created),
+        run.owner.stack or "-",
+    )
 
 
 def _value(value: Any) -> Any:

@@ -99,8 +99,8 @@ def _view() -> Iterator[View]:
         return
 
     def line(pod: str, text: str) -> None:
-        prefix = Text(f"{pod}: ", style="dim")
-        console.print(prefix + Text.from_ansi(text), soft_wrap=True)
+        shown = Text.assemble((f"{pod}: ", "dim"), Text.from_ansi(text))
+        console.print(shown, soft_wrap=True)
 
     with Live(console=console, refresh_per_second=8) as display:
         yield View(line, lambda run: display.update(bars(run)))
@@ -112,7 +112,12 @@ def bars(run: Run) -> RenderableType:
     for each in run.nodes:
         table.add_row(
             Text(told.short(run, each.pod)),
-            ProgressBar(total=100, completed=each.progress or 0, width=30),
+            ProgressBar(
+                completed=each.progress or 0,
+                width=30,
+                complete_style="cyan",
+                finished_style="green",
+            ),
             Text("" if each.progress is None else f"{each.progress}%", justify="right"),
             Text(each.phase),
             Text(told.pairs(each.metrics)),

@@ -158,9 +158,9 @@ def run(
         runtime=runtime,
         nodes=nodes,
         cpu=cpu,
-        args=tuple(arg or ()),
+        arg=tuple(arg or ()),
         env=tuple(env or ()),
-        packages=tuple(package or ()),
+        package=tuple(package or ()),
         words=tuple(words or ()),
     )
     try:

@@ -30,14 +30,14 @@ def rendered(sources: Sequence[str], *, like_reference: bool) -> tuple[JSON, ...
     problems = [*found.problems, *given.problems()]
     objects: list[JSON] = []
     for document in given.documents:
-        if not isinstance(document.object, TrainJob):
+        if not isinstance(document.object, TrainJob) or not document.object.metadata.name:
             continue
         try:
             objects += _objects(document.object, given, like_reference=like_reference)
         except InvalidInput as error:
             problems += given.located(document, error.problems)
     if not objects and not problems:
-        problems = [Problem("", "no document is a TrainJob", where=", ".join(sources))]
+        problems = [Problem("", f"no document of {', '.join(sources)} is a TrainJob")]
     if problems:
         raise InvalidInput(dict.fromkeys(problems))
     return tuple(shown(each) for each in objects)

@@ -26,16 +26,14 @@ def run(submission: Submission, *, detach: bool) -> int:
         InvalidInput: this machine cannot run it now, for example for a port in use.
     """
     _make_room(submission)
-    submitted = runs.submit(submission)
-    if detach:
-        typer.echo(f"{submitted.name} is submitted")
-        typer.echo(f"follow it:         {told.command('logs -f', submitted)}")
-        typer.echo(f"end and remove it: {told.command('delete', submitted)}")
-        return 0
     try:
+        submitted = runs.submit(submission)
+        if detach:
+            _detached(submitted)
+            return 0
         ended = live.follow(submitted)
     except KeyboardInterrupt:
-        _interrupted(submitted)
+        _interrupted(submission)
         return INTERRUPTED
     if ended.phase == names.FAILED:
         typer.echo(told.failure(ended), err=True)
@@ -44,10 +42,21 @@ def run(submission: Submission, *, detach: bool) -> int:
     return 0
 
 
+def _detached(run: Run) -> None:
+    typer.echo(f"{run.name} is submitted")
+    typer.echo(f"follow it:         {told.command('logs -f', run)}")
+    typer.echo(f"end and remove it: {told.command('delete', run)}")
+
+
+def _named(submission: Submission) -> Run | None:
+    """The run of the submission's name, whosever it is."""
+    metadata = submission.job["metadata"]
+    return runs.get(metadata["namespace"], metadata["name"])
+
+
 def _make_room(submission: Submission) -> None:
     """Remove a finished run of that name; runs of others are left to `submit` to refuse."""
-    metadata = submission.job["metadata"]
-    old = runs.get(metadata["namespace"], metadata["name"])
+    old = _named(submission)
     if old is None or old.owner != COMMAND_LINE:
         return
     if told.finished(old):
@@ -62,8 +71,14 @@ def _make_room(submission: Submission) -> None:
         )
 
 
-def _interrupted(run: Run) -> None:
-    typer.echo(f"\ninterrupted: ending {run.name}", err=True)
+def _interrupted(submission: Submission) -> None:
+    """End the run, also one whose submit was interrupted half way."""
+    run = _named(submission)
+    if run is None or (run.owner, run.content) != (submission.owner, submission.content):
+        typer.echo("\ninterrupted: nothing was submitted", err=True)
+        return
+    again = f"when interrupted again, end it with `{told.command('delete', run)}`"
+    typer.echo(f"\ninterrupted: ending {run.name}; {again}", err=True)
     _delete(run)
     typer.echo(f"{run.name} is ended and removed", err=True)
 

@@ -47,9 +47,13 @@ class Given:
         return catalog.get(reference.name)
 
     def problems(self) -> Iterator[Problem]:
-        """Objects that are there twice, and runtimes on which nothing can run."""
+        """Objects without a name or there twice, and runtimes on which nothing can run."""
         seen = Counter[Key]()
         for each in self.documents:
+            if not each.object.metadata.name:
+                what, fix = "is missing", "write one: generateName needs an API server"
+                yield Problem("metadata.name", what, fix=fix, where=_place(each))
+                continue
             seen[key(each)] += 1
             if seen[key(each)] == 2:  # noqa: PLR2004  said once
                 what = f"{each.object.kind} is in the documents more than once"

@@ -35,18 +35,18 @@ class Usage(TrainerInfraError):
 
 @dataclass(frozen=True, slots=True)
 class Python:
-    """The options that only a Python file has; all empty for a YAML file."""
+    """What only a Python file has, named as its options; all empty for a YAML file."""
 
     runtime: str | None
     """Name of a shipped runtime."""
     nodes: int | None
     cpu: str | None
     """Quantity of processors of each node."""
-    args: tuple[str, ...]
+    arg: tuple[str, ...]
     """`KEY=JSON`, arguments of the function."""
     env: tuple[str, ...]
     """`KEY=VALUE`."""
-    packages: tuple[str, ...]
+    package: tuple[str, ...]
     """Pinned requirements."""
     words: tuple[str, ...]
     """Arguments of a script."""
@@ -65,19 +65,21 @@ def of(file: str, name: str | None, namespace: str | None, python: Python) -> Su
 
 
 def _of_yaml(file: str, name: str | None, namespace: str | None, python: Python) -> Submission:
-    given = [each.name for each in fields(python) if getattr(python, each.name)]
-    if given:
-        raise Usage(f"{', '.join(given)}: only for a Python file, {file} says it by itself")
+    used = [each.name for each in fields(python) if getattr(python, each.name)]
+    if used:
+        shown = ", ".join("ARGS" if each == "words" else f"--{each}" for each in used)
+        raise Usage(f"{shown}: only for a Python file, a TrainJob says it in its spec")
     found = documents.read([file])
-    if found.problems:
-        raise InvalidInput(found.problems)
-    documents_given = Given(found.documents)
-    job = _only(documents_given.jobs(), name, file)
+    given = Given(found.documents)
+    problems = (*found.problems, *given.problems())
+    if problems:
+        raise InvalidInput(problems)
+    job = _only(given.jobs(), name, file)
     own = job.metadata.namespace
     if namespace and own and own != namespace:
         what = "is another namespace than --namespace"
         raise InvalidInput([Problem("metadata.namespace", what, own, where=file)])
-    runtime = documents_given.runtime_of(job)
+    runtime = given.runtime_of(job)
     wire = job.to_wire()
     metadata = {**wire["metadata"], "namespace": own or namespace or DEFAULT_NAMESPACE}
     return _submission({**wire, "metadata": metadata}, runtime)
@@ -100,18 +102,18 @@ def _only(jobs: Sequence[TrainJob], name: str | None, file: str) -> TrainJob:
 
 
 def _of_python(file: str, name: str | None, namespace: str | None, python: Python) -> Submission:
-    known = ", ".join(str(each.metadata.name) for each in catalog.RUNTIMES)
-    if not python.runtime:
-        raise Usage(f"a Python file needs --runtime, one of {known}")
-    runtime = catalog.get(python.runtime)
+    shipped = {each.metadata.name: each for each in catalog.RUNTIMES}
+    if python.runtime not in shipped:
+        raise Usage(f"a Python file needs --runtime, one of {', '.join(shipped)}")
+    runtime = shipped[python.runtime]
     trainer = CustomTrainer(
         file,
-        func_args={key: _json(value) for key, value in _pairs("--arg", python.args).items()},
+        func_args={key: _json(value) for key, value in _pairs("--arg", python.arg).items()},
         args=python.words,
         num_nodes=python.nodes,
         resources_per_node={"cpu": python.cpu} if python.cpu else None,
         env=_pairs("--env", python.env),
-        packages=python.packages,
+        packages=python.package,
     )
     packed = trainer.pack()
     job = {

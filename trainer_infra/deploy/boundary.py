@@ -12,7 +12,6 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 import grpc
-from google.protobuf import empty_pb2
 from pulumi.dynamic import CheckFailure, ConfigureRequest, ResourceProvider
 from pulumi.output import Unknown
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
@@ -69,7 +68,8 @@ class Provider(ResourceProvider):
         servicer = getattr(serving, "DynamicResourceProviderServicer", None)
         if servicer is not None:
             serving.traceback = _OneLine  # type: ignore[attr-defined]
-            servicer.Cancel = _cancel
+            # gRPC bound the method when the server started, so the function itself must change.
+            servicer.Cancel.__code__ = _cancel.__code__
 
 
 class _OneLine:
@@ -83,6 +83,11 @@ class _OneLine:
 
 
 def _cancel(_self: object, _request: object, _context: object) -> object:
+    # Runs with the globals of the serving process, so it brings its own names.
+    from google.protobuf import empty_pb2  # noqa: PLC0415
+
+    from trainer_infra.deploy.boundary import CANCELLED  # noqa: PLC0415
+
     CANCELLED.set()
     return empty_pb2.Empty()
 
@@ -116,7 +121,7 @@ class Messages:
             severity=severity, message=message, urn=self._urn, ephemeral=ephemeral
         )
         try:
-            self._stub.Messages(request, timeout=ENGINE_TIMEOUT)
+            self._stub.Log(request, timeout=ENGINE_TIMEOUT)
         except grpc.RpcError as error:
             raise EngineGone("the Pulumi engine ended while a gate was waiting") from error
 

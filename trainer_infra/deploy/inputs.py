@@ -17,7 +17,6 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.local import support
-from trainer_infra.trainers import code as of_code
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.compose import Composition
@@ -154,7 +153,7 @@ def unchanged(inputs: JSON, olds: JSON) -> bool:
 def _users(inputs: JSON) -> JSON | None:
     """The user's part of the code: our launcher changes with a release, which retrains nothing."""
     code = inputs.get("code")
-    return of_code.users(code) if code else None
+    return Code.from_wire(code).of_the_user() if code else None
 
 
 def rendered(composition: Composition) -> dict[str, JSON]:

@@ -23,6 +23,8 @@ from trainer_infra.progress.handler import Request, Response
 READ_TIMEOUT: Final = 10.0
 """Seconds for a whole request, as in the reference."""
 LONGEST_HEAD: Final = 16 * 1024
+LONGEST_DISCARDED: Final = 16 * 1024 * 1024
+"""Bytes of a body that is too long which are read and thrown away."""
 _REASONS: Final = {
     200: "OK",
     403: "Forbidden",
@@ -133,7 +135,11 @@ async def _body(reader: asyncio.StreamReader, headers: Mapping[str, str]) -> byt
     longest = handler.LARGEST_BODY + 1
     if headers.get("transfer-encoding", "").lower() != "chunked":
         length = int(headers.get("content-length") or 0)
-        return b"" if length >= longest else await reader.readexactly(length)
+        if length < longest:
+            return await reader.readexactly(length)
+        # A client that is still sending when the connection closes never sees the answer.
+        await reader.readexactly(min(length, LONGEST_DISCARDED))
+        return b""
     body = b""
     while len(body) < longest:
         size = int((await reader.readuntil(b"\r\n")).partition(b";")[0], 16)

@@ -6,7 +6,7 @@ has come.
 """
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -81,12 +81,13 @@ class Reconciler:
         await self._endpoint.start()
         install = asyncio.get_running_loop().create_task(self._install())
         try:
-            while not self._stopping and not self._over():
+            while not self._stopping:
                 self._awake.clear()
                 delay = self._settle()
                 self._publish()
-                if not self._over():
-                    await self._sleep(delay)
+                if self._over():
+                    break
+                await self._sleep(delay)
         finally:
             install.cancel()
             self._endpoint.close()
@@ -124,7 +125,7 @@ class Reconciler:
         wanted = self._record["packages"]
         try:
             if wanted and not (packages.place(wanted) / packages.MARKER).exists():
-                self._waiting_for = f"installing {len(wanted)} packages"
+                self._waiting_for = _installing(wanted)
                 self.wake()
             venv = await packages.ready(wanted, self._children, self._run.uid)
             self._python = packages.variables(venv)
@@ -298,3 +299,7 @@ class Reconciler:
 def _runtime(value: JSON) -> Runtime:
     kind = TrainingRuntime if value["kind"] == names.TRAINING_RUNTIME else ClusterTrainingRuntime
     return kind.model_validate(value)
+
+
+def _installing(wanted: Sequence[str]) -> str:
+    return f"installing {len(wanted)} package{'' if len(wanted) == 1 else 's'}"

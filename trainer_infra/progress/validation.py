@@ -35,8 +35,9 @@ def decode(body: bytes) -> dict[str, Any] | None:
     for field in ("progressPercentage", "estimatedRemainingSeconds"):
         if given.get(field) is not None:
             decoded[field] = _int32(given[field])
-    if given.get("metrics"):
-        decoded["metrics"] = [_metric(each) for each in _list(given["metrics"])]
+    if given.get("metrics") is not None:
+        metrics = [_metric(each) for each in _list(given["metrics"])]
+        decoded |= {"metrics": metrics} if metrics else {}
     decoded["lastUpdatedTime"] = _time(given.get("lastUpdatedTime"))
     return decoded
 
@@ -66,10 +67,11 @@ def _int32(value: object) -> int:
 
 
 def _metric(value: object) -> dict[str, str]:
-    metric = {field: _object(value).get(field) or "" for field in ("name", "value")}
-    if not all(isinstance(text, str) for text in metric.values()):
+    given = _object(value)
+    metric = {field: given.get(field) for field in ("name", "value")}
+    if not all(text is None or isinstance(text, str) for text in metric.values()):
         raise ValueError("no string")
-    return metric
+    return {field: text or "" for field, text in metric.items()}
 
 
 def _time(value: object) -> str | None:

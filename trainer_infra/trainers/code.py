@@ -8,6 +8,7 @@ runtime patch with the mounts, and an immutable ConfigMap named by content (DESI
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Self
@@ -17,8 +18,8 @@ from trainer_infra.errors import InvalidInput, Problem
 
 JSON = dict[str, Any]
 
-LEGAL_KEY = re.compile(r"[-.a-zA-Z0-9][-._a-zA-Z0-9]{0,252}")
-KEY_TAIL = 200
+LONGEST_KEY = 240
+"""Characters of a path that a key keeps: Kubernetes allows 253, a hash takes 9."""
 
 OURS = ("main.py", "lib/")
 """Paths in the mount that are the same for every job of one release."""
@@ -53,27 +54,14 @@ class Code:
         text = json.dumps(self.to_wire(), sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
-    def same_work(self, other: Self) -> bool:
-        """Whether both are the same but for the files that trainer_infra itself adds.
+    def of_the_user(self) -> JSON:
+        """The wire form without the files that trainer_infra itself adds.
 
         A new release of ours brings another launcher, which is no reason to train again (DESIGN.md
-        rule 2): a driver that gets True keeps the code the job was born with.
+        rule 2): a driver that finds this part unchanged keeps the code the job was born with.
         """
-        return self._of_the_user() == other._of_the_user()
-
-    def _of_the_user(self) -> JSON:
         mine = {path: text for path, text in self.files.items() if not path.startswith(OURS)}
         return {**self.to_wire(), "files": mine}
-
-
-OWN_FILES = ("main.py", "lib/")
-"""What we ship along with the user's code; a name that ends in `/` stands for a folder."""
-
-
-def users(code: Mapping[str, Any]) -> JSON:
-    """The user's part of a Code in wire form: what a new release of ours does not change."""
-    files = {path: text for path, text in code["files"].items() if not path.startswith(OWN_FILES)}
-    return {**code, "files": files}
 
 
 def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSON, ...]]:
@@ -168,12 +156,18 @@ def _is_trainer(template: JSON) -> bool:
 
 
 def _keys(files: Mapping[str, str]) -> dict[str, str]:
-    """ConfigMap key of each path; a path that is no legal key gets one that begins with `_`."""
+    """ConfigMap key of each path: the path without what a key may not hold.
+
+    A hash tells apart what that makes equal. Keys do not depend on other files' order, so that a
+    preview shows only what changed.
+    """
+    plain = {path: re.sub("[^-._a-zA-Z0-9]", "_", path)[-LONGEST_KEY:] for path in sorted(files)}
+    times = Counter(plain.values())
     return {
-        path: path
-        if LEGAL_KEY.fullmatch(path) and not path.startswith("..")
-        else f"_{index}-{re.sub('[^-._a-zA-Z0-9]', '_', path)[-KEY_TAIL:]}"
-        for index, path in enumerate(sorted(files))
+        path: key
+        if times[key] == 1 and not key.startswith("..")
+        else f"{hashlib.sha256(path.encode()).hexdigest()[:8]}-{key}"
+        for path, key in plain.items()
     }
 
 

@@ -38,6 +38,7 @@ def read(train: Callable[..., object]) -> Source:
     problems = (
         *source.never_runs(node, where),
         *_decorated(original, node, where),
+        *_wrapped(train, node, where),
         *_closure(original, where),
         *_undefined(original, text),
         *source.left_behind(node, file, f"function {node.name}", _give_folder(original)),
@@ -96,7 +97,9 @@ def _alone(function: FunctionType, lines: list[str], node: Function) -> str:
         # Its indentation stays as it is: dedenting would change texts of several lines in it.
         blank[-1] = "if True:"
     if function.__code__.co_flags & LAZY:
-        blank[0] = "from __future__ import annotations"
+        # A notebook keeps the flag for later cells, where no line may be free for it.
+        free = len(blank) > bool(node.col_offset)
+        blank[: int(free)] = ["from __future__ import annotations"]
     own = lines[node.lineno - 1 : node.end_lineno]
     return "\n".join([*blank, "".join(own)])
 
@@ -108,6 +111,16 @@ def _decorated(function: FunctionType, node: Function, where: str) -> Iterator[P
             f"function {node.name} is decorated with @{ast.unparse(each)}, "
             "which would not travel with it",
             fix=f"remove the decorator, or {_give_file(function)}",
+            where=where,
+        )
+
+
+def _wrapped(train: Callable[..., object], node: Function, where: str) -> Iterator[Problem]:
+    if inspect.unwrap(train) is not train and not node.decorator_list:
+        yield Problem(
+            "train",
+            f"function {node.name} is wrapped by another one, which would not travel with it",
+            fix=f"give {node.name} itself",
             where=where,
         )
 

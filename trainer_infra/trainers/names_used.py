@@ -1,23 +1,18 @@
 """Names that a piece of code uses and nobody in it defines.
 
-`function` asks this of a function's source before it travels alone. Scopes are Python's own
-(symtable), so comprehensions, nested functions, `except ... as` and `global` count as they do when
-the code runs. Pure.
+`function` asks this of a function's source before it travels alone. The answer is read from the
+compiled code, so scopes, comprehensions, `except ... as`, `global` and annotations count exactly as
+they do when it runs. Nothing is run.
 """
 
-import ast
 import builtins
-import symtable
+import dis
 from collections.abc import Iterator
-from typing import Any
-
-from typing_extensions import override
+from types import CodeType
 
 # Consoles and notebooks put these among the builtins; a pod does not have them.
 BUILTINS = frozenset(dir(builtins)) - {"_", "display", "get_ipython"}
-OF_A_MODULE = frozenset(
-    {"__name__", "__file__", "__doc__", "__spec__", "__loader__", "__package__"}
-)
+READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 
 
 def undefined(text: str) -> dict[str, int]:
@@ -29,106 +24,46 @@ def undefined(text: str) -> dict[str, int]:
     Raises:
         SyntaxError: the text is not Python.
     """
-    tree = ast.parse(text)
+    module = compile(text, "<source>", "exec", dont_inherit=True)
     lines: dict[str, int] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Name):
-            lines[node.id] = min(node.lineno, lines.get(node.id, node.lineno))
-    top = symtable.symtable(ast.unparse(_evaluated(tree)), "<source>", "exec")
-    tables = [top, *_below(top)]
-    used = {name for table in tables for name in _global_uses(table)}
-    defined = {name for table in tables for name in _global_definitions(table)}
-    missing = (used - defined - BUILTINS - OF_A_MODULE) & lines.keys()
-    return dict(
-        sorted(((name, lines[name]) for name in missing), key=lambda item: (item[1], item[0]))
-    )
+    defined: set[str] = set()
+    for code in _scopes(module):
+        # What a class body defines is found there first, and nowhere else.
+        local = set() if code is module else _written(code, "STORE_NAME")
+        defined |= _written(code, "STORE_GLOBAL") | (_written(code, "STORE_NAME") - local)
+        for name, line in _read(code):
+            if name not in local:
+                lines[name] = min(line, lines.get(name, line))
+    missing = {name for name in lines.keys() - defined - BUILTINS if not _is_pythons(name)}
+    return {name: lines[name] for name in sorted(missing, key=lambda name: (lines[name], name))}
 
 
-def _below(table: symtable.SymbolTable) -> Iterator[symtable.SymbolTable]:
-    for child in table.get_children():
-        yield child
-        yield from _below(child)
+def _is_pythons(name: str) -> bool:
+    """Whether a module or class body has this name by itself, as `__name__`."""
+    return name.startswith("__") and name.endswith("__")
 
 
-def _global_uses(table: symtable.SymbolTable) -> Iterator[str]:
-    for symbol in table.get_symbols():
-        if symbol.is_referenced() and (table.get_type() == "module" or symbol.is_global()):
-            yield symbol.get_name()
+def _scopes(code: CodeType) -> Iterator[CodeType]:
+    yield code
+    for each in code.co_consts:
+        if isinstance(each, CodeType):
+            yield from _scopes(each)
 
 
-def _global_definitions(table: symtable.SymbolTable) -> Iterator[str]:
-    for symbol in table.get_symbols():
-        written = symbol.is_assigned() or symbol.is_imported() or symbol.is_namespace()
-        if written and (table.get_type() == "module" or symbol.is_declared_global()):
-            yield symbol.get_name()
+def _read(code: CodeType) -> Iterator[tuple[str, int]]:
+    for step in dis.get_instructions(code):
+        if step.opname in READS:
+            line = step.positions.lineno if step.positions else None
+            yield step.argval, line or code.co_firstlineno
 
 
-def _evaluated(tree: ast.Module) -> ast.Module:
-    """The tree with what is evaluated where it is evaluated, and nothing else.
-
-    Annotations become decorators, which have the same scope in every version of Python; those of
-    local variables never run and are dropped, and so are all under `from __future__ import
-    annotations`. `x += 1` reads x without defining it.
-    """
-    lazy = any(
-        isinstance(node, ast.ImportFrom)
-        and node.module == "__future__"
-        and any(alias.name == "annotations" for alias in node.names)
-        for node in tree.body
-    )
-    changed: ast.Module = _Evaluated(lazy).visit(tree)
-    return ast.fix_missing_locations(changed)
-
-
-class _Evaluated(ast.NodeTransformer):
-    def __init__(self, lazy: bool) -> None:
-        self.lazy = lazy
-        self.in_function = False
-
-    @override
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
-        return self._function(node)
-
-    @override
-    def visit_AsyncFunctionDef(self, node: ast.AsyncFunctionDef) -> ast.AST:
-        return self._function(node)
-
-    @override
-    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
-        return self._scope(node, in_function=False)
-
-    @override
-    def visit_AugAssign(self, node: ast.AugAssign) -> ast.AST:
-        self.generic_visit(node)
-        if not isinstance(node.target, ast.Name):
-            return node
-        read = ast.Name(node.target.id, ast.Load())
-        return ast.Expr(ast.BinOp(read, node.op, node.value))
-
-    @override
-    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
-        kept = [] if self.lazy or self.in_function else [ast.Expr(node.annotation)]
-        self.generic_visit(node)
-        target = [node.target] if node.value or isinstance(node.target, ast.Name) else []
-        value = node.value or ast.Constant(None)
-        return [*kept, *(ast.Assign([each], value) for each in target)] or ast.Pass()
-
-    def _function(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> ast.AST:
-        spec = node.args
-        every = [*spec.posonlyargs, *spec.args, *spec.kwonlyargs, spec.vararg, spec.kwarg]
-        holders = [arg for arg in every if arg is not None]
-        annotations = [arg.annotation for arg in holders] + [node.returns]
-        node.returns = None
-        for arg in holders:
-            arg.annotation = None
-        # With type parameters the annotations have a scope of their own, which symtable knows
-        # in some versions only.
-        if not self.lazy and not getattr(node, "type_params", []):
-            node.decorator_list += [each for each in annotations if each is not None]
-        return self._scope(node, in_function=True)
-
-    def _scope(self, node: ast.AST, *, in_function: bool) -> ast.AST:
-        before, self.in_function = self.in_function, in_function
-        self.generic_visit(node)
-        self.in_function = before
-        return node
+def _written(code: CodeType, how: str) -> set[str]:
+    """Names that get a value; `x += 1` gives none to a name that has none."""
+    found: set[str] = set()
+    before: dis.Instruction | None = None
+    for step in dis.get_instructions(code):
+        added = before is not None and before.opname == "BINARY_OP" and "=" in before.argrepr
+        if step.opname == how and not added:
+            found.add(step.argval)
+        before = step
+    return found

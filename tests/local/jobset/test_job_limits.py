@@ -210,6 +210,12 @@ def test_the_next_call_is_due_at_the_deadline() -> None:
     assert (late.stop, late.failure, late.wake_after) == ((PodId("node", 0, 0),), None, None)
 
 
+def test_a_complete_job_s_deadline_is_no_reason_to_wake_up() -> None:
+    spec = jobset(replicated("init", activeDeadlineSeconds=10), replicated("node"))
+    pods = (succeeded("init"), running("node"))
+    assert decide("tj", spec, pods, State(), at(4)).wake_after is None
+
+
 def test_a_failed_pod_waits_twice_as_long_each_time() -> None:
     world = World(jobset(replicated("node", backoffLimit=99)))
     waits = []

@@ -1,8 +1,8 @@
 from typing import Any
 
-from tests.local.jobset.worlds import jobset, replicated, start
+from tests.local.jobset.worlds import T0, jobset, replicated, start
 from trainer_infra.local.jobset import pods
-from trainer_infra.local.jobset.pods import PodId
+from trainer_infra.local.jobset.pods import PodId, Start
 
 INDEX_ENV = {
     "name": "JOB_COMPLETION_INDEX",
@@ -92,6 +92,15 @@ def test_a_manifest_is_the_template_with_what_both_controllers_add() -> None:
             "subdomain": "tj",
         },
     }
+
+
+def test_labels_tell_each_job_s_place_in_its_replicated_job_its_group_and_the_jobset() -> None:
+    other = {**replicated("other", replicas=3), "groupName": "others"}
+    spec = jobset(other, replicated("init"), replicated("node", replicas=2))
+    whole = {"metadata": {"name": "tj"}, "spec": spec}
+    labels = pods.manifest(whole, Start(PodId("node", 1, 0), 0, 0, T0))["metadata"]["labels"]
+    places = ("job-index", "job-global-index", "job-group-index", "group-replicas")
+    assert [labels[f"jobset.sigs.k8s.io/{place}"] for place in places] == ["1", "5", "2", "3"]
 
 
 def test_an_index_variable_of_the_user_s_own_is_kept() -> None:

@@ -1,0 +1,38 @@
+"""What the command imports: nothing for --help, and Pulumi never."""
+
+import subprocess
+import sys
+
+LOADED = """
+import contextlib, io, sys
+from trainer_infra.cli import main
+{after}
+print(*sorted({{name.split(".")[0] for name in sys.modules}} & {{"pulumi", "pydantic", "rich", "yaml"}}))
+print(*sorted(name for name in sys.modules if name.startswith("trainer_infra.")))
+"""
+HELP = """
+sys.argv = ["trainer-infra", "--help"]
+with contextlib.redirect_stdout(io.StringIO()):
+    assert main.main() == 0
+"""
+COMMANDS = "from trainer_infra.cli import delete, gc, get, logs, render, run, submission"
+
+
+def loaded(after: str) -> tuple[list[str], list[str]]:
+    done = subprocess.run(
+        [sys.executable, "-c", LOADED.format(after=after)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    libraries, modules = done.stdout.splitlines()
+    return libraries.split(), modules.split()
+
+
+def test_help_loads_no_room_and_no_library() -> None:
+    own = ["trainer_infra.cli", "trainer_infra.cli.main", "trainer_infra.errors"]
+    assert loaded(HELP) == ([], own)
+
+
+def test_no_command_loads_pulumi() -> None:
+    assert loaded(COMMANDS)[0] == ["pydantic", "rich", "yaml"]

@@ -1,0 +1,57 @@
+"""Reading logs, all at once and as they come."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.local.jobs import Job, eventually, finished, lines, log_has, python, shell
+from trainer_infra.errors import NotAvailable
+from trainer_infra.local import runs
+
+
+def test_logs_are_read_pod_after_pod() -> None:
+    run = finished(Job(command=shell("echo $PET_NODE_RANK; printf end"), nodes=2).submit())
+
+    assert list(runs.logs("default", "tj")) == [
+        ("tj-node-0-0", "0"),
+        ("tj-node-0-0", "end"),
+        ("tj-node-0-1", "1"),
+        ("tj-node-0-1", "end"),
+    ]
+    assert lines(run, "tj-node-0-1") == ["1", "end"]
+    assert list(runs.logs("default", "tj", pod="tj-node-0-0", tail=1)) == [("tj-node-0-0", "end")]
+
+
+def test_followed_logs_come_as_they_are_written_and_end_with_the_run(tmp_path: Path) -> None:
+    gate = tmp_path / "gate"
+    Job(command=shell(f"echo a; until [ -e {gate} ]; do sleep 0.02; done; printf b")).submit()
+    stream = runs.logs("default", "tj", follow=True)
+
+    assert next(stream) == ("tj-node-0-0", "a")
+    gate.touch()
+    assert list(stream) == [("tj-node-0-0", "b")]
+
+
+def test_followed_logs_begin_with_the_tail() -> None:
+    run = Job(command=shell("seq 1 9; sleep 0.5; echo 10")).submit()
+    eventually(log_has(run, "9"))
+
+    followed = runs.logs("default", "tj", follow=True, tail=2)
+    assert [line for _, line in followed] == ["8", "9", "10"]
+
+
+def test_lines_of_containers_side_by_side_are_not_mixed() -> None:
+    many = python("import sys\nfor _ in range(2000): print('x' * 50); sys.stdout.flush()")
+    pod = {"initContainers": [{"name": "s", "restartPolicy": "Always", "command": many}]}
+    run = finished(Job(command=many, pod=pod).submit())
+
+    assert {line for line in lines(run) if "sidecar" not in line} == {"x" * 50}
+
+
+def test_logs_of_what_is_not_there_say_so() -> None:
+    with pytest.raises(NotAvailable, match="there is no run default/tj here"):
+        runs.logs("default", "tj")
+    finished(Job(command=["true"]).submit())
+    with pytest.raises(NotAvailable) as missing:
+        runs.logs("default", "tj", pod="tj-node-0-7")
+    assert str(missing.value) == ("run default/tj has no pod tj-node-0-7; its pods are tj-node-0-0")

@@ -1,0 +1,202 @@
+"""Code and secrets in a TrainJob, and the objects beside it."""
+
+import ast
+import copy
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+from tests.trainers.conftest import RUNTIME, Write
+from trainer_infra import names, report
+from trainer_infra.errors import InvalidInput
+from trainer_infra.trainers import code as of_code
+from trainer_infra.trainers import launcher
+from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.custom import CustomTrainer
+
+CODE = Code({"main.py": "x", "source/a b.py": "y", "..c": "z"}, ("b==1",), secret_args=False)
+
+
+def job(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"name": "digits", "namespace": "team"}, "spec": spec}
+
+
+def torch() -> dict[str, Any]:
+    runtime = copy.deepcopy(RUNTIME)
+    runtime["spec"]["mlPolicy"]["torch"] = {}  # type: ignore[index]
+    return runtime
+
+
+def test_command_mounts_and_config_map() -> None:
+    given = job(
+        runtimePatches=[{"manager": "a.b/c"}], trainer={"env": [{"name": "A", "value": "1"}]}
+    )
+    before = copy.deepcopy(given)
+    attached, objects = of_code.attach(given, RUNTIME, CODE)
+    name = f"digits-code-{CODE.digest()}"
+    items = [
+        {"key": "afab2938-..c", "path": "..c"},
+        {"key": "main.py", "path": "main.py"},
+        {"key": "source_a_b.py", "path": "source/a b.py"},
+    ]
+    pod = {
+        "volumes": [{"name": "trainer-infra-code", "configMap": {"name": name, "items": items}}],
+        "containers": [
+            {
+                "name": "node",
+                "volumeMounts": [
+                    {
+                        "name": "trainer-infra-code",
+                        "mountPath": "/opt/trainer-infra/code",
+                        "readOnly": True,
+                    }
+                ],
+            }
+        ],
+    }
+    replicated = [{"name": "node", "template": {"spec": {"template": {"spec": pod}}}}]
+    patch = {
+        "manager": "trainer-infra.dev/code",
+        "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}},
+    }
+    assert attached == job(
+        trainer={
+            "env": [{"name": "A", "value": "1"}],
+            "command": ["python", "/opt/trainer-infra/code/main.py"],
+        },
+        runtimePatches=[{"manager": "a.b/c"}, patch],
+    )
+    assert objects == (
+        {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "metadata": {"name": name, "namespace": "team"},
+            "immutable": True,
+            "data": {"afab2938-..c": "z", "main.py": "x", "source_a_b.py": "y"},
+        },
+    )
+    assert given == before
+
+
+def test_torch_runs_under_torchrun() -> None:
+    attached, _ = of_code.attach(job(), torch(), CODE)
+    assert attached["spec"]["trainer"] == {
+        "command": ["torchrun", "/opt/trainer-infra/code/main.py"]
+    }
+
+
+def test_secret_arguments_are_one_file_of_the_jobs_own_secret() -> None:
+    attached, _ = of_code.attach(job(), RUNTIME, Code({}, (), secret_args=True))
+    spec = attached["spec"]
+    path = "/opt/trainer-infra/secret/secret_args.json"
+    assert spec["trainer"]["env"] == [{"name": "TRAINER_INFRA_SECRET_ARGS", "value": path}]
+    patched = spec["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]
+    pod = patched["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+    items = [{"key": "secret_args.json", "path": "secret_args.json"}]
+    assert pod["volumes"][1] == {
+        "name": "trainer-infra-secret",
+        "secret": {"secretName": "digits-secret", "items": items},
+    }
+    assert pod["containers"][0]["volumeMounts"][1] == {
+        "name": "trainer-infra-secret",
+        "mountPath": "/opt/trainer-infra/secret",
+        "readOnly": True,
+    }
+
+
+def test_the_own_secret_gets_its_name_everywhere() -> None:
+    own = {"name": names.OWN_SECRET, "key": "env.A"}
+    other = {"name": "other", "key": "env.A"}
+    given = job(
+        trainer={"command": ["kept"], "env": [{"name": "A", "valueFrom": {"secretKeyRef": own}}]},
+        initializer={"dataset": {"secretRef": {"name": names.OWN_SECRET}}},
+        runtimePatches=[{"deep": [{"secretKeyRef": other}, {"secretKeyRef": own}]}],
+    )
+    attached, objects = of_code.attach(given, RUNTIME, None)
+    named = {"name": "digits-secret", "key": "env.A"}
+    assert attached == job(
+        trainer={"command": ["kept"], "env": [{"name": "A", "valueFrom": {"secretKeyRef": named}}]},
+        initializer={"dataset": {"secretRef": {"name": "digits-secret"}}},
+        runtimePatches=[{"deep": [{"secretKeyRef": other}, {"secretKeyRef": named}]}],
+    )
+    assert objects == ()
+
+
+def test_a_runtime_without_a_trainer_is_refused() -> None:
+    runtime = {"kind": "TrainingRuntime", "metadata": {"name": "odd"}, "spec": {"template": {}}}
+    with pytest.raises(InvalidInput) as caught:
+        of_code.attach(job(), runtime, CODE)
+    assert str(caught.value) == (
+        "TrainingRuntime odd: spec.template.spec.replicatedJobs: no replicated job with the label "
+        "trainer.kubeflow.org/trainjob-ancestor-step=trainer has a container named node, so there "
+        "is nothing to run the code in; choose a training runtime, or add the label and the "
+        "container to this one"
+    )
+
+
+def test_the_secret_shows_keys_only() -> None:
+    assert of_code.secret_object("digits", ["b", "a"]) == {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "digits-secret"},
+        "type": "Opaque",
+        "stringData": {"a": "<secret>", "b": "<secret>"},
+    }
+
+
+def test_code_survives_the_wire_and_keeps_its_digest() -> None:
+    assert Code.from_wire(CODE.to_wire()) == CODE
+    script = (
+        "from trainer_infra.trainers.code import Code; "
+        f"print(Code.from_wire({CODE.to_wire()!r}).digest())"
+    )
+    env = {"PYTHONHASHSEED": "7"}
+    other = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, env=env
+    )
+    assert other.stdout.strip() == CODE.digest() == "2449adba"
+    assert (
+        Code({**CODE.files, "main.py": "y"}, ("b==1",), secret_args=False).digest() != CODE.digest()
+    )
+
+
+def test_a_new_launcher_is_the_same_work(write: Write) -> None:
+    file = write("train.py", "x = 1\n")
+    born = CustomTrainer("train.py").pack().code
+    newer = Code(
+        {**born.files, "main.py": "new", "lib/trainer_infra/report.py": "new"},
+        (),
+        secret_args=False,
+    )
+    assert born.of_the_user() == newer.of_the_user()
+    file.write_text("x = 2\n")
+    other = CustomTrainer("train.py").pack().code
+    assert born.of_the_user() != other.of_the_user()
+    locked = Code(born.files, ("a==1",), secret_args=False)
+    assert born.of_the_user() != locked.of_the_user()
+
+
+def test_keys_are_legal_and_different() -> None:
+    paths = ["a/b", "a_b", "a b", "_0-a_b", "x" * 300, "ü/ü", "..x", "main.py"]
+    _, (config_map,) = of_code.attach(
+        job(), RUNTIME, Code(dict.fromkeys(paths, ""), (), secret_args=False)
+    )
+    keys = list(config_map["data"])
+    assert len(keys) == len(paths)
+    assert all(re.fullmatch(r"[-._a-zA-Z0-9]{1,253}", key) and key[:2] != ".." for key in keys)
+
+
+def test_the_launcher_knows_the_same_names() -> None:
+    assert f'"{names.SECRET_ARGS}"' in Path(launcher.__file__).read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("module", [launcher, report], ids=["launcher", "report"])
+def test_what_runs_in_unknown_images_keeps_to_old_syntax(module: ModuleType) -> None:
+    text = Path(str(module.__file__)).read_text(encoding="utf-8")
+    ast.parse(text, feature_version=(3, 9))
+    assert "from __future__ import annotations\n" in text
