@@ -26,23 +26,30 @@ def main() -> None:
     arguments, options = parser.parse_known_args()
     stack = arguments.framework
     env = _environment()
-    selected = ["pulumi", "stack", "select", "--create", stack]
-    subprocess.run(selected, cwd=PROGRAM, env=env, check=True, stdout=subprocess.DEVNULL)
-    command = ["pulumi", arguments.command, "--stack", stack, *_always(arguments.command, stack)]
-    code = subprocess.run([*command, *options], cwd=PROGRAM, env=env, check=False).returncode
+    if not (_state() / ".pulumi" / "stacks" / "quickstart" / f"{stack}.json").exists():
+        selected = ["pulumi", "stack", "select", "--create", stack]
+        subprocess.run(selected, cwd=PROGRAM, env=env, check=True, stdout=subprocess.DEVNULL)
+    command = ["pulumi", arguments.command, *_always(arguments.command, stack), *options]
+    code = subprocess.run(
+        [*command, "--stack", stack], cwd=PROGRAM, env=env, check=False
+    ).returncode
     if code == 0 and arguments.command == "up":
         _show(stack, env)
     sys.exit(code)
 
 
+def _state() -> Path:
+    """Where the file backend keeps the quickstart's stacks."""
+    return folder.home() / "pulumi"
+
+
 def _environment() -> dict[str, str]:
     """Ours, with the CLI of `.venv` first, and a backend that needs no account."""
-    state = folder.home() / "pulumi"
-    state.mkdir(parents=True, exist_ok=True)
+    _state().mkdir(parents=True, exist_ok=True)
     env = {
         **os.environ,
         "PATH": f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}",
-        "PULUMI_BACKEND_URL": f"file://{state}",
+        "PULUMI_BACKEND_URL": f"file://{_state()}",
         "PULUMI_SKIP_UPDATE_CHECK": "1",
     }
     if "PULUMI_CONFIG_PASSPHRASE_FILE" not in env:

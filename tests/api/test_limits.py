@@ -77,8 +77,10 @@ JOB_LIMITS = [
         "spec.runtimeRef.apiGroup",
         "",
         "g" * 254,
-        "spec.runtimeRef.apiGroup: must be at most 253 characters long, has 254, "
-        f"got '{'g' * 119}…",
+        (
+            "spec.runtimeRef.apiGroup: must be at most 253 characters long, has 254, "
+            f"got '{'g' * 119}…"
+        ),
     ),
     (
         "spec.initializer.dataset.storageUri",
@@ -96,8 +98,10 @@ JOB_LIMITS = [
         "spec.initializer.model.storageUri",
         f"s3://{'b' * 2043}",
         f"s3://{'b' * 2044}",
-        "spec.initializer.model.storageUri: must be at most 2048 characters long, has 2049, "
-        f"got 's3://{'b' * 114}…",
+        (
+            "spec.initializer.model.storageUri: must be at most 2048 characters long, has 2049, "
+            f"got 's3://{'b' * 114}…"
+        ),
     ),
     (
         "spec.initializer.dataset.env",
@@ -121,8 +125,10 @@ JOB_LIMITS = [
         "spec.trainer.args",
         ["a" * 1048576],
         ["a" * 1048577],
-        "spec.trainer.args[0]: must be at most 1048576 characters long, has 1048577, "
-        f"got '{'a' * 119}…",
+        (
+            "spec.trainer.args[0]: must be at most 1048576 characters long, has 1048577, "
+            f"got '{'a' * 119}…"
+        ),
     ),
     (
         "spec.trainer.env",
@@ -170,15 +176,19 @@ JOB_LIMITS = [
         "metadata.labels",
         {"example.com/stage": "v" * 63},
         {"example.com/stage": "v" * 64},
-        "metadata.labels[example.com/stage]: must be at most 63 characters long, has 64, "
-        f"got '{'v' * 64}'",
+        (
+            "metadata.labels[example.com/stage]: must be at most 63 characters long, has 64, "
+            f"got '{'v' * 64}'"
+        ),
     ),
     (
         "metadata.labels",
         {"stage": ""},
         {"my stage": ""},
-        "metadata.labels[my stage]: must be a key such as stage or example.com/stage, "
-        "got 'my stage'",
+        (
+            "metadata.labels[my stage]: must be a key such as stage or example.com/stage, "
+            "got 'my stage'"
+        ),
     ),
     (
         "status.trainerStatus",
@@ -190,15 +200,19 @@ JOB_LIMITS = [
         "status.trainerStatus",
         {"lastUpdatedTime": "2026-01-31T12:00:00.5+01:00"},
         {"lastUpdatedTime": "2026-01-31"},
-        "status.trainerStatus.lastUpdatedTime: must be a time such as 2026-01-31T12:00:00Z, "
-        "got '2026-01-31'",
+        (
+            "status.trainerStatus.lastUpdatedTime: must be a time such as 2026-01-31T12:00:00Z, "
+            "got '2026-01-31'"
+        ),
     ),
     (
         "status.trainerStatus",
         {"lastUpdatedTime": "2026-01-31T12:00:00Z"},
         {"progressPercentage": 1},
-        "status.trainerStatus: lastUpdatedTime is required when trainerStatus is present, "
-        "got {'progressPercentage': 1}",
+        (
+            "status.trainerStatus: lastUpdatedTime is required when trainerStatus is present, "
+            "got {'progressPercentage': 1}"
+        ),
     ),
 ]
 
@@ -225,8 +239,10 @@ RUNTIME_LIMITS = [
         TARGETS,
         [TARGET],
         [TARGET | {"containerNames": ["sidecar", "node"]}],
-        f"{TARGETS}[0].containerNames: containerNames must not include the main node container "
-        "because PET_* envs are always injected into it, got ['sidecar', 'node']",
+        (
+            f"{TARGETS}[0].containerNames: containerNames must not include the main node container "
+            "because PET_* envs are always injected into it, got ['sidecar', 'node']"
+        ),
     ),
     (
         TARGETS,
@@ -268,8 +284,10 @@ RUNTIME_LIMITS = [
         "spec.mlPolicy.mpi.sshAuthMountPath",
         "p" * 4096,
         "p" * 4097,
-        "spec.mlPolicy.mpi.sshAuthMountPath: must be at most 4096 characters long, has 4097, "
-        f"got '{'p' * 119}…",
+        (
+            "spec.mlPolicy.mpi.sshAuthMountPath: must be at most 4096 characters long, has 4097, "
+            f"got '{'p' * 119}…"
+        ),
     ),
     (
         "spec.podGroupPolicy.volcano.networkTopology.mode",
@@ -287,8 +305,10 @@ RUNTIME_LIMITS = [
         "metadata.name",
         "torch-2.5",
         "Torch",
-        "metadata.name: must be lower-case letters, digits, - and ., and begin and end with "
-        "a letter or digit, got 'Torch'",
+        (
+            "metadata.name: must be lower-case letters, digits, - and ., and begin and end with "
+            "a letter or digit, got 'Torch'"
+        ),
     ),
 ]
 

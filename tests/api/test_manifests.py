@@ -84,8 +84,10 @@ def test_all_problems_of_all_documents_have_line_and_column() -> None:
         "job.yaml:7:5: spec.trainer.numNodes: must be a whole number, got 'two'",
         "job.yaml:8:5: spec.trainer.imag: unknown field; did you mean image?",
         f"job.yaml:25:19: {pod}.containers[0].imagee: unknown field; did you mean image?",
-        "job.yaml:27:1: kind: is unknown, got 'Job'; known kinds are TrainJob, TrainingRuntime "
-        "and ClusterTrainingRuntime",
+        (
+            "job.yaml:27:1: kind: is unknown, got 'Job'; known kinds are TrainJob, TrainingRuntime "
+            "and ClusterTrainingRuntime"
+        ),
     ]
 
 
@@ -144,8 +146,10 @@ def test_a_string_that_kubectl_reads_as_something_else_must_be_quoted(
     written: str, read: str
 ) -> None:
     assert messages(JOB.replace("{name: digits}", f"{{name: digits, namespace: {written}}}")) == [
-        f"job.yaml:3:26: metadata.namespace: must be a string, got {read}; "
-        f'put it in quotes: "{written}"'
+        (
+            f"job.yaml:3:26: metadata.namespace: must be a string, got {read}; "
+            f'put it in quotes: "{written}"'
+        )
     ]
 
 
@@ -172,22 +176,25 @@ def test_a_key_that_is_no_string_must_be_quoted() -> None:
     [
         (
             "kind: [TrainJob\nspec: {}\n",
-            "job.yaml:2:5: is no YAML: while parsing a flow sequence, did not find expected "
-            "',' or ']'",
+            (
+                "job.yaml:2:5: is no YAML: while parsing a flow sequence, did not find expected "
+                "',' or ']'"
+            ),
         ),
         (
             "kind: TrainJob\n\tspec: {}\n",
-            "job.yaml:2:1: is no YAML: while scanning for the next token, found character that "
-            "cannot start any token",
+            (
+                "job.yaml:2:1: is no YAML: while scanning a plain scalar, found a tab character "
+                "that violates indentation"
+            ),
         ),
         (
             "kind: *unknown\n",
             "job.yaml:1:7: is no YAML: found undefined alias",
         ),
         (
-            "kind: \x01\n",
-            "job.yaml: is no YAML: unacceptable character #x0001: control characters are not "
-            'allowed in "<unicode string>", position 6',
+            "# é\nkind: \x01\n",
+            "job.yaml:2:7: is no YAML: control characters are not allowed, got '\\x01'",
         ),
         ("[" * 1500 + "]" * 1500, "job.yaml: is nested too deeply to be read"),
         (

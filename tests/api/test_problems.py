@@ -41,8 +41,10 @@ def test_an_unknown_field_like_no_other_lists_what_is_known(job: JSON) -> None:
     job["spec"]["ttlSecondsAfterFinished"] = 5
     assert messages(job) == [
         "spec.runtimeRef.zzz: unknown field; known here: apiGroup, kind and name",
-        "spec.ttlSecondsAfterFinished: unknown field; known here: activeDeadlineSeconds, "
-        "initializer, managedBy, runtimePatches, runtimeRef, suspend and trainer",
+        (
+            "spec.ttlSecondsAfterFinished: unknown field; known here: activeDeadlineSeconds, "
+            "initializer, managedBy, runtimePatches, runtimeRef, suspend and trainer"
+        ),
     ]
 
 
@@ -59,9 +61,11 @@ def test_a_patch_may_not_set_what_the_patch_schema_lacks(job: JSON) -> None:
         {"manager": "me.io/x", "trainingRuntimeSpec": {"template": template}}
     ]
     assert messages(job) == [
-        "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec"
-        ".template.spec.containers[0].image: unknown field; known here: env, name, "
-        "securityContext and volumeMounts"
+        (
+            "spec.runtimePatches[0].trainingRuntimeSpec.template.spec.replicatedJobs[0].template.spec"
+            ".template.spec.containers[0].image: unknown field; known here: env, name, "
+            "securityContext and volumeMounts"
+        )
     ]
 
 
@@ -86,17 +90,25 @@ def test_all_problems_come_at_once_in_the_order_of_the_fields(job: JSON) -> None
         "spec.trainer.env[0].value: must be a string, got 1; put it in quotes",
         "spec.trainer.env[1].name: is required",
         "spec.trainer.env[2]: has the same name as item 0, got {'name': 'A'}",
-        "spec.trainer.resourcesPerNode.limits.cpu: must be a quantity such as 1, 500m or 16Gi, "
-        "got 'four'",
-        "spec.trainer.resourcesPerNode.limits.memory: must be a quantity such as 1, 500m or 16Gi, "
-        "got True",
+        (
+            "spec.trainer.resourcesPerNode.limits.cpu: must be a quantity such as 1, 500m or 16Gi, "
+            "got 'four'"
+        ),
+        (
+            "spec.trainer.resourcesPerNode.limits.memory: must be a quantity such as 1, 500m or 16Gi, "
+            "got True"
+        ),
         "spec.trainer.args: must be a list, got 'train.py'",
-        "spec.initializer.dataset.storageUri: storageUri may be empty, or it must be a valid URI "
-        "(scheme://...), got 'digits'",
+        (
+            "spec.initializer.dataset.storageUri: storageUri may be empty, or it must be a valid URI "
+            "(scheme://...), got 'digits'"
+        ),
         "spec.initializer.dataset.secretRef: must be an object, got []",
         "spec.suspend: must be true or false, got 'false'",
-        "spec.managedBy: ManagedBy must be trainer.kubeflow.org/trainjob-controller or "
-        "kueue.x-k8s.io/multikueue if set, got 'me'",
+        (
+            "spec.managedBy: ManagedBy must be trainer.kubeflow.org/trainjob-controller or "
+            "kueue.x-k8s.io/multikueue if set, got 'me'"
+        ),
     ]
 
 
@@ -120,6 +132,15 @@ def test_a_required_field_that_is_null_is_missing(job: JSON) -> None:
     assert messages(job) == ["spec.runtimeRef: is required"]
 
 
+def test_an_object_without_metadata_and_spec_lacks_both(job: JSON) -> None:
+    del job["metadata"], job["spec"]
+    assert messages(job) == ["metadata: is required", "spec: is required"]
+    assert messages(job | {"metadata": {}, "spec": 3}) == [
+        "metadata.name: a name is required",
+        "spec: must be an object, got 3",
+    ]
+
+
 def test_jobsets_own_rules_hold_in_a_runtime(runtime: JSON) -> None:
     spec = runtime["spec"]["template"]["spec"]
     spec["startupPolicy"] = {"startupPolicyOrder": "InOrder"}
@@ -131,12 +152,18 @@ def test_jobsets_own_rules_hold_in_a_runtime(runtime: JSON) -> None:
     found = messages(runtime)
     assert [message.split(", got")[0] for message in found] == [
         "spec.template.spec: StartupPolicy and DependsOn APIs are mutually exclusive",
-        "spec.template.spec.volumeClaimPolicies[0]: namespace cannot be set for "
-        "VolumeClaimPolicies templates",
-        "spec.template.spec.volumeClaimPolicies[1]: needs templates, which a rule of the schema "
-        "reads",
-        "spec.template.spec.volumeClaimPolicies[1].retentionPolicy.whenDeleted: must be 'Delete' "
-        "or 'Retain'",
+        (
+            "spec.template.spec.volumeClaimPolicies[0]: namespace cannot be set for "
+            "VolumeClaimPolicies templates"
+        ),
+        (
+            "spec.template.spec.volumeClaimPolicies[1]: needs templates, which a rule of the schema "
+            "reads"
+        ),
+        (
+            "spec.template.spec.volumeClaimPolicies[1].retentionPolicy.whenDeleted: must be 'Delete' "
+            "or 'Retain'"
+        ),
     ]
 
 
@@ -146,8 +173,10 @@ def test_ports_are_told_apart_by_number_and_protocol(runtime: JSON) -> None:
     assert ClusterTrainingRuntime.from_wire(runtime).to_wire() == runtime
     container["ports"][1]["protocol"] = "TCP"
     assert messages(runtime) == [
-        f"{POD}.containers[0].ports[1]: has the same containerPort and protocol as item 0, "
-        "got {'containerPort': 1, 'protocol': 'TCP'}"
+        (
+            f"{POD}.containers[0].ports[1]: has the same containerPort and protocol as item 0, "
+            "got {'containerPort': 1, 'protocol': 'TCP'}"
+        )
     ]
 
 
@@ -155,8 +184,10 @@ def test_a_broken_sibling_does_not_hide_a_broken_rule(runtime: JSON) -> None:
     runtime["spec"]["mlPolicy"] = {"torch": {}, "mpi": {"slots": 1}}
     assert [message.split(", got")[0] for message in messages(runtime)] == [
         "spec.mlPolicy: Only one of the policy can be configured",
-        "spec.mlPolicy.mpi.slots: unknown field; known here: mpiImplementation, numProcPerNode, "
-        "runLauncherAsNode and sshAuthMountPath",
+        (
+            "spec.mlPolicy.mpi.slots: unknown field; known here: mpiImplementation, numProcPerNode, "
+            "runLauncherAsNode and sshAuthMountPath"
+        ),
     ]
 
 
@@ -208,7 +239,7 @@ def test_a_model_built_from_wrong_values_names_all_of_them() -> None:
 
 def test_a_model_built_without_what_it_needs_says_so() -> None:
     with pytest.raises(InvalidInput) as caught:
-        TrainJobSpec(suspend=1)  # type: ignore[arg-type, call-arg]
+        TrainJobSpec(suspend=1)  # type: ignore[arg-type]
     assert str(caught.value).splitlines() == [
         "TrainJobSpec: runtimeRef: is required",
         "TrainJobSpec: suspend: must be true or false, got 1",

@@ -11,12 +11,14 @@ from trainer_infra.api import yaml_scalar, yaml_source, yamltext
 
 JSON = dict[str, Any]
 
-TRAPS = (
-    "y Y n N yes Yes YES no No NO on On ON off Off OFF true True TRUE false False FALSE ~ null "
-    "Null NULL 0755 0o7 0O7 1e3 1E3 1e+3 .5 5. -.5 +.5 12:30 190:20:30 190:20:30.15 -1:30 "
-    "2026-01-31 2026-01-31T12:00:00Z 2026-1-3 +1 -1 -0 0x1F 0X1f 0b11 0B1 1_000 +_5 ._5 1__0 = << "
-    ".inf -.inf +.INF .nan .NaN 08 09 0 00 1,000 --- ..."
-).split(" ")
+TRAPS = [
+    "y", "Y", "n", "N", "yes", "Yes", "YES", "no", "No", "NO", "on", "On", "ON", "off", "Off",
+    "OFF", "true", "True", "TRUE", "false", "False", "FALSE", "~", "null", "Null", "NULL", "0755",
+    "0o7", "0O7", "1e3", "1E3", "1e+3", ".5", "5.", "-.5", "+.5", "12:30", "190:20:30",
+    "190:20:30.15", "-1:30", "2026-01-31", "2026-01-31T12:00:00Z", "2026-1-3", "+1", "-1", "-0",
+    "0x1F", "0X1f", "0b11", "0B1", "1_000", "+_5", "._5", "1__0", "=", "<<", ".inf", "-.inf",
+    "+.INF", ".nan", ".NaN", "08", "09", "0", "00", "1,000", "---", "...",
+]  # fmt: skip
 
 texts = st.one_of(
     st.sampled_from([*TRAPS, "", " ", " a", "a ", "\n", "a\nb\n", " a\nb", "a \nb", "# a", "a: b"]),
@@ -68,10 +70,17 @@ def test_documents_keep_the_order_of_their_keys_and_stand_in_block_style() -> No
 
 
 def test_text_of_several_lines_is_a_literal_block() -> None:
-    code = "import jax\n\ndef train():\n    '''\"quotes\"'''\n\treturn 1  # é\n"
+    code = "import jax\n\ndef train():\n    return '\"é\"'  # y: n\n"
     assert yamltext.dump([{"train.py": code}]) == (
-        "train.py: |\n  import jax\n\n  def train():\n      '''\"quotes\"'''\n  \treturn 1  # é\n"
+        "train.py: |\n  import jax\n\n  def train():\n      return '\"é\"'  # y: n\n"
     )
+
+
+@pytest.mark.parametrize("lines", ["a\n\tb\n", "a\nb ", "a\r\nb\n"])
+def test_lines_that_a_block_would_change_are_quoted_with_escapes(lines: str) -> None:
+    text = yamltext.dump([{"a": lines}])
+    assert text.startswith('a: "')
+    assert yaml.load(text, yaml.CSafeLoader) == {"a": lines}
 
 
 def test_long_lines_are_not_folded() -> None:

@@ -139,6 +139,24 @@ def test_every_error_of_every_document_is_told_and_nothing_printed(cli: Command)
     ]
 
 
+def test_a_broken_document_hides_no_other_of_its_file_and_blames_no_job_on_it(
+    cli: Command,
+) -> None:
+    text = "---\n".join(
+        [
+            RUNTIME.replace("image: busybox", "imagee: busybox"),
+            ON_PLAIN.replace("NAME", "on-it").replace("SPACE", "team"),
+            JOB.replace("NAME", "lost").replace("jax-distributed", "jax"),
+        ]
+    )
+    done = cli("render", "-f", "-", stdin=text)
+    assert (done.code, done.out) == (1, "")
+    told = done.err.splitlines()
+    assert [line.split(": ")[0] for line in told] == ["stdin:11:62", "stdin:18"]
+    assert told[0].endswith(".containers[0].imagee: unknown field; did you mean image?")
+    assert told[1].startswith("stdin:18: TrainJob lost: spec.runtimeRef.name: names a runtime")
+
+
 def test_documents_without_a_train_job_are_an_error(cli: Command) -> None:
     cli.write("runtime.yaml", RUNTIME)
     cli.write("empty/README.md", "")
@@ -146,7 +164,7 @@ def test_documents_without_a_train_job_are_an_error(cli: Command) -> None:
         "no document of runtime.yaml is a TrainJob\n"
     )
     assert cli("render", "-f", "empty").err == (
-        "empty: is a folder without a file named *.yaml, *.yml, *.json\n"
+        "empty: cannot be read: the folder has no file named *.yaml, *.yml, *.json\n"
     )
 
 

@@ -74,6 +74,11 @@ TrainJob("job", runtime=runtime, trainer=CustomTrainer(train))
         "wait_for",
         "running, complete",
     ),
+    "a_gate_on_a_suspended_job": (
+        f'TrainJob("job", runtime="jax-distributed", suspend=True, wait_for="complete", {TRAINER})',
+        "wait_for='complete'",
+        "suspended",
+    ),
     "metrics_that_nobody_waits_for": (
         f'TrainJob("job", runtime="jax-distributed", {TRAINER}).metrics',
         "wait_for",

@@ -2,6 +2,7 @@
 
 import re
 from pathlib import Path
+from platform import node
 
 import pytest
 
@@ -58,8 +59,11 @@ def test_a_new_release_of_the_launcher_or_an_edited_runtime_retrains_nothing(sta
     """
     stack.program(text.format(image="one"))
     stack.up()
+    uid = stack.job()["uid"]
     stack.program(text.format(image="two"))
     stack.unchanged()
+    assert "keeps the runtime it was born with, mine has changed since" in stack.up()
+    assert stack.job()["uid"] == uid
 
 
 def test_suspending_and_resuming_is_an_update_in_place(stack: Stack, tmp_path: Path) -> None:
@@ -109,6 +113,24 @@ def test_a_named_job_is_deleted_before_its_replacement_is_created(stack: Stack) 
     stack.up()
     assert [run["name"] for run in stack.runs()] == ["digits"]
     assert "second" in stack.trainer("logs", "digits")
+
+
+def test_a_job_of_another_machine_stays_as_it_was_and_says_where(stack: Stack) -> None:
+    stack.program(ONE.format(args={}))
+    stack.up()
+    state = stack.export()
+    (stack.folder / "moved.json").write_text(
+        state.replace(f'"host": "{node()}"', '"host": "elsewhere"')
+    )
+    stack.run("stack", "import", "--file", "moved.json")
+
+    stack.run("refresh", "--yes")
+
+    assert stack.job()["status"] == "unknown (on elsewhere)"
+    assert stack.outputs() == {"accuracy": "0.97"}
+    refused = stack.run("destroy", "--yes", ok=False)
+    assert "runs on elsewhere, not on this machine" in refused
+    assert "Traceback" not in refused
 
 
 def test_two_jobs_run_side_by_side_and_one_feeds_the_next(stack: Stack) -> None:

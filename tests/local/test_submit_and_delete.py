@@ -4,12 +4,15 @@ import os
 import shutil
 import signal
 import socket
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.local.jobs import Job, eventually, finished, left, log_has, now, shell
+from tests.local.jobs import Job, eventually, finished, left, lines, log_has, now, shell
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.local import folder, runs
 from trainer_infra.local.runs import Owner
@@ -40,6 +43,39 @@ def test_a_submit_that_was_killed_before_the_supervisor_started_is_repaired() ->
     again = SLEEP.submit()
     assert again.uid == run.uid
     eventually(lambda: now(run).phase == "Running")
+
+
+SUBMIT = """
+from tests.local.jobs import Job, shell
+Job(command=shell("echo on; sleep 60")).submit()
+"""
+
+
+@pytest.mark.parametrize("seen", ["runs/.new-*", "runs/default/tj/run.json", "**/supervisor.lock"])
+def test_after_a_submit_killed_anywhere_the_next_one_makes_exactly_one_run(
+    home: Path, seen: str
+) -> None:
+    root = Path(__file__).parents[2]
+    with subprocess.Popen([sys.executable, "-c", SUBMIT], cwd=root) as submitting:
+        eventually(lambda: list(home.glob(seen)) or list(home.glob("runs/default/tj")))
+        submitting.kill()
+    run = SLEEP.submit()
+
+    eventually(log_has(run, "on"))
+    # A second one that the killed submit began gives up at the lock.
+    eventually(lambda: len([each for each in left(run) if "-m" in each.cmdline()]) == 2)
+    assert lines(run) == ["on"]
+    assert list(home.glob("runs/.new-*")) == []
+
+
+def test_submits_at_the_same_time_make_one_run() -> None:
+    submission = SLEEP.submission()
+    with ThreadPoolExecutor() as pool:
+        done = list(pool.map(lambda _: runs.submit(submission), range(4)))
+
+    assert len({run.uid for run in done}) == 1
+    eventually(log_has(done[0], "on"))
+    assert lines(done[0]) == ["on"]
 
 
 def test_a_run_of_another_owner_is_refused_by_name_unless_adopted() -> None:

@@ -64,12 +64,12 @@ def _at(value: Any, path: tuple[str, ...]) -> object:
 
 def _name_is_rfc1035(value: Mapping[str, Any]) -> bool:
     # Without a name the API server makes one from generateName.
-    name = value["metadata"].get("name")
+    name = value.get("metadata", {}).get("name")
     return not name or _RFC1035.fullmatch(name) is not None
 
 
 def _name_fits(value: Mapping[str, Any]) -> bool:
-    return len(value["metadata"].get("name") or "") <= 63  # noqa: PLR2004  the rule's own number
+    return len(value.get("metadata", {}).get("name") or "") <= 63  # noqa: PLR2004  the rule's own number
 
 
 def _one_policy(value: Mapping[str, Any]) -> bool:

@@ -87,9 +87,8 @@ def read(text: str, file: str) -> tuple[Source, ...]:
         raise InvalidInput([_syntax(error, file)]) from None
     except RecursionError:
         raise InvalidInput([Problem("", "is nested too deeply to be read", where=file)]) from None
-    except yaml.YAMLError as error:
-        what = " ".join(str(error).split())
-        raise InvalidInput([Problem("", f"is no YAML: {what}", where=file)]) from None
+    except yaml.reader.ReaderError as error:
+        raise InvalidInput([_unreadable(error, text, file)]) from None
 
 
 def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
@@ -97,6 +96,13 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
     what = ", ".join(part for part in (error.context, error.problem) if part)
     return Problem("", f"is no YAML: {what}", where=place)
+
+
+def _unreadable(error: yaml.reader.ReaderError, text: str, file: str) -> Problem:
+    # libyaml counts bytes.
+    before = text.encode()[: error.position].decode(errors="ignore").split("\n")
+    place = f"{file}:{len(before)}:{len(before[-1]) + 1}"
+    return Problem("", f"is no YAML: {error.reason}", chr(error.character), where=place)
 
 
 class _Composer(yaml.CBaseLoader):
@@ -179,11 +185,13 @@ class _Build:
         return made
 
     def _key(self, node: Node, path: Path) -> str:
-        key = self.value(node, path) if isinstance(node, ScalarNode) else node.tag
-        if isinstance(node, ScalarNode) and isinstance(key, str):
-            return key
-        text = node.value if isinstance(node, ScalarNode) else "?"
-        self._add((*path, text), "a key must be a string", fix=f'{QUOTE}: "{text}"')
+        what = "a key must be a string"
+        if not isinstance(node, ScalarNode):
+            self._add((*path, "?"), what)
+            return "?"
+        text: str = node.value
+        if not isinstance(self.value(node, path), str):
+            self._add((*path, text), what, fix=f'{QUOTE}: "{text}"')
         return text
 
     def _merge(self, node: Node, made: dict[str, Any], fields: Fields, path: Path) -> None:

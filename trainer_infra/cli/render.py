@@ -30,10 +30,13 @@ def rendered(sources: Sequence[str], *, like_reference: bool) -> tuple[JSON, ...
     problems = [*found.problems, *given.problems()]
     objects: list[JSON] = []
     for document in given.documents:
-        if not isinstance(document.object, TrainJob) or not document.object.metadata.name:
+        job = document.object
+        if not isinstance(job, TrainJob) or not job.metadata.name:
+            continue
+        if job.spec.runtime_ref.name in found.unread:
             continue
         try:
-            objects += _objects(document.object, given, like_reference=like_reference)
+            objects += _objects(job, given, like_reference=like_reference)
         except InvalidInput as error:
             problems += given.located(document, error.problems)
     if not objects and not problems:

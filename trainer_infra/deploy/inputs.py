@@ -77,6 +77,17 @@ def job_name(inputs: JSON, runtime: Runtime) -> str:
     return f"{inputs['resource']}-{content(inputs, runtime)}"
 
 
+def born_with(inputs: JSON, olds: JSON) -> str:
+    """A sentence when an unchanged job keeps a runtime that is another by now; else empty."""
+    if not unchanged(inputs, olds) or runtime_of(inputs).to_wire() == olds["runtime"]:
+        return ""
+    name = olds["runtime"]["metadata"]["name"]
+    return (
+        f"{olds['name']} keeps the runtime it was born with, {name} has changed since; "
+        "raise attempt to run it on the new one"
+    )
+
+
 def content(inputs: JSON, runtime: Runtime) -> str:
     """Eight hex digits of what makes the run what it is."""
     return compose.digest(

@@ -32,13 +32,14 @@ class TrainJobProvider(Provider):
         problems = list(inputs.settings(given))
         if boundary.unknown(given):
             return CheckResult(given, boundary.failures(tuple(problems)))
+        filled = given
         try:
-            given = inputs.checked(given, olds)
+            filled = inputs.checked(given, olds)
         except InvalidInput as error:
             problems += error.problems
         if not problems:
-            _notices(given, olds)
-        return CheckResult(given, boundary.failures(tuple(problems)))
+            _notices(given, filled, olds)
+        return CheckResult(filled, boundary.failures(tuple(problems)))
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
@@ -167,9 +168,11 @@ def _only_here(state: Properties) -> None:
         )
 
 
-def _notices(given: Properties, olds: Properties) -> None:
+def _notices(given: Properties, filled: Properties, olds: Properties) -> None:
     """What is worth knowing at preview though nothing is wrong."""
     messages = Messages(given["owner"]["urn"])
+    if kept := inputs.born_with(given, olds):
+        messages.info(kept)
     if not inputs.unchanged(given, olds):
-        for problem in ports.ports_in_use(tuple(given["rendered"].values())):
+        for problem in ports.ports_in_use(tuple(filled["rendered"].values())):
             messages.warn(str(problem))

@@ -74,6 +74,11 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             delete_timeout: Seconds that a delete waits for the processes to end.
             opts: Options of the resource.
         """
+        if suspend and wait_for is not None:
+            raise pulumi.RunError(
+                f"TrainJob {resource_name}: wait_for={wait_for!r} would wait for ever for a job "
+                "that is suspended; leave one of the two out"
+            )
         job = Written(
             runtime=runtime,
             trainer=trainer,

@@ -24,6 +24,12 @@ DRAIN: Final = 1.0
 """Seconds that the pipe of an ended container may stay open in somebody's hands."""
 
 
+KILL_ROUNDS: Final = 10
+"""How often to look for processes that were forked while the others were killed."""
+KILL_PAUSE: Final = 0.01
+"""Seconds between two looks."""
+
+
 @dataclass(frozen=True, slots=True)
 class Setup:
     """A container ready to start."""
@@ -72,9 +78,11 @@ class Container:
             os.close(read)
             self._log.end(self.setup.name)
 
-    def kill(self) -> None:
-        """SIGKILL to all its processes, as a failed liveness probe does."""
-        processes.kill(self._family())
+    def kill(self) -> bool:
+        """SIGKILL to all its processes, as a failed liveness probe does; whether there were any."""
+        family = self._family()
+        processes.kill(family)
+        return bool(family)
 
     def _start(self, output: int) -> Child:
         try:
@@ -90,7 +98,10 @@ class Container:
             with suppress(ProcessLookupError):
                 os.killpg(child.pid, signal.SIGTERM)
             await asyncio.wait({child.exit}, timeout=self._grace)
-        self.kill()
+        for _ in range(KILL_ROUNDS):
+            if not self.kill():
+                break
+            await asyncio.sleep(KILL_PAUSE)
         await asyncio.wait({child.exit})
         with suppress(TimeoutError):
             await asyncio.wait_for(self._closed.wait(), DRAIN)
@@ -110,9 +121,14 @@ class Container:
                 os.killpg(child.pid, signal.SIGKILL)
 
     def _family(self) -> list[psutil.Process]:
-        """Every process that began in this container, adopted ones too."""
+        """Every process that began in this container, adopted ones too.
+
+        By the mark, or by the session for a program that wrote over its environment.
+        """
+        every = processes.descendants(os.getpid())
         mark = self.setup.command.env[names.PROCESS_MARK]
-        return processes.marked(processes.descendants(os.getpid()), mark)
+        session = processes.in_session(every, self._child.pid) if self._child else []
+        return [*processes.marked(every, mark), *session]
 
     def _read(self, handle: int) -> None:
         try:

@@ -18,6 +18,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+import psutil
+
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
 
@@ -171,7 +173,8 @@ def create(
     runs = home() / "runs"
     runs.mkdir(mode=0o700, parents=True, exist_ok=True)
     target.path.parent.mkdir(mode=0o700, exist_ok=True)
-    made = RunFolder(Path(tempfile.mkdtemp(dir=runs, prefix=".new-")))
+    _sweep(runs)
+    made = RunFolder(Path(tempfile.mkdtemp(dir=runs, prefix=f".new-{os.getpid()}-")))
     try:
         for part in (made.logs, made.pods, made.claims, made.progress):
             part.mkdir(mode=0o700)
@@ -183,6 +186,13 @@ def create(
     except BaseException:
         shutil.rmtree(made.path, ignore_errors=True)
         raise
+
+
+def _sweep(runs: Path) -> None:
+    """Remove what a killed submit left behind: it may hold secrets."""
+    for left in runs.glob(".new-*"):
+        if not psutil.pid_exists(int(left.name.split("-")[1])):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def remove(target: RunFolder) -> None:

@@ -14,9 +14,8 @@ Line = tuple[str, str]
 def read(files: Callable[[], tuple[Path, ...]], tail: int | None) -> Iterator[Line]:
     """The lines that are there now; of each pod the last `tail`."""
     for path in files():
-        lines = path.read_text(encoding="utf-8", errors="replace").split("\n")
-        whole = lines[:-1] if lines[-1] == "" else lines
-        for line in whole if tail is None else whole[max(0, len(whole) - tail) :]:
+        lines = _lines(_after(path, 0))
+        for line in lines if tail is None else lines[max(0, len(lines) - tail) :]:
             yield path.stem, line
 
 
@@ -34,7 +33,7 @@ def follow(
             data = _after(path, offsets[path])
             whole = data if over else data[: data.rfind(b"\n") + 1]
             offsets[path] += len(whole)
-            for line in whole.decode(errors="replace").splitlines():
+            for line in _lines(whole):
                 yield path.stem, line
         if over:
             return
@@ -42,15 +41,24 @@ def follow(
         time.sleep(PAUSE)
 
 
+def _lines(data: bytes) -> list[str]:
+    lines = data.decode(errors="replace").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
 def _after(path: Path, offset: int) -> bytes:
-    with path.open("rb") as file:
-        file.seek(offset)
-        return file.read()
+    """What a file has behind an offset; nothing when the run was deleted meanwhile."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read()
+    except FileNotFoundError:
+        return b""
 
 
 def _skip(path: Path, tail: int | None) -> int:
     """Where the last `tail` lines begin."""
     if tail is None:
         return 0
-    lines = path.read_bytes().splitlines(keepends=True)
-    return sum(len(line) for line in lines[: max(0, len(lines) - tail)])
+    lines = _after(path, 0).split(b"\n")[:-1]
+    return sum(len(line) + 1 for line in lines[: max(0, len(lines) - tail)])

@@ -110,6 +110,10 @@ class PodTry:
     def _done(self, task: asyncio.Task[None]) -> None:
         if task.cancelled():  # before its first step
             self._finish(Phase.FAILED, None, "Stopped")
+        elif (error := task.exception()) is not None:
+            self._log.line(f"trainer-infra: this is a bug in trainer_infra: {error!r}")
+            self._log.close()
+            self._finish(Phase.FAILED, None, "StartError")
         self._hooks.changed()
 
     async def _run(self, prepare: Callable[[], PodSetup]) -> None:

@@ -106,6 +106,18 @@ def marked(processes: Iterable[psutil.Process], mark: str) -> list[psutil.Proces
     return found
 
 
+def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.Process]:
+    """Those of them in the session that this pid began."""
+    found = []
+    for each in processes:
+        try:
+            if os.getsid(each.pid) == leader:
+                found.append(each)
+        except OSError:
+            continue
+    return found
+
+
 def everywhere(mark: str) -> list[psutil.Process]:
     """The marked processes of the whole machine, whoever their parent is by now."""
     return [each for each in marked(psutil.process_iter(), mark) if _lives(each)]

@@ -78,7 +78,10 @@ class Reconciler:
     async def run(self) -> None:
         """Run to the end, or until `stop`; afterwards no process of a pod is left."""
         self._publish()
-        await self._endpoint.start()
+        try:
+            await self._endpoint.start()
+        except OSError as error:
+            self._not_written(self._folder.progress, error)
         install = asyncio.get_running_loop().create_task(self._install())
         try:
             while not self._stopping:
@@ -88,6 +91,8 @@ class Reconciler:
                 if self._over():
                     break
                 await self._sleep(delay)
+                if install.done():
+                    install.result()
         finally:
             install.cancel()
             self._endpoint.close()

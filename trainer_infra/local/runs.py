@@ -17,11 +17,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-import trainer_infra
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.lifecycle import conditions as of
-from trainer_infra.local import env, folder, guard, log_files, ports, processes, support
+from trainer_infra.local import env, folder, full_disk, guard, log_files, ports, processes, support
 from trainer_infra.local.folder import RunFolder
 from trainer_infra.local.processes import Identity
 from trainer_infra.local.record import (
@@ -88,7 +87,7 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
             found = (*support.problems(submission.objects), *ports.ports_in_use(submission.objects))
             if found:
                 raise InvalidInput(found)
-            _create(target, submission)
+            _made(target, submission)
         elif target.status.exists():
             return run
         try:
@@ -107,13 +106,14 @@ def get(namespace: str, name: str, uid: str = "") -> Run | None:
     """The run as it is now; None when it is gone or has another uid.
 
     A run whose supervisor is gone while it is unfinished is Failed with reason SupervisorLost, and
-    recorded so.
+    recorded so. A run of another machine, seen through a shared home, is as it was recorded there.
     """
     target = folder.of(namespace, name)
     run = _look(target)
     if run is None or (uid and run.uid != uid):
         return None
-    if run.phase in FINISHED or not target.status.exists() or folder.supervised(target):
+    begun = run.phase not in FINISHED and target.status.exists()
+    if not begun or run.host != platform.node() or folder.supervised(target):
         return run
     with folder.locked(target):
         return _lost(target)
@@ -170,6 +170,8 @@ def delete(namespace: str, name: str, uid: str, timeout: float = 60) -> str:
         ended = _end(target, timeout)
         ended = processes.kill_everywhere(run.uid) and ended
         folder.remove(target)
+    if run.host != platform.node() and run.phase not in FINISHED:
+        return f"run {namespace}/{name} runs on {run.host}; its supervisor there ends by itself"
     if ended:
         return ""
     return f"some processes of {namespace}/{name} did not end within {timeout:g} s"
@@ -257,8 +259,21 @@ def _adopted(target: RunFolder, run: Run, submission: Submission) -> Run | None:
     return owned
 
 
+def _made(target: RunFolder, submission: Submission) -> None:
+    """Make the run's folder.
+
+    Raises:
+        NotAvailable: The disk is full.
+    """
+    try:
+        _create(target, submission)
+    except OSError as error:
+        if full_disk.is_full(error):
+            raise NotAvailable(full_disk.message(target.path, error)) from error
+        raise
+
+
 def _create(target: RunFolder, submission: Submission) -> None:
-    """Make the run's folder."""
     run = Run(
         namespace=target.path.parent.name,
         name=target.path.name,
@@ -298,9 +313,10 @@ def _start(target: RunFolder, timeout: float) -> None:
 
 def _launch(target: RunFolder, timeout: float) -> None:
     """Start the process that becomes guard and supervisor; it detaches before it answers."""
-    package = Path(trainer_infra.__file__).parent.parent
     environment = env.inherited(*_SUPERVISOR_ENV) | {
-        "PYTHONPATH": str(package),
+        "PYTHONPATH": str(Path(__file__).parents[2]),
+        names.STATE_HOME: str(folder.home()),
+        names.CACHE_HOME: str(folder.cache()),
         names.PROCESS_MARK: f"{_uid(target)}/supervisor",
     }
     arguments = [sys.executable, "-P", "-m", "trainer_infra.local.supervisor", str(target.path)]

@@ -28,6 +28,9 @@ def main() -> int:
     target = RunFolder(Path(sys.argv[1]))
     if not _claim(target):
         return 1
+    if target.status.exists():
+        # Another supervisor, started by a submit that was killed, has run the job meanwhile.
+        return 0
     if os.fork() == 0:
         guard.watch(target, lambda: asyncio.run(supervise(target)))
         os._exit(0)
@@ -51,11 +54,6 @@ def _claim(target: RunFolder) -> bool:
 
 async def supervise(target: RunFolder) -> None:
     """Run one job to its end, or until a signal ends the supervisor."""
-    who = {"supervisor": os.getpid(), "guard": os.getppid()}
-    found = {role: processes.identity(pid) for role, pid in who.items()}
-    folder.write(
-        target.identities, {role: asdict(each) for role, each in found.items() if each is not None}
-    )
     processes.adopt_orphans()
     reconciler = Reconciler(target, Children())
     loop = asyncio.get_running_loop()
@@ -68,12 +66,22 @@ async def supervise(target: RunFolder) -> None:
     loop.add_signal_handler(signal.SIGUSR1, reconciler.wake)
     loop.add_signal_handler(signal.SIGTERM, end, signal.SIGTERM)
     loop.add_signal_handler(signal.SIGHUP, _guard_died, target)
+    _sign(target)
     await reconciler.run()
     processes.kill_descendants(os.getpid())
     if received:
         # The guard reads from this how the supervisor ended.
         loop.remove_signal_handler(signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
+
+
+def _sign(target: RunFolder) -> None:
+    """Write who supervises: from now on signals come, so their handlers are there."""
+    who = {"supervisor": os.getpid(), "guard": os.getppid()}
+    found = {role: processes.identity(pid) for role, pid in who.items()}
+    folder.write(
+        target.identities, {role: asdict(each) for role, each in found.items() if each is not None}
+    )
 
 
 def _guard_died(target: RunFolder) -> None:

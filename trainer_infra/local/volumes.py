@@ -49,22 +49,8 @@ def make(place: Place, base: Path, claims: Path) -> dict[str, Path]:
     Raises:
         InvalidInput: A ConfigMap, a Secret or a key that it needs is not there.
     """
-    pod = place.pod
-    folders = {each["name"]: _make(each, place, base, claims) for each in _declared(pod)}
-    # volumeClaimPolicies of the JobSet: mounted by the template's name, without a volume.
-    for name in _mounted(pod) - set(folders):
-        folders[name] = _folder(claims / name)
-    return folders
-
-
-def _declared(pod: JSON) -> tuple[JSON, ...]:
-    return tuple(pod["spec"].get("volumes") or ())
-
-
-def _mounted(pod: JSON) -> set[str]:
-    spec = pod["spec"]
-    every = (*(spec.get("initContainers") or ()), *spec["containers"])
-    return {mount["name"] for each in every for mount in each.get("volumeMounts") or ()}
+    volumes = place.pod["spec"].get("volumes") or ()
+    return {each["name"]: _make(each, place, base, claims) for each in volumes}
 
 
 def _make(volume: JSON, place: Place, base: Path, claims: Path) -> Path:
