@@ -156,8 +156,8 @@ def test_a_killed_supervisor_is_a_failure_at_the_next_refresh(stack: Stack, tmp_
 
     stack.run("refresh", "--yes")
 
-    assert stack.job()["status"].startswith("Failed: ")
-    assert "supervisor" in stack.job()["status"]
+    assert stack.job()["lastSeen"].startswith("Failed: ")
+    assert "supervisor" in stack.job()["lastSeen"]
 
 
 def test_a_run_of_another_stack_is_refused_until_it_is_adopted(

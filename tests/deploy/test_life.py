@@ -126,7 +126,7 @@ def test_a_job_of_another_machine_stays_as_it_was_and_says_where(stack: Stack) -
 
     stack.run("refresh", "--yes")
 
-    assert stack.job()["status"] == "unknown (on elsewhere)"
+    assert stack.job()["lastSeen"] == "unknown (on elsewhere)"
     assert stack.outputs() == {"accuracy": "0.97"}
     refused = stack.run("destroy", "--yes", ok=False)
     assert "runs on elsewhere, not on this machine" in refused

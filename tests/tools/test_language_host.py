@@ -4,7 +4,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.tools.conftest import Project
+from tests.tools.conftest import ROOT, Project
 
 DYNAMIC = """
     import time
@@ -59,6 +59,13 @@ def test_the_program_gets_its_config_secrets_folder_and_names(project: Project) 
     }
 
 
+def test_without_the_option_the_program_runs_with_the_hosts_own_python(project: Project) -> None:
+    (project.folder / "Pulumi.yaml").write_text("name: tiny\nruntime: python\n")
+    project.program("import pulumi, sys; pulumi.export('python', sys.prefix)")
+    project.run("up", "--yes", "--skip-preview")
+    assert project.run("stack", "output", "python") == f"{ROOT / '.venv'}\n"
+
+
 def test_an_exception_is_shown_once_with_the_users_lines_only(project: Project) -> None:
     project.program("""
         def wrong():
@@ -97,7 +104,8 @@ def test_a_virtual_environment_that_is_not_there_is_one_sentence(project: Projec
 
 
 def test_about_names_interpreter_and_dependencies(project: Project) -> None:
-    about = json.loads(project.run("about", "--json"))
+    output = project.run("about", "--json")
+    about = json.loads(output[output.index("{") :])
     python = project.folder.parent / "venv" / "bin" / "python"
     assert about["runtime"]["executable"] == str(python)
     assert "trainer-infra" in {dependency["name"] for dependency in about["dependencies"]}

@@ -1,4 +1,4 @@
-"""torch-distributed: one `node` job for torchrun, without command or resources of its own."""
+"""torch-distributed: one job `node` for torchrun, without command or resources of its own."""
 
 from typing import Final
 
@@ -11,6 +11,7 @@ from trainer_infra.api.runtime import (
     Torch,
     TrainingRuntimeSpec,
 )
+from trainer_infra.catalog import replicated_jobs
 
 IMAGE: Final = "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"
 
@@ -18,22 +19,6 @@ RUNTIME: Final = ClusterTrainingRuntime(
     metadata=ObjectMeta(name="torch-distributed", labels={names.FRAMEWORK_LABEL: "torch"}),
     spec=TrainingRuntimeSpec(
         ml_policy=MLPolicy(num_nodes=1, torch=Torch()),
-        template=JobSetTemplate(
-            spec={
-                "replicatedJobs": [
-                    {
-                        "name": names.NODE,
-                        "template": {
-                            "metadata": {"labels": {names.ANCESTOR_LABEL: names.TRAINER}},
-                            "spec": {
-                                "template": {
-                                    "spec": {"containers": [{"name": names.NODE, "image": IMAGE}]}
-                                }
-                            },
-                        },
-                    }
-                ]
-            }
-        ),
+        template=JobSetTemplate(spec={"replicatedJobs": [replicated_jobs.node(IMAGE)]}),
     ),
 )

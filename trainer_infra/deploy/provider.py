@@ -74,7 +74,7 @@ class TrainJobProvider(Provider):
         """The run as it is now; one of another machine stays as it was last seen."""
         state = _own(props)
         if state["host"] != platform.node():
-            return ReadResult(id_, {**state, "status": f"unknown (on {state['host']})"})
+            return ReadResult(id_, {**state, "lastSeen": f"unknown (on {state['host']})"})
         run = runs.get(state["namespace"], state["name"], state["uid"])
         return ReadResult("", {}) if run is None else ReadResult(id_, _outputs(state, run))
 
@@ -156,7 +156,7 @@ def _own(properties: Mapping[str, Any]) -> Properties:
 
 
 def _outputs(given: Properties, run: Run) -> Properties:
-    seen = {"uid": run.uid, "host": run.host, "status": gate.phase(run)}
+    seen = {"uid": run.uid, "host": run.host, "lastSeen": gate.phase(run)}
     return {**given, **seen}
 
 

@@ -31,8 +31,8 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
     """Identity of the run over all time."""
     host: pulumi.Output[str]
     """The machine it runs on."""
-    status: pulumi.Output[str]
-    """Its phase when it was last looked at; use `result` for how it ended."""
+    lastSeen: pulumi.Output[str]  # noqa: N815  names of outputs are those of the wire
+    """Its phase at create and at every refresh since; `status` says how it ended."""
 
     def __init__(  # noqa: PLR0913
         self,
@@ -104,7 +104,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             "rendered": None,
             "uid": None,
             "host": None,
-            "status": None,
+            "lastSeen": None,
         }
         super().__init__(TrainJobProvider(), resource_name, inputs | _parts(job), opts)
         self._result: TrainJobResult | None = None
@@ -117,10 +117,15 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
         """The gate of this job."""
         if self._result is None:
             raise pulumi.RunError(
-                f"TrainJob {self.pulumi_resource_name}: metrics and result are known once somebody "
-                'waits for the run; add wait_for="complete"'
+                f"TrainJob {self.pulumi_resource_name}: status, metrics and result are known once "
+                'somebody waits for the run; add wait_for="complete"'
             )
         return self._result
+
+    @property
+    def status(self) -> pulumi.Output[str]:
+        """How the run ended, or that it runs; known to the gate."""
+        return self.result.status
 
     @property
     def metrics(self) -> pulumi.Output[dict[str, str]]:
@@ -135,7 +140,7 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
     """Phase of the run at the end of the wait."""
     metrics: pulumi.Output[dict[str, str]]
     """The last metrics that the run reported, by name, as text."""
-    startedAt: pulumi.Output[str]  # noqa: N815  names of outputs are those of the wire
+    startedAt: pulumi.Output[str]  # noqa: N815
     """RFC 3339 time at which the first pod started."""
     finishedAt: pulumi.Output[str]  # noqa: N815
     """RFC 3339 time at which the run ended; empty while it runs."""

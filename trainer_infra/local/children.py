@@ -32,6 +32,7 @@ class Child:
     """A started process, leader of its own session."""
 
     pid: int
+    """Process id, and id of its session and group."""
     exit: asyncio.Future[int]
     """Its exit code, 128+n for signal n."""
 

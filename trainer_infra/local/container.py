@@ -35,7 +35,9 @@ class Setup:
     """A container ready to start."""
 
     name: str
+    """The container's name."""
     command: Command
+    """What to start."""
     spec: JSON
     """The Container object: probes and restartPolicy are read from it."""
 

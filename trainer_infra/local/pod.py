@@ -30,7 +30,9 @@ class PodSetup:
     """A pod ready to start."""
 
     init: tuple[Setup, ...]
+    """Init containers in order, sidecars among them."""
     main: tuple[Setup, ...]
+    """Containers that run side by side."""
     grace: float
     """Seconds between SIGTERM and SIGKILL."""
 

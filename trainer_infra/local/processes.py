@@ -29,6 +29,7 @@ class Identity:
     """One process, whatever happens to its pid later."""
 
     pid: int
+    """Process id."""
     start: float
     """Seconds after boot, which setting the clock does not move."""
 

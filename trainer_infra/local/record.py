@@ -93,11 +93,15 @@ class Run:
     """What is known of a run now."""
 
     namespace: str
+    """Of the TrainJob; part of the folder."""
     name: str
+    """Of the TrainJob; unique in its namespace."""
     uid: str
+    """New for each run, also under a name used before."""
     host: str
     """The machine that it runs on."""
     owner: Owner
+    """Who declared it, or adopted it last."""
     content: str
     """As submitted."""
     created: str

@@ -25,6 +25,7 @@ from trainer_infra.local.record import (
     Node,
     Run,
 )
+from trainer_infra.render import endpoints
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +33,9 @@ class Tried:
     """One try of a pod and what it said last."""
 
     pod: Pod
+    """The try as observed."""
     last_lines: tuple[str, ...]
+    """Of its log, oldest first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,9 +95,8 @@ def failed(run: Run, reason: str, message: str, now: datetime) -> Run:
     )
 
 
-def pod_name(jobset: str, pod: PodId) -> str:
-    """The name of a pod, the same for every try."""
-    return f"{jobset}-{pod.job}-{pod.replica}-{pod.index}"
+def _name(jobset: str, pod: PodId) -> str:
+    return endpoints.pod_name(jobset, pod.job, pod.replica, pod.index)
 
 
 def trainer_jobs(spec: JSON) -> frozenset[str]:
@@ -127,7 +129,7 @@ def _failure(name: str, seen: Seen) -> tuple[Failure | None, str]:
         for each in reversed(seen.tries)
         if each.pod.id == seen.failure and each.pod.phase is Phase.FAILED
     )
-    pod, shown = tried.pod, pod_name(name, seen.failure)
+    pod, shown = tried.pod, _name(name, seen.failure)
     failure = Failure(shown, pod.reason, pod.exit_code, tried.last_lines)
     container = f"container {pod.container}" if pod.container else "the pod"
     if pod.exit_code is None:
@@ -143,7 +145,7 @@ def _nodes(seen: Seen, phase: str) -> tuple[Node, ...]:
     training = trainer_jobs(spec)
     return tuple(
         _node(
-            pod_name(name, pod),
+            _name(name, pod),
             [each.pod for each in seen.tries if each.pod.id == pod],
             seen,
             phase,

@@ -14,7 +14,9 @@ class Sources:
     """The ConfigMaps and Secrets of a run: object name to key to value."""
 
     config_maps: Data
+    """Of each ConfigMap."""
     secrets: Data
+    """Of each Secret, decoded."""
 
 
 def sources(objects: Iterable[JSON], own_secret: str, secret_data: Mapping[str, str]) -> Sources:

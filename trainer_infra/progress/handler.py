@@ -24,6 +24,7 @@ class Request:
     """What was received."""
 
     method: str
+    """HTTP method, upper case."""
     path: str
     """Without query."""
     headers: Mapping[str, str]
@@ -39,6 +40,7 @@ class Response:
     status: int
     """HTTP status code."""
     body: bytes
+    """JSON text with a line end."""
 
 
 class Authenticator(Protocol):

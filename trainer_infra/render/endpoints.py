@@ -15,12 +15,17 @@ JSON = Mapping[str, Any]
 
 def subdomain(jobset_name: str, spec: JSON) -> str:
     """The headless service's name: network.subdomain or the JobSet's own name."""
-    return (spec.get("network") or {}).get("subdomain") or jobset_name
+    return str((spec.get("network") or {}).get("subdomain") or jobset_name)
+
+
+def pod_name(jobset_name: str, job: str, replica: int = 0, index: int = 0) -> str:
+    """A pod's host name within the subdomain."""
+    return f"{jobset_name}-{job}-{replica}-{index}"
 
 
 def host_name(jobset_name: str, spec: JSON, job: str, replica: int = 0, index: int = 0) -> str:
-    """The stable host name of one pod."""
-    return f"{jobset_name}-{job}-{replica}-{index}.{subdomain(jobset_name, spec)}"
+    """A pod's stable host name."""
+    return f"{pod_name(jobset_name, job, replica, index)}.{subdomain(jobset_name, spec)}"
 
 
 def head(draft: Draft) -> str:

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from trainer_infra import names
 from trainer_infra.local.jobset import replicated_job
 from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
+from trainer_infra.render import endpoints
 
 
 def of_jobset(jobset: JSON, job: ReplicatedJob, replica: int, restarts: int) -> dict[str, str]:
@@ -45,13 +46,14 @@ def _coordinator(jobset: JSON) -> dict[str, str]:
     if not coordinator:
         return {}
     name = jobset["metadata"]["name"]
-    pod = replicated_job.pod_name(
+    host = endpoints.host_name(
         name,
+        jobset["spec"],
         coordinator["replicatedJob"],
         int(coordinator.get("jobIndex", 0)),
         int(coordinator.get("podIndex", 0)),
     )
-    return {names.COORDINATOR_LABEL: f"{pod}.{replicated_job.subdomain(name, jobset['spec'])}"}
+    return {names.COORDINATOR_LABEL: host}
 
 
 def of_job(job_name: str, index: int) -> dict[str, str]:

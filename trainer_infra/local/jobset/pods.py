@@ -13,6 +13,7 @@ from typing import Any
 from trainer_infra import names
 from trainer_infra.local.jobset import labels, replicated_job, volume_claim_policies
 from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
+from trainer_infra.render import endpoints
 
 
 class Phase(StrEnum):
@@ -86,10 +87,8 @@ def host_names(name: str, spec: JSON) -> tuple[str, ...]:
 
     The subdomain is `network.subdomain` or else the JobSet's name.
     """
-    subdomain = replicated_job.subdomain(name, spec)
     return tuple(
-        f"{replicated_job.pod_name(name, pod.job, pod.replica, pod.index)}.{subdomain}"
-        for pod in pod_ids(spec)
+        endpoints.host_name(name, spec, pod.job, pod.replica, pod.index) for pod in pod_ids(spec)
     )
 
 
@@ -102,7 +101,7 @@ def manifest(jobset: JSON, start: Start) -> JSON:
     jobset_name = jobset["metadata"]["name"]
     pod = start.id
     job = next(job for job in replicated_job.read(jobset["spec"]) if job.name == pod.job)
-    name = replicated_job.pod_name(jobset_name, pod.job, pod.replica, pod.index)
+    name = endpoints.pod_name(jobset_name, pod.job, pod.replica, pod.index)
     job_name = replicated_job.job_name(jobset_name, pod.job, pod.replica)
     metadata = job.pod_template.get("metadata") or {}
     ours = labels.of_jobset(jobset, job, pod.replica, start.attempt)
@@ -133,7 +132,7 @@ def _pod_spec(jobset: JSON, job: ReplicatedJob) -> dict[str, Any]:
     if added := volume_claim_policies.volumes(jobset, spec):
         spec["volumes"] = [*(spec.get("volumes") or ()), *added]
     if (jobset["spec"].get("network") or {}).get("enableDNSHostnames") is not False:
-        spec["subdomain"] = replicated_job.subdomain(jobset["metadata"]["name"], jobset["spec"])
+        spec["subdomain"] = endpoints.subdomain(jobset["metadata"]["name"], jobset["spec"])
     return spec
 
 

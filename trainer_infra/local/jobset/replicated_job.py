@@ -85,14 +85,3 @@ def _count(value: float | None, default: int) -> int:
 def job_name(jobset: str, job: str, replica: int) -> str:
     """The name of one Job: `<jobset>-<job>-<replica>`."""
     return f"{jobset}-{job}-{replica}"
-
-
-def pod_name(jobset: str, job: str, replica: int, index: int) -> str:
-    """The host name of one pod: `<jobset>-<job>-<replica>-<index>`."""
-    return f"{job_name(jobset, job, replica)}-{index}"
-
-
-def subdomain(jobset: str, spec: JSON) -> str:
-    """The JobSet's subdomain: `network.subdomain` or its name."""
-    network = spec.get("network") or {}
-    return str(network.get("subdomain") or jobset)
