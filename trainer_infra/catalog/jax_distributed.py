@@ -5,10 +5,10 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.base import ObjectMeta
 from trainer_infra.api.runtime import (
+    JAX,
     ClusterTrainingRuntime,
     JobSetTemplate,
     MLPolicy,
-    JAX,
     TrainingRuntimeSpec,
 )
 from trainer_infra.catalog import replicated_jobs
