@@ -8,6 +8,7 @@ once per process: the rows it saw, and at the end a digest of its parameters.
 import hashlib
 import os
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 
 def train(epochs: int, batch: int = 64, rate: float = 0.1) -> None:
@@ -19,12 +20,17 @@ def train(epochs: int, batch: int = 64, rate: float = 0.1) -> None:
     from trainer_infra.report import report
 
     rank, ranks = int(os.environ["JAX_PROCESS_ID"]), int(os.environ["JAX_NUM_PROCESSES"])
-    jax.distributed.initialize(os.environ["JAX_COORDINATOR_ADDRESS"], ranks, rank)
+    # The processes find each other, which takes up to a second, while the data is read.
+    meeting = ThreadPoolExecutor().submit(
+        jax.distributed.initialize, os.environ["JAX_COORDINATOR_ADDRESS"], ranks, rank
+    )
+    (images, labels), test = load(rank, ranks)
+    meeting.result()
     mesh = Mesh(jax.devices(), ("rows",))
     whole, split = (NamedSharding(mesh, PartitionSpec(*axis)) for axis in ((), ("rows",)))
-    (images, labels), test = load(rank, ranks)
-    params = jax.make_array_from_process_local_data(whole, network(np.random.default_rng(0)))
-    speed = jax.tree.map(lambda leaf: leaf * 0, params)
+    first = network(np.random.default_rng(0))
+    still = {name: np.zeros_like(leaf) for name, leaf in first.items()}
+    params, speed = jax.make_array_from_process_local_data(whole, (first, still))
     step, order = make_step(jax, rate), np.random.default_rng(rank)
 
     for epoch in range(1, epochs + 1):

@@ -1,0 +1,81 @@
+"""The quickstart as a newcomer runs it: real frameworks, two processes, real data."""
+
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(*command: str, env: Mapping[str, str], folder: Path = ROOT, ok: bool = True) -> str:
+    """Run a command to its end and return what it printed."""
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=dict(env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=1200,
+        check=False,
+    )
+    assert (done.returncode == 0) == ok, done.stdout
+    return done.stdout
+
+
+@pytest.mark.parametrize("framework", ["jax", "torch"])
+def test_trains_on_disjoint_rows_to_equal_parameters(
+    framework: str, pulumi_env: dict[str, str]
+) -> None:
+    def quickstart(*arguments: str) -> str:
+        script = [sys.executable, "tools/quickstart.py", *arguments, "--framework", framework]
+        return run(*script, env=pulumi_env)
+
+    shown = quickstart("up")
+
+    accuracy = re.search(r"accuracy on held-out digits: (\S+)", shown)
+    assert accuracy is not None
+    assert float(accuracy[1]) > 0.95
+    assert re.search(r"running  \d+%  loss \S+  accuracy \S+", shown), "no progress was shown"
+    name = re.search(r"trainer-infra logs (\S+)", shown)
+    assert name is not None
+    log = run(str(Path(sys.executable).parent / "trainer-infra"), "logs", name[1], env=pulumi_env)
+    rows = [set(found.split(",")) for found in re.findall(r"rows: ([\d,]+)", log)]
+    assert len(rows) == 2
+    assert rows[0] & rows[1] == set()
+    assert {len(found) for found in rows} == {718}
+    parameters = re.findall(r"parameters sha256:(\w{64})", log)
+    assert len(parameters) == 2
+    assert len(set(parameters)) == 1
+
+    quickstart("preview", "--expect-no-changes")
+    changed = quickstart("preview", "--diff", "--config", "quickstart:epochs=2")
+    assert "TrainJob: (replace)" in changed
+    assert changed.count("~ epochs: 30 => 2") == 2, "in code and in the rendered ConfigMap"
+    quickstart("destroy")
+
+
+@pytest.mark.parametrize("folder", [".", "stacks/quickstart"])
+def test_the_program_runs_from_the_root_and_from_its_folder(
+    folder: str, tmp_path: Path, pulumi_env: dict[str, str]
+) -> None:
+    root = tmp_path / "checkout"
+    shutil.copytree(ROOT / "stacks" / "quickstart", root / "stacks" / "quickstart")
+    shutil.copy(ROOT / "Pulumi.yaml", root)
+    (root / ".venv").symlink_to(sys.prefix)
+
+    def pulumi(*arguments: str) -> str:
+        return run("pulumi", *arguments, env=pulumi_env, folder=root / folder)
+
+    pulumi("stack", "init", "test")
+    pulumi("config", "set", "trainer:target", "local")
+    pulumi("config", "set", "quickstart:framework", "jax")
+    pulumi("config", "set", "quickstart:epochs", "2")
+    pulumi("up", "--yes", "--skip-preview", "--non-interactive")
+    assert float(pulumi("stack", "output", "accuracy")) > 0.5
+    pulumi("destroy", "--yes", "--skip-preview", "--non-interactive")
