@@ -2,9 +2,12 @@
 
 import os
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.deploy.project import Stack, processes_of
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -25,3 +28,16 @@ def pulumi_env(tmp_path: Path) -> dict[str, str]:
         "PULUMI_SKIP_UPDATE_CHECK": "1",
         "TRAINER_INFRA_HOME": str(tmp_path / "home"),
     }
+
+
+@pytest.fixture
+def stack(tmp_path: Path, pulumi_env: dict[str, str]) -> Iterator[Stack]:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
+    made = Stack(folder, pulumi_env)
+    made.run("stack", "init")
+    made.run("config", "set", "trainer:target", "local")
+    yield made
+    for process in processes_of(tmp_path):
+        process.kill()

@@ -1,11 +1,8 @@
 """`trainer-infra gc` with the real Pulumi CLI: what no state owns goes, what one owns stays."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
-from tests.deploy.project import Stack, processes_of
+from tests.deploy.project import Stack
 
 PROGRAM = """
 import pulumi
@@ -23,19 +20,6 @@ for name in ("kept", "lost"):
         trainer=CustomTrainer(train, func_args={"pause": 600}),
     )
 """
-
-
-@pytest.fixture
-def stack(tmp_path: Path, pulumi_env: dict[str, str]) -> Iterator[Stack]:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
-    made = Stack(folder, pulumi_env)
-    made.run("stack", "init")
-    made.run("config", "set", "trainer:target", "local")
-    yield made
-    for process in processes_of(tmp_path):
-        process.kill()
 
 
 def test_gc_deletes_the_runs_that_no_state_owns(stack: Stack) -> None:

@@ -17,9 +17,11 @@ import sys
 import tomllib
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 
 def _messages_only() -> None:
@@ -39,7 +41,7 @@ def _messages_only() -> None:
 
 _messages_only()
 
-import grpc.aio  # type: ignore[import-untyped]  # noqa: E402  its messages come from `pulumi`
+import grpc.aio  # noqa: E402  its messages come from `pulumi`
 from pulumi.runtime.proto import language_pb2 as language  # noqa: E402
 from pulumi.runtime.proto.language_pb2_grpc import (  # noqa: E402
     LanguageRuntimeServicer,
@@ -148,41 +150,33 @@ class Children:
     def __init__(self) -> None:
         self._running: set[Process] = set()
 
-    async def start(
-        self, command: Sequence[str], env: Mapping[str, str], **more: object
-    ) -> Process:
-        """Start `command` without standard input."""
-        child = await asyncio.create_subprocess_exec(
-            *command,
-            stdin=DEVNULL,
-            env=dict(env),
-            **more,  # type: ignore[arg-type]
-        )
+    @asynccontextmanager
+    async def started(
+        self, command: Sequence[str], env: Mapping[str, str], **more: Any
+    ) -> AsyncIterator[Process]:
+        """Start `command` without standard input; leaving the block ends it where it still runs."""
+        child = await asyncio.create_subprocess_exec(*command, stdin=DEVNULL, env=dict(env), **more)
         self._running.add(child)
-        return child
-
-    async def end(self, child: Process) -> int:
-        """Wait for `child`, ending it first when the wait is cancelled; its exit code."""
         try:
-            return await child.wait()
+            yield child
         finally:
-            if child.returncode is None:
-                await self.stop(child)
+            await self._stop(child)
             self._running.discard(child)
-
-    async def stop(self, child: Process) -> None:
-        """End `child`: SIGTERM, then SIGKILL."""
-        child.terminate()
-        try:
-            await asyncio.wait_for(child.wait(), LAST_WORDS)
-        except TimeoutError:
-            child.kill()
 
     async def stop_all(self) -> None:
         """End every child that still runs."""
-        await asyncio.gather(
-            *(self.stop(child) for child in self._running if child.returncode is None)
-        )
+        await asyncio.gather(*map(self._stop, self._running))
+
+    async def _stop(self, child: Process) -> None:
+        """SIGTERM, then SIGKILL."""
+        for number in (signal.SIGTERM, signal.SIGKILL):
+            if child.returncode is not None:
+                return
+            # Not child.send_signal(): it may reap the child before asyncio learns its exit code.
+            with suppress(ProcessLookupError):
+                os.kill(child.pid, number)
+            with suppress(TimeoutError):
+                await asyncio.wait_for(child.wait(), LAST_WORDS)
 
 
 class LanguageHost(LanguageRuntimeServicer):
@@ -229,9 +223,8 @@ class LanguageHost(LanguageRuntimeServicer):
         python = interpreter(request.info)
         direct = [] if request.transitiveDependencies else ["--not-required"]
         command = [python, "-m", "pip", "list", "--format", "json", *direct]
-        child = await self.children.start(command, environment(python, {}), stdout=PIPE)
-        text, _ = await child.communicate()
-        await self.children.end(child)
+        async with self.children.started(command, environment(python, {}), stdout=PIPE) as child:
+            text, _ = await child.communicate()
         return language.GetProgramDependenciesResponse(
             dependencies=[
                 language.DependencyInfo(name=found["name"], version=found["version"])
@@ -253,9 +246,7 @@ class LanguageHost(LanguageRuntimeServicer):
         yield language.InstallDependenciesResponse(stdout=said)
 
     @override
-    async def Run(
-        self, request: language.RunRequest, _context: object
-    ) -> language.RunResponse:
+    async def Run(self, request: language.RunRequest, _context: object) -> language.RunResponse:
         """Run a program to its end; its output goes straight to ours."""
         try:
             python = interpreter(request.info)
@@ -274,8 +265,9 @@ class LanguageHost(LanguageRuntimeServicer):
             "PULUMI_CONFIG_SECRET_KEYS": json.dumps(list(request.configSecretKeys)),
         }
         command = [python, "-u", runner, *program_arguments(request, self.engine)]
-        child = await self.children.start(command, environment(python, config), cwd=request.pwd)
-        return outcome(await self.children.end(child))
+        env = environment(python, config)
+        async with self.children.started(command, env, cwd=request.pwd) as child:
+            return outcome(await child.wait())
 
     @override
     async def RunPlugin(
@@ -290,14 +282,11 @@ class LanguageHost(LanguageRuntimeServicer):
             yield language.RunPluginResponse(exitcode=1)
             return
         env = environment(python, dict(entry.split("=", 1) for entry in request.env))
-        child = await self.children.start(command, env, cwd=request.pwd, stdout=PIPE, stderr=PIPE)
-        try:
+        pipes = {"stdout": PIPE, "stderr": PIPE}
+        async with self.children.started(command, env, cwd=request.pwd, **pipes) as child:
             async for response in streamed(child):
                 yield response
-        finally:
-            if child.returncode is None:
-                await self.children.stop(child)
-        yield language.RunPluginResponse(exitcode=await self.children.end(child))
+            yield language.RunPluginResponse(exitcode=await child.wait())
 
 
 async def streamed(child: Process) -> AsyncIterator[language.RunPluginResponse]:

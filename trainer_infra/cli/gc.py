@@ -15,9 +15,8 @@ from typing import Any, Final
 import typer
 import yaml
 
-from trainer_infra.cli import told
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import runs
+from trainer_infra.local import runs, told
 from trainer_infra.local.runs import Run
 
 PROJECT_FILES: Final = ("Pulumi.yaml", "Pulumi.yml")

@@ -12,8 +12,8 @@ from typing import Any
 import typer
 
 from trainer_infra.api import yamltext
-from trainer_infra.cli import known, told
-from trainer_infra.local import runs
+from trainer_infra.cli import known
+from trainer_infra.local import runs, told
 from trainer_infra.local.runs import Failure, Node, Owner, Run
 
 COLUMNS = ("NAMESPACE", "NAME", "PHASE", "PROGRESS", "READY", "AGE", "STACK")

@@ -19,9 +19,8 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
-from trainer_infra.cli import told
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import runs
+from trainer_infra.local import runs, told
 from trainer_infra.local.runs import Run
 
 INTERVAL: Final = 0.1

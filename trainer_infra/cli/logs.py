@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import typer
 
-from trainer_infra.cli import known, told
+from trainer_infra.cli import known
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import runs
+from trainer_infra.local import runs, told
 
 
 def show(key: tuple[str, str], *, pod: str | None, follow: bool, tail: int | None) -> None:

@@ -9,10 +9,10 @@ from typing import Final
 import typer
 
 from trainer_infra import names
-from trainer_infra.cli import live, told
+from trainer_infra.cli import live
 from trainer_infra.cli.submission import COMMAND_LINE
 from trainer_infra.errors import Refused
-from trainer_infra.local import runs
+from trainer_infra.local import runs, told
 from trainer_infra.local.runs import Run, Submission
 
 INTERRUPTED: Final = 130

@@ -13,7 +13,7 @@ from trainer_infra import names
 from trainer_infra.deploy import boundary
 from trainer_infra.deploy.boundary import EngineGone, Messages
 from trainer_infra.errors import NotAvailable, RunFailed
-from trainer_infra.local import runs
+from trainer_infra.local import runs, told
 from trainer_infra.local.runs import Run
 
 JSON = Mapping[str, Any]
@@ -25,6 +25,8 @@ INTERVAL: Final = 0.2
 HEARTBEAT: Final = 5.0
 """Seconds after which a message is repeated, which also tells whether the engine still lives."""
 
+AGAIN: Final = "change the program, or raise attempt to run the same again"
+
 
 def wait(given: JSON, messages: Messages) -> dict[str, Any]:
     """Outputs of the gate once the event has happened.
@@ -33,7 +35,7 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
         RunFailed: The run failed, with pod, reason, exit code and last lines.
         NotAvailable: The run is gone.
     """
-    told, at, leaving = "", 0.0, False
+    said, at, leaving = "", 0.0, False
     while True:
         run = runs.get(given["namespace"], given["jobName"], given["uid"])
         if run is None:
@@ -41,7 +43,7 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
                 f"TrainJob {given['jobName']} is gone; run `pulumi refresh`, then `pulumi up`"
             )
         if run.phase == names.FAILED:
-            raise RunFailed(failure(run))
+            raise RunFailed(f"{told.failure(run)}\n{AGAIN}")
         if run.phase == names.COMPLETE or (given["until"] == "running" and run.phase == "Running"):
             return outputs(run)
         if boundary.CANCELLED.is_set() and not leaving:
@@ -51,9 +53,9 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
                 "the next `pulumi up` waits for it again"
             )
         message = progress(run)
-        if message != told or time.monotonic() - at > HEARTBEAT:
+        if message != said or time.monotonic() - at > HEARTBEAT:
             _tell(messages, message)
-            told, at = message, time.monotonic()
+            said, at = message, time.monotonic()
         time.sleep(INTERVAL)
 
 
@@ -61,38 +63,19 @@ def progress(run: Run) -> str:
     """One line on where a run is: why it waits, or how far it is, with its last metrics."""
     if run.waiting_for:
         return f"{run.name}: {run.waiting_for}"
-    reported = run.status.get("trainerStatus") or {}
-    parts = [run.phase.lower()]
-    if "progressPercentage" in reported:
-        parts.append(f"{reported['progressPercentage']}%")
-    parts += [f"{name} {value}" for name, value in metrics(run).items()]
-    return f"{run.name}: {'  '.join(parts)}"
-
-
-def failure(run: Run) -> str:
-    """Why a run failed: pod, reason, exit code, and the last lines it wrote."""
-    again = "change the program, or set attempt to run the same again"
-    lines = [f"TrainJob {run.name} failed: {run.message or run.reason}; {again}"]
-    if run.failure and run.failure.last_lines:
-        lines.append(f"the last lines of {run.failure.pod}:")
-        lines += [f"  {line}" for line in run.failure.last_lines]
-    return "\n".join(lines)
+    done = told.percent(run)
+    parts = [run.phase.lower(), "" if done is None else f"{done}%", told.pairs(told.metrics(run))]
+    return f"{run.name}: {'  '.join(filter(None, parts))}"
 
 
 def outputs(run: Run) -> dict[str, Any]:
     """What a gate knows of a run."""
-    known: dict[str, Any] = {"status": phase(run), "metrics": metrics(run)}
+    known: dict[str, Any] = {"status": phase(run), "metrics": told.metrics(run)}
     known |= {"startedAt": run.started, "finishedAt": run.finished}
     if run.started and run.finished:
         length = datetime.fromisoformat(run.finished) - datetime.fromisoformat(run.started)
         known["durationSeconds"] = length.total_seconds()
     return known
-
-
-def metrics(run: Run) -> dict[str, str]:
-    """The metrics of the last report, by name."""
-    reported = (run.status.get("trainerStatus") or {}).get("metrics") or ()
-    return {metric["name"]: metric["value"] for metric in reported}
 
 
 def phase(run: Run) -> str:

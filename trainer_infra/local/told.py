@@ -1,6 +1,6 @@
 """Sentences and numbers about a run, as a person reads them.
 
-Called by `run`, `live` and `get`. Pure.
+Called by the command line and by the Pulumi gate. Pure.
 """
 
 from collections.abc import Mapping
