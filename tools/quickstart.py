@@ -8,8 +8,11 @@ inside the state folder; an unchanged program trains nothing again.
 import argparse
 import json
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from trainer_infra.local import folder
@@ -29,13 +32,14 @@ def main() -> None:
     if not (_state() / ".pulumi" / "stacks" / "quickstart" / f"{stack}.json").exists():
         selected = ["pulumi", "stack", "select", "--create", stack]
         subprocess.run(selected, cwd=PROGRAM, env=env, check=True, stdout=subprocess.DEVNULL)
-    command = ["pulumi", arguments.command, *_always(arguments.command, stack), *options]
-    code = subprocess.run(
-        [*command, "--stack", stack], cwd=PROGRAM, env=env, check=False
-    ).returncode
-    if code == 0 and arguments.command == "up":
+    with tempfile.TemporaryDirectory() as scratch:
+        if arguments.command == "preview":
+            options += ["--config-file", _copy_of_settings(stack, Path(scratch))]
+        command = ["pulumi", arguments.command, *_always(arguments.command, stack), *options]
+        done = subprocess.run([*command, "--stack", stack], cwd=PROGRAM, env=env, check=False)
+    if done.returncode == 0 and arguments.command == "up":
         _show(stack, env)
-    sys.exit(code)
+    sys.exit(done.returncode)
 
 
 def _state() -> Path:
@@ -66,6 +70,14 @@ def _always(command: str, stack: str) -> list[str]:
         "refresh": ["--yes", "--skip-preview"],
         "destroy": ["--yes", "--skip-preview"],
     }.get(command, [])
+
+
+def _copy_of_settings(stack: str, scratch: Path) -> str:
+    """The stack's settings for a preview, which would keep the `--config` it was given in them."""
+    copy = scratch / f"Pulumi.{stack}.yaml"
+    with suppress(FileNotFoundError):
+        shutil.copy(PROGRAM / copy.name, copy)
+    return str(copy)
 
 
 def _show(stack: str, env: dict[str, str]) -> None:
