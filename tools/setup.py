@@ -25,13 +25,15 @@ import shutil
 import signal
 import subprocess
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
+PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "trainer-infra-setup.json"
 WRAPPER = ROOT / "tools" / "pulumi"
 SDK = "github.com/pulumi/pulumi/sdk/v3"
@@ -67,17 +69,21 @@ def _set_up() -> None:
     done = _stamp()
     installed = _own_pulumi()
     wanted = {"python": _python_key(), "pulumi": installed or _pulumi_key()}
-    if done == wanted and (VENV / "bin" / "python").exists():
+    if done == wanted and PYTHON.exists():
         return
-    if not installed:
-        _build_pulumi()
-    if done.get("python") != wanted["python"] or not (VENV / "bin" / "python").exists():
-        _make_venv()
-        _write_stamp({"python": wanted["python"]})
+    steps = []
+    if not installed and not _built().exists():
+        steps.append(_build())
+    if done.get("python") != wanted["python"] or not PYTHON.exists():
+        steps.append(_installation())
+    # Side by side: one waits for downloads while the other computes.
+    _run(*steps)
+    _write_stamp({"python": wanted["python"]})
     if installed:
         print(f"setup: using {installed}", flush=True)
         _unlink_pulumi()
     else:
+        _keep_build()
         _link_pulumi()
     _write_stamp(wanted)
 
@@ -150,81 +156,119 @@ def _built() -> Path:
 # The two long steps
 
 
-def _make_venv() -> None:
-    python = VENV / "bin" / "python"
-    if not python.exists():
-        _step("creating .venv", [sys.executable, "-m", "venv", str(VENV)])
-    install = [str(python), "-m", "pip", "install", "--disable-pip-version-check"]
-    _step("installing trainer-infra and its tools into .venv", [*install, "-e", ".[dev]"])
+@dataclass(frozen=True, eq=False)
+class Step:
+    """A command that takes long."""
+
+    what: str
+    """What it does, for the user."""
+    command: Sequence[str]
+    folder: Path = ROOT
+    env: Mapping[str, str] | None = None
 
 
-def _build_pulumi() -> None:
-    target = _built()
-    if target.exists():
-        return
+def _installation() -> Step:
+    pip = "-m pip install --disable-pip-version-check -e '.[dev]'"
+    both = f'"$0" -m venv "$1" && "$1/bin/python" {pip}'
+    return Step(
+        "installing trainer-infra and its tools into .venv",
+        ["sh", "-c", both, sys.executable, str(VENV)],
+    )
+
+
+def _build() -> Step:
     if shutil.which("go") is None:
         raise SetupFailed(NO_PULUMI)
-    for left_over in target.parent.glob("*.partial"):
+    for left_over in _cache().glob("*.partial"):
         shutil.rmtree(left_over)
-    partial = target.with_name(target.name + ".partial")
-    partial.mkdir()
-    env = {**os.environ, "GOFLAGS": "-mod=readonly -buildvcs=false", "GOWORK": "off"}
+    _partial().mkdir()
     flags = f"-s -w -X {SDK}/go/common/version.Version={_version()}"
     package = "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi"
-    _step(
-        f"building the Pulumi CLI {_version()} from Go modules (once, 3 to 7 minutes)",
-        ["go", "build", "-ldflags", flags, "-o", str(partial / "pulumi"), package],
-        cwd=WRAPPER,
-        env=env,
+    return Step(
+        f"building the Pulumi CLI {_version()} from Go modules (once, 4 to 7 minutes)",
+        ["go", "build", "-ldflags", flags, "-o", str(_partial() / "pulumi"), package],
+        WRAPPER,
+        _go_env(),
     )
+
+
+def _keep_build() -> None:
+    """Put what else the CLI needs beside it, and give the folder its name."""
+    if _built().exists():
+        return
     sdk = subprocess.run(
         ["go", "list", "-m", "-f", "{{.Dir}}", SDK],
         cwd=WRAPPER,
-        env=env,
+        env=_go_env(),
         check=False,
         capture_output=True,
         text=True,
     )
     if sdk.returncode != 0:
         raise SetupFailed(f"setup: finding the source of {SDK} failed:\n{sdk.stderr}")
-    runner = partial / "pulumi-language-python-exec"
+    runner = _partial() / "pulumi-language-python-exec"
     shutil.copyfile(Path(sdk.stdout.strip(), "python", "cmd", runner.name), runner)
     runner.chmod(0o755)
-    partial.rename(target)
+    _partial().rename(_built())
 
 
-def _step(what: str, command: list[str], **more: Any) -> None:
-    """Run `command` with its output in a log file, showing that it lives.
+def _partial() -> Path:
+    return _built().with_name(_built().name + ".partial")
+
+
+def _go_env() -> dict[str, str]:
+    return {**os.environ, "GOFLAGS": "-mod=readonly -buildvcs=false", "GOWORK": "off"}
+
+
+def _run(*steps: Step) -> None:
+    """Run the steps side by side, their output in log files, showing that they live.
 
     Raises:
-        SetupFailed: it failed; the message ends with the last lines of the log.
+        SetupFailed: one failed; the message ends with the last lines of its log.
     """
-    log = _cache() / "setup.log"
     started = time.monotonic()
-    print(f"setup: {what} ...", flush=True)
-    with log.open("w") as output:
-        child = subprocess.Popen(
-            command, **{"cwd": ROOT, **more}, stdout=output, stderr=subprocess.STDOUT
+    running: dict[Step, subprocess.Popen[bytes]] = {}
+    try:
+        for step in steps:
+            running[step] = _start(step)
+        shown = started
+        while running:
+            time.sleep(0.1)
+            for step in [each for each, child in running.items() if child.poll() is not None]:
+                _check(step, running.pop(step).returncode, time.monotonic() - started)
+            if running and time.monotonic() - shown > HEARTBEAT:
+                shown = time.monotonic()
+                print(f"setup: ... {shown - started:.0f} s", flush=True)
+    finally:
+        for child in running.values():
+            os.killpg(child.pid, signal.SIGTERM)
+            child.wait()
+
+
+def _start(step: Step) -> "subprocess.Popen[bytes]":
+    print(f"setup: {step.what} ...", flush=True)
+    with _log(step).open("w") as output:
+        return subprocess.Popen(
+            step.command,
+            cwd=step.folder,
+            env=step.env,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
         )
-        try:
-            code = _wait(child)
-            while code is None:
-                print(f"setup: ... {time.monotonic() - started:.0f} s", flush=True)
-                code = _wait(child)
-        finally:
-            if child.poll() is None:
-                child.terminate()
-                child.wait()
+
+
+def _check(step: Step, code: int, seconds: float) -> None:
     if code != 0:
-        last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-20:])
-        raise SetupFailed(f"setup: {what} failed (exit code {code}, log {log}):\n{last}")
-    print(f"setup: ... done after {time.monotonic() - started:.0f} s", flush=True)
+        last = "\n".join(_log(step).read_text("utf-8", "replace").splitlines()[-20:])
+        raise SetupFailed(
+            f"setup: {step.what} failed (exit code {code}, log {_log(step)}):\n{last}"
+        )
+    print(f"setup: ... {step.what.split(' (')[0]}: done after {seconds:.0f} s", flush=True)
 
 
-def _wait(child: subprocess.Popen[bytes]) -> int | None:
-    with suppress(subprocess.TimeoutExpired):
-        return child.wait(HEARTBEAT)
-    return None
+def _log(step: Step) -> Path:
+    return _cache() / f"setup-{'-'.join(step.what.split()[:3])}.log"
 
 
 # What .venv/bin holds of it

@@ -65,11 +65,13 @@ def test_without_pulumi_and_go_both_remedies_are_one_sentence_and_nothing_is_mad
 
 def test_a_failing_build_shows_the_end_of_its_log(checkout: Path, env: dict[str, str]) -> None:
     go(env, "echo go: no such module; exit 3")
+    (Path(env["PATH"]) / "sh").symlink_to("/bin/sh")
     process = start(checkout, env)
     output, error = process.communicate(timeout=30)
-    log = Path(env["TRAINER_INFRA_CACHE"], "setup.log")
-    step = "building the Pulumi CLI v3.259.0 from Go modules (once, 3 to 7 minutes)"
-    assert output == f"setup: {step} ...\n"
+    log = Path(env["TRAINER_INFRA_CACHE"], "setup-building-the-Pulumi.log")
+    step = "building the Pulumi CLI v3.259.0 from Go modules (once, 4 to 7 minutes)"
+    beside = "installing trainer-infra and its tools into .venv"
+    assert output == f"setup: {step} ...\nsetup: {beside} ...\n"
     assert error == f"setup: {step} failed (exit code 3, log {log}):\ngo: no such module\n"
     assert process.returncode == 1
 
@@ -78,6 +80,7 @@ def test_an_interrupted_build_leaves_nothing_that_the_next_run_would_take_for_a_
     checkout: Path, env: dict[str, str]
 ) -> None:
     go(env, "exec /bin/sleep 600")
+    (Path(env["PATH"]) / "sh").symlink_to("/bin/sh")
     process = start(checkout, env)
     assert process.stdout is not None
     assert process.stdout.readline().startswith("setup: building")
