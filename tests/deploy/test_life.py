@@ -102,6 +102,19 @@ def test_attempt_runs_the_same_content_again(stack: Stack) -> None:
     assert stack.job()["uid"] != first
 
 
+def test_a_forced_replacement_runs_the_same_content_again(stack: Stack) -> None:
+    stack.program(ONE.format(args={}))
+    stack.up()
+    before = stack.job()
+    (resource,) = stack.resources("dynamic/trainer:TrainJob")
+
+    stack.up("--replace", resource["urn"])
+
+    after = stack.job()
+    assert (after["name"], after["uid"] != before["uid"]) == (before["name"], True)
+    assert [run["uid"] for run in stack.runs()] == [after["uid"]]
+
+
 def test_a_named_job_is_deleted_before_its_replacement_is_created(stack: Stack) -> None:
     text = """
     job = TrainJob("job", name="digits", runtime="jax-distributed",

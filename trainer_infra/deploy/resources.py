@@ -5,17 +5,21 @@ by the provider's check. Rules: DESIGN.md, "Rules that make it trustworthy".
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pulumi
 from pulumi.dynamic import Resource
 
-from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
 from trainer_infra.deploy import outputs
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
 from trainer_infra.deploy.written import Written, written
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.trainers.custom import CustomTrainer
+
+if TYPE_CHECKING:
+    from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
+
+AnyRuntime: TypeAlias = "str | TrainingRuntime | ClusterTrainingRuntime | Mapping[str, Any]"
 
 PARTS: Final = ("spec", "code", "labels", "annotations", "secretData")
 
@@ -38,7 +42,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
         self,
         resource_name: str,
         *,
-        runtime: str | TrainingRuntime | ClusterTrainingRuntime | Mapping[str, Any],
+        runtime: "AnyRuntime",
         trainer: CustomTrainer | Mapping[str, Any] | None = None,
         initializer: Mapping[str, Any] | None = None,
         runtime_patches: Sequence[Mapping[str, Any]] | None = None,
@@ -192,9 +196,7 @@ def _written(job: Written) -> dict[str, Any]:
         raise pulumi.RunError(str(error)) from None
 
 
-def _inline(
-    runtime: str | TrainingRuntime | ClusterTrainingRuntime | Mapping[str, Any],
-) -> Mapping[str, Any] | None:
+def _inline(runtime: "AnyRuntime") -> Mapping[str, Any] | None:
     if isinstance(runtime, str):
         return None
     if isinstance(runtime, Mapping):

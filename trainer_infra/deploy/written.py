@@ -10,7 +10,6 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from trainer_infra import names
-from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.custom import CustomTrainer
 from trainer_infra.trainers.secret import Secret
@@ -91,7 +90,8 @@ def runtime_ref(runtime: Any) -> dict[str, str]:
 
 
 def _wire(value: Any) -> Any:
-    return value.to_wire() if isinstance(value, KubeModel) else value
+    """A typed kind in wire form; the type is not named, so that programs need not load it."""
+    return value.to_wire() if hasattr(value, "to_wire") else value
 
 
 def _without_secrets(value: Any, path: str, secrets: dict[str, Any]) -> Any:

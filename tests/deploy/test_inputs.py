@@ -1,0 +1,119 @@
+"""What is decided before anything is created, without an engine."""
+
+from typing import Any
+
+import pytest
+
+from trainer_infra import names
+from trainer_infra.deploy import boundary, changes, inputs
+from trainer_infra.errors import InvalidInput
+
+
+def given(**changed: Any) -> dict[str, Any]:
+    """Inputs of a TrainJob as the engine hands them over."""
+    spec = {"runtimeRef": {"name": "jax-distributed"}, "trainer": {"command": ["python", "x.py"]}}
+    return {
+        "resource": "job",
+        "namespace": "default",
+        "target": "local",
+        "attempt": 1,
+        "spec": spec,
+        **changed,
+    }
+
+
+BORN = inputs.checked(given(), {})
+
+
+def test_the_rendering_is_by_role_in_apply_order() -> None:
+    assert list(BORN["rendered"]) == ["ConfigMap-runtime-snapshot", "JobSet"]
+    assert BORN["rendered"]["JobSet"]["metadata"] == {
+        "name": BORN["name"],
+        "namespace": "default",
+    }
+
+
+def test_the_same_content_is_the_same_name_and_other_content_another() -> None:
+    assert inputs.checked(given(), {}) == BORN
+    for other in (given(attempt=2), given(spec={**given()["spec"], "activeDeadlineSeconds": 9})):
+        assert inputs.checked(other, {})["name"] != BORN["name"]
+
+
+def test_suspending_keeps_name_and_runtime_and_changes_the_rendering() -> None:
+    held = inputs.checked(given(spec={**given()["spec"], "suspend": True}), BORN)
+    assert (held["name"], held["runtime"]) == (BORN["name"], BORN["runtime"])
+    assert held["rendered"]["JobSet"]["spec"]["suspend"] is True
+    result = changes.of_train_job(BORN, held)
+    assert (result.changes, result.replaces) == (True, [])
+
+
+def test_an_unchanged_job_keeps_its_runtime_and_rendering_whatever_the_catalog_says() -> None:
+    old = inputs.checked(given(runtime=edited("older")), {})
+    assert "older" in str(old["rendered"])
+    again = inputs.checked(given(), old)
+    assert again == old
+    assert changes.of_train_job(old, again).changes is False
+    assert inputs.born_with(given(), old).startswith(f"{old['name']} keeps the runtime")
+
+
+def edited(image: str) -> dict[str, Any]:
+    runtime: dict[str, Any] = boundary.plain(BORN["runtime"])
+    pods = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    pods["spec"]["containers"][0]["image"] = image
+    return runtime
+
+
+@pytest.mark.parametrize(
+    ("changed", "replaces"),
+    [
+        ({"attempt": 2}, ["name", "attempt"]),
+        ({"namespace": "other"}, ["namespace"]),
+        ({"spec": {**given()["spec"], "activeDeadlineSeconds": 9}}, ["name", "spec"]),
+    ],
+)
+def test_what_makes_a_run_another_one_replaces_it(
+    changed: dict[str, Any], replaces: list[str]
+) -> None:
+    result = changes.of_train_job(BORN, inputs.checked(given(**changed), BORN))
+    assert (result.changes, result.replaces) == (True, replaces)
+
+
+def test_a_changed_secret_value_is_an_update_in_place() -> None:
+    reference = {
+        "name": "T",
+        "valueFrom": {"secretKeyRef": {"name": names.OWN_SECRET, "key": "env.T"}},
+    }
+    spec = {**given()["spec"], "trainer": {"command": ["x"], "env": [reference]}}
+    old = inputs.checked(given(spec=spec, secretData={"env.T": "first-value"}), {})
+    new = inputs.checked(given(spec=spec, secretData={"env.T": "second-value"}), old)
+    assert new["rendered"] == old["rendered"]
+    result = changes.of_train_job(old, new)
+    assert (result.changes, result.replaces) == (True, [])
+
+
+def test_a_secret_in_plain_text_is_refused_where_it_stands() -> None:
+    spec = {**given()["spec"], "trainer": {"command": ["x"], "args": ["--token=secret-value"]}}
+    with pytest.raises(InvalidInput) as caught:
+        inputs.checked(
+            given(spec=spec, secretData={"secret_args.json": '{"t": "secret-value"}'}), {}
+        )
+    assert [problem.path for problem in caught.value.problems] == ["spec.trainer.args[0]"]
+
+
+def test_all_settings_are_named_at_once() -> None:
+    problems = [str(problem) for problem in inputs.settings(given(target=None, attempt=0))]
+    assert problems == [
+        (
+            "stack configuration trainer:target: target: is not set; run `pulumi config set "
+            "trainer:target local`; targets are local"
+        ),
+        "attempt: must be a whole number from 1, got 0",
+    ]
+
+
+def test_numbers_are_whole_again_and_nothing_is_lost() -> None:
+    assert boundary.plain({"a": 2.0, "b": [1.5, 3.0, None], "c": None, "d": {"e": "1.0"}}) == {
+        "a": 2,
+        "b": [1.5, 3, None],
+        "d": {"e": "1.0"},
+    }

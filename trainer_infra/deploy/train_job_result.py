@@ -1,0 +1,49 @@
+"""What the engine asks about the gate of a TrainJob: check, diff, create, read.
+
+Called by `provider.TrainJobResultProvider` with properties as JSON. The wait itself is `gate`'s.
+"""
+
+import platform
+from typing import Any
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
+
+from trainer_infra.deploy import boundary, changes, gate
+from trainer_infra.deploy.boundary import Messages
+from trainer_infra.errors import Problem
+from trainer_infra.local import runs
+
+Properties = dict[str, Any]
+
+
+def check(given: Properties) -> CheckResult:
+    """Only the event to wait for can be wrong."""
+    if given.get("until") in gate.EVENTS:
+        return CheckResult(given, [])
+    problem = Problem(
+        "until",
+        "is no event to wait for",
+        got=given.get("until"),
+        fix=f"use one of {', '.join(gate.EVENTS)}",
+        where="wait_for",
+    )
+    return CheckResult(given, boundary.failures((problem,)))
+
+
+def diff(olds: Properties, news: Properties) -> DiffResult:
+    """Another run is another wait."""
+    return changes.of_result(olds, news)
+
+
+def create(given: Properties) -> CreateResult:
+    """Wait; a run that fails fails the deployment."""
+    outputs = gate.wait(given, Messages(given["urn"]))
+    return CreateResult(f"{given['namespace']}/{given['jobName']}", {**given, **outputs})
+
+
+def read(id_: str, state: Properties) -> ReadResult:
+    """The result as it is now; that of a run of another machine stays as it was."""
+    if state["host"] != platform.node():
+        return ReadResult(id_, state)
+    run = runs.get(state["namespace"], state["jobName"], state["uid"])
+    return ReadResult("", {}) if run is None else ReadResult(id_, state | gate.outputs(run))
