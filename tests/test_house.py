@@ -77,3 +77,24 @@ def test_every_row_of_the_compatibility_page_has_a_test() -> None:
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
     missing = [row for row in rows if not re.search(rf"\b{row}\b|_{row.lower()}_", tests)]
     assert missing == []
+
+
+def test_every_command_that_the_readme_names_exists() -> None:
+    readme = (ROOT / "README.md").read_text()
+    source = (ROOT / "trainer_infra" / "cli" / "main.py").read_text()
+    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z]+)", readme)) <= targets
+    commands = set(re.findall(r"`trainer-infra ([a-z]+)", readme))
+    assert commands == {"render", "run", "get", "logs", "delete", "gc"}
+    assert {each for each in commands if f"def {each}(" not in source} == set()
+
+
+def test_the_readme_shows_the_quickstart_as_it_is() -> None:
+    """Its example differs from the program in layout only: every value of it stands there."""
+    program = (ROOT / "stacks" / "quickstart" / "__main__.py").read_text()
+    (shown,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
+    values = re.findall(r'"([\w.\[\]=-]+)"', shown)
+    framework = {"jax-distributed", "train_jax.py:train"}
+    assert {value for value in values if value not in program} <= framework
+    lines = [line for line in program.splitlines() if line.strip() and not line.startswith('"""')]
+    assert len(lines) <= 15
