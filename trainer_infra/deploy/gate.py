@@ -62,10 +62,10 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
 def progress(run: Run) -> str:
     """One line on where a run is: why it waits, or how far it is, with its last metrics."""
     if run.waiting_for:
-        return f"{run.name}: {run.waiting_for}"
+        return run.waiting_for
     done = told.percent(run)
     parts = [run.phase.lower(), "" if done is None else f"{done}%", told.pairs(told.metrics(run))]
-    return f"{run.name}: {'  '.join(filter(None, parts))}"
+    return "  ".join(filter(None, parts))
 
 
 def outputs(run: Run) -> dict[str, Any]:
