@@ -61,6 +61,8 @@ def test_a_new_release_of_the_launcher_or_an_edited_runtime_retrains_nothing(sta
     stack.up()
     uid = stack.job()["uid"]
     stack.program(text.format(image="two"))
+    program = stack.folder / "__main__.py"
+    program.write_text("# The function below moves down by this line.\n" + program.read_text())
     stack.unchanged()
     assert "keeps the runtime it was born with, mine has changed since" in stack.up()
     assert stack.job()["uid"] == uid

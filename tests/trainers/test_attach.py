@@ -200,3 +200,22 @@ def test_what_runs_in_unknown_images_keeps_to_old_syntax(module: ModuleType) -> 
     text = Path(str(module.__file__)).read_text(encoding="utf-8")
     ast.parse(text, feature_version=(3, 9))
     assert "from __future__ import annotations\n" in text
+
+
+def test_a_function_that_only_moved_in_its_file_is_the_same_work() -> None:
+    born, moved, other = (
+        Code({"source/train.py": text}, (), secret_args=False)
+        for text in (
+            "\n\ndef train():\n    pass\n",
+            "\ndef train():\n    pass\n",
+            "\n\ndef train():\n",
+        )
+    )
+    assert born.of_the_user() == moved.of_the_user()
+    assert born.of_the_user() != other.of_the_user()
+    future = "from __future__ import annotations\n"
+    lazy, further = (
+        Code({"source/train.py": future + text}, (), secret_args=False)
+        for text in ("\n\ndef train(): ...", "\n\n\ndef train(): ...")
+    )
+    assert lazy.of_the_user() == further.of_the_user()

@@ -55,13 +55,23 @@ class Code:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     def of_the_user(self) -> JSON:
-        """The wire form without the files that trainer_infra itself adds.
+        """The wire form without what trainer_infra itself adds.
 
-        A new release of ours brings another launcher, which is no reason to train again (DESIGN.md
-        rule 2): a driver that finds this part unchanged keeps the code the job was born with.
+        A new release of ours brings another launcher, and a line more above a function moves it in
+        its file; neither is a reason to train again (DESIGN.md rule 2): a driver that finds this
+        part unchanged keeps the code the job was born with.
         """
-        mine = {path: text for path, text in self.files.items() if not path.startswith(OURS)}
+        files = self.files.items()
+        mine = {path: _unmoved(text) for path, text in files if not path.startswith(OURS)}
         return {**self.to_wire(), "files": mine}
+
+
+def _unmoved(text: str) -> str:
+    """The text without the blank lines that keep a function at its place in its file."""
+    first, line, rest = text.partition("\n")
+    if first.startswith("from __future__"):
+        return first + line + rest.lstrip("\n")
+    return text.lstrip("\n")
 
 
 def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSON, ...]]:
