@@ -104,17 +104,31 @@ def test_attempt_runs_the_same_content_again(stack: Stack) -> None:
     assert stack.job()["uid"] != first
 
 
-def test_a_forced_replacement_runs_the_same_content_again(stack: Stack) -> None:
+def test_a_forced_replacement_keeps_the_run_and_says_how_to_run_it_again(stack: Stack) -> None:
     stack.program(ONE.format(args={}))
     stack.up()
     before = stack.job()
     (resource,) = stack.resources("dynamic/trainer:TrainJob")
 
-    stack.up("--replace", resource["urn"])
+    shown = stack.up("--replace", resource["urn"])
+
+    assert "the same content is the same run; raise attempt to run it again" in shown
+    assert stack.job()["uid"] == before["uid"]
+    assert [run["uid"] for run in stack.runs()] == [before["uid"]]
+
+
+def test_a_run_that_somebody_deleted_is_gone_at_refresh_and_made_again(stack: Stack) -> None:
+    stack.program(ONE.format(args={}))
+    stack.up()
+    before = stack.job()
+    stack.trainer("delete", before["name"])
+
+    stack.run("refresh", "--yes")
+    assert stack.resources("dynamic/trainer:TrainJob") == []
+    stack.up()
 
     after = stack.job()
     assert (after["name"], after["uid"] != before["uid"]) == (before["name"], True)
-    assert [run["uid"] for run in stack.runs()] == [after["uid"]]
 
 
 def test_a_named_job_is_deleted_before_its_replacement_is_created(stack: Stack) -> None:

@@ -29,9 +29,8 @@ def of_train_job(olds: JSON, news: JSON) -> DiffResult:
     return DiffResult(
         changes=changes,
         replaces=replaces,
-        # Two objects of one name cannot live side by side. Said without replaces too: the user
-        # can force a replacement of an unchanged job.
-        delete_before_replace=same_name,
+        # Two objects of one name cannot live side by side.
+        delete_before_replace=bool(replaces) and same_name,
     )
 
 

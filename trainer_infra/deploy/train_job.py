@@ -5,7 +5,7 @@ Called by `provider.TrainJobProvider` with properties as JSON. Decisions are in 
 """
 
 import platform
-from typing import Any
+from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
@@ -17,6 +17,9 @@ from trainer_infra.local.runs import Owner, Run, Submission
 from trainer_infra.trainers import compose
 
 Properties = dict[str, Any]
+
+_CREATED: Final[set[str]] = set()
+"""Uids that create gave back in this process, which serves one operation of the engine."""
 
 
 def check(olds: Properties, news: Properties) -> CheckResult:
@@ -58,6 +61,7 @@ def create(given: Properties) -> CreateResult:
         content=inputs.content(given, composition.runtime),
     )
     run = runs.submit(submission, adopt=bool(given.get("adopt")))
+    _CREATED.add(run.uid)
     return CreateResult(f"{run.namespace}/{run.name}", _outputs(given, run))
 
 
@@ -86,8 +90,17 @@ def update(olds: Properties, news: Properties) -> UpdateResult:
 
 
 def delete(state: Properties) -> None:
-    """End the run and remove what is left of it; gone already is fine."""
+    """End the run and remove what is left of it; gone already is fine.
+
+    A forced replacement of an unchanged job (`pulumi up --replace`) creates first, which finds this
+    very run, and then deletes the original: the run stays.
+    """
     _only_here(state)
+    if state["uid"] in _CREATED:
+        Messages(state["owner"]["urn"]).info(
+            f"{state['name']} is kept: the same content is the same run; raise attempt to run it again"
+        )
+        return
     timeout = float(state.get("deleteTimeout", 60))
     warning = runs.delete(state["namespace"], state["name"], state["uid"], timeout)
     if warning:
