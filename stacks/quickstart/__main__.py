@@ -8,7 +8,7 @@ config = pulumi.Config("quickstart")
 framework, epochs = config.require("framework"), config.get_int("epochs") or 30
 packages = {"jax": "jax[cpu]==0.10.2", "torch": "torch==2.15.0"}
 trainer = CustomTrainer(
-    f"train_{framework}.py:train",
+    f"training:train_{framework}:train",
     func_args={"epochs": epochs},
     num_nodes=2,
     resources_per_node={"cpu": 1},

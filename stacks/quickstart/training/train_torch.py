@@ -12,6 +12,7 @@ import time
 def train(epochs: int, batch: int = 64, rate: float = 0.1) -> None:
     """Train for `epochs` passes over this process's rows, reporting after each."""
     import torch
+    from digits import load
     from torch import distributed, nn
 
     from trainer_infra.report import report
@@ -19,7 +20,8 @@ def train(epochs: int, batch: int = 64, rate: float = 0.1) -> None:
     distributed.init_process_group("gloo")
     rank, ranks = distributed.get_rank(), distributed.get_world_size()
     torch.set_num_threads(1)
-    images, labels, test_images, test_labels = map(torch.from_numpy, load(rank, ranks))
+    (images, labels), test = load(rank, ranks)
+    images, labels, *test = map(torch.from_numpy, (images, labels, *test))
     torch.manual_seed(0)
     network = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 10))
     model = nn.parallel.DistributedDataParallel(network)
@@ -30,17 +32,13 @@ def train(epochs: int, batch: int = 64, rate: float = 0.1) -> None:
         rows, losses = torch.randperm(len(images), generator=order), []
         for start in range(0, len(rows), batch):
             some = rows[min(start, len(rows) - batch) :][:batch]
-            loss = nn.functional.cross_entropy(model(images[some]), labels[some])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            losses.append(loss.item())
+            losses.append(step(model, optimizer, images[some], labels[some]))
             if epoch == 1 and start == 0:
                 print(f"rank {rank} first step at {time.time():.3f}", flush=True)
         with torch.no_grad():
-            accuracy = (network(test_images).argmax(1) == test_labels).double().mean().item()
-        loss = round(sum(losses) / len(losses), 4)
-        report(100 * epoch / epochs, loss=loss, accuracy=round(accuracy, 4))
+            accuracy = (network(test[0]).argmax(1) == test[1]).double().mean().item()
+        mean = round(sum(losses) / len(losses), 4)
+        report(100 * epoch / epochs, loss=mean, accuracy=round(accuracy, 4))
 
     leaves = b"".join(leaf.detach().numpy().tobytes() for leaf in network.parameters())
     digest = hashlib.sha256(leaves).hexdigest()
@@ -48,16 +46,12 @@ def train(epochs: int, batch: int = 64, rate: float = 0.1) -> None:
     distributed.destroy_process_group()
 
 
-def load(rank, ranks):
-    """This process's training rows, and the test rows, which no process trains on."""
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
+def step(model, optimizer, images, labels):
+    """One step of stochastic gradient descent; the loss before it."""
+    from torch.nn.functional import cross_entropy
 
-    images, labels = load_digits(return_X_y=True)
-    images = (images / 16).astype("float32")
-    training, test = train_test_split(range(len(images)), test_size=0.2, random_state=1)
-    rows = sorted(training)[: len(training) // ranks * ranks][rank::ranks]
-    listed = ",".join(map(str, rows))
-    digest = hashlib.sha256(listed.encode()).hexdigest()
-    print(f"rank {rank} saw {len(rows)} rows sha256:{digest}\nrows: {listed}", flush=True)
-    return images[rows], labels[rows], images[test], labels[test]
+    loss = cross_entropy(model(images), labels)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    return loss.item()

@@ -15,6 +15,7 @@ def train(epochs: int, batch: int = 64, rate: float = 0.1) -> None:
     """Train for `epochs` passes over this process's rows, reporting after each."""
     import jax
     import numpy as np
+    from digits import load
     from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
     from trainer_infra.report import report
@@ -51,21 +52,6 @@ def train(epochs: int, batch: int = 64, rate: float = 0.1) -> None:
 
     digest = hashlib.sha256(b"".join(mine[name].tobytes() for name in sorted(mine))).hexdigest()
     print(f"rank {rank} accuracy {accuracy:.4f} parameters sha256:{digest}", flush=True)
-
-
-def load(rank, ranks):
-    """This process's training rows, and the test rows, which no process trains on."""
-    from sklearn.datasets import load_digits
-    from sklearn.model_selection import train_test_split
-
-    images, labels = load_digits(return_X_y=True)
-    images = (images / 16).astype("float32")
-    training, test = train_test_split(range(len(images)), test_size=0.2, random_state=1)
-    rows = sorted(training)[: len(training) // ranks * ranks][rank::ranks]
-    listed = ",".join(map(str, rows))
-    digest = hashlib.sha256(listed.encode()).hexdigest()
-    print(f"rank {rank} saw {len(rows)} rows sha256:{digest}\nrows: {listed}", flush=True)
-    return (images[rows], labels[rows]), (images[test], labels[test])
 
 
 def network(random):
