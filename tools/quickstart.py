@@ -9,6 +9,7 @@ import argparse
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -27,6 +28,8 @@ def main() -> None:
     parser.add_argument("--framework", choices=["jax", "torch"], default="jax")
     parser.add_argument("command", help="up, preview, refresh, destroy, or another of the CLI's")
     arguments, options = parser.parse_known_args()
+    # The terminal sends Ctrl-C to the CLI too, which knows what to do with it.
+    signal.signal(signal.SIGINT, lambda _number, _frame: None)
     stack = arguments.framework
     env = _environment()
     if not (_state() / ".pulumi" / "stacks" / "quickstart" / f"{stack}.json").exists():

@@ -6,6 +6,7 @@ Called by `provider.TrainJobResultProvider`. Rules: DESIGN.md, rule 3.
 import os
 import time
 from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Final
 
@@ -25,6 +26,7 @@ INTERVAL: Final = 0.2
 HEARTBEAT: Final = 5.0
 """Seconds after which a message is repeated, which also tells whether the engine still lives."""
 
+LEAVE: Final = "Ctrl-C again leaves, the run goes on: "
 AGAIN: Final = "change the program, or raise attempt to run the same again"
 
 
@@ -52,10 +54,12 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
                 f"{run.name} keeps running on this machine; press Ctrl-C again to leave now, "
                 "the next `pulumi up` waits for it again"
             )
-        message = progress(run)
+        message = f"{LEAVE if leaving else ''}{progress(run)}"
         if message != said or time.monotonic() - at > HEARTBEAT:
             _tell(messages, message)
             said, at = message, time.monotonic()
+        if leaving and _told_to_end():
+            os._exit(1)
         time.sleep(INTERVAL)
 
 
@@ -81,6 +85,19 @@ def outputs(run: Run) -> dict[str, Any]:
 def phase(run: Run) -> str:
     """The phase, and for a failed run why."""
     return f"{run.phase}: {run.message}" if run.phase == names.FAILED else run.phase
+
+
+def _told_to_end() -> bool:
+    """Whether the engine told this process to end: it then waits for us, the last operation.
+
+    Its main thread has returned by then, and the interpreter takes no new work.
+    """
+    try:
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(int).result()
+    except RuntimeError:
+        return True
+    return False
 
 
 def _tell(messages: Messages, message: str) -> None:
