@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from trainer_infra.api import manifests, schema, yamltext
@@ -90,9 +90,7 @@ def wire(kind: str) -> st.SearchStrategy[JSON]:
     return st.fixed_dictionaries(head | parts)
 
 
-@settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True
-)
+@settings(max_examples=100, derandomize=True)
 @given(st.sampled_from(sorted(PUBLISHED["kinds"].keys() - {"JobSetSpec"})).flatmap(wire))
 def test_a_valid_object_is_kept_verbatim_and_a_refused_one_unchanged(value: JSON) -> None:
     before = copy.deepcopy(value)

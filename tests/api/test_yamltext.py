@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from trainer_infra.api import yaml_scalar, yaml_source, yamltext
@@ -42,7 +42,6 @@ def read_as_kubectl(text: str) -> list[Any]:
     return [source.value for source in sources]
 
 
-@settings(deadline=None)
 @given(st.lists(st.dictionaries(texts, json_values, min_size=1, max_size=3), max_size=3))
 def test_every_reader_reads_back_what_was_written(objects: list[JSON]) -> None:
     text = yamltext.dump(objects)

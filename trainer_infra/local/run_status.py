@@ -25,7 +25,7 @@ from trainer_infra.local.record import (
     Node,
     Run,
 )
-from trainer_infra.render import endpoints
+from trainer_infra.render import endpoints, resolve
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +104,7 @@ def trainer_jobs(spec: JSON) -> frozenset[str]:
     return frozenset(
         job["name"]
         for job in spec.get("replicatedJobs") or ()
-        if ((job["template"].get("metadata") or {}).get("labels") or {}).get(names.ANCESTOR_LABEL)
-        == names.TRAINER
+        if resolve.ancestor(job) == names.TRAINER
     )
 
 

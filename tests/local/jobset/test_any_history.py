@@ -72,7 +72,7 @@ SCRIPTS = st.builds(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 @given(specs(), SCRIPTS)
 def test_every_history_ends_and_keeps_the_promises(spec: dict[str, Any], script: Script) -> None:
     world = World(copy.deepcopy(spec))
