@@ -93,6 +93,8 @@ def test_the_first_interrupt_says_how_to_leave_and_the_second_leaves(
 def test_killed_during_the_gate_the_next_up_waits_again(stack: Stack, tmp_path: Path) -> None:
     stack.program(WAITING.format(seconds=8.0, code=0))
     with stack.start("up", "--yes", "--skip-preview") as process:
+        # Only from here on the CLI writes nothing: killed while it writes, it loses its own state.
+        read_until(" running", process)
         until(lambda: len(training(tmp_path)) == 2)
         process.kill()
     (run,) = stack.runs()
