@@ -19,8 +19,6 @@ MANAGED_BY: Final = "trainer.kubeflow.org/trainjob-controller"
 # Labels and annotations of the reference (section 4.1) and of JobSet.
 ANCESTOR_LABEL: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 FRAMEWORK_LABEL: Final = "trainer.kubeflow.org/framework"
-SUPPORT_LABEL: Final = "trainer.kubeflow.org/support"
-DEPRECATED: Final = "deprecated"
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 COMPLETION_INDEX_FIELD: Final = f"metadata.annotations['{COMPLETION_INDEX}']"
 JOBSET_NAME_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
@@ -40,15 +38,11 @@ JOB_NAME_LABEL: Final = "batch.kubernetes.io/job-name"
 JOB_NAME_OLD_LABEL: Final = "job-name"
 JOB_COMPLETION_INDEX: Final = "JOB_COMPLETION_INDEX"  # env name that the Job controller adds
 
-# Labels and annotations of our own: who declared an object.
-STACK_LABEL: Final = "trainer-infra.dev/stack"
-PROJECT_LABEL: Final = "trainer-infra.dev/project"
-URN_ANNOTATION: Final = "trainer-infra.dev/urn"
+# The manager of our own runtime patch.
 CODE_MANAGER: Final = "trainer-infra.dev/code"
 
 # Replicated jobs and containers with a meaning (section 4.1).
 NODE: Final = "node"
-LAUNCHER: Final = "launcher"
 TRAINER: Final = "trainer"
 DATASET_INITIALIZER: Final = "dataset-initializer"
 MODEL_INITIALIZER: Final = "model-initializer"
@@ -77,7 +71,6 @@ RESUMED: Final = "Resumed"
 COMPLETE: Final = "Complete"
 FAILED: Final = "Failed"
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
-RUNTIME_NOT_SUPPORTED: Final = "TrainingRuntimeNotSupported"
 SUSPENDED_MESSAGE: Final = "TrainJob is suspended"
 RESUMED_MESSAGE: Final = "TrainJob is resumed"
 DEADLINE_MESSAGE: Final = "TrainJob exceeded its active deadline"

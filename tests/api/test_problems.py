@@ -227,7 +227,7 @@ def test_another_version_of_the_api_is_refused(job: JSON) -> None:
 
 def test_a_model_built_from_wrong_values_names_all_of_them() -> None:
     with pytest.raises(InvalidInput) as caught:
-        Trainer(image=3, num_nodes="2", command="python", env=[1], imagee="x")  # type: ignore[arg-type, call-arg]
+        Trainer(image=3, num_nodes="2", command="python", env=[1], imagee="x")  # type: ignore[arg-type, call-arg]  # wrong on purpose
     assert str(caught.value).splitlines() == [
         "Trainer: image: must be a string, got 3",
         "Trainer: command: must be a list, got 'python'",
@@ -239,7 +239,7 @@ def test_a_model_built_from_wrong_values_names_all_of_them() -> None:
 
 def test_a_model_built_without_what_it_needs_says_so() -> None:
     with pytest.raises(InvalidInput) as caught:
-        TrainJobSpec(suspend=1)  # type: ignore[arg-type]
+        TrainJobSpec(suspend=1)  # type: ignore[arg-type]  # wrong on purpose
     assert str(caught.value).splitlines() == [
         "TrainJobSpec: runtimeRef: is required",
         "TrainJobSpec: suspend: must be true or false, got 1",
@@ -249,4 +249,4 @@ def test_a_model_built_without_what_it_needs_says_so() -> None:
 def test_a_model_cannot_be_changed() -> None:
     reference = RuntimeRef(name="a")
     with pytest.raises(ValueError, match="frozen"):
-        reference.name = "b"  # type: ignore[misc]
+        reference.name = "b"  # type: ignore[misc]  # wrong on purpose

@@ -152,7 +152,7 @@ def test_api_version_and_kind_are_written_first_even_when_nobody_gave_them() -> 
 
 
 def test_python_names_become_wire_names() -> None:
-    trainer = Trainer(command=["python"], num_nodes=2, resources_per_node=None)  # type: ignore[arg-type]
+    trainer = Trainer(command=["python"], num_nodes=2, resources_per_node=None)  # type: ignore[arg-type]  # a list becomes a tuple
     job = TrainJob(
         metadata=ObjectMeta(name="digits", namespace=None),
         spec=TrainJobSpec(runtime_ref=RuntimeRef(name="jax"), trainer=trainer),

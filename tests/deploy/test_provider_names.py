@@ -18,5 +18,5 @@ def test_a_provider_is_pickled_by_reference(provider: type) -> None:
 
 
 def test_the_types_are_those_of_the_design() -> None:
-    names = [kind._resource_type_name for kind in (TrainJob, TrainJobResult)]  # noqa: SLF001
+    names = [kind._resource_type_name for kind in (TrainJob, TrainJobResult)]  # noqa: SLF001  Pulumi keeps it there
     assert names == ["dynamic/trainer:TrainJob", "dynamic/trainer:TrainJobResult"]

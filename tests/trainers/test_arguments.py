@@ -100,7 +100,7 @@ def test_each_kind_of_code_has_its_kind_of_arguments(write: Write, problems: Pro
     assert problems(CustomTrainer("train.py:fit", args=["a"])) == [
         "train.py:1: args: function fit takes no command line; give func_args"
     ]
-    assert problems(CustomTrainer("train.py", args=["a", 1, Secret("x")])) == [  # type: ignore[list-item]
+    assert problems(CustomTrainer("train.py", args=["a", 1, Secret("x")])) == [  # type: ignore[list-item]  # wrong on purpose
         'args[1]: must be text, not int, got 1; quote it: "1"',
         "args[2]: a program's arguments can be read by anyone; pass it in env, and read it from there",
     ]
@@ -152,9 +152,9 @@ def test_all_other_fields_are_checked_together(module: Load, problems: Problems)
 def test_wrong_shapes_are_refused_first(module: Load, problems: Problems) -> None:
     trainer = CustomTrainer(
         module(ANY).train,
-        func_args=[1],  # type: ignore[arg-type]
+        func_args=[1],  # type: ignore[arg-type]  # wrong on purpose
         args="a b",
-        env={1: "x"},  # type: ignore[dict-item]
+        env={1: "x"},  # type: ignore[dict-item]  # wrong on purpose
         packages="jax==1",
     )
     assert problems(trainer) == [

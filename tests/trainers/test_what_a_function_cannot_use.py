@@ -158,7 +158,7 @@ def test_what_is_no_plain_function_is_refused(module: Load, problems: Problems) 
     assert problems(CustomTrainer(print)) == [
         f"train: is not a function and not a path, got <built-in function print>; {give}"
     ]
-    assert problems(CustomTrainer(3)) == [  # type: ignore[arg-type]
+    assert problems(CustomTrainer(3)) == [  # type: ignore[arg-type]  # wrong on purpose
         f"train: is not a function and not a path, got 3; {give}"
     ]
     CustomTrainer(fit.fine).pack()
@@ -168,7 +168,7 @@ def test_a_function_without_source_is_refused(module: Load, problems: Problems) 
     space: dict[str, object] = {}
     exec("def train(): pass", space)
     fix = "define it in a file, and do not change that file while the program runs"
-    assert problems(CustomTrainer(space["train"])) == [  # type: ignore[arg-type]
+    assert problems(CustomTrainer(space["train"])) == [  # type: ignore[arg-type]  # wrong on purpose
         f"<string>:1: train: the source of function train cannot be found there; {fix}"
     ]
     fit = module("\n\ndef train(): pass\n")

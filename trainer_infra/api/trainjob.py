@@ -9,7 +9,7 @@ from typing import ClassVar
 from pydantic import StrictBool, StrictInt
 
 from trainer_infra.api.base import JSON, Kind, KubeModel
-from trainer_infra.names import TRAIN_JOB
+from trainer_infra.names import CLUSTER_TRAINING_RUNTIME, GROUP, TRAIN_JOB
 
 
 class RuntimeRef(KubeModel):
@@ -21,6 +21,11 @@ class RuntimeRef(KubeModel):
     """API group of the runtime; None means `trainer.kubeflow.org`."""
     kind: str | None = None
     """Kind of the runtime; None means ClusterTrainingRuntime."""
+
+    @property
+    def named(self) -> tuple[str, str, str]:
+        """API group, kind and name of the runtime, with the defaults that the API server sets."""
+        return (self.api_group or GROUP, self.kind or CLUSTER_TRAINING_RUNTIME, self.name)
 
 
 class DatasetInitializer(KubeModel):

@@ -36,15 +36,14 @@ class Given:
         Raises:
             InvalidInput: It is in neither place.
         """
-        reference = job.spec.runtime_ref
-        kind = reference.kind or names.CLUSTER_TRAINING_RUNTIME
-        wanted = (kind, _scope(kind, job.metadata.namespace), reference.name)
+        _, kind, name = job.spec.runtime_ref.named
+        wanted = (kind, _scope(kind, job.metadata.namespace), name)
         for each in self.documents:
             if not isinstance(each.object, TrainJob) and key(each) == wanted:
                 return each.object
         if kind == names.TRAINING_RUNTIME:
-            raise InvalidInput([_missing(reference.name, wanted[1])])
-        return catalog.get(reference.name)
+            raise InvalidInput([_missing(name, wanted[1])])
+        return catalog.get(name)
 
     def problems(self) -> Iterator[Problem]:
         """Objects without a name or there twice, and runtimes on which nothing can run."""

@@ -20,7 +20,7 @@ from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.local import support
 from trainer_infra.local.runs import Owner, Submission
 from trainer_infra.trainers import compose
-from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.code import Code, content_hash
 from trainer_infra.trainers.custom import CustomTrainer
 
 JSON = Mapping[str, Any]
@@ -137,7 +137,7 @@ def _submission(job: JSON, runtime: Runtime, code: Code | None = None) -> Submis
         secret_data={},
         packages=code.packages if code else (),
         owner=COMMAND_LINE,
-        content=compose.digest(job["spec"], code and code.to_wire(), runtime.to_wire()),
+        content=content_hash([job["spec"], code and code.to_wire(), runtime.to_wire()]),
     )
 
 

@@ -18,7 +18,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.local import support
 from trainer_infra.trainers import compose
-from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.code import Code, content_hash
 from trainer_infra.trainers.compose import Composition
 
 JSON = Mapping[str, Any]
@@ -78,8 +78,8 @@ def job_name(inputs: JSON, runtime: Runtime) -> str:
 
 
 def born_with(inputs: JSON, olds: JSON) -> str:
-    """A sentence when an unchanged job keeps a runtime that is another by now; else empty."""
-    if not unchanged(inputs, olds) or runtime_of(inputs).to_wire() == olds["runtime"]:
+    """A sentence when an unchanged job's runtime is another by now; else empty."""
+    if runtime_of(inputs).to_wire() == olds["runtime"]:
         return ""
     name = olds["runtime"]["metadata"]["name"]
     return (
@@ -90,11 +90,13 @@ def born_with(inputs: JSON, olds: JSON) -> str:
 
 def content(inputs: JSON, runtime: Runtime) -> str:
     """Eight hex digits of what makes the run what it is."""
-    return compose.digest(
-        identity(inputs["spec"]),
-        _users(inputs),
-        runtime.to_wire(),
-        inputs.get("attempt", 1),
+    return content_hash(
+        [
+            identity(inputs["spec"]),
+            _users(inputs),
+            runtime.to_wire(),
+            inputs.get("attempt", 1),
+        ]
     )
 
 

@@ -216,4 +216,4 @@ def _urn(
     kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None
 ) -> pulumi.Output[str]:
     parent = opts.parent if opts else None
-    return pulumi.resource.create_urn(name, f"pulumi-python:{kind._resource_type_name}", parent)  # noqa: SLF001
+    return pulumi.resource.create_urn(name, f"pulumi-python:{kind._resource_type_name}", parent)  # noqa: SLF001  Pulumi keeps it there

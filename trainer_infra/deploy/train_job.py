@@ -14,7 +14,6 @@ from trainer_infra.deploy.boundary import Messages
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.local import ports, runs
 from trainer_infra.local.runs import Owner, Run, Submission
-from trainer_infra.trainers import compose
 
 Properties = dict[str, Any]
 
@@ -46,7 +45,7 @@ def create(given: Properties) -> CreateResult:
     """Submit the run exactly as it was shown."""
     composition = inputs.composed(given, given["name"], inputs.runtime_of(given))
     objects = inputs.rendered(composition)
-    if compose.digest(boundary.plain(objects)) != compose.digest(given["rendered"]):
+    if boundary.plain(objects) != given["rendered"]:
         raise Refused(
             f"TrainJob {given['name']}: rendered is not what its spec renders to; "
             "change the spec instead"
@@ -123,8 +122,9 @@ def _only_here(state: Properties) -> None:
 def _notices(given: Properties, filled: Properties, olds: Properties) -> None:
     """What is worth knowing at preview though nothing is wrong."""
     messages = Messages(given["owner"]["urn"])
-    if kept := inputs.born_with(given, olds):
-        messages.info(kept)
-    if not inputs.unchanged(given, olds):
+    if inputs.unchanged(given, olds):
+        if kept := inputs.born_with(given, olds):
+            messages.info(kept)
+    else:
         for problem in ports.ports_in_use(tuple(filled["rendered"].values())):
             messages.warn(str(problem))

@@ -44,18 +44,6 @@ def render(
     return tuple(each for plugin in active if plugin.build for each in plugin.build(draft))
 
 
-def validate(
-    job: TrainJob,
-    runtime: Runtime,
-    *,
-    like_reference: bool = False,
-    plugins: tuple[Plugin, ...] = PLUGINS,
-) -> tuple[Problem, ...]:
-    """Every problem of a TrainJob on a runtime, without rendering it."""
-    draft = resolve.draft(job, runtime, like_reference=like_reference)
-    return tuple(_problems(draft, [plugin for plugin in plugins if plugin.applies(draft)]))
-
-
 def _problems(draft: Draft, active: Iterable[Plugin]) -> Iterable[Problem]:
     where = f"TrainJob {draft.job.metadata.name}"
     yield from (_at(where, each) for each in runtime_ref.problems(draft))

@@ -14,14 +14,12 @@ from trainer_infra.render.draft import Draft
 
 def problems(draft: Draft) -> Iterable[Problem]:
     """A reference to another runtime, and what is wrong with the runtime itself."""
-    reference = draft.job.spec.runtime_ref
-    kind = reference.kind or names.CLUSTER_TRAINING_RUNTIME
-    named = (reference.api_group or names.GROUP, kind, reference.name)
+    named = draft.job.spec.runtime_ref.named
     given = (names.GROUP, draft.runtime.kind, draft.runtime.metadata.name)
     if named != given:
         yield Problem(
             "spec.runtimeRef",
-            f"names {kind} {reference.name!r}, but the runtime at hand is "
+            f"names {named[1]} {named[2]!r}, but the runtime at hand is "
             f"{draft.runtime.kind} {draft.runtime.metadata.name!r}",
         )
     yield from of_runtime(draft.runtime)

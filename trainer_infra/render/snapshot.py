@@ -55,10 +55,8 @@ def runtime(job: TrainJob, snapshot: JSON) -> Runtime:
         found = manifests.parse(yaml.load(text, Loader=yaml.CSafeLoader))
     except (yaml.YAMLError, InvalidInput) as error:
         raise _invalid(job, f"unable to unmarshal the snapshot: {error}") from error
-    reference = job.spec.runtime_ref
-    kind = reference.kind or names.CLUSTER_TRAINING_RUNTIME
     if isinstance(found, TrainingRuntime | ClusterTrainingRuntime) and (
-        (found.kind, found.metadata.name) == (kind, reference.name)
+        (names.GROUP, found.kind, found.metadata.name) == job.spec.runtime_ref.named
     ):
         return found
     raise _invalid(job, f"the snapshot refers to the wrong runtime: {found.metadata.name}")

@@ -25,6 +25,12 @@ OURS = ("main.py", "lib/")
 """Paths in the mount that are the same for every job of one release."""
 
 
+def content_hash(value: Any) -> str:
+    """Eight hex digits of a sha256 over a JSON value, the same in every process."""
+    text = json.dumps(value, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+
 @dataclass(frozen=True, slots=True)
 class Code:
     """The files of a job's code mount and what its Python needs."""
@@ -51,8 +57,7 @@ class Code:
 
     def digest(self) -> str:
         """Eight hex digits of a sha256 over the content, the same in every process."""
-        text = json.dumps(self.to_wire(), sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:8]
+        return content_hash(self.to_wire())
 
     def of_the_user(self) -> JSON:
         """The wire form without what trainer_infra itself adds.

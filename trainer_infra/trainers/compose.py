@@ -5,10 +5,8 @@ and what a target applies, in this order: runtime snapshot, code, Secret, then w
 Pure.
 """
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any
 
 from trainer_infra.api.runtime import Runtime
@@ -70,9 +68,3 @@ def _secret(metadata: JSON, keys: Iterable[str]) -> JSON:
     if "namespace" not in metadata:
         return made
     return {**made, "metadata": {**made["metadata"], "namespace": metadata["namespace"]}}
-
-
-def digest(*parts: object) -> str:
-    """Eight hex digits of a sha256 over JSON values, the same in every process."""
-    text = json.dumps(parts, sort_keys=True, separators=(",", ":"))
-    return sha256(text.encode()).hexdigest()[:8]
