@@ -135,9 +135,9 @@ def test_killed_during_create_and_destroyed_gc_removes_what_is_left(
 
 def killed_during_create(stack: Stack) -> None:
     """Kill the CLI as soon as the run's folder is there, which is before create returns."""
-    runs = Path(stack.env["TRAINER_INFRA_HOME"])
+    runs = Path(stack.env["TRAINER_INFRA_HOME"]) / "runs" / "default"
     with stack.start("up", "--yes", "--skip-preview") as process:
-        until(lambda: list(runs.rglob("run.json")))
+        until(lambda: list(runs.glob("*/run.json")))
         process.kill()
 
 

@@ -51,7 +51,9 @@ Job(command=shell("echo on; sleep 60")).submit()
 """
 
 
-@pytest.mark.parametrize("seen", ["runs/.new-*", "runs/default/tj/run.json", "**/supervisor.lock"])
+@pytest.mark.parametrize(
+    "seen", ["runs/.new-*", "runs/default/tj/run.json", "runs/*/tj/supervisor.lock"]
+)
 def test_after_a_submit_killed_anywhere_the_next_one_makes_exactly_one_run(
     home: Path, seen: str
 ) -> None:
