@@ -7,8 +7,9 @@ import pytest
 
 from trainer_infra import catalog
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.lifecycle.plan import ObjectRef, Observed, Plan, plan
+from trainer_infra.lifecycle.plan import ObjectRef, Plan, plan
 from trainer_infra.render import pipeline, snapshot
+from trainer_infra.render.observed import Observed
 
 RUNTIME = catalog.get("jax-distributed")
 CREATED = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

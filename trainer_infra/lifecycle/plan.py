@@ -17,8 +17,9 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import deadline, jobs_status, suspend
 from trainer_infra.lifecycle.conditions import Conditions
-from trainer_infra.render import pipeline
+from trainer_infra.render import owner, pipeline
 from trainer_infra.render import snapshot as runtime_snapshot
+from trainer_infra.render.observed import Observed
 
 JSON = Mapping[str, Any]
 
@@ -40,16 +41,6 @@ class Event:
     """`Normal` or `Warning`."""
     reason: str
     message: str
-
-
-@dataclass(frozen=True, slots=True)
-class Observed:
-    """What the driver sees of one TrainJob's world."""
-
-    jobset: JSON | None
-    """The JobSet named as the TrainJob, with its status; None when there is none."""
-    snapshot: JSON | None = None
-    """The runtime snapshot ConfigMap; None when there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +106,10 @@ def _objects(
 ) -> tuple[JSON, ...]:
     """The snapshot once, and the JobSet unless it runs: a running JobSet is never updated."""
     if observed.snapshot is None:
-        first: tuple[JSON, ...] = (runtime_snapshot.config_map(job, runtime),)
+        first: tuple[JSON, ...] = (owner.owned(runtime_snapshot.config_map(job, runtime), job),)
     else:
         first, runtime = (), runtime_snapshot.runtime(job, observed.snapshot)
-    objects = pipeline.render(job, runtime, like_reference=like_reference)
-    live = observed.jobset
-    if live is not None and not job.spec.suspend and not (live.get("spec") or {}).get("suspend"):
-        objects = tuple(each for each in objects if each["kind"] != "JobSet")
+    objects = pipeline.due(job, runtime, observed, like_reference=like_reference)
     return (*first, *objects)
 
 

@@ -18,7 +18,6 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import plan as lifecycle
-from trainer_infra.lifecycle.plan import Observed
 from trainer_infra.local import (
     env,
     folder,
@@ -41,6 +40,7 @@ from trainer_infra.local.pod import Hooks, PodSetup, PodTry
 from trainer_infra.local.pod_setup import Ground
 from trainer_infra.local.record import JSON, Run, run_from_json, run_to_json
 from trainer_infra.local.run_status import Seen, Tried
+from trainer_infra.render.observed import Observed
 
 REPORT_PAUSE: Final = 0.2
 """Seconds for which reports are gathered before the status is written."""

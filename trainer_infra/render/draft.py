@@ -5,7 +5,7 @@ into an object. Rules: spec/trainer-behaviour.md sections 2.2 to 2.4.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trainer_infra import names
@@ -42,6 +42,12 @@ class PodSet:
     containers: tuple[Container, ...]
     init_containers: tuple[Container, ...] = ()
     volumes: tuple[JSON, ...] = ()
+    labels: JSON = field(default_factory=dict)
+    """Labels that plugins add to the pod template."""
+    annotations: JSON = field(default_factory=dict)
+    """Annotations that plugins add to the pod template."""
+    scheduler_name: str | None = None
+    """Scheduler of the pods; None leaves the template's."""
 
     def container(self, name: str) -> Container | None:
         """The regular container of that name."""
@@ -66,9 +72,11 @@ class Draft:
     labels: JSON
     """Labels of the JobSet: the runtime's, then each patch's."""
     annotations: JSON
-    pod_labels: JSON
-    """Labels that scheduler plugins add to every pod template."""
-    pod_annotations: JSON
+    command: tuple[str, ...] | None
+    """Entrypoint of the trainer: the TrainJob's until a plugin decides otherwise; None leaves the
+    runtime's."""
+    args: tuple[str, ...] | None
+    """Arguments of the trainer, as `command`."""
     like_reference: bool = False
     """Render exactly what the reference renders, its defects included."""
 
@@ -76,6 +84,14 @@ class Draft:
     def trainer(self) -> PodSet | None:
         """The first pod set with the ancestor `trainer`."""
         return next((each for each in self.pod_sets if each.ancestor == names.TRAINER), None)
+
+    def setting(self, key: str) -> str | None:
+        """An annotation of the TrainJob, else of the runtime: where plugins have their settings."""
+        for metadata in (self.job.metadata, self.runtime.metadata):
+            value = (metadata.annotations or {}).get(key)
+            if value is not None:
+                return value
+        return None
 
     def with_pod_set(self, name: str, change: Callable[[PodSet], PodSet]) -> "Draft":
         """A copy in which the pod set of that name is changed."""

@@ -1,18 +1,33 @@
-"""The phases of a rendering and what a plugin is.
+"""The phases of a TrainJob and what a plugin is: the one interface for frameworks and schedulers.
 
-A plugin is one `Plugin` value with a function per phase it takes part in. `pipeline` runs the
-phases in the order of the fields below, and within a phase the plugins in registry order. Names
-of the phases: spec/trainer-behaviour.md section 2.1.
+A plugin is one `Plugin` value with a function per phase it takes part in; ours are listed in
+`plugins/__init__.py`, those of other packages are listed by the user (docs/plugins.md).
+`pipeline` runs the phases in the order of the fields below, and within a phase the plugins in
+registry order. Names of the phases: spec/trainer-behaviour.md section 2.1.
 """
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.render.draft import Draft
+from trainer_infra.render.observed import Observed
 
 JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Objects whose events concern TrainJobs."""
+
+    api_version: str
+    kind: str
+    wakes: Callable[[JSON, TrainJob, Runtime], bool] | None = None
+    """Whether an event of the object wakes the TrainJob that runs on the runtime; None: it wakes
+    the TrainJob that owns the object."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +48,12 @@ class Plugin:
     """Build 3: what every trainer pod gets."""
     build: Callable[[Draft], Iterable[JSON]] | None = None
     """Build 5: the objects."""
+    writes: Callable[[JSON, TrainJob, Observed], bool] | None = None
+    """Whether an object that `build` made is written now, given what is there; None for always."""
+    status: Callable[[TrainJob, JSON, Observed], JSON] | None = None
+    """TrainJobStatus: the status so far, and what the plugin makes of it, in wire form."""
+    watches: tuple[Watch, ...] = ()
+    """WatchExtension: the objects besides TrainJobs whose events a controller must follow."""
 
 
 ENFORCING = ("enforce_ml_policy", "enforce_pod_group_policy", "enforce_pod_spec")

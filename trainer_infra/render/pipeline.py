@@ -10,8 +10,9 @@ from typing import Any
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.render import not_rendered, resolve, runtime_ref
+from trainer_infra.render import not_rendered, owner, resolve, runtime_ref
 from trainer_infra.render.draft import Draft
+from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import ENFORCING, Plugin
 from trainer_infra.render.plugins import PLUGINS
 
@@ -27,11 +28,41 @@ def render(
 ) -> tuple[JSON, ...]:
     """The objects of a TrainJob on a runtime, in apply order: the JobSet is the last.
 
-    The runtime snapshot is not among them, see `snapshot`. Neither argument is changed.
+    The runtime snapshot is not among them, see `snapshot`. Contents that are made at create are
+    `names.GENERATED_SHOWN`. A TrainJob that has a UID owns its objects. No argument is changed.
 
     Raises:
         InvalidInput: The TrainJob cannot run on the runtime; holds every problem.
     """
+    draft, active = _enforced(job, runtime, plugins, like_reference=like_reference)
+    return tuple(each for plugin in active for each in _built(plugin, draft))
+
+
+def due(
+    job: TrainJob,
+    runtime: Runtime,
+    observed: Observed,
+    *,
+    like_reference: bool = False,
+    plugins: tuple[Plugin, ...] = PLUGINS,
+) -> tuple[JSON, ...]:
+    """Those objects of `render` that are written now, given what is there.
+
+    Raises:
+        InvalidInput: As `render`.
+    """
+    draft, active = _enforced(job, runtime, plugins, like_reference=like_reference)
+    return tuple(
+        each
+        for plugin in active
+        for each in _built(plugin, draft)
+        if plugin.writes is None or plugin.writes(each, job, observed)
+    )
+
+
+def _enforced(
+    job: TrainJob, runtime: Runtime, plugins: tuple[Plugin, ...], *, like_reference: bool
+) -> tuple[Draft, tuple[Plugin, ...]]:
     draft = resolve.draft(job, runtime, like_reference=like_reference)
     active = tuple(plugin for plugin in plugins if plugin.applies(draft))
     found = tuple(_problems(draft, active))
@@ -41,7 +72,12 @@ def render(
         for plugin in active:
             enforce = getattr(plugin, phase)
             draft = draft if enforce is None else enforce(draft)
-    return tuple(each for plugin in active if plugin.build for each in plugin.build(draft))
+    return draft, active
+
+
+def _built(plugin: Plugin, draft: Draft) -> Iterable[JSON]:
+    objects = plugin.build(draft) if plugin.build else ()
+    return (owner.owned(each, draft.job) for each in objects)
 
 
 def _problems(draft: Draft, active: Iterable[Plugin]) -> Iterable[Problem]:

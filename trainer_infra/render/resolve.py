@@ -37,8 +37,8 @@ def draft(job: TrainJob, runtime: Runtime, *, like_reference: bool = False) -> D
         pod_sets=tuple(_pod_set(each, runtime) for each in jobs),
         labels=labels,
         annotations=annotations,
-        pod_labels={},
-        pod_annotations={},
+        command=job.spec.trainer.command if job.spec.trainer else None,
+        args=job.spec.trainer.args if job.spec.trainer else None,
         like_reference=like_reference,
     )
 

@@ -8,11 +8,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.api.trainjob import DatasetInitializer, ModelInitializer
+from trainer_infra.api.trainjob import DatasetInitializer, ModelInitializer, TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.render import initializer, metadata_name, resolve, runtime_patches
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env
-from trainer_infra.render.phases import Plugin
+from trainer_infra.render.observed import Observed
+from trainer_infra.render.phases import Plugin, Watch
 
 JSON = Mapping[str, Any]
 
@@ -29,6 +30,12 @@ def validate(draft: Draft) -> Iterable[Problem]:
     yield from initializer.problems(draft)
     yield from runtime_patches.problems(draft)
     yield from metadata_name.problems(draft)
+
+
+def writes(_jobset: JSON, job: TrainJob, observed: Observed) -> bool:
+    """Never on a running JobSet: only when there is none, or it or the TrainJob is suspended."""
+    live = observed.jobset
+    return live is None or bool(job.spec.suspend or (live.get("spec") or {}).get("suspend"))
 
 
 def build(draft: Draft) -> Iterable[JSON]:
@@ -54,6 +61,8 @@ def build(draft: Draft) -> Iterable[JSON]:
 
 def _replicated_job(draft: Draft, template: JSON, pod_set: PodSet) -> JSON:
     spec = dict(resolve.pod_spec(template))
+    if pod_set.scheduler_name:
+        spec["schedulerName"] = pod_set.scheduler_name
     if pod_set.volumes:
         spec["volumes"] = list(pod_set.volumes)
     for key, containers in (
@@ -69,7 +78,7 @@ def _replicated_job(draft: Draft, template: JSON, pod_set: PodSet) -> JSON:
         "parallelism": pod_set.count,
         "completions": pod_set.count,
     }
-    job_spec["template"] = _with_pod_metadata(job_spec["template"], draft)
+    job_spec["template"] = _with_pod_metadata(job_spec["template"], pod_set)
     result = {**job, "template": {**job["template"], "spec": job_spec}}
     if pod_set.ancestor in RUNS_ONCE:
         result["replicas"] = 1
@@ -104,7 +113,7 @@ def _container(template: JSON, changed: Container) -> JSON:
 def _overridden(draft: Draft, pod_set: PodSet, container: JSON) -> JSON:
     """What the TrainJob itself says about this container."""
     spec = draft.job.spec
-    if pod_set.ancestor == names.TRAINER and container["name"] == names.NODE and spec.trainer:
+    if pod_set.ancestor == names.TRAINER and container["name"] == names.NODE:
         return _trainer(container, draft)
     if spec.initializer and container["name"] == pod_set.ancestor:
         source = {
@@ -116,13 +125,13 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSON) -> JSON:
 
 
 def _trainer(container: JSON, draft: Draft) -> JSON:
-    trainer = draft.job.spec.trainer
-    if trainer is None:
-        return container
     result = dict(container)
-    for key, value in (("command", trainer.command), ("args", trainer.args)):
+    for key, value in (("command", draft.command), ("args", draft.args)):
         if value is not None:
             result[key] = list(value)
+    trainer = draft.job.spec.trainer
+    if trainer is None:
+        return result
     if trainer.image is not None:
         result["image"] = trainer.image
     if trainer.env:
@@ -144,14 +153,21 @@ def _storage_uri(uri: str) -> JSON:
     return {"name": names.STORAGE_URI, "value": uri}
 
 
-def _with_pod_metadata(pod_template: JSON, draft: Draft) -> JSON:
-    if not draft.pod_labels and not draft.pod_annotations:
+def _with_pod_metadata(pod_template: JSON, pod_set: PodSet) -> JSON:
+    if not pod_set.labels and not pod_set.annotations:
         return pod_template
     metadata = dict(pod_template.get("metadata") or {})
-    for key, added in (("labels", draft.pod_labels), ("annotations", draft.pod_annotations)):
+    for key, added in (("labels", pod_set.labels), ("annotations", pod_set.annotations)):
         if added:
             metadata[key] = {**(metadata.get(key) or {}), **added}
     return {**pod_template, "metadata": metadata}
 
 
-PLUGIN = Plugin(name="JobSet", applies=applies, validate=validate, build=build)
+PLUGIN = Plugin(
+    name="JobSet",
+    applies=applies,
+    validate=validate,
+    build=build,
+    writes=writes,
+    watches=(Watch(names.JOBSET_API_VERSION, "JobSet"),),
+)

@@ -1,0 +1,48 @@
+"""Plugins of other packages: `PACKAGE.MODULE:NAME`, listed by the user in the order they run.
+
+Called by the command line (`--plugin`), the provider and the controller (their configuration).
+A listed plugin runs after ours of the same phase and before JobSet, which writes what the others
+decided. How to write one: docs/plugins.md.
+"""
+
+import importlib
+from collections.abc import Iterable
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render.phases import Plugin
+from trainer_infra.render.plugins import PLUGINS
+
+
+def registry(listed: Iterable[str]) -> tuple[Plugin, ...]:
+    """Our plugins and the listed ones, in run order.
+
+    Args:
+        listed: importable names, for example `acme_trainer.ray:PLUGIN`.
+
+    Raises:
+        InvalidInput: With one problem for each name that is no plugin, or is one a second time.
+    """
+    added: list[Plugin] = []
+    problems: list[Problem] = []
+    for position, name in enumerate(listed):
+        known = {each.name for each in (*PLUGINS, *added)}
+        try:
+            added.append(_load(name, known))
+        except (ImportError, ValueError) as error:
+            problems.append(Problem(f"plugins[{position}]", str(error), got=name))
+    if problems:
+        raise InvalidInput(problems)
+    *ours, jobset = PLUGINS
+    return (*ours, *added, jobset)
+
+
+def _load(name: str, known: set[str]) -> Plugin:
+    module, separator, attribute = name.partition(":")
+    if not separator or not attribute:
+        raise ValueError("is not of the form PACKAGE.MODULE:NAME")
+    found = getattr(importlib.import_module(module), attribute, None)
+    if not isinstance(found, Plugin):
+        raise ValueError(f"is no trainer_infra Plugin but {type(found).__name__}")  # noqa: TRY004  one problem like the others
+    if found.name in known:
+        raise ValueError(f"is named {found.name}, as a plugin that runs already")
+    return found
