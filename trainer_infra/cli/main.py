@@ -34,7 +34,7 @@ class Written(StrEnum):
 
 
 class Listed(StrEnum):
-    """How runs are listed."""
+    """How runs and runtimes are listed."""
 
     TABLE = "table"
     YAML = "yaml"
@@ -75,6 +75,14 @@ Target = Annotated[
 ]
 
 
+Plugins = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--plugin", metavar="MODULE:NAME", help="A plugin of another package; repeatable, in order."
+    ),
+]
+
+
 @app.callback()
 def trainer_infra(
     version: Annotated[
@@ -96,12 +104,27 @@ def render(
     like_reference: Annotated[
         bool, typer.Option("--like-reference", help="Switch our deviations off.")
     ] = False,
+    plugin: Plugins = None,
 ) -> None:
     """Show every Kubernetes object that TrainJobs become."""
     from trainer_infra.cli import render as command
 
-    objects = command.rendered(files, like_reference=like_reference)
+    objects = command.rendered(files, plugin or (), like_reference=like_reference)
     typer.echo(command.written(objects, output.value), nl=False)
+
+
+@app.command()
+def catalog(
+    runtimes: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="NAME", help="Runtimes; all of them when none is named."),
+    ] = None,
+    output: Annotated[Listed, typer.Option("--output", "-o", help="Format.")] = Listed.TABLE,
+) -> None:
+    """Show the shipped runtimes; -o yaml prints manifests for kubectl."""
+    from trainer_infra.cli import catalog as command
+
+    command.show(runtimes or (), output.value)
 
 
 @app.command()
@@ -145,6 +168,7 @@ def run(
         list[str] | None,
         typer.Option(metavar="NAME==VERSION", help="Python: a requirement; repeatable."),
     ] = None,
+    plugin: Plugins = None,
     target: Target = TARGETS[0],
 ) -> None:
     """Run one TrainJob on this machine and follow it to its end.
@@ -164,7 +188,8 @@ def run(
         words=tuple(words or ()),
     )
     try:
-        made = submission.of(file, name, namespace, python)
+        named = submission.Named(name, namespace, tuple(plugin or ()))
+        made = submission.of(file, named, python)
     except submission.Usage as error:
         raise typer.BadParameter(str(error), context) from error
     raise typer.Exit(command.run(made, detach=detach))
@@ -235,3 +260,17 @@ def gc(
     from trainer_infra.cli import gc as command
 
     command.collect(stack, confirmed=yes)
+
+
+@app.command()
+def crds(
+    kinds: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KIND", help="TrainJob, TrainingRuntime or ClusterTrainingRuntime."),
+    ] = None,
+    output: Annotated[Written, typer.Option("--output", "-o", help="Format.")] = Written.YAML,
+) -> None:
+    """Print the CustomResourceDefinitions of our kinds, for `kubectl apply -f -`."""
+    from trainer_infra.cli import crds as command
+
+    typer.echo(command.written(kinds or (), output.value), nl=False)

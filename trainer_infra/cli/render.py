@@ -6,6 +6,7 @@ last; TrainJobs come in input order.
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from trainer_infra import names
@@ -14,17 +15,27 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import Given
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render import listed
+from trainer_infra.render.phases import Plugin
 from trainer_infra.trainers import compose
 
 JSON = Mapping[str, Any]
 
 
-def rendered(sources: Sequence[str], *, like_reference: bool) -> tuple[JSON, ...]:
+def rendered(
+    sources: Sequence[str], plugins: Sequence[str], *, like_reference: bool
+) -> tuple[JSON, ...]:
     """Every object of every TrainJob in files, folders and stdin.
+
+    Args:
+        sources: the files and folders; `-` is stdin.
+        plugins: listed plugins, as `render.listed` takes them.
+        like_reference: render without our named deviations from the reference.
 
     Raises:
         InvalidInput: holds every problem of every document.
     """
+    render = partial(_objects, plugins=listed.registry(plugins), like_reference=like_reference)
     found = documents.read(sources)
     given = Given(found.documents)
     problems = [*found.problems, *given.problems()]
@@ -36,7 +47,7 @@ def rendered(sources: Sequence[str], *, like_reference: bool) -> tuple[JSON, ...
         if job.spec.runtime_ref.name in found.unread:
             continue
         try:
-            objects += _objects(job, given, like_reference=like_reference)
+            objects += render(job, given)
         except InvalidInput as error:
             problems += given.located(document, error.problems)
     if not objects and not problems:
@@ -66,7 +77,15 @@ def shown(item: JSON) -> JSON:
     return {**item, **contents}
 
 
-def _objects(job: TrainJob, given: Given, *, like_reference: bool) -> tuple[JSON, ...]:
-    runtime = given.runtime_of(job)
-    made = compose.compose(job.to_wire(), runtime, None, (), like_reference=like_reference)
+def _objects(
+    job: TrainJob, given: Given, *, plugins: tuple[Plugin, ...], like_reference: bool
+) -> tuple[JSON, ...]:
+    made = compose.compose(
+        job.to_wire(),
+        given.runtime_of(job),
+        None,
+        (),
+        like_reference=like_reference,
+        plugins=plugins,
+    )
     return made.objects

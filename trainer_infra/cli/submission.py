@@ -19,6 +19,7 @@ from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.local import support
 from trainer_infra.local.runs import Owner, Submission
+from trainer_infra.render import listed
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code, content_hash
 from trainer_infra.trainers.custom import CustomTrainer
@@ -52,7 +53,18 @@ class Python:
     """Arguments of a script."""
 
 
-def of(file: str, name: str | None, namespace: str | None, python: Python) -> Submission:
+@dataclass(frozen=True, slots=True)
+class Named:
+    """What the run is called, and what renders it."""
+
+    name: str | None
+    """Of the run; in YAML the TrainJob to run."""
+    namespace: str | None
+    plugins: tuple[str, ...] = ()
+    """Listed plugins, as `render.listed` takes them."""
+
+
+def of(file: str, named: Named, python: Python) -> Submission:
     """What to run.
 
     Raises:
@@ -60,11 +72,11 @@ def of(file: str, name: str | None, namespace: str | None, python: Python) -> Su
         InvalidInput: holds every problem of the file, or of running it on this machine.
     """
     if file == documents.STDIN or PurePath(file).suffix in documents.SUFFIXES:
-        return _of_yaml(file, name, namespace, python)
-    return _of_python(file, name, namespace, python)
+        return _of_yaml(file, named, python)
+    return _of_python(file, named, python)
 
 
-def _of_yaml(file: str, name: str | None, namespace: str | None, python: Python) -> Submission:
+def _of_yaml(file: str, named: Named, python: Python) -> Submission:
     used = [each.name for each in fields(python) if getattr(python, each.name)]
     if used:
         shown = ", ".join("ARGS" if each == "words" else f"--{each}" for each in used)
@@ -74,15 +86,15 @@ def _of_yaml(file: str, name: str | None, namespace: str | None, python: Python)
     problems = (*found.problems, *given.problems())
     if problems:
         raise InvalidInput(problems)
-    job = _only(given.jobs(), name, file)
+    job = _only(given.jobs(), named.name, file)
     own = job.metadata.namespace
-    if namespace and own and own != namespace:
+    if named.namespace and own and own != named.namespace:
         what = "is another namespace than --namespace"
         raise InvalidInput([Problem("metadata.namespace", what, own, where=file)])
     runtime = given.runtime_of(job)
     wire = job.to_wire()
-    metadata = {**wire["metadata"], "namespace": own or namespace or DEFAULT_NAMESPACE}
-    return _submission({**wire, "metadata": metadata}, runtime)
+    metadata = {**wire["metadata"], "namespace": own or named.namespace or DEFAULT_NAMESPACE}
+    return _submission({**wire, "metadata": metadata}, runtime, named.plugins)
 
 
 def _only(jobs: Sequence[TrainJob], name: str | None, file: str) -> TrainJob:
@@ -101,11 +113,11 @@ def _only(jobs: Sequence[TrainJob], name: str | None, file: str) -> TrainJob:
     raise InvalidInput([problem])
 
 
-def _of_python(file: str, name: str | None, namespace: str | None, python: Python) -> Submission:
-    shipped = {each.metadata.name: each for each in catalog.RUNTIMES}
+def _of_python(file: str, named: Named, python: Python) -> Submission:
+    shipped = {each.name: each for each in catalog.RUNTIMES}
     if python.runtime not in shipped:
         raise Usage(f"a Python file needs --runtime, one of {', '.join(shipped)}")
-    runtime = shipped[python.runtime]
+    runtime = shipped[python.runtime].runtime()
     trainer = CustomTrainer(
         file,
         func_args={key: _json(value) for key, value in _pairs("--arg", python.arg).items()},
@@ -119,14 +131,19 @@ def _of_python(file: str, name: str | None, namespace: str | None, python: Pytho
     job = {
         "apiVersion": names.API_VERSION,
         "kind": names.TRAIN_JOB,
-        "metadata": {"name": name or name_of(file), "namespace": namespace or DEFAULT_NAMESPACE},
+        "metadata": {
+            "name": named.name or name_of(file),
+            "namespace": named.namespace or DEFAULT_NAMESPACE,
+        },
         "spec": {"runtimeRef": {"name": python.runtime}, "trainer": packed.trainer},
     }
-    return _submission(job, runtime, packed.code)
+    return _submission(job, runtime, named.plugins, packed.code)
 
 
-def _submission(job: JSON, runtime: Runtime, code: Code | None = None) -> Submission:
-    made = compose.compose(job, runtime, code, ())
+def _submission(
+    job: JSON, runtime: Runtime, plugins: tuple[str, ...], code: Code | None = None
+) -> Submission:
+    made = compose.compose(job, runtime, code, (), plugins=listed.registry(plugins))
     unsupported = support.problems(made.objects)
     if unsupported:
         raise InvalidInput(unsupported)
@@ -138,6 +155,7 @@ def _submission(job: JSON, runtime: Runtime, code: Code | None = None) -> Submis
         packages=code.packages if code else (),
         owner=COMMAND_LINE,
         content=content_hash([job["spec"], code and code.to_wire(), runtime.to_wire()]),
+        plugins=plugins,
     )
 
 

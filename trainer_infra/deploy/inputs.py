@@ -17,6 +17,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.local import support
+from trainer_infra.render import listed
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code, content_hash
 from trainer_infra.trainers.compose import Composition
@@ -117,7 +118,10 @@ def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
         "spec": inputs["spec"],
     }
     code = Code.from_wire(inputs["code"]) if inputs.get("code") else None
-    return compose.compose(job, runtime, code, sorted(inputs.get("secretData") or {}))
+    plugins = listed.registry(inputs.get("plugins") or ())
+    return compose.compose(
+        job, runtime, code, sorted(inputs.get("secretData") or {}), plugins=plugins
+    )
 
 
 def checked(inputs: JSON, olds: JSON) -> dict[str, Any]:
@@ -132,7 +136,7 @@ def checked(inputs: JSON, olds: JSON) -> dict[str, Any]:
     """
     if unchanged(inputs, olds):
         name, runtime = str(olds["name"]), runtime_of(olds)
-        inputs = {**inputs, "code": olds.get("code")}
+        inputs = {**inputs, "code": olds.get("code"), "plugins": olds.get("plugins")}
     else:
         runtime = runtime_of(inputs)
         name = job_name(inputs, runtime)

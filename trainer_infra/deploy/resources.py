@@ -103,6 +103,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             "deleteTimeout": delete_timeout,
             "target": config.get("target"),
             "engine": config.get("engine"),
+            "plugins": config.get_object("plugins"),
             "owner": _owner(type(self), resource_name, opts),
             "runtime": _inline(runtime),
             "rendered": None,

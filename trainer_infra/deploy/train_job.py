@@ -58,6 +58,7 @@ def create(given: Properties) -> CreateResult:
         packages=tuple((given.get("code") or {}).get("packages") or ()),
         owner=Owner(**given["owner"]),
         content=inputs.content(given, composition.runtime),
+        plugins=tuple(given.get("plugins") or ()),
     )
     run = runs.submit(submission, adopt=bool(given.get("adopt")))
     _CREATED.add(run.uid)

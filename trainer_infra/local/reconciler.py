@@ -40,6 +40,7 @@ from trainer_infra.local.pod import Hooks, PodSetup, PodTry
 from trainer_infra.local.pod_setup import Ground
 from trainer_infra.local.record import JSON, Run, run_from_json, run_to_json
 from trainer_infra.local.run_status import Seen, Tried
+from trainer_infra.render import listed
 from trainer_infra.render.observed import Observed
 
 REPORT_PAUSE: Final = 0.2
@@ -64,6 +65,7 @@ class Reconciler:
         self._status: JSON = {}
         self._tries: list[PodTry] = []
         self._ports: dict[int, int] = {}
+        self._plugins = listed.registry(self._record["plugins"])
         self._python: Mapping[str, str] | None = None
         self._waiting_for = ""
         self._awake = asyncio.Event()
@@ -155,7 +157,8 @@ class Reconciler:
         if self._endpoint.last is not None:
             self._status = {**self._status, "trainerStatus": self._endpoint.last}
         now = datetime.now(UTC)
-        plan = lifecycle.plan(self._job(), self._runtime, Observed(self._jobset), now)
+        observed = Observed(self._jobset)
+        plan = lifecycle.plan(self._job(), self._runtime, observed, now, plugins=self._plugins)
         for each in plan.apply:
             self._keep(each)
         if plan.delete:

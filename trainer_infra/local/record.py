@@ -56,6 +56,8 @@ class Submission:
     """Who declared it."""
     content: str
     """Hash of what was submitted: the same content of the same owner is the same run."""
+    plugins: tuple[str, ...] = ()
+    """Listed plugins that rendered it and reconcile it, as `render.listed` takes them."""
 
 
 @dataclass(frozen=True, slots=True)

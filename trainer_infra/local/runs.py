@@ -4,6 +4,7 @@ Called by `deploy` and `cli`. A run is a folder (`folder`) and a supervisor proc
 (`supervisor`), one per run; nothing else stays behind when both are gone.
 """
 
+import os
 import platform
 import signal
 import subprocess
@@ -289,6 +290,7 @@ def _create(target: RunFolder, submission: Submission) -> None:
         "runtime": submission.runtime,
         "objects": submission.objects,
         "packages": submission.packages,
+        "plugins": submission.plugins,
     }
     folder.create(target, run_to_json(run), record, submission.secret_data)
 
@@ -314,7 +316,10 @@ def _start(target: RunFolder, timeout: float) -> None:
 def _launch(target: RunFolder, timeout: float) -> None:
     """Start the process that becomes guard and supervisor; it detaches before it answers."""
     environment = env.inherited(*_SUPERVISOR_ENV) | {
-        "PYTHONPATH": str(Path(__file__).parents[2]),
+        # The user's own path is kept for listed plugins; pods do not see it.
+        "PYTHONPATH": os.pathsep.join(
+            [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        ),
         names.STATE_HOME: str(folder.home()),
         names.CACHE_HOME: str(folder.cache()),
         names.PROCESS_MARK: f"{_uid(target)}/supervisor",

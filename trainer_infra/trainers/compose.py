@@ -12,6 +12,8 @@ from typing import Any
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.render import pipeline, snapshot
+from trainer_infra.render.phases import Plugin
+from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.trainers import code as of_code
 from trainer_infra.trainers.code import Code
 
@@ -30,13 +32,14 @@ class Composition:
     """Every object, in apply order; values of Secrets are not among them."""
 
 
-def compose(
+def compose(  # noqa: PLR0913  what is composed, and the two switches of every rendering
     job: JSON,
     runtime: Runtime,
     code: Code | None,
     secrets: Iterable[str],
     *,
     like_reference: bool = False,
+    plugins: tuple[Plugin, ...] = PLUGINS,
 ) -> Composition:
     """Every object of a run.
 
@@ -46,6 +49,7 @@ def compose(
         code: what CustomTrainer packed; None when the TrainJob brings its own command.
         secrets: keys of the job's own Secret; none for no Secret.
         like_reference: render without our named deviations from the reference.
+        plugins: what renders, in run order.
 
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
@@ -58,7 +62,7 @@ def compose(
         snapshot.config_map(typed, runtime),
         *extra,
         *secret,
-        *pipeline.render(typed, runtime, like_reference=like_reference),
+        *pipeline.render(typed, runtime, like_reference=like_reference, plugins=plugins),
     )
     return Composition(typed, runtime, objects)
 

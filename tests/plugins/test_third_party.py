@@ -1,0 +1,193 @@
+"""A framework of a package outside ours: listed, it takes part in every phase, and runs."""
+
+import sys
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.cli.command import Command, command_in
+from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput
+from trainer_infra.lifecycle.plan import plan
+from trainer_infra.render import listed, pipeline
+from trainer_infra.render.observed import Observed
+from trainer_infra.render.plugins import PLUGINS
+
+ACME = Path(__file__).parent / "acme"
+NAME = "acme_managers:PLUGIN"
+NOW = datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
+
+
+@pytest.fixture(autouse=True)
+def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """As after `pip install`."""
+    monkeypatch.syspath_prepend(str(ACME))
+    yield
+    sys.modules.pop("acme_managers", None)
+
+
+def runtime(steps: str = "200") -> dict[str, Any]:
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    containers = [{"name": "node", "image": "python:3.11"}]
+    template = {
+        "metadata": {"labels": labels},
+        "spec": {"template": {"spec": {"containers": containers}}},
+    }
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "ClusterTrainingRuntime",
+        "metadata": {
+            "name": "acme",
+            "annotations": {"acme.example/managers": "enabled", "acme.example/steps": steps},
+        },
+        "spec": {
+            "mlPolicy": {"numNodes": 2},
+            "template": {"spec": {"replicatedJobs": [{"name": "node", "template": template}]}},
+        },
+    }
+
+
+def job(**metadata: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "tj", "namespace": "default", **metadata},
+        "spec": {
+            "runtimeRef": {"name": "acme"},
+            "trainer": {"command": ["python", str(ACME / "train.py")]},
+        },
+    }
+
+
+def typed(steps: str = "200", **metadata: Any) -> tuple[TrainJob, ClusterTrainingRuntime]:
+    return (
+        TrainJob.from_wire(job(**metadata)),
+        ClusterTrainingRuntime.from_wire(runtime(steps)),
+    )
+
+
+def test_listed_it_renders_in_every_phase() -> None:
+    config_map, jobset = pipeline.render(*typed(), plugins=listed.registry([NAME]))
+
+    pods = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    (container,) = pods["spec"]["containers"]
+    assert config_map["data"] == {"steps": "200"}
+    assert pods["metadata"]["labels"] == {"acme.example/gang": "tj"}
+    assert pods["spec"]["volumes"] == [{"name": "acme", "configMap": {"name": "tj-acme"}}]
+    assert [(each["name"], each.get("value")) for each in container["env"]] == [
+        ("ACME_ADDRESS", "tj-node-0-0.tj:29500"),
+        ("ACME_NODES", "2"),
+        ("ACME_RANK", None),
+    ]
+
+
+def test_not_listed_it_changes_nothing() -> None:
+    (jobset,) = pipeline.render(*typed())
+    pods = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    assert pods == {
+        "spec": {
+            "containers": [
+                {
+                    "name": "node",
+                    "image": "python:3.11",
+                    "command": ["python", str(ACME / "train.py")],
+                }
+            ]
+        }
+    }
+
+
+def test_it_refuses_its_own_bad_settings() -> None:
+    with pytest.raises(InvalidInput) as error:
+        pipeline.render(*typed("many"), plugins=listed.registry([NAME]))
+    assert str(error.value) == (
+        "TrainJob tj: metadata.annotations[acme.example/steps]: must be a whole number from 1, "
+        "got 'many'"
+    )
+
+
+def test_it_says_when_its_objects_are_written_and_reports_a_status() -> None:
+    plugins = listed.registry([NAME])
+    trainjob, on = typed(uid="u", creationTimestamp="2026-01-01T00:00:00Z")
+    report = {
+        "metrics": [{"name": "loss", "value": "1"}],
+        "lastUpdatedTime": "2026-01-01T00:00:09Z",
+    }
+    with_report = TrainJob.from_wire({**trainjob.to_wire(), "status": {"trainerStatus": report}})
+    jobs = [{"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}]
+    running = {"spec": {"suspend": False}, "status": {"replicatedJobsStatus": jobs}}
+
+    first = plan(trainjob, on, Observed(None), NOW, plugins=plugins)
+    later = plan(with_report, on, Observed(running), NOW, plugins=plugins)
+
+    assert [each["kind"] for each in first.apply] == ["ConfigMap", "ConfigMap", "JobSet"]
+    assert [each["metadata"]["name"] for each in later.apply] == ["tj-runtime-snapshot"]
+    assert later.status is not None
+    assert later.status["trainerStatus"]["metrics"] == [
+        {"name": "loss", "value": "1"},
+        {"name": "acme_ready_jobs", "value": "1"},
+    ]
+
+
+def test_its_watches_say_which_trainjobs_an_event_wakes() -> None:
+    (plugin,) = [each for each in listed.registry([NAME]) if each.name == "AcmeManagers"]
+    (watch,) = plugin.watches
+    assert watch.wakes is not None
+    assert (watch.api_version, watch.kind) == ("acme.example/v1", "Fabric")
+    assert watch.wakes({"metadata": {"namespace": "default"}}, *typed())
+    assert not watch.wakes({"metadata": {"namespace": "other"}}, *typed())
+
+
+def test_it_runs_after_ours_and_before_jobset() -> None:
+    order = [each.name for each in listed.registry([NAME])]
+    assert order == [*[each.name for each in PLUGINS[:-1]], "AcmeManagers", "JobSet"]
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("acme_managers", "is not of the form PACKAGE.MODULE:NAME"),
+        ("acme_manager:PLUGIN", "No module named 'acme_manager'"),
+        ("acme_managers:PORT", "is no trainer_infra Plugin but int"),
+    ],
+)
+def test_what_is_no_plugin_is_refused(name: str, said: str) -> None:
+    with pytest.raises(InvalidInput) as error:
+        listed.registry([name])
+    assert str(error.value) == f"plugins[0]: {said}, got {name!r}"
+
+
+def test_a_plugin_listed_twice_is_refused() -> None:
+    with pytest.raises(InvalidInput, match=r"plugins\[1\]: is named AcmeManagers, as a plugin"):
+        listed.registry([NAME, NAME])
+
+
+@pytest.fixture
+def cli(tmp_path: Path) -> Iterator[Command]:
+    """The command with the package on its path, and the job's file."""
+    command = command_in(tmp_path)
+    command = Command(command.folder, {**command.env, "PYTHONPATH": str(ACME)})
+    documents = yaml.safe_dump_all([runtime(), job()])
+    command.write("job.yaml", documents)
+    yield command
+    command("delete", "tj", "--ignore-not-found")
+
+
+def test_on_the_command_line_it_trains_on_two_nodes(cli: Command) -> None:
+    done = cli("run", "job.yaml", "--plugin", NAME)
+    said = sorted(line.split("| ", 1)[-1] for line in cli("logs", "tj").out.splitlines())
+    assert done.code == 0, done.err
+    assert [line[-43:] for line in said if "slope" in line] == [
+        f"rank {rank} of 2: slope 3.000 offset 2.000"[-43:] for rank in (0, 1)
+    ]
+
+
+def test_the_command_line_renders_with_it(cli: Command) -> None:
+    done = cli("render", "-f", "job.yaml", "--plugin", NAME)
+    names = [each["metadata"]["name"] for each in yaml.safe_load_all(done.out)]
+    assert (done.code, names) == (0, ["tj-runtime-snapshot", "tj-acme", "tj"])
