@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.cli.command import Command, command_in
+from tests.deploy.project import Stack
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
@@ -191,3 +192,26 @@ def test_the_command_line_renders_with_it(cli: Command) -> None:
     done = cli("render", "-f", "job.yaml", "--plugin", NAME)
     names = [each["metadata"]["name"] for each in yaml.safe_load_all(done.out)]
     assert (done.code, names) == (0, ["tj-runtime-snapshot", "tj-acme", "tj"])
+
+
+def test_in_the_stacks_configuration_it_trains_with_pulumi_up(stack: Stack) -> None:
+    stack = Stack(stack.folder, {**stack.env, "PYTHONPATH": str(ACME)})
+    stack.run("config", "set", "--path", "trainer:plugins[0]", NAME)
+    stack.program(
+        f"""
+runtime = {runtime()!r}
+job = TrainJob("job", runtime=runtime, trainer={job()["spec"]["trainer"]!r}, wait_for="complete")
+pulumi.export("status", job.status)
+"""
+    )
+    assert "ACME_ADDRESS" in stack.preview()
+    stack.up()
+    stack.unchanged()
+    assert stack.outputs()["status"] == "Complete"
+
+
+def test_a_plugin_that_cannot_be_loaded_is_refused_at_preview(stack: Stack) -> None:
+    stack.run("config", "set", "--path", "trainer:plugins[0]", "acme_nowhere:PLUGIN")
+    stack.program('TrainJob("job", runtime="jax-distributed", trainer={"command": ["true"]})')
+    said = stack.preview(ok=False)
+    assert "plugins[0]: No module named 'acme_nowhere', got 'acme_nowhere:PLUGIN'" in said
