@@ -1,0 +1,46 @@
+"""Whatever the schemas allow: rendering gives objects or problems, and changes nothing."""
+
+import copy
+from typing import Any
+
+from hypothesis import event, given, settings
+
+from tests.render.any_object import runtimes, train_jobs
+from trainer_infra.api import schema
+from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput
+from trainer_infra.render import pipeline
+
+
+def outcome(job: TrainJob, runtime: ClusterTrainingRuntime, *, like_reference: bool) -> Any:
+    try:
+        return pipeline.render(job, runtime, like_reference=like_reference)
+    except InvalidInput as error:
+        return error.problems
+
+
+@settings(max_examples=300)
+@given(job=train_jobs(), runtime=runtimes())
+def test_any_valid_input_is_rendered_or_refused_and_never_changed(
+    job: dict[str, Any], runtime: dict[str, Any]
+) -> None:
+    found = (
+        *schema.findings(job, "TrainJob"),
+        *schema.findings(runtime, "ClusterTrainingRuntime"),
+    )
+    event("refused by the schema" if found else "valid")
+    if found:
+        return
+    before = copy.deepcopy((job, runtime))
+    typed = TrainJob.from_wire(job), ClusterTrainingRuntime.from_wire(runtime)
+
+    for like_reference in (False, True):
+        first = outcome(*typed, like_reference=like_reference)
+        event(
+            f"{'reference' if like_reference else 'ours'}: {'refused' if first and not isinstance(first[0], dict) else 'rendered'}"
+        )
+        assert outcome(*typed, like_reference=like_reference) == first
+
+    assert (job, runtime) == before
+    assert (typed[0].to_wire(), typed[1].to_wire()) == before
