@@ -8,17 +8,27 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
     from trainer_infra.deploy.resources import TrainJob, TrainJobResult
     from trainer_infra.trainers.custom import CustomTrainer
     from trainer_infra.trainers.secret import Secret
 
-__all__ = ["CustomTrainer", "Secret", "TrainJob", "TrainJobResult"]
+__all__ = [
+    "CustomTrainer",
+    "FaultTolerance",
+    "Secret",
+    "TrainJob",
+    "TrainJobResult",
+    "with_fault_tolerance",
+]
 
 _HOME = {
     "CustomTrainer": "trainer_infra.trainers.custom",
+    "FaultTolerance": "trainer_infra.api.fault_tolerance",
     "Secret": "trainer_infra.trainers.secret",
     "TrainJob": "trainer_infra.deploy.resources",
     "TrainJobResult": "trainer_infra.deploy.resources",
+    "with_fault_tolerance": "trainer_infra.api.fault_tolerance",
 }
 
 

@@ -15,7 +15,9 @@ sys.argv = ["trainer-infra", "--help"]
 with contextlib.redirect_stdout(io.StringIO()):
     assert main.main() == 0
 """
-COMMANDS = "from trainer_infra.cli import delete, gc, get, logs, render, run, submission"
+COMMANDS = (
+    "from trainer_infra.cli import catalog, delete, gc, get, logs, migrate, render, run, submission"
+)
 
 
 def loaded(after: str) -> tuple[list[str], list[str]]:

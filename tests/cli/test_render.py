@@ -43,8 +43,8 @@ NO_CONTAINER = (
 )
 NO_RUNTIME = (
     "c.yaml:1: TrainJob lost: spec.runtimeRef.name: names a runtime that is neither given nor "
-    "in the catalog, got 'jax'; use one of torch-distributed, jax-distributed, or pass a "
-    "TrainingRuntime"
+    "in the catalog, got 'jax'; did you mean jax-distributed? `trainer-infra catalog` lists all; or "
+    "pass a TrainingRuntime"
 )
 
 

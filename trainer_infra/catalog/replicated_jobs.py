@@ -1,16 +1,36 @@
-"""spec.template.spec.replicatedJobs of the shipped runtimes: the shapes that several of them share."""
+"""spec.template.spec.replicatedJobs of the shipped runtimes: the shapes that several of them share.
+
+Called by the files of the runtime families; each call returns a new value.
+"""
 
 from typing import Any
 
 from trainer_infra import names
 
+JSON = dict[str, Any]
 
-def node(image: str) -> dict[str, Any]:
-    """The job `node` that trains: one container of that image, without command or resources."""
-    return {
-        "name": names.NODE,
-        "template": {
-            "metadata": {"labels": {names.ANCESTOR_LABEL: names.TRAINER}},
-            "spec": {"template": {"spec": {"containers": [{"name": names.NODE, "image": image}]}}},
-        },
-    }
+
+def job(name: str, container: JSON, ancestor: str | None = None, **pod: Any) -> JSON:
+    """A replicated job of one container.
+
+    Args:
+        name: the replicated job's name.
+        container: the Container object.
+        ancestor: value of the ancestor label on the Job template; None for no label.
+        pod: further fields of the PodSpec, in wire form; they come before the container.
+    """
+    metadata = {"metadata": {"labels": {names.ANCESTOR_LABEL: ancestor}}} if ancestor else {}
+    pod_template = {"spec": {**pod, "containers": [container]}}
+    return {"name": name, "template": {**metadata, "spec": {"template": pod_template}}}
+
+
+def node(image: str, **container: Any) -> JSON:
+    """The job `node` that trains: one container of that image, with these further fields."""
+    return job(names.NODE, {"name": names.NODE, "image": image, **container}, names.TRAINER)
+
+
+def after(replicated_job: JSON, status: str, *jobs: str) -> JSON:
+    """The replicated job, started when those before it have reached that status."""
+    name, template = replicated_job["name"], replicated_job["template"]
+    depends_on = [{"name": each, "status": status} for each in jobs]
+    return {"name": name, "dependsOn": depends_on, "template": template}

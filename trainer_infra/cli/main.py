@@ -9,7 +9,6 @@ message on stderr and exit code 1; any other error is a bug and shows its traceb
 # ruff: noqa: ARG001  the callback of --target has judged it: there is one target
 
 from enum import StrEnum
-from importlib import metadata
 from typing import Annotated, Final
 
 import typer
@@ -62,6 +61,8 @@ def _target(value: str) -> str:
 
 def _version(value: bool) -> None:
     if value:
+        from importlib import metadata
+
         typer.echo(f"trainer-infra {metadata.version('trainer-infra')}")
         raise typer.Exit
 
@@ -128,6 +129,19 @@ def catalog(
 
 
 @app.command()
+def migrate(
+    files: Annotated[
+        list[str], typer.Argument(metavar="FILE", help="YAML or JSON; - for stdin; repeatable.")
+    ],
+    output: Annotated[Written, typer.Option("--output", "-o", help="Format.")] = Written.YAML,
+) -> None:
+    """Turn v1 jobs (PyTorchJob, MPIJob, XGBoostJob, JAXJob) into TrainJobs and runtimes."""
+    from trainer_infra.cli import migrate as command
+
+    command.show(files, output.value)
+
+
+@app.command()
 def run(
     context: typer.Context,
     file: Annotated[
@@ -188,8 +202,7 @@ def run(
         words=tuple(words or ()),
     )
     try:
-        named = submission.Named(name, namespace, tuple(plugin or ()))
-        made = submission.of(file, named, python)
+        made = submission.of(file, submission.Named(name, namespace, tuple(plugin or ())), python)
     except submission.Usage as error:
         raise typer.BadParameter(str(error), context) from error
     raise typer.Exit(command.run(made, detach=detach))

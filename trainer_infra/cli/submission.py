@@ -116,7 +116,7 @@ def _only(jobs: Sequence[TrainJob], name: str | None, file: str) -> TrainJob:
 def _of_python(file: str, named: Named, python: Python) -> Submission:
     shipped = {each.name: each for each in catalog.RUNTIMES}
     if python.runtime not in shipped:
-        raise Usage(f"a Python file needs --runtime, one of {', '.join(shipped)}")
+        raise Usage(f"a Python file needs --runtime: {catalog.advice(python.runtime or '')}")
     runtime = shipped[python.runtime].runtime()
     trainer = CustomTrainer(
         file,

@@ -1,0 +1,253 @@
+"""Fault tolerance of a runtime: which failures start a run anew, and which end it.
+
+`with_fault_tolerance` builds the usual policies from four numbers; `with_policies` puts any typed
+ones on a runtime. Called by users and by `migrate`; what comes out is a runtime like any other.
+The nodes of a training start anew together, since a framework's group does not take a node back:
+so a pod's failure is handed up to the JobSet (KEP-3329 and JobSet's KEP-262), which restarts all.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Final, TypeVar
+
+from pydantic import ConfigDict, StrictBool, StrictInt
+from typing_extensions import override
+
+from trainer_infra import names
+from trainer_infra.api import failure_policy, pod_failure_policy
+from trainer_infra.api.checked import Checked
+from trainer_infra.api.failure_policy import FailurePolicy, FailurePolicyRule
+from trainer_infra.api.pod_failure_policy import (
+    OnExitCodes,
+    OnPodCondition,
+    PodFailurePolicy,
+    PodFailurePolicyRule,
+)
+from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
+from trainer_infra.api.success_policy import SuccessPolicy
+from trainer_infra.errors import InvalidInput, Problem
+
+JSON = Mapping[str, Any]
+AnyRuntime = TypeVar("AnyRuntime", TrainingRuntime, ClusterTrainingRuntime)
+
+SIGKILL: Final = 137
+"""Exit code of a process that was killed, by the memory limit too."""
+SIGTERM: Final = 143
+"""Exit code of a process that was told to end."""
+NEVER: Final = "Never"
+
+PREEMPTED: Final = "preempted"
+USER_ERROR: Final = "userError"
+_INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
+
+
+@dataclass(frozen=True, slots=True)
+class Policies:
+    """What is put on a runtime; None leaves what is there."""
+
+    failure: FailurePolicy | None = None
+    """`failurePolicy` of the JobSet."""
+    success: SuccessPolicy | None = None
+    """`successPolicy` of the JobSet."""
+    pod_failure: PodFailurePolicy | None = None
+    """`podFailurePolicy` of each Job that trains; sets its pods' restartPolicy to Never."""
+    backoff_limit: int | None = None
+    """`backoffLimit` of each Job that trains: failed pods that are replaced before it fails."""
+
+
+class FaultTolerance(Checked):
+    """Which failures of a training start all its nodes anew, and which end the run.
+
+    Building one with values that Kubernetes or JobSet would refuse raises InvalidInput.
+    """
+
+    model_config = ConfigDict(alias_generator=None)
+
+    max_restarts: StrictInt = 3
+    """Restarts of all nodes together until the next failure is final."""
+    ignore_preemption: StrictBool = True
+    """Whether a restart after preemption, eviction or the loss of a node counts not."""
+    retry_exit_codes: tuple[StrictInt, ...] = (SIGKILL, SIGTERM)
+    """Exit codes of the infrastructure, 1 to 255, after which the nodes restart."""
+    fail_fast_exit_codes: tuple[StrictInt, ...] | None = None
+    """Exit codes of the user's errors, which end the run at once; None for every other code. With
+    some given, a code that is in neither list restarts the nodes."""
+    container: str | None = names.NODE
+    """The container whose exit code is looked at; None for any of a pod."""
+    backoff_limit: StrictInt = 0
+    """Failed pods that a Job replaces by itself before all nodes restart; suits one node."""
+    restart_strategy: str | None = None
+    """`Recreate`, or `BlockingRecreate` where old pods must be gone first; None for JobSet's own."""
+
+    @override
+    def problems(self) -> Iterator[Problem]:
+        """Negative counts, codes that are none or in both lists, and a gated strategy."""
+        for name in ("max_restarts", "backoff_limit"):
+            if getattr(self, name) < 0:
+                yield Problem(name, "must be at least 0", getattr(self, name))
+        retried, fatal = self.retry_exit_codes, self.fail_fast_exit_codes or ()
+        yield from pod_failure_policy.exit_codes("retry_exit_codes", retried, lowest=1)
+        yield from pod_failure_policy.exit_codes("fail_fast_exit_codes", fatal, lowest=1)
+        for code in sorted({*retried} & {*fatal}):
+            yield Problem("fail_fast_exit_codes", "is in retry_exit_codes too", code)
+        if self.restart_strategy is not None:
+            yield from failure_policy.strategy("restart_strategy", self.restart_strategy)
+
+    def policies(self) -> Policies:
+        """The policies that do this.
+
+        A preempted pod and a user's error both fail their Job; the JobSet tells them apart by the
+        index of the pod failure policy's rule, which stands in the Job's message.
+        """
+        rules = self._rules()
+        pod_rules = tuple(pod_rule for _, _, pod_rule in rules)
+        job_set_rules = tuple(
+            _job_set_rule(name, action, index) for index, (name, action, _) in enumerate(rules)
+        )
+        return Policies(
+            failure=FailurePolicy(
+                max_restarts=self.max_restarts,
+                restart_strategy=self.restart_strategy,
+                rules=job_set_rules or None,
+            ),
+            pod_failure=PodFailurePolicy(rules=pod_rules) if pod_rules else None,
+            backoff_limit=self.backoff_limit,
+        )
+
+    def _rules(self) -> tuple[tuple[str, str, PodFailurePolicyRule], ...]:
+        """Name, the JobSet's action and the Job's rule; a preempted pod has an exit code as well."""
+        disrupted = OnPodCondition(type=pod_failure_policy.DISRUPTION_TARGET)
+        preempted = PodFailurePolicyRule(
+            action=pod_failure_policy.FAIL_JOB, on_pod_conditions=(disrupted,)
+        )
+        codes = self._user_errors()
+        return (
+            *([(PREEMPTED, failure_policy.RESTART_FREELY, preempted)] * self.ignore_preemption),
+            *([(USER_ERROR, failure_policy.FAIL, codes)] if codes else ()),
+        )
+
+    def _user_errors(self) -> PodFailurePolicyRule | None:
+        if self.fail_fast_exit_codes == ():
+            return None
+        if self.fail_fast_exit_codes is None:
+            # 0 is no failure: a list of retried codes must not be empty.
+            operator, values = pod_failure_policy.NOT_IN, self.retry_exit_codes or (0,)
+        else:
+            operator, values = pod_failure_policy.IN, self.fail_fast_exit_codes
+        in_order = tuple(sorted(values))
+        codes = OnExitCodes(operator=operator, values=in_order, container_name=self.container)
+        return PodFailurePolicyRule(action=pod_failure_policy.FAIL_JOB, on_exit_codes=codes)
+
+
+def with_fault_tolerance(runtime: AnyRuntime, tolerance: FaultTolerance) -> AnyRuntime:
+    """A copy of the runtime whose training nodes restart and fail as `tolerance` says.
+
+    Raises:
+        InvalidInput: as `with_policies`.
+    """
+    return with_policies(runtime, tolerance.policies())
+
+
+def with_policies(runtime: AnyRuntime, policies: Policies) -> AnyRuntime:
+    """A copy of the runtime with these policies: the JobSet's own, and those of Jobs that train.
+
+    Those are all replicated jobs but the initializers.
+
+    Raises:
+        InvalidInput: holds a problem for each policy that the runtime already has, and for each
+            container or replicated job that it does not have.
+    """
+    wire = runtime.to_wire()
+    spec = wire["spec"].get("template", {}).get("spec", {})
+    found = tuple(_misfits(spec, policies))
+    if found:
+        where = f"{runtime.kind} {runtime.metadata.name}"
+        raise InvalidInput(replace(each, where=where) for each in found)
+    for name, policy in _of_job_set(policies):
+        spec[name] = policy
+    for _, job_spec in _training(spec):
+        job_spec.update(_of_job(policies))
+        if policies.pod_failure:
+            job_spec["template"]["spec"]["restartPolicy"] = NEVER
+    return type(runtime).from_wire(wire)
+
+
+def _of_job_set(policies: Policies) -> Iterator[tuple[str, JSON]]:
+    if policies.failure:
+        yield "failurePolicy", policies.failure.to_wire()
+    if policies.success:
+        yield "successPolicy", policies.success.to_wire()
+
+
+def _of_job(policies: Policies) -> dict[str, Any]:
+    job_spec: dict[str, Any] = {}
+    if policies.backoff_limit is not None:
+        job_spec["backoffLimit"] = policies.backoff_limit
+    if policies.pod_failure:
+        job_spec["podFailurePolicy"] = policies.pod_failure.to_wire()
+    return job_spec
+
+
+def _job_set_rule(name: str, action: str, index: int) -> FailurePolicyRule:
+    return FailurePolicyRule(
+        name=name,
+        action=action,
+        on_job_failure_reasons=(names.POD_FAILURE_POLICY,),
+        on_job_failure_message_patterns=(f"matching FailJob rule at index {index}$",),
+    )
+
+
+def _training(spec: JSON) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Field path and JobSpec of each replicated job that is no initializer."""
+    for index, job in enumerate(spec.get("replicatedJobs") or ()):
+        labels = (job["template"].get("metadata") or {}).get("labels") or {}
+        if labels.get(names.ANCESTOR_LABEL) not in _INITIALIZERS:
+            path = f"spec.template.spec.replicatedJobs[{index}].template.spec"
+            yield path, job["template"]["spec"]
+
+
+def _misfits(spec: JSON, policies: Policies) -> Iterator[Problem]:
+    has, remove = "is there already", "remove it from the runtime first"
+    for name, _ in _of_job_set(policies):
+        if name in spec:
+            yield Problem(f"spec.template.spec.{name}", has, fix=remove)
+    for path, job_spec in _training(spec):
+        for name in _of_job(policies):
+            if name in job_spec:
+                yield Problem(f"{path}.{name}", has, fix=remove)
+        yield from _unknown_containers(path, job_spec, policies.pod_failure)
+    yield from _unknown_jobs(spec, policies)
+
+
+def _unknown_containers(
+    path: str, job_spec: JSON, policy: PodFailurePolicy | None
+) -> Iterator[Problem]:
+    pod = job_spec["template"]["spec"]
+    known = {each["name"] for key in ("containers", "initContainers") for each in pod.get(key, ())}
+    for index, rule in enumerate(policy.rules if policy else ()):
+        name = rule.on_exit_codes.container_name if rule.on_exit_codes else None
+        at = f"{path}.podFailurePolicy.rules[{index}]"
+        if name is not None and name not in known:
+            fix = f"use {' or '.join(sorted(known))}"
+            yield Problem(
+                f"{at}.onExitCodes.containerName", "is no container of the pod", name, fix
+            )
+        if rule.action == pod_failure_policy.FAIL_INDEX and "backoffLimitPerIndex" not in job_spec:
+            yield Problem(f"{at}.action", "needs backoffLimitPerIndex", rule.action)
+
+
+def _unknown_jobs(spec: JSON, policies: Policies) -> Iterator[Problem]:
+    known = [each["name"] for each in spec.get("replicatedJobs") or ()]
+    targets = [
+        ("successPolicy", policies.success.target_replicated_jobs if policies.success else None),
+        *(
+            (f"failurePolicy.rules[{index}]", rule.target_replicated_jobs)
+            for index, rule in enumerate((policies.failure and policies.failure.rules) or ())
+        ),
+    ]
+    for path, wanted in targets:
+        for name in wanted or ():
+            if name not in known:
+                at = f"spec.template.spec.{path}.targetReplicatedJobs"
+                fix = f"use {' or '.join(known)}" if known else ""
+                yield Problem(at, "names no replicated job", name, fix)

@@ -1,0 +1,56 @@
+"""What the catalog holds of one runtime.
+
+Made by the files of the families, listed by `catalog`. The typed runtime is built when it is asked
+for: the first use of each typed class costs milliseconds, and most commands need one runtime.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.base import ObjectMeta
+from trainer_infra.api.runtime import (
+    ClusterTrainingRuntime,
+    JobSetTemplate,
+    MLPolicy,
+    TrainingRuntimeSpec,
+)
+
+IMAGES: Final = "ghcr.io/kubeflow/trainer"
+"""Where the reference's own images are."""
+TAG: Final = "v2.3.0"
+"""Their tag: the reference's manifests name none, its overlays set this one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Shipped:
+    """One runtime of the catalog."""
+
+    name: str
+    framework: str
+    """Value of the framework label, which the SDK chooses a runtime by."""
+    purpose: str
+    """What it is for, in one line."""
+    spec: Callable[[], TrainingRuntimeSpec]
+    """Builds what it consists of."""
+    labels: tuple[tuple[str, str], ...] = ()
+    """Labels beside the framework's."""
+
+    def runtime(self) -> ClusterTrainingRuntime:
+        """The runtime."""
+        labels = {names.FRAMEWORK_LABEL: self.framework, **dict(self.labels)}
+        metadata = ObjectMeta(name=self.name, labels=labels)
+        return ClusterTrainingRuntime(metadata=metadata, spec=self.spec())
+
+
+def spec(policy: MLPolicy, *jobs: dict[str, Any], **job_set: Any) -> TrainingRuntimeSpec:
+    """The spec of a runtime.
+
+    Args:
+        policy: mlPolicy.
+        jobs: the replicatedJobs of the JobSetSpec.
+        job_set: its other fields, in wire form; they come before the jobs.
+    """
+    template = JobSetTemplate(spec={**job_set, "replicatedJobs": list(jobs)})
+    return TrainingRuntimeSpec(ml_policy=policy, template=template)

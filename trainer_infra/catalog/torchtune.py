@@ -1,0 +1,135 @@
+"""torchtune-*: fine-tuning of one model each, with initializers that fetch the data and the model.
+
+Facts: spec/trainer-behaviour.md section 8.1 for the first three. torchtune-llama3.3-70b is ours:
+the one model that torchtune trains on several nodes (section 3.3), as its configuration
+`llama3_3/70B_full_multinode` of torchtune 0.6.1 assumes: two nodes of eight GPUs.
+"""
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.runtime import MLPolicy, Torch, TrainingRuntimeSpec
+from trainer_infra.catalog import replicated_jobs, shipped
+from trainer_infra.catalog.shipped import IMAGES, TAG, Shipped
+
+WORKSPACE: Final = "/workspace"
+MODEL: Final = f"{WORKSPACE}/model"
+DATASET: Final = "hf://tatsu-lab/alpaca"
+
+LLAMA_TOKENIZER: Final = (f"tokenizer.path={MODEL}/original/tokenizer.model",)
+QWEN_TOKENIZER: Final = (
+    f"tokenizer.path={MODEL}/vocab.json",
+    f"tokenizer.merges_file={MODEL}/merges.txt",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Model:
+    """What differs from model to model."""
+
+    uri: str
+    config: str
+    """torchtune's configuration for all of the model's weights on several GPUs."""
+    tokenizer: tuple[str, ...]
+    nodes: int = 1
+    gpus: int = 2
+    """GPUs of each node."""
+    rendezvous: str = "localhost:29500"
+    access: str = "ReadWriteOnce"
+    """Access mode of the volume that initializers and nodes share."""
+    storage: str = "20Gi"
+    """Size of that volume: the model, its data and one output."""
+
+
+def _torchtune(name: str, purpose: str, model: _Model) -> Shipped:
+    return Shipped(name, "torchtune", purpose, partial(_spec, model))
+
+
+def _spec(model: _Model) -> TrainingRuntimeSpec:
+    node = replicated_jobs.node(
+        f"{IMAGES}/torchtune-trainer:{TAG}",
+        command=_command(model),
+        resources={"limits": {"nvidia.com/gpu": model.gpus}},
+        volumeMounts=[_mount()],
+    )
+    initializers = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
+    return shipped.spec(
+        MLPolicy(num_nodes=model.nodes, torch=Torch()),
+        _initializer(names.DATASET_INITIALIZER, DATASET),
+        _initializer(names.MODEL_INITIALIZER, model.uri),
+        replicated_jobs.after(node, "Complete", *initializers),
+        volumeClaimPolicies=[{"templates": [_claim(model)]}],
+    )
+
+
+def _mount() -> dict[str, Any]:
+    return {"name": names.INITIALIZER_VOLUME, "mountPath": WORKSPACE}
+
+
+def _claim(model: _Model) -> dict[str, Any]:
+    resources = {"requests": {"storage": model.storage}}
+    return {
+        "metadata": {"name": names.INITIALIZER_VOLUME},
+        "spec": {"accessModes": [model.access], "resources": resources},
+    }
+
+
+def _initializer(name: str, uri: str) -> dict[str, Any]:
+    container = {
+        "name": name,
+        "image": f"{IMAGES}/{name}:{TAG}",
+        "env": [{"name": names.STORAGE_URI, "value": uri}],
+        "volumeMounts": [_mount()],
+    }
+    return replicated_jobs.job(name, container, name)
+
+
+def _command(model: _Model) -> list[str]:
+    return [
+        *("tune", "run", f"--rdzv_endpoint={model.rendezvous}"),
+        *("full_finetune_distributed", "--config", model.config),
+        "dataset=torchtune.datasets.instruct_dataset",
+        "dataset.source=parquet",
+        f"dataset.data_dir={WORKSPACE}/dataset/data",
+        f"output_dir={WORKSPACE}/output",
+        *model.tokenizer,
+        f"checkpointer.checkpoint_dir={MODEL}",
+    ]
+
+
+def _llama(size: str) -> _Model:
+    uri = f"hf://meta-llama/Llama-3.2-{size}-Instruct"
+    return _Model(uri, f"llama3_2/{size}_full", LLAMA_TOKENIZER)
+
+
+LLAMA_3_2_1B: Final = _torchtune(
+    "torchtune-llama3.2-1b", "fine-tunes Llama 3.2 1B with torchtune", _llama("1B")
+)
+
+LLAMA_3_2_3B: Final = _torchtune(
+    "torchtune-llama3.2-3b", "fine-tunes Llama 3.2 3B with torchtune", _llama("3B")
+)
+
+QWEN_2_5_1_5B: Final = _torchtune(
+    "torchtune-qwen2.5-1.5b",
+    "fine-tunes Qwen 2.5 1.5B with torchtune",
+    _Model("hf://Qwen/Qwen2.5-1.5B-Instruct", "qwen2_5/1.5B_full", QWEN_TOKENIZER),
+)
+
+LLAMA_3_3_70B: Final = _torchtune(
+    "torchtune-llama3.3-70b",
+    "fine-tunes Llama 3.3 70B with torchtune on two nodes of eight GPUs",
+    _Model(
+        "hf://meta-llama/Llama-3.3-70B-Instruct",
+        "llama3_3/70B_full_multinode",
+        LLAMA_TOKENIZER,
+        nodes=2,
+        gpus=8,
+        # The kubelet expands both from the container's environment, which the torch plugin writes.
+        rendezvous=f"$({names.PET_MASTER_ADDR}):$({names.PET_MASTER_PORT})",
+        access="ReadWriteMany",
+        storage="500Gi",
+    ),
+)

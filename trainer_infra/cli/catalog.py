@@ -1,0 +1,59 @@
+"""`trainer-infra catalog`: the shipped runtimes, as a table or as manifests that kubectl applies.
+
+Called by `main`. What is printed as YAML or JSON is what a TrainJob of that runtime's name runs on.
+"""
+
+from collections.abc import Sequence
+
+import typer
+
+from trainer_infra import catalog
+from trainer_infra.catalog.shipped import Shipped
+from trainer_infra.cli import render
+from trainer_infra.errors import InvalidInput, Problem
+
+COLUMNS = ("NAME", "FRAMEWORK", "FOR", "IMAGE")
+
+
+def show(names: Sequence[str], output: str) -> None:
+    """Print runtimes of the catalog, all of them when no name is given.
+
+    Raises:
+        InvalidInput: holds a problem for each name that the catalog does not have.
+    """
+    found = _chosen(names)
+    if output == "table":
+        _table(found)
+        return
+    objects = [each.runtime().to_wire() for each in found]
+    typer.echo(render.written(objects, output), nl=False)
+
+
+def _chosen(names: Sequence[str]) -> Sequence[Shipped]:
+    known = {each.name: each for each in catalog.RUNTIMES}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        what = "is no runtime of the catalog"
+        raise InvalidInput(Problem("", what, name, catalog.advice(name)) for name in unknown)
+    return [known[name] for name in names] or catalog.RUNTIMES
+
+
+def _table(found: Sequence[Shipped]) -> None:
+    rows = [COLUMNS, *(_row(each) for each in found)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+        typer.echo("  ".join(cells).rstrip())
+
+
+def _row(shipped: Shipped) -> tuple[str, ...]:
+    return (shipped.name, shipped.framework, shipped.purpose, _image(shipped))
+
+
+def _image(shipped: Shipped) -> str:
+    """The image that trains, and how many others there are."""
+    template = shipped.runtime().to_wire()["spec"]["template"]["spec"]
+    pods = [each["template"]["spec"]["template"]["spec"] for each in template["replicatedJobs"]]
+    images = list(dict.fromkeys(each["image"] for pod in pods for each in pod["containers"]))
+    others = len(images) - 1
+    return f"{images[-1]} and {others} more" if others else images[-1]

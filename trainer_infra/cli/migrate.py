@@ -1,0 +1,138 @@
+"""`trainer-infra migrate`: v1 jobs of files -> TrainJobs and TrainingRuntimes, as text.
+
+Called by `main`. For each v1 job the runtime comes first, then the TrainJob: what an API server
+wants to know first. What has no counterpart goes to stderr, and into the YAML as a comment.
+"""
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from trainer_infra import migrate
+from trainer_infra.api import yaml_source, yamltext
+from trainer_infra.api.finding import Path as FieldPath
+from trainer_infra.api.yaml_source import Source
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.migrate.migration import Migration
+
+STDIN = "-"
+
+
+@dataclass(frozen=True, slots=True)
+class Migrated:
+    """A v1 job of a file and what became of it."""
+
+    origin: str
+    """Its kind, name and place."""
+    place: str
+    """Its file and line."""
+    migration: Migration
+
+
+def show(files: Sequence[str], output: str) -> None:
+    """Print what the v1 jobs of files become, and on stderr what has no counterpart.
+
+    Raises:
+        InvalidInput: holds every problem of every file; nothing was printed then.
+    """
+    found = _migrated(files)
+    typer.echo(_yaml(found) if output == "yaml" else _json(found), nl=False)
+    for each in found:
+        for note in each.migration.notes:
+            typer.echo(f"{each.place}: {note}", err=True)
+
+
+def _migrated(files: Sequence[str]) -> list[Migrated]:
+    found: list[Migrated] = []
+    problems: list[Problem] = []
+    for file in files:
+        try:
+            sources = yaml_source.read(*_text(file))
+        except InvalidInput as error:
+            problems += error.problems
+            continue
+        for source in sources:
+            for path, value in _objects(source.value):
+                try:
+                    found.append(_one(source, path, value))
+                except InvalidInput as error:
+                    problems += error.problems
+    if not found and not problems:
+        problems = [Problem("", f"no document in {', '.join(files)}")]
+    if problems:
+        raise InvalidInput(problems)
+    return found
+
+
+def _one(source: Source, path: FieldPath, value: Any) -> Migrated:
+    wrong = [
+        *source.findings,
+        *(replace(each, path=(*path, *each.path)) for each in migrate.findings(value)),
+    ]
+    if wrong:
+        raise InvalidInput(
+            each.problem("{}:{}:{}".format(source.file, *source.place(each.path))) for each in wrong
+        )
+    place = f"{source.file}:{source.line_of(path)}"
+    origin = f"{value['kind']} {value['metadata']['name']}"
+    try:
+        return Migrated(f"{origin} ({place})", place, migrate.migrate(value))
+    except InvalidInput as error:
+        where = f"{place}: {origin}"
+        problems = [
+            replace(each, where=f"{where}: {each.where}" if each.where else where)
+            for each in error.problems
+        ]
+        raise InvalidInput(problems) from None
+
+
+def _text(file: str) -> tuple[str, str]:
+    """The text of a file and what problems call it."""
+    name = "stdin" if file == STDIN else file
+    try:
+        text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else str(error)
+        raise InvalidInput([Problem("", f"cannot be read: {why}", where=name)]) from None
+    return text, name
+
+
+def _objects(value: Any) -> Iterator[tuple[FieldPath, Any]]:
+    """The objects of a document; those of a List, as kubectl writes it, one by one."""
+    items = value.get("items") if isinstance(value, Mapping) else None
+    if isinstance(items, list) and str(value.get("kind", "")).endswith("List"):
+        yield from ((("items", index), item) for index, item in enumerate(items))
+    else:
+        yield (), value
+
+
+def _yaml(found: Sequence[Migrated]) -> str:
+    documents = [
+        text for each in found for text in (_commented(each), _document(each.migration.train_job))
+    ]
+    return "---\n".join(documents)
+
+
+def _commented(each: Migrated) -> str:
+    lines = [f"From {each.origin}.", *(f"- {note}" for note in each.migration.notes)]
+    comment = "".join(f"# {line}\n" for text in lines for line in text.splitlines())
+    return comment + _document(each.migration.runtime)
+
+
+def _document(value: Any) -> str:
+    return yamltext.dump([value.to_wire()])
+
+
+def _json(found: Sequence[Migrated]) -> str:
+    items = [
+        value.to_wire()
+        for each in found
+        for value in (each.migration.runtime, each.migration.train_job)
+    ]
+    whole = {"apiVersion": "v1", "kind": "List", "items": items}
+    return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"

@@ -1,0 +1,153 @@
+"""v1 jobs of the training operator and the MPI operator become TrainJobs with runtimes of their own.
+
+`migrate` is pure; `trainer-infra migrate` calls it for each object of a file and prints the result.
+The runtime is what the nodes are (image, environment, volumes, restarts), the TrainJob what they
+run and how many there are. docs/migrate.md has the table of fields.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.finding import Finding
+from trainer_infra.api.runtime import TrainingRuntime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput
+from trainer_infra.migrate import fields, jax_job, mpi_job, pytorch_job, run_policy, xgboost_job
+from trainer_infra.migrate.migration import JSON, Migration, Note, Parts, V1Job
+from trainer_infra.render import pipeline
+
+KINDS: Final[Mapping[str, Callable[[V1Job], Parts]]] = {
+    "PyTorchJob": pytorch_job.parts,
+    "MPIJob": mpi_job.parts,
+    "XGBoostJob": xgboost_job.parts,
+    "JAXJob": jax_job.parts,
+}
+"""What is migrated, by kind."""
+
+_OWN_HOSTS: Final = (
+    "write a TrainingRuntime without a framework, whose pods find each other as "
+    "<job>-node-0-<index>.<job>"
+)
+REFUSED: Final = {
+    "TFJob": "has no counterpart: v2 has no TensorFlow runtime, and nothing writes TF_CONFIG",
+    "PaddleJob": "has no counterpart: v2 has no PaddlePaddle runtime",
+}
+"""Kinds of the training operator that v2 cannot run, and why."""
+
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+
+
+def findings(value: object) -> tuple[Finding, ...]:
+    """What keeps an object from being migrated: its kind, or fields that its kind does not have."""
+    if not isinstance(value, Mapping):
+        return (Finding((), "must be an object with apiVersion and kind", value),)
+    kind, version = str(value.get("kind", "")), str(value.get("apiVersion", ""))
+    if kind in REFUSED:
+        return (Finding(("kind",), REFUSED[kind], kind, _OWN_HOSTS),)
+    known = fields.kinds()
+    if kind not in KINDS:
+        return (Finding(("kind",), "is no v1 job", kind, f"known are {', '.join(KINDS)}"),)
+    if (version, kind) not in known:
+        versions = " or ".join(each for each, of in known if of == kind)
+        return (Finding(("apiVersion",), f"must be {versions}", version),)
+    return (*fields.findings(_without_nulls(value), version, kind), *_unnamed(value))
+
+
+def migrate(value: Mapping[str, Any]) -> Migration:
+    """What a v1 job becomes.
+
+    Args:
+        value: the job in wire form, as a user wrote it or an API server returned it.
+
+    Raises:
+        InvalidInput: It cannot be migrated, or v2 would refuse what it becomes; holds every
+            problem that was found.
+    """
+    found = findings(value)
+    if found:
+        raise InvalidInput(each.problem("") for each in found)
+    whole = _without_nulls(value)
+    job = V1Job(whole["apiVersion"], whole["kind"], whole["metadata"], whole["spec"])
+    parts = KINDS[job.kind](job)
+    schedulers = _schedulers(parts)
+    runtime = TrainingRuntime.from_wire(_runtime(job, parts, run_policy.gang(job, schedulers)))
+    train_job = TrainJob.from_wire(_train_job(job, parts))
+    pipeline.render(train_job, runtime)
+    notes = (*parts.notes, *run_policy.notes(job, parts.pods, schedulers), *_owner_notes(job))
+    return Migration(runtime, train_job, notes)
+
+
+def _unnamed(value: Mapping[str, Any]) -> tuple[Finding, ...]:
+    metadata = value.get("metadata")
+    if isinstance(metadata, Mapping) and metadata.get("generateName") and not metadata.get("name"):
+        fix = "write one: the runtime is named as the job is"
+        return (Finding(("metadata", "name"), "is required", fix=fix),)
+    return ()
+
+
+def _runtime(job: V1Job, parts: Parts, gang: run_policy.Gang | None) -> dict[str, Any]:
+    jobs = [_with_pod_fields(each, gang.pods) if gang else each for each in parts.jobs]
+    template: dict[str, Any] = {"spec": {**parts.job_set, "replicatedJobs": jobs}}
+    if gang and gang.annotations:
+        template = {"metadata": {"annotations": dict(gang.annotations)}, **template}
+    spec: dict[str, Any] = {"mlPolicy": {"numNodes": 1, **parts.ml_policy}}
+    if gang:
+        spec["podGroupPolicy"] = gang.policy
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": names.TRAINING_RUNTIME,
+        "metadata": {**_place(job), "labels": {names.FRAMEWORK_LABEL: parts.framework}},
+        "spec": {**spec, "template": template},
+    }
+
+
+def _train_job(job: V1Job, parts: Parts) -> dict[str, Any]:
+    metadata: dict[str, Any] = _place(job)
+    if job.metadata.get("labels"):
+        metadata["labels"] = job.metadata["labels"]
+    annotations = {**(job.metadata.get("annotations") or {}), **run_policy.annotations(job)}
+    annotations.pop(_LAST_APPLIED, None)
+    if annotations:
+        metadata["annotations"] = annotations
+    spec = {
+        "runtimeRef": {"kind": names.TRAINING_RUNTIME, "name": job.name},
+        "trainer": parts.trainer,
+        **run_policy.of_train_job(job),
+    }
+    head = {"apiVersion": names.API_VERSION, "kind": names.TRAIN_JOB}
+    return {**head, "metadata": metadata, "spec": spec}
+
+
+def _place(job: V1Job) -> dict[str, Any]:
+    return {key: job.metadata[key] for key in ("name", "namespace") if key in job.metadata}
+
+
+def _owner_notes(job: V1Job) -> tuple[Note, ...]:
+    advice = "is lost: whoever made the v1 job does not know the TrainJob"
+    return tuple(
+        Note(("metadata", key), job.metadata[key], advice)
+        for key in ("ownerReferences", "finalizers")
+        if job.metadata.get(key)
+    )
+
+
+def _schedulers(parts: Parts) -> set[str]:
+    pods = (each["template"]["spec"]["template"]["spec"] for each in parts.jobs)
+    return {pod["schedulerName"] for pod in pods if pod.get("schedulerName")}
+
+
+def _with_pod_fields(replicated_job: JSON, added: JSON) -> dict[str, Any]:
+    template = replicated_job["template"]
+    pod = template["spec"]["template"]
+    spec = {**template["spec"], "template": {**pod, "spec": {**added, **pod["spec"]}}}
+    return {**replicated_job, "template": {**template, "spec": spec}}
+
+
+def _without_nulls(value: Any) -> Any:
+    """A copy without fields that are null: to the API server, too, they are not set."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    if isinstance(value, (list, tuple)):
+        return [_without_nulls(item) for item in value]
+    return value

@@ -1,0 +1,82 @@
+"""The values of a migration: the v1 job that came in, what became of it, and what was lost.
+
+Made and read by every file of this room; `cli` prints them.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from typing_extensions import override
+
+from trainer_infra.api.finding import Path, path_text
+from trainer_infra.api.runtime import TrainingRuntime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import shown
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """One field of the v1 job that has no counterpart, or not quite."""
+
+    path: Path
+    """Where it stands in the v1 job."""
+    value: object
+    """What it says."""
+    advice: str
+    """What becomes of it and what to do, a clause without a full stop."""
+
+    @override
+    def __str__(self) -> str:
+        return f"{path_text(self.path)}: {shown(self.value)}: {self.advice}"
+
+
+@dataclass(frozen=True, slots=True)
+class V1Job:
+    """A v1 job whose fields are all known."""
+
+    api_version: str
+    kind: str
+    metadata: JSON
+    spec: JSON
+
+    @property
+    def name(self) -> str:
+        """Its name, which the TrainJob, the runtime and the JobSet have too."""
+        name: str = self.metadata["name"]
+        return name
+
+    def host(self, index: int = 0, job: str = "node") -> str:
+        """The host name of a pod of the migrated job."""
+        return f"{self.name}-{job}-0-{index}.{self.name}"
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """What a kind's own file makes of it; the rest is alike for all kinds."""
+
+    framework: str
+    """Value of the runtime's framework label."""
+    ml_policy: JSON
+    """mlPolicy of the runtime, without numNodes."""
+    jobs: tuple[dict[str, Any], ...]
+    """replicatedJobs of the runtime, in their order."""
+    trainer: JSON
+    """spec.trainer of the TrainJob."""
+    pods: int
+    """Pods that train, which a v1 gang has by default."""
+    job_set: JSON
+    """Further fields of the JobSetSpec."""
+    notes: tuple[Note, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Migration:
+    """What a v1 job becomes."""
+
+    runtime: TrainingRuntime
+    train_job: TrainJob
+    notes: tuple[Note, ...]
+    """What has no counterpart: first the replicas, then the kind's own fields, then the rest."""

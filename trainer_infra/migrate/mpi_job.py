@@ -1,0 +1,131 @@
+"""MPIJob (kubeflow.org/v1 and v2beta1) to the launcher and the nodes of an MPI runtime.
+
+Called by `migrate`. Workers become the job `node`, the launcher the job `launcher`, whose end is
+the end of the run. The operator of v2beta1 used SSH as v2 does; the one of v1 `kubectl exec`.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.migrate import replica, restart_policy, run_policy
+from trainer_infra.migrate.fields import V1
+from trainer_infra.migrate.migration import Note, Parts, V1Job
+from trainer_infra.migrate.replica import Defaults, Replica
+
+FIELD: Final = "mpiReplicaSpecs"
+OPEN_MPI: Final = "OpenMPI"
+SSH_FOLDER: Final = "/root/.ssh"
+SERVER: Final = ("/usr/sbin/sshd", "-De")
+ROLE: Final = "K_MPI_JOB_ROLE"
+NO_GPU: Final = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
+"""Keeps GPUs away from a launcher that is no worker."""
+SSH_ADVICE: Final = (
+    "started processes with kubectl exec, v2 does with SSH: the image needs sshd and ssh, and the "
+    "command of mpirun must not choose another agent"
+)
+
+
+def parts(job: V1Job) -> Parts:
+    """What an MPIJob becomes.
+
+    Raises:
+        InvalidInput: It has no launcher, no workers, or another MPI than Open MPI.
+    """
+    launcher, workers = _read(job)
+    limit = run_policy.backoff_limit(job)
+    as_node = bool(job.spec.get("runLauncherAsWorker"))
+    jobs = [_job(names.LAUNCHER, launcher, limit, as_node=as_node)]
+    if workers:
+        jobs.append(_server(job, workers, limit))
+    if workers and _waits(job):
+        after = {"dependsOn": [{"name": names.NODE, "status": "Ready"}]}
+        jobs = [jobs[1], {"name": names.LAUNCHER, **after, "template": jobs[0]["template"]}]
+    pods = (workers.replicas if workers else 0) + 1
+    return Parts(
+        framework="mpi",
+        ml_policy={
+            "mpi": {
+                "mpiImplementation": OPEN_MPI,
+                "sshAuthMountPath": job.spec.get("sshAuthMountPath") or SSH_FOLDER,
+                "runLauncherAsNode": as_node,
+            }
+        },
+        jobs=tuple(jobs),
+        trainer={
+            "numNodes": pods if as_node else pods - 1,
+            "numProcPerNode": job.spec.get("slotsPerWorker", 1),
+            **replica.what_runs(launcher),
+        },
+        pods=pods,
+        job_set={
+            "network": {"publishNotReadyAddresses": True},
+            "successPolicy": {"operator": "All", "targetReplicatedJobs": [names.LAUNCHER]},
+        },
+        notes=tuple(_notes(job, launcher, workers)),
+    )
+
+
+def _read(job: V1Job) -> tuple[Replica, Replica | None]:
+    """The launcher, and the workers unless the launcher is the only one."""
+    implementation = job.spec.get("mpiImplementation", OPEN_MPI)
+    if implementation != OPEN_MPI:
+        what, fix = "is not what v2 runs", f"build the image with {OPEN_MPI}"
+        raise InvalidInput([Problem("spec.mpiImplementation", what, implementation, fix)])
+    old = job.api_version == V1
+    main = job.spec.get("mainContainer") or ("mpi" if old else "")
+    policy = restart_policy.NEVER if old else restart_policy.ON_FAILURE
+    launcher = replica.read(job, "Launcher", Defaults(FIELD, main, policy))
+    if launcher is None:
+        raise InvalidInput([Problem(f"spec.{FIELD}.Launcher", "is required")])
+    if launcher.replicas != 1:
+        what = f"spec.{FIELD}.Launcher.replicas"
+        raise InvalidInput([Problem(what, "must be 1", launcher.replicas)])
+    workers = replica.read(job, "Worker", Defaults(FIELD, main, replicas=0))
+    if workers is None or not workers.replicas:
+        if not job.spec.get("runLauncherAsWorker"):
+            raise InvalidInput([Problem(f"spec.{FIELD}.Worker", "must have replicas")])
+        return launcher, None
+    return launcher, workers
+
+
+def _waits(job: V1Job) -> bool:
+    """Whether the launcher starts when the workers are ready; in v1 it always did."""
+    return job.api_version == V1 or job.spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
+
+
+def _job(name: str, launcher: Replica, limit: int | None, *, as_node: bool) -> dict[str, Any]:
+    env = {ROLE: names.LAUNCHER, **({} if as_node else NO_GPU)}
+    spec = restart_policy.job_spec(launcher, limit, replica.node_template(launcher, env))
+    metadata = {"labels": {names.ANCESTOR_LABEL: names.TRAINER}}
+    return {"name": name, "template": {"metadata": metadata, "spec": spec}}
+
+
+def _server(job: V1Job, workers: Replica, limit: int | None) -> dict[str, Any]:
+    """The job of the workers, which run an SSH server."""
+    template = replica.node_template(workers, {ROLE: "worker"})
+    runs = replica.what_runs(workers)
+    if job.api_version == V1 or not runs:
+        runs = {"command": list(SERVER)}
+    template["spec"]["containers"] = [
+        {**each, **runs} if each["name"] == names.NODE else each
+        for each in template["spec"]["containers"]
+    ]
+    return {
+        "name": names.NODE,
+        "template": {"spec": restart_policy.job_spec(workers, limit, template)},
+    }
+
+
+def _notes(job: V1Job, launcher: Replica, workers: Replica | None) -> Iterator[Note]:
+    limit = run_policy.backoff_limit(job)
+    if job.api_version == V1:
+        yield Note(("apiVersion",), V1, SSH_ADVICE)
+    for each in filter(None, (launcher, workers)):
+        yield from restart_policy.notes(each, limit)
+        yield from replica.pod_names(job, each)
+    if job.api_version == V1 and workers:
+        path = (*workers.template_path, "spec", "containers", workers.main)
+        for key, value in replica.what_runs(workers).items():
+            yield Note((*path, key), value, f"is replaced: a worker runs {' '.join(SERVER)}")

@@ -1,0 +1,96 @@
+"""What PyTorchJob, XGBoostJob and JAXJob have in common: replicas that become numbered nodes.
+
+Called by the files of these kinds. The runtime has one job `node`, whose template is the workers'
+(the master's where there are none); the TrainJob says how many there are and what they run.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.migrate import replica, restart_policy, run_policy
+from trainer_infra.migrate.migration import JSON, Note, Parts, V1Job
+from trainer_infra.migrate.replica import Defaults, Replica
+
+
+@dataclass(frozen=True, slots=True)
+class Nodes:
+    """The replica types of a job as nodes."""
+
+    kept: Replica
+    """Whose template all nodes have."""
+    first: Replica | None
+    """The master, which is node 0; None when there is none."""
+    count: int
+    """Nodes in all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Framework:
+    """What a framework adds to the nodes."""
+
+    name: str
+    """Value of the framework label."""
+    ml_policy: JSON
+    env: Mapping[str, Any]
+    """Variables that v1's operator wrote, as `replica.node_template` takes them."""
+
+
+def read(job: V1Job, defaults: Defaults, *kinds: str) -> Nodes:
+    """The nodes of a job whose replica types are `kinds`, the workers last.
+
+    Raises:
+        InvalidInput: It has none of them.
+    """
+    found = [each for kind in kinds if (each := replica.read(job, kind, defaults)) is not None]
+    count = sum(each.replicas for each in found)
+    if not count:
+        fix = f"write {' or '.join(kinds)}"
+        raise InvalidInput([Problem(f"spec.{defaults.field}", "must have replicas", fix=fix)])
+    first = found[0] if found[0].path[-1] == "Master" else None
+    return Nodes(next(each for each in reversed(found) if each.replicas), first, count)
+
+
+def parts(
+    job: V1Job, nodes: Nodes, framework: Framework, *, trainer: JSON, notes: Iterable[Note]
+) -> Parts:
+    """What the job becomes.
+
+    Args:
+        job: the v1 job.
+        nodes: its nodes.
+        framework: what its framework adds.
+        trainer: fields of spec.trainer beside the number of nodes and what they run.
+        notes: the kind's own notes.
+    """
+    limit = run_policy.backoff_limit(job)
+    template = replica.node_template(nodes.kept, framework.env)
+    spec = restart_policy.job_spec(nodes.kept, limit, template)
+    metadata = {"labels": {names.ANCESTOR_LABEL: names.TRAINER}}
+    master = nodes.first if nodes.first is not nodes.kept else None
+    return Parts(
+        framework=framework.name,
+        ml_policy=framework.ml_policy,
+        jobs=({"name": names.NODE, "template": {"metadata": metadata, "spec": spec}},),
+        trainer={"numNodes": nodes.count, **trainer, **replica.what_runs(nodes.kept)},
+        pods=nodes.count,
+        job_set={},
+        notes=(
+            *(replica.differences(nodes.kept, master) if master else ()),
+            *restart_policy.notes(nodes.kept, limit),
+            *replica.pod_names(job, nodes.kept),
+            *notes,
+        ),
+    )
+
+
+def fixed(job: V1Job, defaults: Defaults, variable: str) -> Note:
+    """A note that a number of nodes stands in a variable too."""
+    written = {
+        kind: each.get("replicas", defaults.replicas)
+        for kind, each in job.spec[defaults.field].items()
+    }
+    advice = f"{variable} is written into the runtime: change it together with trainer.numNodes"
+    return Note(("spec", defaults.field), written, advice)

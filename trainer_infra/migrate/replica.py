@@ -1,0 +1,200 @@
+"""Replica types of a v1 job (`Master`, `Worker`, `Launcher`) and the pods they become.
+
+Called by the files of the kinds. In v2 all nodes of a training are alike: of two replica types
+that train, the template of the workers is kept, and what differs in the master's is told.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.finding import Path, path_text
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.migrate.migration import JSON, Note, V1Job
+
+ABSENT: Final = "not set"
+RANK_ENV: Final = {"valueFrom": {"fieldRef": {"fieldPath": names.COMPLETION_INDEX_FIELD}}}
+"""Value of a variable that holds the number of the node."""
+
+
+@dataclass(frozen=True, slots=True)
+class Defaults:
+    """What the v1 operators fill in for one kind."""
+
+    field: str
+    """Field of the spec that holds the replica types."""
+    container: str
+    """Name of the container that trains; the first one where no container has it."""
+    restart_policy: str = "Never"
+    replicas: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Replica:
+    """One replica type with the operator's defaults."""
+
+    path: Path
+    replicas: int
+    restart_policy: str
+    explicit: bool
+    """Whether the restart policy was written."""
+    pod_template: JSON
+    main: str
+    """Name of the container that trains."""
+
+    @property
+    def template_path(self) -> Path:
+        """Path of the pod template."""
+        return (*self.path, "template")
+
+    @property
+    def container(self) -> JSON:
+        """The container that trains."""
+        containers = self.pod_template["spec"]["containers"]
+        return next(each for each in containers if each["name"] == self.main)
+
+    def port(self, name: str, default: int) -> int:
+        """Number of the container's port of that name; the operator adds it with the default."""
+        ports = self.container.get("ports") or ()
+        return next((each["containerPort"] for each in ports if each.get("name") == name), default)
+
+
+def read(job: V1Job, kind: str, defaults: Defaults) -> Replica | None:
+    """The replica type `kind` of a job; None when it has none.
+
+    Raises:
+        InvalidInput: It has no container.
+    """
+    given = (job.spec.get(defaults.field) or {}).get(kind)
+    if given is None:
+        return None
+    path = ("spec", defaults.field, kind)
+    template = given.get("template") or {}
+    containers = (template.get("spec") or {}).get("containers") or ()
+    if not containers:
+        at = path_text((*path, "template", "spec", "containers"))
+        raise InvalidInput([Problem(at, "must have a container")])
+    found = [each["name"] for each in containers]
+    return Replica(
+        path=path,
+        replicas=given.get("replicas", defaults.replicas),
+        restart_policy=given.get("restartPolicy", defaults.restart_policy),
+        explicit="restartPolicy" in given,
+        pod_template=template,
+        main=defaults.container if defaults.container in found else found[0],
+    )
+
+
+def node_template(replica: Replica, env: Mapping[str, Any]) -> dict[str, Any]:
+    """The pod template in v2: the container that trains is called `node` and has these variables.
+
+    Args:
+        replica: the replica type.
+        env: value, or the fields beside the name, of each variable; in v1 the operator wrote them.
+
+    Raises:
+        InvalidInput: Another container is called `node`.
+    """
+    spec = dict(replica.pod_template["spec"])
+    # Each replica type has a restart policy of its own, which v1 wrote over the pod's.
+    spec.pop("restartPolicy", None)
+    others = [*(spec.get("initContainers") or ()), *spec["containers"]]
+    if any(each["name"] == names.NODE != replica.main for each in others):
+        at = path_text((*replica.template_path, "spec", "containers"))
+        what = f"another container than {replica.main!r} is called {names.NODE!r}"
+        raise InvalidInput([Problem(at, what, fix="rename it: v2 trains in the container 'node'")])
+    spec["containers"] = [
+        _main(each, env) if each["name"] == replica.main else each for each in spec["containers"]
+    ]
+    metadata = replica.pod_template.get("metadata") or {}
+    kept = {key: metadata[key] for key in ("labels", "annotations") if metadata.get(key)}
+    return {**({"metadata": kept} if kept else {}), "spec": spec}
+
+
+def what_runs(replica: Replica) -> dict[str, Any]:
+    """Command and arguments of the container that trains: those of the TrainJob."""
+    container = replica.container
+    return {key: container[key] for key in ("command", "args") if key in container}
+
+
+def words(replica: Replica) -> str:
+    """Its command line as one text."""
+    return " ".join(str(word) for part in what_runs(replica).values() for word in part)
+
+
+def differences(kept: Replica, dropped: Replica) -> Iterator[Note]:
+    """A note for each field in which a dropped replica type differs from the kept one."""
+    advice = f"differs from {kept.path[-1]}'s and is lost: all nodes are alike, and node 0 is the "
+    advice += f"{str(dropped.path[-1]).lower()}"
+    if dropped.restart_policy != kept.restart_policy:
+        yield Note((*dropped.path, "restartPolicy"), dropped.restart_policy, advice)
+    for path, value in _differing(_by_role(dropped), _by_role(kept)):
+        yield Note((*dropped.template_path, *path), value, advice)
+
+
+def pod_names(job: V1Job, replica: Replica) -> Iterator[Note]:
+    """A note for each text that a container reads and that names a v1 pod."""
+    old = re.compile(rf"(?<![\w-]){re.escape(job.name)}-(master-|worker-|launcher)")
+    advice = f"names a v1 pod; the pods of v2 are {job.host()} and so on"
+    spec = replica.pod_template["spec"]
+    for kind in ("initContainers", "containers"):
+        for index, container in enumerate(spec.get(kind) or ()):
+            read = {key: container.get(key) for key in ("command", "args", "env")}
+            for path, text in _texts(read):
+                if old.search(text):
+                    yield Note((*replica.template_path, "spec", kind, index, *path), text, advice)
+
+
+def _main(container: JSON, env: Mapping[str, Any]) -> dict[str, Any]:
+    kept = {key: value for key, value in container.items() if key not in {"command", "args"}}
+    own = [each for each in container.get("env") or () if each["name"] not in env]
+    added = [
+        {"name": name, **(value if isinstance(value, dict) else {"value": str(value)})}
+        for name, value in env.items()
+    ]
+    return {**kept, "name": names.NODE, **({"env": [*own, *added]} if own or added else {})}
+
+
+def _by_role(replica: Replica) -> dict[str, Any]:
+    """The pod template; its own restart policy has no effect in v1."""
+    template = dict(replica.pod_template)
+    spec = template["spec"]
+    template["spec"] = {key: value for key, value in spec.items() if key != "restartPolicy"}
+    return template
+
+
+def _differing(dropped: Any, kept: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """Path and value of what differs; items of lists are told apart by their names."""
+    if dropped == kept:
+        return
+    pair = _named(dropped), _named(kept)
+    if pair[0] is None or pair[1] is None:
+        yield path, dropped
+        return
+    for key in [*pair[0], *(key for key in pair[1] if key not in pair[0])]:
+        if key in pair[0] and key in pair[1]:
+            yield from _differing(pair[0][key], pair[1][key], (*path, key))
+        else:
+            yield (*path, key), pair[0].get(key, ABSENT)
+
+
+def _named(value: Any) -> dict[str, Any] | None:
+    """A mapping, or the items of a list by name; None for anything else."""
+    if isinstance(value, dict):
+        return value
+    if isinstance(value, list) and all(isinstance(each, dict) and "name" in each for each in value):
+        return {each["name"]: each for each in value}
+    return None
+
+
+def _texts(value: Any, path: Path = ()) -> Iterator[tuple[Path, str]]:
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _texts(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from _texts(item, (*path, index))

@@ -1,0 +1,63 @@
+"""`restartPolicy` of a replica type and `backoffLimit`: what becomes of a pod that failed.
+
+Called by the files of the kinds for each replicated job. In v1 the operator itself restarted pods;
+in v2 the Job does, by its pods' restartPolicy, its backoffLimit and its podFailurePolicy.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.pod_failure_policy import (
+    FAIL_JOB,
+    OnExitCodes,
+    PodFailurePolicy,
+    PodFailurePolicyRule,
+)
+from trainer_infra.migrate.migration import JSON, Note
+from trainer_infra.migrate.replica import Replica
+
+NEVER: Final = "Never"
+ON_FAILURE: Final = "OnFailure"
+ALWAYS: Final = "Always"
+EXIT_CODE: Final = "ExitCode"
+DEFAULT_BACKOFF_LIMIT: Final = 6
+"""Of a Job in Kubernetes; v1 restarted without end where no limit was given."""
+LAST_PERMANENT: Final = 127
+"""In v1, codes up to it end the job and higher ones restart the pod."""
+
+
+def job_spec(replica: Replica, limit: int | None, pod_template: JSON) -> dict[str, Any]:
+    """The JobSpec of a replica type.
+
+    Args:
+        replica: the replica type.
+        limit: runPolicy.backoffLimit; None when not given.
+        pod_template: its pods, whose restartPolicy is added.
+    """
+    in_place = replica.restart_policy in {ON_FAILURE, ALWAYS}
+    retries = DEFAULT_BACKOFF_LIMIT if limit is None else limit
+    spec = {**pod_template["spec"], "restartPolicy": ON_FAILURE if in_place else NEVER}
+    made: dict[str, Any] = {"backoffLimit": 0 if replica.restart_policy == NEVER else retries}
+    if replica.restart_policy == EXIT_CODE:
+        made["podFailurePolicy"] = _permanent().to_wire()
+    return {**made, "template": {**pod_template, "spec": spec}}
+
+
+def notes(replica: Replica, limit: int | None) -> Iterator[Note]:
+    """What a written restart policy means otherwise in v2."""
+    path = (*replica.path, "restartPolicy")
+    if replica.restart_policy == ALWAYS:
+        advice = "becomes OnFailure: a pod that ends with 0 is done"
+        yield Note(path, ALWAYS, advice)
+    if replica.explicit and replica.restart_policy != NEVER and limit is None:
+        advice = (
+            f"restarts without end in v1, {DEFAULT_BACKOFF_LIMIT} times here: change backoffLimit "
+            "of the runtime's job"
+        )
+        yield Note(path, replica.restart_policy, advice)
+
+
+def _permanent() -> PodFailurePolicy:
+    codes = OnExitCodes(values=tuple(range(1, LAST_PERMANENT + 1)), container_name=names.NODE)
+    return PodFailurePolicy(rules=(PodFailurePolicyRule(action=FAIL_JOB, on_exit_codes=codes),))

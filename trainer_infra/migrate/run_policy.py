@@ -1,0 +1,144 @@
+"""`runPolicy`, which all v1 kinds have: to the fields of a TrainJob and of its runtime.
+
+Called by `migrate`; `backoffLimit` is restart_policy.py's. Which gang scheduler v1 used is a
+setting of its operator, so it is told from the fields that only one of the two reads.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.finding import path_text
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.migrate.migration import JSON, Note, V1Job
+
+MULTI_KUEUE: Final = "kueue.x-k8s.io/multikueue"
+OPERATORS: Final = ("", "kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
+VOLCANO: Final = "volcano"
+PATH: Final = ("spec", "runPolicy")
+SCHEDULING: Final = (*PATH, "schedulingPolicy")
+
+
+@dataclass(frozen=True, slots=True)
+class Gang:
+    """How all pods are placed at once."""
+
+    policy: JSON
+    """podGroupPolicy of the runtime."""
+    annotations: JSON
+    """Annotations of the JobSet."""
+    pods: JSON
+    """Fields of every PodSpec, unless it has them."""
+
+
+def of_train_job(job: V1Job) -> dict[str, Any]:
+    """The fields of the TrainJob's spec that the run policy becomes.
+
+    Raises:
+        InvalidInput: The job is managed by something that v2 does not know.
+    """
+    policy = job.spec.get("runPolicy") or {}
+    fields = {key: policy[key] for key in ("suspend", "activeDeadlineSeconds") if key in policy}
+    manager = policy.get("managedBy", "")
+    if manager == MULTI_KUEUE:
+        fields["managedBy"] = manager
+    elif manager not in OPERATORS:
+        path, fix = path_text((*PATH, "managedBy")), f"remove it, or use {MULTI_KUEUE}"
+        raise InvalidInput([Problem(path, "is no manager that v2 knows", manager, fix)])
+    return fields
+
+
+def annotations(job: V1Job) -> dict[str, str]:
+    """Annotations of the TrainJob for what v2 has no field for."""
+    ttl = (job.spec.get("runPolicy") or {}).get("ttlSecondsAfterFinished")
+    return {} if ttl is None else {names.TTL_SECONDS: str(ttl)}
+
+
+def backoff_limit(job: V1Job) -> int | None:
+    """runPolicy.backoffLimit; None when not given."""
+    limit: int | None = (job.spec.get("runPolicy") or {}).get("backoffLimit")
+    return limit
+
+
+def gang(job: V1Job, schedulers: set[str]) -> Gang | None:
+    """Gang scheduling; None when the job has no schedulingPolicy.
+
+    Args:
+        job: the v1 job.
+        schedulers: schedulerName of its pods, as far as they have one.
+    """
+    policy = _scheduling(job)
+    if not policy:
+        return None
+    if not _volcano(policy, schedulers):
+        timeout = policy.get("scheduleTimeoutSeconds")
+        settings = {} if timeout is None else {"scheduleTimeoutSeconds": timeout}
+        return Gang({"coscheduling": settings}, {}, {})
+    queue, priority = policy.get("queue"), policy.get("priorityClass")
+    return Gang(
+        {VOLCANO: {}},
+        {names.VOLCANO_QUEUE_ANNOTATION: queue} if queue else {},
+        {"schedulerName": VOLCANO, **({"priorityClassName": priority} if priority else {})},
+    )
+
+
+def notes(job: V1Job, pods: int, schedulers: set[str]) -> Iterator[Note]:
+    """What of the run policy has no counterpart.
+
+    Args:
+        job: the v1 job.
+        pods: how many pods it has.
+        schedulers: as for `gang`.
+    """
+    policy = job.spec.get("runPolicy") or {}
+    yield from _clean_pod_policy((*PATH, "cleanPodPolicy"), policy.get("cleanPodPolicy"))
+    yield from _clean_pod_policy(("spec", "cleanPodPolicy"), job.spec.get("cleanPodPolicy"))
+    policy = _scheduling(job)
+    if not policy:
+        return
+    if policy.get("minAvailable", pods) != pods:
+        advice = f"all {pods} pods are placed at once"
+        yield Note((*SCHEDULING, "minAvailable"), policy["minAvailable"], advice)
+    if policy.get("minResources"):
+        advice = "is lost: v2 adds up what the pods request"
+        yield Note((*SCHEDULING, "minResources"), policy["minResources"], advice)
+    if _volcano(policy, schedulers):
+        yield from _lost(policy, "Volcano", "scheduleTimeoutSeconds")
+        return
+    yield from _lost(policy, "coscheduling", "queue", "priorityClass")
+    if not schedulers:
+        advice = (
+            "becomes podGroupPolicy.coscheduling: set schedulerName in the runtime's pods to the "
+            "scheduler that has this plugin, which v1's operator did"
+        )
+        yield Note(SCHEDULING, policy, advice)
+
+
+def _lost(policy: JSON, scheduler: str, *fields: str) -> Iterator[Note]:
+    """Notes on the fields that a scheduler does not read."""
+    for name in fields:
+        if name in policy:
+            advice = f"is lost: {scheduler} does not read it, in v1 neither"
+            yield Note((*SCHEDULING, name), policy[name], advice)
+
+
+def _scheduling(job: V1Job) -> JSON:
+    policy: JSON = (job.spec.get("runPolicy") or {}).get("schedulingPolicy") or {}
+    return policy
+
+
+def _volcano(policy: JSON, schedulers: set[str]) -> bool:
+    """Only Volcano reads a queue and a priority class."""
+    wanted = policy.get("queue") or policy.get("priorityClass")
+    return VOLCANO in schedulers or bool(wanted and not schedulers)
+
+
+def _clean_pod_policy(path: tuple[str, ...], value: str | None) -> Iterator[Note]:
+    advice = {
+        "None": "pods that still run when the job has ended are ended, as with Running",
+        "All": "ended pods are kept until the TrainJob goes: delete it, or give it "
+        "ttlSecondsAfterFinished",
+    }.get(value or "")
+    if advice:
+        yield Note(path, value, advice)
