@@ -9,6 +9,7 @@ from typing import Final
 GROUP: Final = "trainer.kubeflow.org"
 API_VERSION: Final = "trainer.kubeflow.org/v1alpha1"
 JOBSET_API_VERSION: Final = "jobset.x-k8s.io/v1alpha2"
+JOBSET: Final = "JobSet"
 
 TRAIN_JOB: Final = "TrainJob"
 TRAINING_RUNTIME: Final = "TrainingRuntime"
@@ -19,6 +20,12 @@ MANAGED_BY: Final = "trainer.kubeflow.org/trainjob-controller"
 # Labels and annotations of the reference (section 4.1) and of JobSet.
 ANCESTOR_LABEL: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 FRAMEWORK_LABEL: Final = "trainer.kubeflow.org/framework"
+SUPPORT_LABEL: Final = "trainer.kubeflow.org/support"
+SUPPORT_DEPRECATED: Final = "deprecated"
+DEPRECATION_POLICY: Final = (
+    "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy"
+)
+WEBHOOK_VALIDATION_LABEL: Final = "trainer.kubeflow.org/webhook-validation"
 COMPLETION_INDEX: Final = "batch.kubernetes.io/job-completion-index"
 COMPLETION_INDEX_FIELD: Final = f"metadata.annotations['{COMPLETION_INDEX}']"
 JOBSET_NAME_LABEL: Final = "jobset.sigs.k8s.io/jobset-name"
@@ -38,11 +45,15 @@ JOB_NAME_LABEL: Final = "batch.kubernetes.io/job-name"
 JOB_NAME_OLD_LABEL: Final = "job-name"
 JOB_COMPLETION_INDEX: Final = "JOB_COMPLETION_INDEX"  # env name that the Job controller adds
 
+# Our own annotations of a TrainJob or its runtime, for what the API has no field for.
+TTL_SECONDS: Final = "trainer-infra.dev/ttl-seconds-after-finished"
+
 # The manager of our own runtime patch.
 CODE_MANAGER: Final = "trainer-infra.dev/code"
 
 # Replicated jobs and containers with a meaning (section 4.1).
 NODE: Final = "node"
+LAUNCHER: Final = "launcher"
 TRAINER: Final = "trainer"
 DATASET_INITIALIZER: Final = "dataset-initializer"
 MODEL_INITIALIZER: Final = "model-initializer"
@@ -57,13 +68,63 @@ PET_MASTER_PORT: Final = "PET_MASTER_PORT"
 JAX_NUM_PROCESSES: Final = "JAX_NUM_PROCESSES"
 JAX_PROCESS_ID: Final = "JAX_PROCESS_ID"
 JAX_COORDINATOR_ADDRESS: Final = "JAX_COORDINATOR_ADDRESS"
+DMLC_TRACKER_URI: Final = "DMLC_TRACKER_URI"
+DMLC_TRACKER_PORT: Final = "DMLC_TRACKER_PORT"
+DMLC_TASK_ID: Final = "DMLC_TASK_ID"
+DMLC_NUM_WORKER: Final = "DMLC_NUM_WORKER"
+OMPI_DEFAULT_HOSTFILE: Final = "OMPI_MCA_orte_default_hostfile"
+OMPI_KEEP_FQDN_HOSTNAMES: Final = "OMPI_MCA_orte_keep_fqdn_hostnames"
+OMPI_DEFAULT_SLOTS: Final = "OMPI_MCA_orte_set_default_slots"
+OMPI_RSH_ARGS: Final = "OMPI_MCA_plm_rsh_args"
 STORAGE_URI: Final = "STORAGE_URI"
 RENDEZVOUS_PORT: Final = 29500
+
+# TorchTune, a mode of torch's plugin (section 3.3).
+TUNE_RUN: Final = ("tune", "run")
+
+# Gang schedulers of podGroupPolicy: their PodGroups and what pods carry (sections 3.8 and 3.9).
+POD_GROUP: Final = "PodGroup"
+COSCHEDULING_API_VERSION: Final = "scheduling.x-k8s.io/v1alpha1"
+COSCHEDULING_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
+VOLCANO_API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
+VOLCANO_GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
+VOLCANO_QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
+
+# Schedulers beyond the reference: our annotations on a TrainJob or its runtime, and the values of
+# the first (docs/gang-scheduling.md).
+SCHEDULER: Final = "trainer-infra.dev/scheduler"
+QUEUE: Final = "trainer-infra.dev/queue"
+TOPOLOGY: Final = "trainer-infra.dev/topology"
+REQUIRED_TOPOLOGY: Final = "trainer-infra.dev/required-topology"
+PREFERRED_TOPOLOGY: Final = "trainer-infra.dev/preferred-topology"
+KAI: Final = "kai"
+YUNIKORN: Final = "yunikorn"
+KUEUE: Final = "kueue"
+
+# What those schedulers read (KAI 0.16, YuniKorn 1.6, Kueue 0.19).
+KAI_SCHEDULER: Final = "kai-scheduler"
+KAI_QUEUE_LABEL: Final = "kai.scheduler/queue"
+KAI_MIN_MEMBER: Final = "kai.scheduler/batch-min-member"
+KAI_TOPOLOGY: Final = "kai.scheduler/topology"
+KAI_REQUIRED_TOPOLOGY: Final = "kai.scheduler/topology-required-placement"
+KAI_PREFERRED_TOPOLOGY: Final = "kai.scheduler/topology-preferred-placement"
+YUNIKORN_SCHEDULER: Final = "yunikorn"
+YUNIKORN_APP_LABEL: Final = "yunikorn.apache.org/app-id"
+YUNIKORN_QUEUE_LABEL: Final = "yunikorn.apache.org/queue"
+YUNIKORN_TASK_GROUP: Final = "yunikorn.apache.org/task-group-name"
+YUNIKORN_TASK_GROUPS: Final = "yunikorn.apache.org/task-groups"
+KUEUE_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
+KUEUE_REQUIRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-required-topology"
+KUEUE_PREFERRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-preferred-topology"
 
 # The progress protocol (section 6).
 PROGRESS_URL: Final = "KUBEFLOW_TRAINER_SERVER_URL"
 PROGRESS_CA: Final = "KUBEFLOW_TRAINER_SERVER_CA_CERT"
 PROGRESS_TOKEN: Final = "KUBEFLOW_TRAINER_SERVER_TOKEN"  # noqa: S105  the variable's name
+PROGRESS_VOLUME: Final = "kubeflow-trainer-token"
+PROGRESS_MOUNT: Final = "/var/run/secrets/kubeflow/trainer"
+PROGRESS_CA_KEY: Final = "ca.crt"
+TLS_CONFIG_SUFFIX: Final = "-tls-config"
 
 # Conditions of a TrainJob (section 1.3).
 SUSPENDED: Final = "Suspended"
@@ -74,6 +135,18 @@ DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 SUSPENDED_MESSAGE: Final = "TrainJob is suspended"
 RESUMED_MESSAGE: Final = "TrainJob is resumed"
 DEADLINE_MESSAGE: Final = "TrainJob exceeded its active deadline"
+RUNTIME_NOT_SUPPORTED: Final = "TrainingRuntimeNotSupported"
+
+# Reasons of a TrainJob's events; the first is the reference's (section 4.6).
+EVENT_CREATION_FAILED: Final = "TrainJobResourcesCreationFailed"
+EVENT_CREATED: Final = "TrainJobResourcesCreated"
+EVENT_SUSPENDED: Final = "TrainJobSuspended"
+EVENT_RESUMED: Final = "TrainJobResumed"
+EVENT_COMPLETE: Final = "TrainJobComplete"
+EVENT_FAILED: Final = "TrainJobFailed"
+EVENT_DEADLINE: Final = "TrainJobDeadlineExceeded"
+EVENT_PATCH_OVERRIDDEN: Final = "RuntimePatchOverridden"
+EVENT_TTL: Final = "TrainJobTTLExpired"
 
 # Conditions of a JobSet: type, then (reason, message) (JobSet v0.12, pkg/constants).
 JOBSET_COMPLETED: Final = "Completed"
@@ -118,6 +191,14 @@ POD_FAILURE_POLICY: Final = "PodFailurePolicy"
 # A TrainJob's child objects (closing table of section 3), and those of our own.
 SNAPSHOT_SUFFIX: Final = "-runtime-snapshot"
 SNAPSHOT_KEY: Final = "runtime"
+SSH_AUTH_SUFFIX: Final = "-mpi-ssh-auth"
+SSH_AUTH_TYPE: Final = "kubernetes.io/ssh-auth"
+SSH_PRIVATE_KEY: Final = "ssh-privatekey"
+SSH_PUBLIC_KEY: Final = "ssh-publickey"
+HOSTFILE_SUFFIX: Final = "-mpi-hostfile"
+FLUX_ENTRYPOINT_SUFFIX: Final = "-flux-entrypoint"
+FLUX_CURVE_SUFFIX: Final = "-flux-curve"
+FLUX_CURVE_KEY: Final = "curve.cert"
 CODE_SUFFIX: Final = "-code"
 SECRET_SUFFIX: Final = "-secret"  # noqa: S105  an object's name
 

@@ -79,3 +79,74 @@ def test_what_is_no_number_is_no_quantity(written: float) -> None:
 def test_thousandths_add_up(number: int, suffix: str) -> None:
     power = {"": 1, "m": 1000, "u": 10**6, "n": 10**9}[suffix]
     assert quantity.parse(f"{number}{suffix}") * power == number
+
+
+@pytest.mark.parametrize(
+    ("written", "canonical"),
+    [
+        ("0", "0"),
+        ("0Gi", "0"),
+        ("32", "32"),
+        (32, "32"),
+        ("1.5", "1500m"),
+        (1.5, "1500m"),
+        ("0.001", "1m"),
+        ("250u", "250u"),
+        ("7n", "7n"),
+        ("1000", "1k"),
+        ("1025", "1025"),
+        ("12000k", "12M"),
+        ("1000E", "9223372036854775807"),
+        ("-1500m", "-1500m"),
+        ("1.5Gi", "1536Mi"),
+        ("1024Mi", "1Gi"),
+        ("1000Ki", "1000Ki"),
+        ("0.5Ki", "512"),
+        ("1.9Ki", "1945600m"),
+        ("0.0001Ki", "102400u"),
+        ("8Ei", "9223372036854775807"),
+        ("1e3", "1e3"),
+        ("15E2", "1500"),
+        ("15e2", "1500"),
+        ("1e-1", "100e-3"),
+        ("2e2", "200"),
+    ],
+)
+def test_a_quantity_is_written_in_kubernetes_canonical_form(
+    written: str | float, canonical: str
+) -> None:
+    assert str(quantity.read(written)) == canonical
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "total"),
+    [
+        ("1Gi", "512Mi", "1536Mi"),
+        ("1Gi", "1M", "1074741824"),
+        ("1M", "1Gi", "1074741824"),
+        ("0", "2Gi", "2Gi"),
+        ("2Gi", "0", "2Gi"),
+        ("500m", "500m", "1"),
+        ("100", "1e3", "1100"),
+    ],
+)
+def test_a_sum_keeps_the_notation_of_the_first_amount_that_is_not_zero(
+    first: str, second: str, total: str
+) -> None:
+    assert str(quantity.read(first) + quantity.read(second)) == total
+
+
+def test_many_of_the_same_are_exact() -> None:
+    assert str(quantity.read("100m").times(30)) == "3"
+    assert str(quantity.read("1.5Gi").times(4)) == "6Gi"
+    assert str(quantity.read("7n").times(3)) == "21n"
+
+
+@given(
+    st.integers(-LARGEST, LARGEST),
+    st.sampled_from(["", "m", "u", "n", "k", "Ki", "Mi", "Gi", "e3", "e-4"]),
+)
+def test_the_canonical_form_is_the_same_amount_and_stays(number: int, suffix: str) -> None:
+    once = quantity.read(f"{number}{suffix}")
+    assert quantity.read(str(once)) == once
+    assert quantity.parse(str(once)) == quantity.parse(f"{number}{suffix}")

@@ -113,14 +113,10 @@ def test_q10_patches_may_only_name_what_the_runtime_has() -> None:
                 name="node",
                 template=pod(containers=[{"name": "node", "env": [{"name": "A", "value": "1"}]}]),
             ),
-            "manager": "nodomain",
+            "manager": "d.io/x",
         },
     ]
     assert refusal(job(runtimePatches=patches)) == [
-        (
-            "TrainJob tj: spec.runtimePatches.manager: must be a domain-prefixed path "
-            "(such as acme.io/foo), got 'nodomain'"
-        ),
         (
             "TrainJob tj: spec.runtimePatches: must not have replicated job that doesn't exist in "
             "the runtime job template, got 'worker'; the runtime has node"
@@ -138,6 +134,42 @@ def test_q10_patches_may_only_name_what_the_runtime_has() -> None:
             "model-initializer, node containers, got 'node'; set them in spec.trainer.env or "
             "spec.initializer"
         ),
+    ]
+
+
+def test_q10_the_reference_never_refuses_an_unknown_name() -> None:
+    unknown = patch(name="node", template=pod(containers=[{"name": "x"}]))
+    patches = [patch(name="worker"), {**unknown, "manager": "b.io/x"}]
+    found = pipeline.problems(job(runtimePatches=patches), TORCH, like_reference=True)
+    assert found == ()
+
+
+@pytest.mark.parametrize(
+    ("manager", "what"),
+    [
+        ("nodomain", "must be a domain-prefixed path (such as \"acme.io/foo\"), got 'nodomain'"),
+        (
+            "A.b/x",
+            (
+                "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+                "'-' or '.', and must start and end with an alphanumeric character (e.g. "
+                "'example.com', regex used for validation is "
+                r"'[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*'), got 'A.b'"
+            ),
+        ),
+        (
+            "a.b/ x",
+            (
+                r"Invalid path (regex used for validation is '[A-Za-z0-9/\-._~%!$&'()*+,;=:]+'), "
+                "got ' x'"
+            ),
+        ),
+    ],
+)
+def test_a_manager_is_a_path_below_a_domain(manager: str, what: str) -> None:
+    patches = [{**patch(name="node"), "manager": manager}]
+    assert refusal(job(runtimePatches=patches)) == [
+        f"TrainJob tj: spec.runtimePatches.manager: {what}"
     ]
 
 
@@ -176,14 +208,4 @@ def test_an_unsound_runtime_is_refused_at_its_own_path() -> None:
             "spec.template.spec.containers: must contain the required container for the ancestor: "
             "trainer; name one 'node'"
         ),
-    ]
-
-
-@pytest.mark.parametrize("policy", ["mpi", "xgboost", "flux"])
-def test_a_policy_that_is_not_rendered_yet_is_refused_not_ignored(policy: str) -> None:
-    assert refusal(job(), runtime(mlPolicy={policy: {}})) == [
-        (
-            f"ClusterTrainingRuntime torch-distributed: spec.mlPolicy.{policy}: is not rendered by "
-            "this version of trainer_infra; use a runtime with torch, jax or no framework policy"
-        )
     ]

@@ -1,12 +1,17 @@
 """Kubernetes resource quantities, for example `500m`, `1Gi` or `1e3`.
 
-Called by render and local where they count or compare resources; what is written in an object is
-never rewritten. Grammar, rounding and cap: k8s.io/apimachinery, `resource.Quantity`.
+Called by render and local where they count, compare or add resources; what is written in an object
+is never rewritten. Grammar, rounding, cap and canonical text: k8s.io/apimachinery,
+`resource.Quantity`.
 """
 
 import re
+from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_UP, Decimal, localcontext
+from enum import StrEnum
 from typing import Final
+
+from typing_extensions import override
 
 _GRAMMAR: Final = re.compile(
     r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
@@ -16,8 +21,68 @@ _POWERS: Final = {
     "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
 }  # fmt: skip
 _BINARY: Final = ("Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
+_EXPONENT: Final = re.compile("[eE][+-]?[0-9]")
 _NANO: Final = Decimal("1e-9")
+_NANOS: Final = 10**9
+_KIBI: Final = 1024
 _LARGEST: Final = Decimal(2**63 - 1)
+_DECIMAL: Final = ("n", "u", "m", "", "k", "M", "G", "T", "P", "E")
+
+
+class Notation(StrEnum):
+    """How a quantity is written; a sum keeps that of its first amount that is not zero."""
+
+    DECIMAL = "decimal"
+    """Powers of ten by letter, for example `1500m` and `2k`."""
+    BINARY = "binary"
+    """Powers of 1024 by letters, for example `2Gi`."""
+    EXPONENT = "exponent"
+    """Powers of ten by number, for example `2e3`."""
+
+
+_MARKS: Final = {Notation.DECIMAL: "", Notation.BINARY: "i", Notation.EXPONENT: "e"}
+
+
+@dataclass(frozen=True, slots=True)
+class Quantity:
+    """An exact amount and its notation; `str` is Kubernetes' canonical text of it."""
+
+    nanos: int
+    """The amount in billionths of its base unit (cores, bytes, devices)."""
+    notation: Notation = Notation.DECIMAL
+
+    def __add__(self, other: "Quantity") -> "Quantity":
+        """The sum, in the notation of this amount, or of the other where this one is zero."""
+        notation = self.notation if self.nanos else other.notation
+        return Quantity(self.nanos + other.nanos, notation)
+
+    def times(self, count: int) -> "Quantity":
+        """The amount for `count` of the same."""
+        return Quantity(self.nanos * count, self.notation)
+
+    @override
+    def __str__(self) -> str:
+        whole, rest = divmod(self.nanos, _NANOS)
+        if self.notation is Notation.BINARY and not rest and abs(whole) >= _KIBI:
+            return _binary_text(whole)
+        return _decimal_text(self.nanos, self.notation)
+
+
+def read(value: str | float) -> Quantity:
+    """The quantity with its notation; rounded and cut as by `parse`.
+
+    The notation is that of the canonical text, as when an object was stored once: `0.5Ki` is 512,
+    which is decimal.
+
+    Raises:
+        ValueError: when it is no quantity; the message is a sentence.
+    """
+    with localcontext(prec=60):
+        nanos = int(parse(value) * _NANOS)
+    text = value if isinstance(value, str) else repr(value)
+    power = Notation.EXPONENT if _EXPONENT.search(text) else Notation.DECIMAL
+    written = Quantity(nanos, Notation.BINARY if text.endswith("i") else power)
+    return written if _MARKS[written.notation] in str(written) else Quantity(nanos)
 
 
 def parse(value: str | float) -> Decimal:
@@ -50,3 +115,24 @@ def value(value: str | float) -> int:
         ValueError: when it is no quantity; the message is a sentence.
     """
     return int(parse(value).to_integral_value(ROUND_UP))
+
+
+def _binary_text(whole: int) -> str:
+    power = 0
+    while whole % _KIBI == 0 and power < len(_BINARY):
+        whole //= _KIBI
+        power += 1
+    return f"{whole}{('', *_BINARY)[power]}"
+
+
+def _decimal_text(nanos: int, notation: Notation) -> str:
+    if not nanos:
+        return "0"
+    thousands = 0
+    while nanos % 1000 == 0 and thousands < len(_DECIMAL) - 1:
+        nanos //= 1000
+        thousands += 1
+    if notation is Notation.EXPONENT:
+        power = 3 * thousands - 9
+        return f"{nanos}e{power}" if power else str(nanos)
+    return f"{nanos}{_DECIMAL[thousands]}"

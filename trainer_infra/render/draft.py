@@ -123,15 +123,32 @@ def upsert_env(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...]:
     return tuple(merged.values())
 
 
-def upsert_ports(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...]:
+def upsert_volumes(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...]:
+    """Volumes are the same when their names are."""
+    return upsert(items, new, lambda old, item: bool(old["name"] == item["name"]))
+
+
+def upsert_mounts(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...]:
+    """Volume mounts are the same when their paths are."""
+    return upsert(items, new, lambda old, item: bool(old["mountPath"] == item["mountPath"]))
+
+
+def upsert_ports(
+    items: Iterable[JSON], new: Iterable[JSON], *, like_reference: bool = False
+) -> tuple[JSON, ...]:
     """Ports are the same when their numbers are, or their names where both have one.
 
     The reference also takes two unnamed ports for the same (section 2.4), which corrupts a
     container with two of them (Q17).
     """
-    return upsert(items, new, _same_port)
+    return upsert(items, new, _same_number_or_unnamed if like_reference else _same_port)
 
 
 def _same_port(old: JSON, new: JSON) -> bool:
     named = bool(old.get("name")) and old.get("name") == new.get("name")
     return named or old.get("containerPort") == new.get("containerPort")
+
+
+def _same_number_or_unnamed(old: JSON, new: JSON) -> bool:
+    same = (old.get("name") or "") == (new.get("name") or "")
+    return same or old.get("containerPort") == new.get("containerPort")

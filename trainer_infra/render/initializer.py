@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
-from trainer_infra.render.draft import Draft
+from trainer_infra.render.draft import Draft, PodSet
 
 
 def problems(draft: Draft) -> Iterable[Problem]:
@@ -30,10 +30,11 @@ def _missing(draft: Draft, name: str, config: str, needs_mount: bool) -> Iterabl
     container = pod_set.container(name) if pod_set else None
     if pod_set is None:
         what = f"must have {name} job when trainJob is configured with input {config}"
-    elif container is None:
+    elif container is None and not _is_init_container(draft, pod_set, name):
         what = f"must have container with name - {name} in the {name} job"
     elif needs_mount and not any(
-        mount.get("name") == names.INITIALIZER_VOLUME for mount in container.volume_mounts
+        mount.get("name") == names.INITIALIZER_VOLUME
+        for mount in (container.volume_mounts if container else ())
     ):
         what = (
             f"must have volumeMount with name - {names.INITIALIZER_VOLUME} "
@@ -42,3 +43,8 @@ def _missing(draft: Draft, name: str, config: str, needs_mount: bool) -> Iterabl
     else:
         return
     yield Problem("spec.runtimeRef", what, fix=f"use a runtime that has it, {runtime} does not")
+
+
+def _is_init_container(draft: Draft, pod_set: PodSet, name: str) -> bool:
+    """Whether the reference takes an init container for the initializer; it then misses a mount."""
+    return draft.like_reference and any(each.name == name for each in pod_set.init_containers)

@@ -2,7 +2,9 @@
 
 Pure; called by `resolve` once per runtimePatches entry. Lists with a merge key are merged item by
 item, all others are replaced; mappings merge per key. Merge keys and the order of merged lists
-are those of Kubernetes' strategic merge patch: spec/trainer-behaviour.md section 4.3.
+are those of Kubernetes' strategic merge patch: spec/trainer-behaviour.md section 4.3. A patch adds
+and replaces, it removes nothing: an empty list or string and a readOnly that is false are the same
+as absent, because the reference reads patches into types that cannot tell them apart.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,7 +29,7 @@ def merge(base: JSON, patch: JSON, *, like_reference: bool = False) -> JSON:
     """`base` with `patch` merged into it; neither is changed."""
     result = dict(base)
     for key, value in patch.items():
-        if value is not None:
+        if value not in (None, "", []) and (key, value) != ("readOnly", False):
             result[key] = _merged(key, base.get(key), value, like_reference=like_reference)
     return result
 

@@ -1,15 +1,16 @@
-"""metadata.name: short enough for the pod names that JobSet makes of it.
+"""metadata.name: short enough for the names of pods and claims that JobSet makes of it.
 
 JobSet refuses a JobSet whose longest pod name, `<name>-<job>-<replica>-<index>-<5 characters>`,
-has more than 63 characters. The reference finds that out after admission, for ever (Q7).
-Rule: spec/trainer-behaviour.md section 12.3.
+or claim name, `<claim>-<name>`, has more than 63 characters. The reference finds that out after
+admission, for ever (Q7). Rule: spec/trainer-behaviour.md section 12.3.
 """
 
 from collections.abc import Iterable
 from typing import Final
 
+from trainer_infra import names
 from trainer_infra.errors import Problem
-from trainer_infra.render.draft import Draft
+from trainer_infra.render.draft import Draft, PodSet
 
 LIMIT: Final = 63
 _SUFFIX: Final = len("-abcde")
@@ -17,28 +18,51 @@ _SUFFIX: Final = len("-abcde")
 
 def longest(draft: Draft) -> int:
     """The most characters a TrainJob's name may have on this runtime."""
-    return min((LIMIT - _tail(draft, index) for index in range(len(draft.pod_sets))), default=LIMIT)
+    return min(_limits(draft), default=(LIMIT, ""))[0]
 
 
 def problems(draft: Draft) -> Iterable[Problem]:
     """A name that JobSet would refuse."""
     name = draft.job.metadata.name or ""
-    limit = longest(draft)
-    if draft.like_reference or len(name) <= limit:
+    if draft.like_reference:
         return
-    worst = max(range(len(draft.pod_sets)), key=lambda index: _tail(draft, index))
-    yield Problem(
-        "metadata.name",
-        f"is too long for the pods of replicated job {draft.pod_sets[worst].name!r}: "
-        f"JobSet allows {limit} characters on this runtime",
-        got=name,
-        fix=f"shorten it by {len(name) - limit}",
-    )
+    limit, of = min(_limits(draft), default=(LIMIT, ""))
+    if len(name) > limit:
+        yield Problem(
+            "metadata.name",
+            f"is too long for the {of}: JobSet allows {limit} characters on this runtime",
+            got=name,
+            fix=f"shorten it by {len(name) - limit}",
+        )
+
+
+def _limits(draft: Draft) -> Iterable[tuple[int, str]]:
+    """How long the name may be for each thing that is named after it."""
+    for index, pod_set in enumerate(draft.pod_sets):
+        yield LIMIT - _tail(draft, index), f"pods of replicated job {pod_set.name!r}"
+    for policy in draft.spec.get("volumeClaimPolicies") or ():
+        for template in policy.get("templates") or ():
+            claim = (template.get("metadata") or {}).get("name", "")
+            yield LIMIT - len(f"{claim}-"), f"claim {claim!r}"
 
 
 def _tail(draft: Draft, index: int) -> int:
     """Characters that JobSet and the Job controller put behind the name."""
-    pod_set = draft.pod_sets[index]
-    replicas = draft.spec["replicatedJobs"][index].get("replicas", 1)
-    last = f"-{pod_set.name}-{max(replicas - 1, 0)}-{max(pod_set.count - 1, 0)}"
-    return len(last) + _SUFFIX
+    pod_set, job = draft.pod_sets[index], draft.spec["replicatedJobs"][index]
+    of_job = f"-{pod_set.name}-{job.get('replicas', 1) - 1}"
+    job_spec = (job.get("template") or {}).get("spec") or {}
+    if job_spec.get("completionMode") == "NonIndexed":
+        # JobSet looks at the names of Jobs only: Kubernetes shortens those of such pods.
+        return len(of_job)
+    return len(f"{of_job}-{_count(draft, pod_set) - 1}") + _SUFFIX
+
+
+def _count(draft: Draft, pod_set: PodSet) -> int:
+    """Pods of the job: those of the training nodes are what the TrainJob asks for."""
+    trainer, policy = draft.job.spec.trainer, draft.runtime.spec.ml_policy
+    nodes = trainer.num_nodes if trainer else None
+    mpi = policy.mpi if policy else None
+    is_nodes = pod_set.name == names.NODE if mpi else pod_set.ancestor == names.TRAINER
+    if nodes is None or not is_nodes:
+        return pod_set.count
+    return max(nodes - 1, 1) if mpi and mpi.run_launcher_as_node else nodes

@@ -10,7 +10,13 @@ from typing import Any
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.render import not_rendered, owner, resolve, runtime_ref
+from trainer_infra.render import (
+    owner,
+    resolve,
+    runtime_ref,
+    scheduler,
+    ttl_seconds_after_finished,
+)
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import ENFORCING, Plugin
@@ -60,6 +66,18 @@ def due(
     )
 
 
+def problems(
+    job: TrainJob,
+    runtime: Runtime,
+    *,
+    like_reference: bool = False,
+    plugins: tuple[Plugin, ...] = PLUGINS,
+) -> tuple[Problem, ...]:
+    """What makes `render` refuse a TrainJob on a runtime: of both, then of each plugin in order."""
+    draft = resolve.draft(job, runtime, like_reference=like_reference)
+    return tuple(_problems(draft, (plugin for plugin in plugins if plugin.applies(draft))))
+
+
 def _enforced(
     job: TrainJob, runtime: Runtime, plugins: tuple[Plugin, ...], *, like_reference: bool
 ) -> tuple[Draft, tuple[Plugin, ...]]:
@@ -83,7 +101,8 @@ def _built(plugin: Plugin, draft: Draft) -> Iterable[JSON]:
 def _problems(draft: Draft, active: Iterable[Plugin]) -> Iterable[Problem]:
     where = f"TrainJob {draft.job.metadata.name}"
     yield from (_at(where, each) for each in runtime_ref.problems(draft))
-    yield from (_at(where, each) for each in not_rendered.problems(draft))
+    yield from (_at(where, each) for each in scheduler.problems(draft))
+    yield from (_at(where, each) for each in ttl_seconds_after_finished.problems(draft))
     for plugin in active:
         if plugin.validate:
             yield from (_at(where, each) for each in plugin.validate(draft))

@@ -9,7 +9,7 @@ from typing import Any
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.render import merge, resources
+from trainer_infra.render import env_var, merge, resources
 from trainer_infra.render.draft import Container, Draft, PodSet
 
 JSON = Mapping[str, Any]
@@ -28,8 +28,10 @@ def draft(job: TrainJob, runtime: Runtime, *, like_reference: bool = False) -> D
         annotations.update(patch.get("metadata", {}).get("annotations") or {})
         spec = merge.merge(spec, patch.get("spec") or {}, like_reference=like_reference)
     jobs = [
-        _with_resources(each, job, runtime) for each in _in_order(spec.get("replicatedJobs"), order)
+        _with_resources(_with_replicas(each), job, runtime)
+        for each in _in_order(spec.get("replicatedJobs"), order)
     ]
+    job = env_var.converted(job) if like_reference else job
     return Draft(
         job=job,
         runtime=runtime,
@@ -75,8 +77,16 @@ def with_pod_spec(replicated_job: JSON, spec: JSON) -> JSON:
 
 
 def _in_order(jobs: Iterable[JSON] | None, order: list[str]) -> list[JSON]:
+    # The reference sorts a job that only a patch has to the front; ours refuses such a patch.
     place = {name: index for index, name in enumerate(order)}
-    return sorted(jobs or (), key=lambda each: place.get(each["name"], len(order)))
+    return sorted(jobs or (), key=lambda each: place.get(each["name"], 0))
+
+
+def _with_replicas(replicated_job: JSON) -> JSON:
+    """Without `replicas: 0`, which the reference leaves out: JobSet then makes one."""
+    if replicated_job.get("replicas") != 0:
+        return replicated_job
+    return {key: value for key, value in replicated_job.items() if key != "replicas"}
 
 
 def _with_resources(replicated_job: JSON, job: TrainJob, runtime: Runtime) -> JSON:

@@ -17,14 +17,14 @@ JSON = Mapping[str, Any]
 def merged(base: JSON | None, override: JSON) -> JSON:
     """Limits and requests per key, the override wins.
 
-    Claims of the override are dropped as the reference does: Kueue counts the same way (Q3).
+    Claims of both are dropped as the reference does: Kueue counts the same way (Q3).
     """
     base = base or {}
-    result = dict(base)
-    for part in ("limits", "requests"):
-        if override.get(part):
-            result[part] = {**base.get(part, {}), **override[part]}
-    return result
+    return {
+        part: {**(base.get(part) or {}), **(override.get(part) or {})}
+        for part in ("limits", "requests")
+        if base.get(part) or override.get(part)
+    }
 
 
 def of_node(draft: Draft) -> JSON:
@@ -39,19 +39,19 @@ def of_node(draft: Draft) -> JSON:
     for pod_set in draft.pod_sets:
         if pod_set.name == names.NODE or pod_set.ancestor == names.TRAINER:
             container = pod_set.container(names.NODE)
-            if container and container.resources:
-                return container.resources
+            if container:
+                return container.resources or {}
     return {}
 
 
 def gpus(resources: JSON) -> int:
-    """Accelerators asked for, rounded up: the first resource whose name contains `gpu`.
+    """Accelerators asked for, rounded up: the first resource whose name contains `gpu`, if not zero.
 
-    Requests are looked at before limits.
+    Requests are looked at before limits. Of several such resources the reference takes any.
     """
     for part in ("requests", "limits"):
         for name, amount in (resources.get(part) or {}).items():
-            if "gpu" in name.lower():
+            if "gpu" in name.lower() and quantity.value(amount):
                 return quantity.value(amount)
     return 0
 

@@ -15,31 +15,49 @@ from trainer_infra.render.draft import Draft
 JSON = Mapping[str, Any]
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_DOMAIN_PATH: Final = re.compile(rf"{_LABEL}(\.{_LABEL})*/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+_DOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
+_URL_PATH: Final = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 _OWN_ENV: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER, names.NODE)
 _PATH: Final = "spec.runtimePatches"
 
 
 def problems(draft: Draft) -> Iterable[Problem]:
-    """Problems of all patches, in list order."""
+    """Problems of all patches, in list order.
+
+    The reference looks names up in the template after the patches were merged into it, which holds
+    every name that a patch has: it never refuses an unknown one (Q10).
+    """
     template = draft.runtime.spec.template
-    jobs = {
-        each["name"]: each
-        for each in ((template.spec if template else None) or {}).get("replicatedJobs", ())
-    }
+    spec = draft.spec if draft.like_reference else ((template.spec if template else None) or {})
+    jobs = {each["name"]: each for each in spec.get("replicatedJobs") or ()}
     for patch in draft.job.spec.runtime_patches or ():
-        if not _DOMAIN_PATH.fullmatch(patch.manager):
-            yield Problem(
-                f"{_PATH}.manager",
-                "must be a domain-prefixed path (such as acme.io/foo)",
-                got=patch.manager,
-            )
-    for template_patch in resolve.patches(draft.job):
+        yield from _of_manager(patch.manager)
+        template_patch = (patch.training_runtime_spec or {}).get("template") or {}
         for job_patch in (template_patch.get("spec") or {}).get("replicatedJobs") or ():
-            yield from _of_job(job_patch, jobs, like_reference=draft.like_reference)
+            yield from _of_job(job_patch, jobs)
 
 
-def _of_job(patch: JSON, jobs: Mapping[str, JSON], *, like_reference: bool) -> Iterable[Problem]:
+def _of_manager(manager: str) -> Iterable[Problem]:
+    """A manager is `<domain>/<path>`; Kubernetes' own messages."""
+    path = f"{_PATH}.manager"
+    domain, slash, rest = manager.partition("/")
+    if not domain or not slash or not rest:
+        what = 'must be a domain-prefixed path (such as "acme.io/foo")'
+        yield Problem(path, what, got=manager)
+        return
+    if not re.fullmatch(_DOMAIN, domain):
+        what = (
+            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, "
+            "'-' or '.', and must start and end with an alphanumeric character (e.g. "
+            f"'example.com', regex used for validation is '{_DOMAIN}')"
+        )
+        yield Problem(path, what, got=domain)
+    if not re.fullmatch(_URL_PATH, rest):
+        what = f"Invalid path (regex used for validation is '{_URL_PATH}')"
+        yield Problem(path, what, got=rest)
+
+
+def _of_job(patch: JSON, jobs: Mapping[str, JSON]) -> Iterable[Problem]:
     name = patch["name"]
     if name not in jobs:
         yield Problem(
@@ -50,16 +68,15 @@ def _of_job(patch: JSON, jobs: Mapping[str, JSON], *, like_reference: bool) -> I
         )
         return
     spec, patched = resolve.pod_spec(jobs[name]), resolve.pod_spec(patch)
-    containers = {each["name"] for each in spec.get("containers") or ()}
-    inits = {each["name"] for each in spec.get("initContainers") or ()}
-    # The reference looks both kinds up in one set (section 5.1); a regular container patched as
-    # an init container would be appended as an invalid one.
-    known_inits = inits | containers if like_reference else inits
-    yield from _unknown(patched.get("initContainers"), known_inits, "initContainer", name)
-    known = inits | containers if like_reference else containers
-    yield from _unknown(patched.get("containers"), known, "container", name)
+    known_inits = {each["name"] for each in spec.get("initContainers") or ()}
+    for container in patched.get("initContainers") or ():
+        if container["name"] not in known_inits:
+            yield _unknown(container, "initContainer", name)
+    known = {each["name"] for each in spec.get("containers") or ()}
     for container in patched.get("containers") or ():
-        if container["name"] in _OWN_ENV and container.get("env"):
+        if container["name"] not in known:
+            yield _unknown(container, "container", name)
+        elif container["name"] in _OWN_ENV and container.get("env"):
             yield Problem(
                 _PATH,
                 "must not have envs for the dataset-initializer, model-initializer, node containers",
@@ -68,13 +85,6 @@ def _of_job(patch: JSON, jobs: Mapping[str, JSON], *, like_reference: bool) -> I
             )
 
 
-def _unknown(
-    patched: Iterable[JSON] | None, known: set[str], kind: str, job: str
-) -> Iterable[Problem]:
-    for container in patched or ():
-        if container["name"] not in known:
-            yield Problem(
-                _PATH,
-                f"must not have {kind} that doesn't exist in the runtime job {job}",
-                got=container["name"],
-            )
+def _unknown(container: JSON, kind: str, job: str) -> Problem:
+    what = f"must not have {kind} that doesn't exist in the runtime job {job}"
+    return Problem(_PATH, what, got=container["name"])

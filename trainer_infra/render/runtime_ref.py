@@ -1,15 +1,26 @@
-"""spec.runtimeRef: the runtime that was handed in is the one the TrainJob names, and is sound.
+"""spec.runtimeRef: the runtime that a TrainJob names exists, is the one at hand, and is sound.
 
-Rules: spec/trainer-behaviour.md sections 4.2 and 5.2.
+Called by `pipeline` for every TrainJob, by `lifecycle.admission` for runtimes themselves and by
+`lifecycle.plan`. Rules and messages: spec/trainer-behaviour.md sections 4.2, 5.1 and 5.2.
 """
 
 from collections.abc import Iterable
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
-from trainer_infra.render import resolve
+from trainer_infra.render import pod_group_policy, resolve
 from trainer_infra.render.draft import Draft
+
+KINDS: Final = (names.TRAINING_RUNTIME, names.CLUSTER_TRAINING_RUNTIME)
+_CONTAINERS: Final = {
+    names.TRAINER: names.NODE,
+    names.DATASET_INITIALIZER: names.DATASET_INITIALIZER,
+    names.MODEL_INITIALIZER: names.MODEL_INITIALIZER,
+}
+"""The container that a job with an ancestor label must have."""
 
 
 def problems(draft: Draft) -> Iterable[Problem]:
@@ -22,23 +33,71 @@ def problems(draft: Draft) -> Iterable[Problem]:
             f"names {named[1]} {named[2]!r}, but the runtime at hand is "
             f"{draft.runtime.kind} {draft.runtime.metadata.name!r}",
         )
-    yield from of_runtime(draft.runtime)
+    if not draft.like_reference:
+        yield from of_runtime(draft.runtime)
 
 
-def of_runtime(runtime: Runtime) -> Iterable[Problem]:
-    """Ancestor jobs run once and have the container their ancestor needs."""
+def unsupported(job: TrainJob) -> str:
+    """`unsupported runtime: <Kind>.<group>` when no runtime has that kind; else empty."""
+    reference = job.spec.runtime_ref
+    group = names.GROUP if reference.api_group is None else reference.api_group
+    kind = names.CLUSTER_TRAINING_RUNTIME if reference.kind is None else reference.kind
+    if group == names.GROUP and kind in KINDS:
+        return ""
+    return f"unsupported runtime: {'.'.join(part for part in (kind, group) if part)}"
+
+
+def missing(job: TrainJob) -> Problem:
+    """The problem of a TrainJob whose runtime is not there when the TrainJob is admitted."""
+    _, kind, _ = job.spec.runtime_ref.named
+    # The reference's own paths differ like this.
+    path = "spec.runtimeRef" if kind == names.TRAINING_RUNTIME else "spec.RuntimeRef"
+    return Problem(
+        path,
+        f"{_absent(job)}: specified {kind[0].lower()}{kind[1:]} must be created before the "
+        "TrainJob is created",
+        got=job.spec.runtime_ref.to_wire(),
+    )
+
+
+def not_found(job: TrainJob) -> str:
+    """What a reconcile says of a TrainJob whose runtime is not there and was never copied."""
+    if job.spec.runtime_ref.named[1] == names.TRAINING_RUNTIME:
+        return f"TrainingRuntime specified in TrainJob is not found: {_absent(job)}"
+    return f"not found ClusterTrainingRuntime specified in TrainJob: {_absent(job)}"
+
+
+def is_deprecated(runtime: Runtime) -> bool:
+    """Whether the runtime's label says that it will go; only cluster runtimes have that label."""
+    support = (runtime.metadata.labels or {}).get(names.SUPPORT_LABEL)
+    cluster = runtime.kind == names.CLUSTER_TRAINING_RUNTIME
+    return cluster and support == names.SUPPORT_DEPRECATED
+
+
+def deprecation(runtime: Runtime) -> str:
+    """The sentence about a deprecated runtime; `Referenced ` goes before it for a TrainJob."""
+    return (
+        f'ClusterTrainingRuntime "{runtime.metadata.name}" is deprecated and will be removed in a '
+        "future release of Kubeflow Trainer. See runtime deprecation policy: "
+        f"{names.DEPRECATION_POLICY}"
+    )
+
+
+def of_runtime(runtime: Runtime, *, like_reference: bool = False) -> Iterable[Problem]:
+    """Ancestor jobs run once and have the container their ancestor needs.
+
+    Unless like the reference, there is a job at all, and one gang scheduler (Q10).
+    """
     template = runtime.spec.template
     where = f"{runtime.kind} {runtime.metadata.name}"
     jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
-    if not jobs:
+    if not like_reference:
+        yield from pod_group_policy.problems(runtime)
+    if not jobs and not like_reference:
         yield Problem("spec.template.spec.replicatedJobs", "must have a job", where=where)
     for index, job in enumerate(jobs):
         ancestor = resolve.ancestor(job)
-        container = {
-            names.TRAINER: names.NODE,
-            names.DATASET_INITIALIZER: names.DATASET_INITIALIZER,
-            names.MODEL_INITIALIZER: names.MODEL_INITIALIZER,
-        }.get(ancestor or "")
+        container = _CONTAINERS.get(ancestor or "")
         path = f"spec.template.spec.replicatedJobs[{index}]"
         if container is None:
             continue
@@ -51,3 +110,9 @@ def of_runtime(runtime: Runtime) -> Iterable[Problem]:
                 fix=f"name one {container!r}",
                 where=where,
             )
+
+
+def _absent(job: TrainJob) -> str:
+    """What an API server answers."""
+    _, kind, name = job.spec.runtime_ref.named
+    return f'{kind.lower()}s.{names.GROUP} "{name}" not found'

@@ -52,14 +52,32 @@ def runtime(job: TrainJob, snapshot: JSON) -> Runtime:
     if text is None:
         raise _invalid(job, f'snapshot ConfigMap missing "{names.SNAPSHOT_KEY}" data key')
     try:
-        found = manifests.parse(yaml.load(text, Loader=yaml.CSafeLoader))
+        found = manifests.parse(_without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
     except (yaml.YAMLError, InvalidInput) as error:
         raise _invalid(job, f"unable to unmarshal the snapshot: {error}") from error
+    wanted = job.spec.runtime_ref.named
     if isinstance(found, TrainingRuntime | ClusterTrainingRuntime) and (
-        (names.GROUP, found.kind, found.metadata.name) == job.spec.runtime_ref.named
+        (names.GROUP, found.kind, found.metadata.name) == wanted
     ):
         return found
-    raise _invalid(job, f"the snapshot refers to the wrong runtime: {found.metadata.name}")
+    raise _invalid(
+        job,
+        "the snapshot refers to the wrong runtime: expecting a runtime with name, api group and "
+        f"kind of {_listed(wanted)} but found runtime with name, api group and kind of "
+        f"{_listed((names.GROUP, found.kind, found.metadata.name))}",
+    )
+
+
+def _without_nulls(value: Any) -> Any:
+    """The value without null fields, which Go writes for times that are not set."""
+    if isinstance(value, Mapping):
+        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+
+
+def _listed(named: tuple[str, str, str]) -> str:
+    group, kind, name = named
+    return f'"{name}", "{group}", "{kind}"'
 
 
 def _owners(snapshot: JSON) -> list[str]:

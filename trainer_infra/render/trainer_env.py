@@ -44,11 +44,21 @@ def injects(draft: Draft) -> bool:
     return draft.job.spec.trainer is not None or not draft.like_reference
 
 
-def with_env(draft: Draft, own: Iterable[JSON] = (), *, port: int | None = None) -> Draft:
-    """The user's variables, then the plugin's own, and its port, in the trainer's container."""
+def with_env(
+    draft: Draft,
+    own: Iterable[JSON] = (),
+    *,
+    port: int | None = None,
+    user_first: bool = True,
+) -> Draft:
+    """The user's variables, then the plugin's own, and its port, in the trainer's container.
+
+    With `user_first` False the plugin's own go first: JobSet adds the user's at the end.
+    """
     if draft.trainer is None:
         return draft
-    user = (draft.job.spec.trainer.env if draft.job.spec.trainer else None) or ()
+    trainer = draft.job.spec.trainer
+    user = (trainer.env if trainer and user_first else None) or ()
     own = tuple(own)
     ports = () if port is None else ({"containerPort": port},)
 
@@ -56,7 +66,7 @@ def with_env(draft: Draft, own: Iterable[JSON] = (), *, port: int | None = None)
         return replace(
             container,
             env=upsert_env(upsert_env(container.env, user), own),
-            ports=upsert_ports(container.ports, ports),
+            ports=upsert_ports(container.ports, ports, like_reference=draft.like_reference),
         )
 
     def in_pod_set(pod_set: PodSet) -> PodSet:

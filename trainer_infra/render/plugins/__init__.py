@@ -3,11 +3,32 @@
 from typing import Final
 
 from trainer_infra.render.phases import Plugin
-from trainer_infra.render.plugins import jax, jobset, plain, torch
+from trainer_infra.render.plugins import (
+    coscheduling,
+    flux,
+    jax,
+    jobset,
+    kai,
+    kueue,
+    mpi,
+    plain,
+    torch,
+    volcano,
+    xgboost,
+    yunikorn,
+)
 
 PLUGINS: Final[tuple[Plugin, ...]] = (
     torch.PLUGIN,
     jax.PLUGIN,
+    xgboost.PLUGIN,
+    mpi.PLUGIN,
+    flux.PLUGIN,
     plain.PLUGIN,
+    coscheduling.PLUGIN,
+    volcano.PLUGIN,
+    kai.PLUGIN,
+    yunikorn.PLUGIN,
+    kueue.PLUGIN,
     jobset.PLUGIN,
 )

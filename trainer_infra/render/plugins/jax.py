@@ -27,7 +27,7 @@ def enforce_ml_policy(draft: Draft) -> Draft:
             names.JAX_COORDINATOR_ADDRESS, f"{endpoints.head(draft)}:{names.RENDEZVOUS_PORT}"
         ),
     )
-    return trainer_env.with_env(draft, own, port=names.RENDEZVOUS_PORT)
+    return trainer_env.with_env(draft, own, port=names.RENDEZVOUS_PORT, user_first=False)
 
 
 PLUGIN = Plugin(name="JAX", applies=applies, enforce_ml_policy=enforce_ml_policy)

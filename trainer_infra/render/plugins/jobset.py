@@ -11,7 +11,7 @@ from trainer_infra import names
 from trainer_infra.api.trainjob import DatasetInitializer, ModelInitializer, TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.render import initializer, metadata_name, resolve, runtime_patches
-from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env
+from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import Plugin, Watch
 
@@ -70,8 +70,9 @@ def _replicated_job(draft: Draft, template: JSON, pod_set: PodSet) -> JSON:
         ("containers", pod_set.containers),
     ):
         if containers:
-            spec[key] = _containers(spec.get(key) or (), containers)
-    spec["containers"] = [_overridden(draft, pod_set, each) for each in spec["containers"]]
+            spec[key] = _containers(draft, spec.get(key) or (), containers)
+    main = spec.get("containers") or ()
+    spec["containers"] = [_overridden(draft, pod_set, each) for each in main]
     job = resolve.with_pod_spec(template, spec)
     job_spec = {
         **job["template"]["spec"],
@@ -85,24 +86,31 @@ def _replicated_job(draft: Draft, template: JSON, pod_set: PodSet) -> JSON:
     return result
 
 
-def _containers(templates: Iterable[JSON], changed: tuple[Container, ...]) -> list[JSON]:
+def _containers(
+    draft: Draft, templates: Iterable[JSON], changed: tuple[Container, ...]
+) -> list[JSON]:
     templates = list(templates)
     missing = [{"name": each.name} for each in changed[len(templates) :]]
     return [
-        _container(template, each)
+        _container(draft, template, each)
         for template, each in zip([*templates, *missing], changed, strict=True)
     ]
 
 
-def _container(template: JSON, changed: Container) -> JSON:
+def _container(draft: Draft, template: JSON, changed: Container) -> JSON:
     result = dict(template)
+    ports = changed.ports
+    if draft.like_reference:
+        # The reference writes each port a second time, over one it takes for the same (Q17).
+        first = ports[: len(template.get("ports") or ())]
+        ports = upsert_ports(first, ports, like_reference=True)
     if changed.image:
         result["image"] = changed.image
     if changed.command:
         result["command"] = list(changed.command)
     for key, value in (
         ("env", changed.env),
-        ("ports", changed.ports),
+        ("ports", ports),
         ("volumeMounts", changed.volume_mounts),
     ):
         if value:

@@ -1,6 +1,6 @@
 """Torch: torchrun's PET_* variables in the trainer and in the envInjection targets.
 
-Rules: spec/trainer-behaviour.md section 3.2.
+Rules: spec/trainer-behaviour.md section 3.2; torchtune, a mode of it, is torchtune.py.
 """
 
 from collections.abc import Iterable, Mapping
@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
-from trainer_infra.render import endpoints, resources, trainer_env
+from trainer_infra.render import endpoints, resources, torchtune, trainer_env
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env
 from trainer_infra.render.phases import Plugin
 
@@ -23,6 +23,7 @@ RESERVED: Final = (
     names.PET_NODE_RANK,
     names.PET_NPROC_PER_NODE,
 )
+ADDRESS: Final = (names.PET_MASTER_ADDR, names.PET_MASTER_PORT)
 AUTO: Final = "auto"
 
 
@@ -33,7 +34,7 @@ def applies(draft: Draft) -> bool:
 
 
 def validate(draft: Draft) -> Iterable[Problem]:
-    """Reserved variables in trainer.env, and envInjection targets that do not exist."""
+    """Reserved variables, envInjection targets that do not exist, what torchtune cannot run."""
     for job, container in _targets(draft):
         if not _has_container(draft, job, container):
             yield Problem("spec.runtimeRef", _missing_target(job, container))
@@ -45,16 +46,25 @@ def validate(draft: Draft) -> Iterable[Problem]:
             f"must not have reserved envs, invalid envs configured: [{' '.join(used)}]",
             fix="remove them: the runtime sets them for each node",
         )
+    if torchtune.asked_for(draft):
+        yield from torchtune.problems(draft)
 
 
 def enforce_ml_policy(draft: Draft) -> Draft:
-    """Node count, PET_* variables and the rendezvous port."""
+    """Node count, PET_* variables, the rendezvous port and torchtune's command.
+
+    Torchtune gets the address of the first node in its command, not in its environment.
+    """
     draft = trainer_env.with_num_nodes(draft)
     if draft.trainer is None:
         return draft
     own = _variables(draft)
     if trainer_env.injects(draft):
-        draft = trainer_env.with_env(draft, own, port=names.RENDEZVOUS_PORT)
+        tuned = torchtune.asked_for(draft) and draft.trainer.container(names.NODE) is not None
+        shown = tuple(each for each in own if not tuned or each["name"] not in ADDRESS)
+        draft = trainer_env.with_env(draft, shown, port=names.RENDEZVOUS_PORT)
+        if tuned:
+            draft = replace(draft, command=torchtune.command(draft, processes_per_node(draft)))
     for job, container in _targets(draft):
         draft = draft.with_pod_set(job, partial(_inject, container, own))
     return draft

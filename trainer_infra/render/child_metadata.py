@@ -1,0 +1,24 @@
+"""metadata of a TrainJob's child objects: names of the closing table of section 3.
+
+Called by plugins that build an object besides the JobSet. `owner` adds the owner afterwards.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainer_infra.api.trainjob import TrainJob
+
+JSON = Mapping[str, Any]
+
+
+def child_name(job: TrainJob, suffix: str) -> str:
+    """The name of a child object: the TrainJob's with a suffix."""
+    return f"{job.metadata.name}{suffix}"
+
+
+def metadata(job: TrainJob, suffix: str) -> JSON:
+    """Name and namespace of a child object; a TrainJob without a namespace gives none."""
+    found = {"name": child_name(job, suffix)}
+    if job.metadata.namespace is not None:
+        found["namespace"] = job.metadata.namespace
+    return found

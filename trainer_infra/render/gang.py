@@ -1,0 +1,141 @@
+"""Which pods of a TrainJob are scheduled all at once, and the PodGroup that says so.
+
+Pure; called by the plugins coscheduling, volcano, kai, yunikorn and kueue, which add what their
+scheduler reads. Rules: spec/trainer-behaviour.md sections 3.8 and 3.9.
+
+The reference counts every pod, also of jobs that start only after others (Q15): such a group never
+fills. Here a job that another one waits for to complete is outside, with everything before it; a
+job that waits for one of the gang to be ready joins without counting.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.render import child_metadata, pod_requests, resolve
+from trainer_infra.render.draft import Draft, PodSet
+from trainer_infra.render.observed import Observed
+from trainer_infra.render.phases import Watch
+
+JSON = Mapping[str, Any]
+
+READY: Final = "Ready"
+COMPLETE: Final = "Complete"
+
+
+def members(draft: Draft) -> tuple[PodSet, ...]:
+    """The pod sets that carry the gang's mark, in template order."""
+    if draft.like_reference:
+        return draft.pod_sets
+    outside = _outside(waits(draft))
+    return tuple(each for each in draft.pod_sets if each.name not in outside)
+
+
+def counted(draft: Draft) -> tuple[PodSet, ...]:
+    """The pod sets whose pods must all find a place: those members that wait for no member."""
+    inside = members(draft)
+    if draft.like_reference:
+        return inside
+    waiting, known = waits(draft), {each.name for each in inside}
+    return tuple(each for each in inside if known.isdisjoint(waiting[each.name]))
+
+
+def waits(draft: Draft) -> dict[str, dict[str, str]]:
+    """For each replicated job those that it waits for: `Ready` or `Complete` by job name.
+
+    `startupPolicy: InOrder` makes each job wait for the one before it to be ready.
+    """
+    jobs = draft.spec["replicatedJobs"]
+    in_order = (draft.spec.get("startupPolicy") or {}).get("startupPolicyOrder") == "InOrder"
+    result: dict[str, dict[str, str]] = {}
+    before: dict[str, str] = {}
+    for job in jobs:
+        depends = {each["name"]: each.get("status", "") for each in job.get("dependsOn") or ()}
+        result[job["name"]] = {**(before if in_order else {}), **depends}
+        before = {job["name"]: READY}
+    return result
+
+
+def marked(draft: Draft, *, labels: JSON | None = None, annotations: JSON | None = None) -> Draft:
+    """A copy in which the pods of every member carry the labels and annotations."""
+    inside = {each.name for each in members(draft)}
+    pod_sets = (
+        replace(
+            each,
+            labels={**each.labels, **(labels or {})},
+            annotations={**each.annotations, **(annotations or {})},
+        )
+        if each.name in inside
+        else each
+        for each in draft.pod_sets
+    )
+    return replace(draft, pod_sets=tuple(pod_sets))
+
+
+def pod_group(draft: Draft, api_version: str, spec: JSON) -> JSON:
+    """The PodGroup named as the TrainJob: member count, resources and the scheduler's own `spec`."""
+    return {
+        "apiVersion": api_version,
+        "kind": names.POD_GROUP,
+        "metadata": child_metadata.metadata(draft.job, ""),
+        "spec": {
+            "minMember": sum(each.count for each in counted(draft)),
+            "minResources": _min_resources(draft),
+            **spec,
+        },
+    }
+
+
+def writes(pod_group: JSON, job: TrainJob, observed: Observed) -> bool:
+    """A PodGroup is left alone once it is there, unless the TrainJob is suspended."""
+    return bool(job.spec.suspend) or not any(
+        each["kind"] == names.POD_GROUP and each["apiVersion"] == pod_group["apiVersion"]
+        for each in observed.objects
+        if each["metadata"]["name"] == pod_group["metadata"]["name"]
+    )
+
+
+def watches(api_version: str) -> tuple[Watch, ...]:
+    """The scheduler's PodGroups, and what changes the resources of pods that do not exist yet."""
+    return (
+        Watch(api_version, names.POD_GROUP),
+        Watch("v1", "LimitRange", wakes=_in_namespace),
+        Watch("node.k8s.io/v1", "RuntimeClass", wakes=_uses_runtime_class),
+    )
+
+
+def _in_namespace(limit_range: JSON, job: TrainJob, _runtime: Runtime) -> bool:
+    same = limit_range["metadata"].get("namespace") == job.metadata.namespace
+    return bool(job.spec.suspend) and same
+
+
+def _uses_runtime_class(runtime_class: JSON, job: TrainJob, runtime: Runtime) -> bool:
+    template = runtime.spec.template
+    jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
+    used = {resolve.pod_spec(each).get("runtimeClassName") for each in jobs}
+    return bool(job.spec.suspend) and runtime_class["metadata"]["name"] in used
+
+
+def _outside(waiting: Mapping[str, Mapping[str, str]]) -> set[str]:
+    found: set[str] = set()
+    left = [name for each in waiting.values() for name, state in each.items() if state == COMPLETE]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left.extend(waiting.get(name, ()))
+    return found
+
+
+def _min_resources(draft: Draft) -> JSON:
+    total: pod_requests.Amounts = {}
+    inside = {each.name for each in counted(draft)}
+    for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True):
+        if pod_set.name in inside:
+            for name, each in pod_requests.single(resolve.pod_spec(template)).items():
+                more = each.times(pod_set.count)
+                total[name] = total[name] + more if name in total else more
+    return {name: str(each) for name, each in total.items()}

@@ -1,0 +1,238 @@
+"""Flux: the HPC scheduler inside the job; the first node starts it and runs the command on all.
+
+An init container copies Flux into the pod, so that any image can be used. Rules:
+spec/trainer-behaviour.md section 3.7; the scripts: render/flux_scripts.py; the certificate is made
+at create: lifecycle/flux_curve.py.
+"""
+
+import shlex
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.runtime import Flux
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render import (
+    child_metadata,
+    endpoints,
+    flux_scripts,
+    resolve,
+    resources,
+    trainer_env,
+)
+from trainer_infra.render.draft import Container, Draft, PodSet, upsert_mounts, upsert_volumes
+from trainer_infra.render.phases import Plugin, Watch
+
+JSON = Mapping[str, Any]
+
+INSTALLER: Final = "flux-installer"
+VIEW_IMAGE: Final = "FLUX_VIEW_IMAGE"
+NETWORK_DEVICE: Final = "FLUX_NETWORK_DEVICE"
+QUEUE_POLICY: Final = "FLUX_QUEUE_POLICY"
+SETTINGS: Final[Mapping[str, str]] = {
+    VIEW_IMAGE: "ghcr.io/converged-computing/flux-view-ubuntu:tag-jammy",
+    NETWORK_DEVICE: "eth0",
+    QUEUE_POLICY: "fcfs",
+}
+"""Variables of the trainer's container that set Flux up, and their defaults."""
+SCRIPTS: Final = "/etc/flux-config"
+ENTRYPOINT: Final = "entrypoint.sh"
+INIT: Final = "init.sh"
+SOFTWARE_VOLUME: Final = "spack-install"
+INSTALL_VOLUME: Final = "flux-install"
+CURVE_VOLUME: Final = "flux-curve"
+MEMORY_VOLUME: Final = "shared-memory"
+MEMORY: Final = "/dev/shm"  # noqa: S108  of the pod, not of this machine
+
+
+def applies(draft: Draft) -> bool:
+    """Whether the runtime has mlPolicy.flux."""
+    policy = draft.runtime.spec.ml_policy
+    return policy is not None and policy.flux is not None
+
+
+def validate(draft: Draft) -> Iterable[Problem]:
+    """Processes per node, and the name of the init container."""
+    per_node = _per_node(draft)
+    if per_node < 1:
+        yield Problem(
+            "spec.trainer.numProcPerNode",
+            "must be greater than or equal to 1 for Flux TrainJob",
+            got=per_node,
+        )
+    for pod_set in draft.pod_sets:
+        if pod_set.name == _job(draft):
+            for container in pod_set.init_containers:
+                if container.name == INSTALLER:
+                    yield Problem(
+                        "spec.trainer.initContainers",
+                        f"InitContainer '{INSTALLER}' is reserved",
+                        fix="rename it in the runtime",
+                    )
+
+
+def enforce_ml_policy(draft: Draft) -> Draft:
+    """Node count, user environment, the wrapped command, the installer and its volumes.
+
+    Raises:
+        InvalidInput: Like the reference: the TrainJob has no spec.trainer.numNodes (Q18).
+    """
+    trainer = draft.job.spec.trainer
+    if draft.like_reference and (trainer is None or trainer.num_nodes is None):
+        raise InvalidInput([Problem("spec.trainer.numNodes", "is needed by the Flux plugin")])
+    command, left = _command(draft)
+    draft = trainer_env.with_env(trainer_env.with_num_nodes(draft))
+    image = _settings(draft)[VIEW_IMAGE]
+    draft = draft.with_pod_set(_job(draft), partial(_node, draft, image))
+    return replace(draft, command=("/bin/bash", f"{SCRIPTS}/{ENTRYPOINT}", command), args=left)
+
+
+def build(draft: Draft) -> Iterable[JSON]:
+    """The ConfigMap with the scripts, and the Secret with the certificate, not made yet."""
+    settings = _settings(draft)
+    name, namespace = draft.job.metadata.name or "", draft.job.metadata.namespace
+    subdomain = name if draft.like_reference else endpoints.subdomain(name, draft.spec)
+    cluster = flux_scripts.Cluster(
+        job=f"{name}-{_job(draft)}-0",
+        nodes=_nodes(draft),
+        domain=f"{subdomain}.{namespace}.svc.cluster.local" if namespace else subdomain,
+        device=settings[NETWORK_DEVICE],
+        queue_policy=settings[QUEUE_POLICY],
+    )
+    tasks = flux_scripts.Tasks(
+        per_node=_per_node(draft),
+        gpus_per_node=resources.gpus(resources.of_node(draft)),
+        like_reference=draft.like_reference,
+    )
+    yield {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": child_metadata.metadata(draft.job, names.FLUX_ENTRYPOINT_SUFFIX),
+        "data": {
+            ENTRYPOINT: flux_scripts.entrypoint(cluster, tasks),
+            INIT: flux_scripts.init(cluster),
+        },
+    }
+    yield {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": child_metadata.metadata(draft.job, names.FLUX_CURVE_SUFFIX),
+        "data": {names.FLUX_CURVE_KEY: names.GENERATED_SHOWN},
+    }
+
+
+def _per_node(draft: Draft) -> int:
+    trainer, policy = draft.job.spec.trainer, draft.runtime.spec.ml_policy
+    if trainer and trainer.num_proc_per_node is not None:
+        return trainer.num_proc_per_node
+    per_node = ((policy.flux if policy else None) or Flux()).num_proc_per_node
+    return 1 if per_node is None else per_node
+
+
+def _job(draft: Draft) -> str:
+    """The replicated job that Flux runs in: the trainer's; in the reference the one named node."""
+    return names.NODE if draft.like_reference or draft.trainer is None else draft.trainer.name
+
+
+def _nodes(draft: Draft) -> int:
+    trainer = draft.job.spec.trainer
+    if trainer and trainer.num_nodes is not None:
+        return trainer.num_nodes
+    return draft.trainer.count if draft.trainer else 1
+
+
+def _settings(draft: Draft) -> dict[str, str]:
+    """The defaults, then the runtime's variables, then the TrainJob's."""
+    settings = dict(SETTINGS)
+    container = draft.trainer.container(names.NODE) if draft.trainer else None
+    settings.update(_values(container.env if container else ()))
+    trainer = draft.job.spec.trainer
+    user = (trainer.env if trainer else None) or ()
+    settings.update(_values(user))
+    if draft.like_reference:
+        empty = {each["name"]: "" for each in user if not each.get("value")}
+        settings.update((name, "") for name in settings.keys() & empty.keys())
+    return settings
+
+
+def _values(env: Iterable[JSON]) -> dict[str, str]:
+    return {
+        each["name"]: each["value"]
+        for each in env
+        if each["name"] in SETTINGS and each.get("value")
+    }
+
+
+def _command(draft: Draft) -> tuple[str, tuple[str, ...] | None]:
+    """The command that the entrypoint is given, and the arguments that stay in the container.
+
+    The reference joins with blanks, and leaves the runtime's arguments behind (Q18).
+    """
+    template: JSON = next(
+        (
+            container
+            for job in draft.spec["replicatedJobs"]
+            if resolve.ancestor(job) == names.TRAINER
+            for container in resolve.pod_spec(job).get("containers") or ()
+            if container["name"] == names.NODE
+        ),
+        {},
+    )
+    command = draft.command if draft.command is not None else template.get("command") or ()
+    if draft.like_reference:
+        return " ".join((*command, *(draft.args or ()))).strip(), None
+    args = draft.args if draft.args is not None else template.get("args") or ()
+    return shlex.join((*command, *args)), () if template.get("args") else None
+
+
+def _node(draft: Draft, image: str, pod_set: PodSet) -> PodSet:
+    scripts = child_metadata.child_name(draft.job, names.FLUX_ENTRYPOINT_SUFFIX)
+    install = {"name": INSTALL_VOLUME, "mountPath": "/mnt/flux"}
+    config = {"name": scripts, "mountPath": SCRIPTS, "readOnly": True}
+    installer = Container(
+        name=INSTALLER,
+        image=image,
+        command=("/bin/bash", f"{SCRIPTS}/{INIT}"),
+        volume_mounts=(install, config),
+    )
+    # The reference mounts the shared memory read-only (Q18).
+    protected = {"readOnly": True} if draft.like_reference else {}
+    mounts = (
+        install,
+        {"name": SOFTWARE_VOLUME, "mountPath": "/opt/software"},
+        config,
+        {"name": CURVE_VOLUME, "mountPath": "/curve", "readOnly": True},
+        {"name": MEMORY_VOLUME, "mountPath": MEMORY, **protected},
+    )
+
+    def mounted(container: Container) -> Container:
+        return replace(container, volume_mounts=upsert_mounts(container.volume_mounts, mounts))
+
+    return replace(
+        pod_set.with_container(names.NODE, mounted),
+        volumes=upsert_volumes(pod_set.volumes, _volumes(draft, scripts)),
+        init_containers=(*pod_set.init_containers, installer),
+    )
+
+
+def _volumes(draft: Draft, scripts: str) -> tuple[JSON, ...]:
+    curve = child_metadata.child_name(draft.job, names.FLUX_CURVE_SUFFIX)
+    return (
+        {"name": SOFTWARE_VOLUME, "emptyDir": {}},
+        {"name": INSTALL_VOLUME, "emptyDir": {}},
+        {"name": scripts, "configMap": {"name": scripts, "defaultMode": 0o755}},
+        {"name": MEMORY_VOLUME, "emptyDir": {"medium": "Memory"}},
+        {"name": CURVE_VOLUME, "secret": {"secretName": curve, "defaultMode": 0o400}},
+    )
+
+
+PLUGIN = Plugin(
+    name="Flux",
+    applies=applies,
+    validate=validate,
+    enforce_ml_policy=enforce_ml_policy,
+    build=build,
+    watches=(Watch("v1", "ConfigMap"), Watch("v1", "Secret")),
+)

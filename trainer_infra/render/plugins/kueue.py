@@ -1,0 +1,40 @@
+"""Kueue: queue and topology of a JobSet that no stored TrainJob owns.
+
+Kueue manages either the TrainJob or the JobSet, never both: where the TrainJob is stored in a
+cluster, Kueue reads the TrainJob's own label and patches it, and the JobSet carries nothing. So
+this plugin writes for engine `provider` and for previews (Kueue 0.19, integrations jobset and
+trainjob). See docs/gang-scheduling.md.
+"""
+
+from dataclasses import replace
+
+from trainer_infra import names
+from trainer_infra.render import gang, scheduler
+from trainer_infra.render.draft import Draft
+from trainer_infra.render.phases import Plugin
+
+
+def applies(draft: Draft) -> bool:
+    """Whether the scheduler annotation is `kueue` and no stored TrainJob owns the objects."""
+    return scheduler.named(draft, names.KUEUE) and draft.job.metadata.uid is None
+
+
+def enforce_pod_group_policy(draft: Draft) -> Draft:
+    """The queue of the JobSet, and the topology of the pods that must all find a place."""
+    annotations = {
+        theirs: value
+        for ours, theirs in scheduler.KUEUE_LEVELS.items()
+        if (value := draft.setting(ours))
+    }
+    inside = {each.name for each in gang.counted(draft)} if annotations else set()
+    pod_sets = (
+        replace(each, annotations={**each.annotations, **annotations})
+        if each.name in inside
+        else each
+        for each in draft.pod_sets
+    )
+    labels = {**draft.labels, names.KUEUE_QUEUE_LABEL: draft.setting(names.QUEUE)}
+    return replace(draft, labels=labels, pod_sets=tuple(pod_sets))
+
+
+PLUGIN = Plugin(name="Kueue", applies=applies, enforce_pod_group_policy=enforce_pod_group_policy)

@@ -1,0 +1,245 @@
+"""MPI (OpenMPI): a launcher that starts processes on the nodes over SSH.
+
+The pods share the keys of one Secret, and the launcher has a hostfile with a line for each node.
+Jobs are found by name, `launcher` and `node`, not by ancestor; both run a container `node`. Rules:
+spec/trainer-behaviour.md section 3.6. The keys are made at create: lifecycle/ssh_auth.py.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.runtime import MPI
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render import child_metadata, endpoints, resources, trainer_env
+from trainer_infra.render.draft import (
+    Container,
+    Draft,
+    PodSet,
+    upsert_env,
+    upsert_mounts,
+    upsert_volumes,
+)
+from trainer_infra.render.observed import Observed
+from trainer_infra.render.phases import Plugin, Watch
+
+JSON = Mapping[str, Any]
+
+OPEN_MPI: Final = "OpenMPI"
+MOUNT_PATH: Final = "/root/.ssh"
+"""Folder of the keys where the runtime names none."""
+HOSTFILE: Final = "hostfile"
+HOSTFILE_DIR: Final = "/etc/mpi"
+KEYS_VOLUME: Final = "mpi-ssh-auth"
+HOSTFILE_VOLUME: Final = "mpi-hostfile"
+RSH_ARGS: Final = "-o ConnectionAttempts=10"
+KEY_FILES: Final = (
+    (names.SSH_PRIVATE_KEY, "id_rsa", 0o640),
+    (names.SSH_PUBLIC_KEY, "id_rsa.pub", 0o644),
+    (names.SSH_PUBLIC_KEY, "authorized_keys", 0o644),
+)
+"""Key of the Secret, file and its mode, in the folder of the keys."""
+RESERVED: Final = (
+    names.OMPI_DEFAULT_HOSTFILE,
+    names.OMPI_KEEP_FQDN_HOSTNAMES,
+    names.OMPI_DEFAULT_SLOTS,
+    names.OMPI_RSH_ARGS,
+)
+
+
+def applies(draft: Draft) -> bool:
+    """Whether the runtime has mlPolicy.mpi."""
+    policy = draft.runtime.spec.ml_policy
+    return policy is not None and policy.mpi is not None
+
+
+def validate(draft: Draft) -> Iterable[Problem]:
+    """Both jobs where the launcher trains too, reserved variables, and the implementation."""
+    trainer = draft.job.spec.trainer
+    both = {names.LAUNCHER, names.NODE} <= {each.name for each in draft.pod_sets}
+    if trainer and (trainer.num_nodes or 1) > 1 and _launcher_is_node(draft) and not both:
+        yield Problem(
+            "spec.trainer.numNodes",
+            "must have 1 when MPI trainingRuntime with enabled runLauncherAsNode does not have "
+            "either launcher and node",
+            got=trainer.num_nodes,
+        )
+    used = sorted({each["name"] for each in (trainer.env if trainer else None) or ()} & {*RESERVED})
+    if used:
+        yield Problem(
+            "spec.trainer.env",
+            f"must not have reserved envs, invalid envs configured: [{' '.join(used)}]",
+            fix="remove them: the runtime sets them for the launcher",
+        )
+    if not draft.like_reference and not _is_open_mpi(draft):
+        yield _unknown_implementation(draft)
+
+
+def enforce_ml_policy(draft: Draft) -> Draft:
+    """Node count, keys on both jobs, hostfile and OpenMPI's settings on the launcher.
+
+    Raises:
+        InvalidInput: Like the reference: there is a launcher, and no implementation it knows.
+    """
+    draft = _with_num_nodes(draft)
+    launcher = next((each for each in draft.pod_sets if each.name == names.LAUNCHER), None)
+    if launcher and launcher.container(names.NODE) and not _is_open_mpi(draft):
+        what = f'MPI implementation for "{_policy(draft).mpi_implementation}" doesn\'t supported'
+        raise InvalidInput([Problem("", what)])
+    for name, change in ((names.NODE, _node), (names.LAUNCHER, _launcher)):
+        draft = draft.with_pod_set(name, partial(change, draft))
+    return draft
+
+
+def slots(draft: Draft) -> int:
+    """Processes per node: the TrainJob's number, else a GPU each where the runtime says 1."""
+    trainer = draft.job.spec.trainer
+    if trainer and trainer.num_proc_per_node is not None:
+        return trainer.num_proc_per_node
+    number = _policy(draft).num_proc_per_node
+    if number is not None and number != 1:
+        return number
+    return max(1, resources.gpus(resources.of_node(draft)))
+
+
+def build(draft: Draft) -> Iterable[JSON]:
+    """The Secret with the keys, not made yet, and the ConfigMap with the hostfile."""
+    yield {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": child_metadata.metadata(draft.job, names.SSH_AUTH_SUFFIX),
+        "type": names.SSH_AUTH_TYPE,
+        "immutable": True,
+        "data": {
+            names.SSH_PRIVATE_KEY: names.GENERATED_SHOWN,
+            names.SSH_PUBLIC_KEY: names.GENERATED_SHOWN,
+        },
+    }
+    yield {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": child_metadata.metadata(draft.job, names.HOSTFILE_SUFFIX),
+        "data": {HOSTFILE: _hostfile(draft) if _is_open_mpi(draft) else ""},
+    }
+
+
+def writes(value: JSON, _job: TrainJob, observed: Observed) -> bool:
+    """The hostfile always, the keys once."""
+    return value["kind"] != "Secret" or observed.find("Secret", value["metadata"]["name"]) is None
+
+
+def _policy(draft: Draft) -> MPI:
+    policy = draft.runtime.spec.ml_policy
+    return (policy.mpi if policy else None) or MPI()
+
+
+def _launcher_is_node(draft: Draft) -> bool:
+    return bool(_policy(draft).run_launcher_as_node)
+
+
+def _is_open_mpi(draft: Draft) -> bool:
+    return _policy(draft).mpi_implementation in (None, OPEN_MPI)
+
+
+def _unknown_implementation(draft: Draft) -> Problem:
+    return Problem(
+        "spec.mlPolicy.mpi.mpiImplementation",
+        "names no MPI implementation",
+        got=_policy(draft).mpi_implementation,
+        fix=f"write {OPEN_MPI}, or leave the field out",
+        where=f"{draft.runtime.kind} {draft.runtime.metadata.name}",
+    )
+
+
+def _with_num_nodes(draft: Draft) -> Draft:
+    """The TrainJob's numNodes: with a launcher that trains too, one less, but one at least (Q5)."""
+    trainer = draft.job.spec.trainer
+    if trainer is None or trainer.num_nodes is None:
+        return draft
+    count = max(trainer.num_nodes - 1, 1) if _launcher_is_node(draft) else trainer.num_nodes
+    return draft.with_pod_set(names.NODE, lambda old: replace(old, count=count))
+
+
+def _node(draft: Draft, pod_set: PodSet) -> PodSet:
+    """The keys; and the user's variables where the launcher is a node like this one.
+
+    A job with the ancestor trainer gets the user's variables from JobSet.
+    """
+    trainer = draft.job.spec.trainer if pod_set.ancestor != names.TRAINER else None
+    user = (trainer.env if trainer and _launcher_is_node(draft) else None) or ()
+    changed = replace(pod_set, volumes=upsert_volumes(pod_set.volumes, (_keys(draft),)))
+    return changed.with_container(
+        names.NODE, partial(_mounted, mounts=(_keys_mount(draft),), env=user)
+    )
+
+
+def _launcher(draft: Draft, pod_set: PodSet) -> PodSet:
+    """The keys, the hostfile, and variables that tell OpenMPI of them."""
+    volumes = upsert_volumes(pod_set.volumes, (_keys(draft), _hosts(draft)))
+    mounts = (_keys_mount(draft), {"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIR})
+    own = (
+        trainer_env.variable(names.OMPI_DEFAULT_HOSTFILE, f"{HOSTFILE_DIR}/{HOSTFILE}"),
+        trainer_env.variable(names.OMPI_KEEP_FQDN_HOSTNAMES, "true"),
+        trainer_env.variable(names.OMPI_DEFAULT_SLOTS, slots(draft)),
+        trainer_env.variable(names.OMPI_RSH_ARGS, RSH_ARGS),
+    )
+    changed = replace(pod_set, volumes=volumes)
+    return changed.with_container(names.NODE, partial(_mounted, mounts=mounts, env=own))
+
+
+def _mounted(container: Container, *, mounts: Iterable[JSON], env: Iterable[JSON]) -> Container:
+    return replace(
+        container,
+        volume_mounts=upsert_mounts(container.volume_mounts, mounts),
+        env=upsert_env(container.env, env),
+    )
+
+
+def _keys_mount(draft: Draft) -> JSON:
+    path = _policy(draft).ssh_auth_mount_path
+    return {"name": KEYS_VOLUME, "mountPath": MOUNT_PATH if path is None else path}
+
+
+def _keys(draft: Draft) -> JSON:
+    secret = {
+        "secretName": child_metadata.child_name(draft.job, names.SSH_AUTH_SUFFIX),
+        "defaultMode": 0o400,
+        "items": [{"key": key, "path": path, "mode": mode} for key, path, mode in KEY_FILES],
+    }
+    return {"name": KEYS_VOLUME, "secret": secret}
+
+
+def _hosts(draft: Draft) -> JSON:
+    config_map = {
+        "name": child_metadata.child_name(draft.job, names.HOSTFILE_SUFFIX),
+        "items": [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}],
+    }
+    return {"name": HOSTFILE_VOLUME, "configMap": config_map}
+
+
+def _hostfile(draft: Draft) -> str:
+    """A line for each node, in template order."""
+    name, per_node = draft.job.metadata.name or "", slots(draft)
+    listed = (names.NODE, names.LAUNCHER) if _launcher_is_node(draft) else (names.NODE,)
+    tail = f".{endpoints.subdomain(name, draft.spec)} slots={per_node}\n"
+    return "".join(
+        endpoints.pod_name(name, pod_set.name, replica, index) + tail
+        for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True)
+        if pod_set.name in listed
+        for replica in range(template.get("replicas", 1))
+        for index in range(pod_set.count)
+    )
+
+
+PLUGIN = Plugin(
+    name="MPI",
+    applies=applies,
+    validate=validate,
+    enforce_ml_policy=enforce_ml_policy,
+    build=build,
+    writes=writes,
+    watches=(Watch("v1", "ConfigMap"), Watch("v1", "Secret")),
+)

@@ -1,0 +1,107 @@
+"""Volcano: the gang as a PodGroup of Volcano, with queue, priority and network topology.
+
+The template names the scheduler. Rules: spec/trainer-behaviour.md section 3.9.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import partial
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.errors import Problem
+from trainer_infra.render import gang, resolve
+from trainer_infra.render.draft import Draft
+from trainer_infra.render.phases import Plugin
+
+JSON = Mapping[str, Any]
+
+BUILT_IN: Final = ("system-cluster-critical", "system-node-critical")
+"""PriorityClasses of every cluster."""
+MODE: Final = "hard"
+HIGHEST_TIER: Final = 1
+
+
+def applies(draft: Draft) -> bool:
+    """Whether the runtime has podGroupPolicy.volcano."""
+    policy = draft.runtime.spec.pod_group_policy
+    return policy is not None and policy.volcano is not None
+
+
+def validate(priority_classes: Collection[str] | None, draft: Draft) -> Iterable[Problem]:
+    """An empty queue name, and priority classes that the cluster has not."""
+    key = names.VOLCANO_QUEUE_ANNOTATION
+    if draft.annotations.get(key) == "":
+        yield Problem(f"spec.annotations[{key}]", "Volcano queue name must not be empty", got="")
+    if priority_classes is None:
+        return
+    for name in _priority_classes(draft):
+        if name in BUILT_IN:
+            return
+        if name not in priority_classes:
+            yield Problem(
+                "spec.templateSpec.priorityClassName",
+                f'PriorityClass "{name}" doesn\'t exist: '
+                f'priorityclasses.scheduling.k8s.io "{name}" not found',
+                got=name,
+            )
+
+
+def enforce_pod_group_policy(draft: Draft) -> Draft:
+    """The annotation by which the scheduler finds the pods of the gang."""
+    name = draft.job.metadata.name
+    return gang.marked(draft, annotations={names.VOLCANO_GROUP_ANNOTATION: name})
+
+
+def build(draft: Draft) -> Iterable[JSON]:
+    """The PodGroup; its priority is the last one that a replicated job names."""
+    spec: dict[str, Any] = {}
+    queue = draft.annotations.get(names.VOLCANO_QUEUE_ANNOTATION)
+    if queue is not None:
+        spec["queue"] = queue
+    for name in _priority_classes(draft):
+        spec["priorityClassName"] = name
+    topology = _network_topology(draft)
+    if topology is not None:
+        spec["networkTopology"] = topology
+    yield gang.pod_group(draft, names.VOLCANO_API_VERSION, spec)
+
+
+def plugin(priority_classes: Collection[str] | None = None) -> Plugin:
+    """The plugin for a cluster.
+
+    Args:
+        priority_classes: names of the cluster's PriorityClasses, from a driver that may read them;
+            None leaves priorityClassName to the API server, which checks it at each pod. (The
+            reference reads them with a role that may not, and refuses every name: Q16.)
+    """
+    return Plugin(
+        name="Volcano",
+        applies=applies,
+        validate=partial(validate, priority_classes),
+        enforce_pod_group_policy=enforce_pod_group_policy,
+        build=build,
+        writes=gang.writes,
+        watches=gang.watches(names.VOLCANO_API_VERSION),
+    )
+
+
+def _priority_classes(draft: Draft) -> Iterable[str]:
+    for job in draft.spec["replicatedJobs"]:
+        name = resolve.pod_spec(job).get("priorityClassName")
+        if name is not None:
+            yield name
+
+
+def _network_topology(draft: Draft) -> JSON | None:
+    policy = draft.runtime.spec.pod_group_policy
+    topology = policy.volcano.network_topology if policy and policy.volcano else None
+    if topology is None:
+        return None
+    tier = topology.highest_tier_allowed
+    return {
+        "mode": topology.mode or MODE,
+        "highestTierAllowed": HIGHEST_TIER if tier is None else tier,
+    }
+
+
+PLUGIN = plugin()

@@ -1,0 +1,93 @@
+"""YuniKorn: the gang as task groups of an application, by labels and annotations of the pods.
+
+Every pod of an application says the whole of its task groups, from which YuniKorn reserves places
+before it starts the first pod (YuniKorn 1.6, user guide, gang scheduling). Jobs outside the gang
+are applications of their own: YuniKorn would otherwise wait for pods that start only after them.
+See docs/gang-scheduling.md.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.render import gang, pod_requests, resolve, scheduler
+from trainer_infra.render.draft import Draft, PodSet
+from trainer_infra.render.phases import Plugin
+
+JSON = Mapping[str, Any]
+
+LIMIT: Final = 63
+"""Characters of a label's value."""
+PLACEMENT: Final = ("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints")
+"""Fields of a PodSpec that a task group repeats, so that the reserved places fit the pods."""
+
+
+def applies(draft: Draft) -> bool:
+    """Whether the scheduler annotation is `yunikorn`."""
+    return scheduler.named(draft, names.YUNIKORN)
+
+
+def enforce_pod_group_policy(draft: Draft) -> Draft:
+    """Scheduler, application, queue and task groups of every pod."""
+    counted = {each.name for each in gang.counted(draft)}
+    inside = {each.name for each in gang.members(draft)}
+    groups = json.dumps(
+        [
+            _task_group(template, pod_set)
+            for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True)
+            if pod_set.name in counted
+        ],
+        separators=(",", ":"),
+    )
+
+    def change(pod_set: PodSet) -> PodSet:
+        member = pod_set.name in inside
+        annotations = {names.YUNIKORN_TASK_GROUPS: groups} if member else {}
+        if pod_set.name in counted:
+            annotations[names.YUNIKORN_TASK_GROUP] = pod_set.name
+        return replace(
+            pod_set,
+            labels={**pod_set.labels, **_labels(draft, None if member else pod_set.name)},
+            annotations={**pod_set.annotations, **annotations},
+            scheduler_name=names.YUNIKORN_SCHEDULER,
+        )
+
+    return replace(draft, pod_sets=tuple(change(each) for each in draft.pod_sets))
+
+
+def application(draft: Draft, outside: str | None = None) -> str:
+    """The application's id, unique in the cluster: `<namespace>.<TrainJob>`.
+
+    Args:
+        draft: the TrainJob.
+        outside: the replicated job outside the gang whose own application it is.
+    """
+    metadata = draft.job.metadata
+    text = ".".join(each for each in (metadata.namespace, metadata.name, outside) if each)
+    if len(text) <= LIMIT:
+        return text
+    tail = hashlib.sha256(text.encode()).hexdigest()[:8]
+    return f"{text[: LIMIT - len(tail) - 1]}-{tail}"
+
+
+def _labels(draft: Draft, outside: str | None) -> JSON:
+    labels = {names.YUNIKORN_APP_LABEL: application(draft, outside)}
+    queue = draft.setting(names.QUEUE)
+    return {**labels, names.YUNIKORN_QUEUE_LABEL: queue} if queue else labels
+
+
+def _task_group(template: JSON, pod_set: PodSet) -> JSON:
+    pod = resolve.pod_spec(template)
+    requests = pod_requests.single(pod, defaulted=True)
+    return {
+        "name": pod_set.name,
+        "minMember": pod_set.count,
+        "minResource": {name: str(each) for name, each in requests.items()},
+        **{key: pod[key] for key in PLACEMENT if pod.get(key)},
+    }
+
+
+PLUGIN = Plugin(name="YuniKorn", applies=applies, enforce_pod_group_policy=enforce_pod_group_policy)

@@ -1,0 +1,184 @@
+"""TorchTune, a mode of torch's plugin: `tune run` becomes a recipe, its config and overrides.
+
+Pure; called by plugins/torch.py when spec.trainer.command is exactly `tune run`. A TrainJob without
+spec.trainer keeps the runtime's own command. Rules: spec/trainer-behaviour.md section 3.3, KEP-2401.
+"""
+
+from collections.abc import Iterable
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.errors import Problem
+from trainer_infra.render import endpoints, resolve, resources
+from trainer_infra.render.draft import Draft
+
+LLAMA3_2_1B: Final = "llama3_2/1B"
+LLAMA3_2_3B: Final = "llama3_2/3B"
+LLAMA3_3_70B: Final = "llama3_3/70B"
+QWEN2_5_1_5B: Final = "qwen2_5/1.5B"
+MODELS: Final = (LLAMA3_2_1B, LLAMA3_2_3B, LLAMA3_3_70B, QWEN2_5_1_5B)
+"""Models with a config for every recipe below, as torchtune names them."""
+
+MANAGED: Final = (
+    "output_dir",
+    "tokenizer.path",
+    "tokenizer.merges_file",
+    "checkpointer.checkpoint_dir",
+)
+"""Config items that the runtime's command sets and a TrainJob may not."""
+
+_FULL: Final = "_full"
+_LORA: Final = "_lora"
+_QLORA: Final = "_qlora"
+_NAME_FIELDS: Final = 3
+
+
+def asked_for(draft: Draft) -> bool:
+    """Whether the TrainJob's command is `tune run`."""
+    trainer = draft.job.spec.trainer
+    return trainer is not None and trainer.command == names.TUNE_RUN
+
+
+def model(runtime_name: str) -> str:
+    """The model that a runtime's name stands for: `torchtune-llama3.2-1b` is `llama3_2/1B`.
+
+    Empty when the name has not three parts.
+    """
+    parts = runtime_name.split("-")
+    if len(parts) != _NAME_FIELDS:
+        return ""
+    return f"{parts[1].replace('.', '_')}/{parts[2].upper()}"
+
+
+def command(draft: Draft, processes: int | str) -> tuple[str, ...]:
+    """The trainer's command.
+
+    Args:
+        draft: with the node count in place.
+        processes: processes per node, or torchrun's `auto`.
+    """
+    nodes = draft.trainer.count if draft.trainer else 1
+    gpus = resources.gpus(resources.of_node(draft))
+    several = processes > 1 if isinstance(processes, int) else gpus > 1
+    address = f"--rdzv_endpoint={endpoints.head(draft)}:{names.RENDEZVOUS_PORT}"
+    recipe, suffix = _recipe(draft, nodes, processes)
+    return (
+        *names.TUNE_RUN,
+        *((address,) if nodes > 1 or several else ()),
+        recipe,
+        "--config",
+        f"{model(draft.job.spec.runtime_ref.name)}{suffix}",
+        *_overrides(draft),
+    )
+
+
+def problems(draft: Draft) -> Iterable[Problem]:
+    """What torchtune cannot run, in the reference's order and words."""
+    name = model(draft.job.spec.runtime_ref.name)
+    if name not in MODELS:
+        yield _of_runtime(
+            draft,
+            f"must have a supported pretrained model, invalid model configured: {name}",
+            fix=f"name a runtime of one of {', '.join(MODELS)}, as torchtune-llama3.2-1b",
+        )
+    nodes = _nodes(draft)
+    if nodes > 1 and name != LLAMA3_3_70B:
+        yield Problem("spec.trainer.numNodes", f"must be 1 for {name} model", got=nodes)
+    yield from _of_qlora(draft, name, nodes)
+    if nodes > 1 and _tuned(_args(draft)) != _FULL:
+        yield Problem(
+            "spec.trainer.numNodes",
+            "LoRA fine-tuning is not supported for multi-node training in TorchTune",
+            got=nodes,
+        )
+    yield from _of_args(draft)
+
+
+def _of_qlora(draft: Draft, name: str, nodes: int) -> Iterable[Problem]:
+    trainer = draft.job.spec.trainer
+    processes = trainer.num_proc_per_node if trainer else None
+    _, suffix = _recipe(draft, nodes, "auto" if processes is None else processes)
+    if not suffix.startswith(_QLORA):
+        return
+    if name == QWEN2_5_1_5B:
+        yield _of_runtime(draft, f"QLoRA is not supported for {name} model")
+    if suffix == _QLORA and name in (LLAMA3_2_1B, LLAMA3_2_3B):
+        yield Problem(
+            "spec.trainer.numProcPerNode",
+            f"must be auto or 1 for {name} model when using QLoRA",
+            got=processes,
+        )
+        yield Problem(
+            "spec.trainer.resourcesPerNode",
+            f"must have gpu resource with value 1 for {name} model when using QLoRA",
+            got=trainer.resources_per_node if trainer else None,
+        )
+
+
+def _of_args(draft: Draft) -> Iterable[Problem]:
+    for position, arg in enumerate(_args(draft)):
+        key = arg.partition("=")[0]
+        if key in MANAGED:
+            yield Problem(
+                f"spec.trainer.args[{position}]",
+                f'must not set immutable config "{key}" in trainer args; '
+                "it is managed by the runtime",
+                got=arg,
+            )
+
+
+def _of_runtime(draft: Draft, what: str, fix: str = "") -> Problem:
+    name = draft.job.spec.runtime_ref.name
+    return Problem("spec.runtimeRef.name", what, got=name, fix=fix)
+
+
+def _recipe(draft: Draft, nodes: int, processes: int | str) -> tuple[str, str]:
+    """The recipe, and what follows the model in the config's name."""
+    tuned = _tuned(_args(draft))
+    if nodes > 1:
+        return "full_finetune_distributed", "_full_multinode"
+    if nodes < 1:
+        return "full_finetune_distributed", _FULL
+    method = "full" if tuned == _FULL else "lora"
+    if processes == 1 or resources.gpus(resources.of_node(draft)) == 1:
+        return f"{method}_finetune_single_device", f"{tuned}_single_device"
+    return f"{method}_finetune_distributed", tuned
+
+
+def _tuned(args: tuple[str, ...]) -> str:
+    """How much of the model is trained, as configs name it."""
+    if _switched_on(args, "model.quantize_base") and not _switched_on(args, "model.use_dora"):
+        return _QLORA
+    return _LORA if any("model.lora_attn_modules" in arg for arg in args) else _FULL
+
+
+def _switched_on(args: tuple[str, ...], item: str) -> bool:
+    pairs = (arg.partition("=") for arg in args)
+    return any(item in key and value.strip().lower() == "true" for key, _, value in pairs)
+
+
+def _nodes(draft: Draft) -> int:
+    """Training nodes, from the TrainJob or else the runtime.
+
+    The reference's validation leaves the runtime's mlPolicy.numNodes out (section 3.3).
+    """
+    trainer = draft.job.spec.trainer
+    if trainer and trainer.num_nodes is not None:
+        return trainer.num_nodes
+    return 1 if draft.like_reference or draft.trainer is None else draft.trainer.count
+
+
+def _args(draft: Draft) -> tuple[str, ...]:
+    trainer = draft.job.spec.trainer
+    return (trainer.args if trainer else None) or ()
+
+
+def _overrides(draft: Draft) -> Iterable[str]:
+    """Those items of the runtime's own command that say where model and output are."""
+    for job in draft.spec["replicatedJobs"]:
+        if resolve.ancestor(job) != names.TRAINER:
+            continue
+        for container in resolve.pod_spec(job).get("containers") or ():
+            if container["name"] == names.NODE:
+                items = container.get("command") or ()
+                yield from (item for item in items if item.partition("=")[0] in MANAGED)
