@@ -6,7 +6,7 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy test lint check bench
+.PHONY: help setup quickstart destroy test lint apiserver check bench
 
 help: ## this list
 	@sed -n 's/^\([a-z]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-11s %s\n", $$1, $$2 }'
@@ -29,7 +29,10 @@ lint: setup ## format, style, types and the layers of the package, checked only
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
+apiserver: setup ## run a real Kubernetes API server with the CRDs, without nodes, until Ctrl-C
+	@$(BIN)/python -m tools.cluster.apiserver
+
 check: lint test ## what CI runs: lint, then test
 
-bench: setup ## measure start-up times and the quickstart, as JSON
+bench: setup ## measure start-up, the core and the quickstart, as JSON
 	@$(BIN)/python tools/bench/run.py

@@ -6,10 +6,12 @@ spec/trainer-behaviour.md section 1.0; descriptions are the typed kinds' own (cr
 Each is small enough for `kubectl apply` without `--server-side`.
 """
 
+import json
 from collections.abc import Iterable, Mapping
-from typing import Final
+from pathlib import Path
+from typing import Any, Final
 
-from trainer_infra.api import crd_descriptions, schema
+from trainer_infra.api import crd_descriptions
 from trainer_infra.api.base import JSON, Kind
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
@@ -20,6 +22,7 @@ KINDS: Final[Mapping[str, type[Kind]]] = {
 }
 """The kinds that have a CRD, by name, in the order in which they are printed."""
 
+_PUBLISHED: Final = Path(__file__).parent / "schemas" / "published.json"
 _COLUMNS: Final[Mapping[str, list[JSON]]] = {
     TrainJob.schema_name: [
         {"jsonPath": ".status.conditions[-1:].type", "name": "State", "type": "string"},
@@ -36,10 +39,24 @@ def definitions(kinds: Iterable[str] = KINDS) -> tuple[JSON, ...]:
     Args:
         kinds: names out of KINDS.
     """
-    return tuple(_definition(KINDS[kind]) for kind in kinds)
+    data = json.loads(_PUBLISHED.read_text(encoding="utf-8"))
+    return tuple(
+        _definition(KINDS[kind], _expanded(data["kinds"][kind], data["shared"])) for kind in kinds
+    )
 
 
-def _definition(kind: type[Kind]) -> JSON:
+def _expanded(schema: Any, shared: Mapping[str, JSON]) -> Any:
+    """A schema with the shared parts in place of the references to them."""
+    if isinstance(schema, list):
+        return [_expanded(each, shared) for each in schema]
+    if not isinstance(schema, dict):
+        return schema
+    if "$ref" in schema:
+        return _expanded(shared[schema["$ref"]], shared)
+    return {key: _expanded(value, shared) for key, value in schema.items()}
+
+
+def _definition(kind: type[Kind], schema: JSON) -> JSON:
     name = kind.schema_name
     singular = name.lower()
     plural = f"{singular}s"
@@ -56,20 +73,19 @@ def _definition(kind: type[Kind]) -> JSON:
                 "singular": singular,
             },
             "scope": "Cluster" if name in _CLUSTER_SCOPED else "Namespaced",
-            "versions": [_version(kind)],
+            "versions": [_version(kind, schema)],
         },
     }
 
 
-def _version(kind: type[Kind]) -> JSON:
+def _version(kind: type[Kind], schema: JSON) -> JSON:
     name = kind.schema_name
     columns = {"additionalPrinterColumns": _COLUMNS[name]} if name in _COLUMNS else {}
     below = {"subresources": _SUBRESOURCES[name]} if name in _SUBRESOURCES else {}
-    whole = crd_descriptions.described(schema.published(name), kind)
     return {
         **columns,
         "name": API_VERSION.removeprefix(f"{GROUP}/"),
-        "schema": {"openAPIV3Schema": whole},
+        "schema": {"openAPIV3Schema": crd_descriptions.described(schema, kind)},
         "served": True,
         "storage": True,
         **below,

@@ -27,15 +27,15 @@ def findings(value: object, name: str) -> tuple[Finding, ...]:
         value: the JSON object; not changed.
         name: TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSetSpec.
     """
-    kinds, shared = _published()
+    kinds, shared = published()
     walk = Walk(shared)
     walk.check(value, kinds[name], ())
     return tuple(sorted(walk.found, key=lambda finding: _position(value, finding.path)))
 
 
 @cache
-def _published() -> tuple[dict[str, Schema], dict[str, Schema]]:
-    """The schemas by kind, and the subschemas that they share by name."""
+def published() -> tuple[dict[str, Schema], dict[str, Schema]]:
+    """The schemas by kind, and the subschemas that they share by name (`$ref`); read only."""
     data = json.loads(_PUBLISHED.read_text(encoding="utf-8"))
     shared: dict[str, Schema] = data["shared"]
     kinds = {

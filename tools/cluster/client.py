@@ -1,0 +1,129 @@
+"""A client of the API server for tests and for what is installed at the start.
+
+Called by apiserver.py, crds.py and tests/apiserver: one kept connection, JSON in and out, the
+server's answer as it is. What talks to a user's cluster is another room's work.
+"""
+
+import http.client
+import json
+import ssl
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Final, Protocol, Self
+from urllib.parse import urlencode, urlsplit
+
+JSON = Mapping[str, Any]
+
+_TIMEOUT: Final = 60.0
+"""Seconds for one answer."""
+
+_JSON_TYPE: Final = "application/json"
+
+STRICT: Final = {"fieldValidation": "Strict"}
+"""Refuse fields that the schema does not know, instead of dropping them."""
+
+DRY_RUN: Final = {"dryRun": "All"}
+"""Judge and answer as usual, store nothing."""
+
+
+class Unreachable(Exception):
+    """The server does not answer."""
+
+
+class Address(Protocol):
+    """How the server is reached."""
+
+    @property
+    def url(self) -> str:
+        """`https://<host>:<port>`."""
+
+    @property
+    def token(self) -> str:
+        """Bearer token of the user."""
+
+    @property
+    def certificate(self) -> Path:
+        """File of the authority that vouches for the server."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What the server said."""
+
+    status: int
+    """HTTP status code."""
+    body: dict[str, Any]
+    """The object, the list or the Status; empty when the answer is plain text."""
+
+    @property
+    def message(self) -> str:
+        """Why the server refused; empty when it did not."""
+        return "" if self.status < http.client.BAD_REQUEST else str(self.body.get("message", ""))
+
+
+class Client:
+    """One connection; close it, or use it as a context."""
+
+    def __init__(self, address: Address) -> None:
+        place = urlsplit(address.url)
+        context = ssl.create_default_context(cafile=str(address.certificate))
+        self._connection = http.client.HTTPSConnection(
+            str(place.hostname), place.port, timeout=_TIMEOUT, context=context
+        )
+        self._headers = {"Authorization": f"Bearer {address.token}", "Content-Type": _JSON_TYPE}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the connection."""
+        self._connection.close()
+
+    def get(self, path: str) -> Answer:
+        """Read an object or a list."""
+        return self._request("GET", path)
+
+    def get_table(self, path: str) -> Answer:
+        """Read a list as kubectl shows it: a Table of meta.k8s.io/v1."""
+        return self._request("GET", path, accept=f"{_JSON_TYPE};as=Table;v=v1;g=meta.k8s.io")
+
+    def create(self, path: str, item: JSON, **query: str) -> Answer:
+        """Create an object; `path` is that of its collection."""
+        return self._request("POST", _with_query(path, query), item)
+
+    def replace(self, path: str, item: JSON, **query: str) -> Answer:
+        """Replace an object; `path` is its own."""
+        return self._request("PUT", _with_query(path, query), item)
+
+    def delete(self, path: str) -> Answer:
+        """Delete an object."""
+        return self._request("DELETE", path)
+
+    def _request(
+        self, method: str, path: str, item: JSON | None = None, accept: str = _JSON_TYPE
+    ) -> Answer:
+        body = None if item is None else json.dumps(item)
+        headers = self._headers | {"Accept": accept}
+        try:
+            self._connection.request(method, path, body, headers)
+            response = self._connection.getresponse()
+            content = response.read()
+        except (OSError, http.client.HTTPException) as error:
+            self._connection.close()
+            raise Unreachable(f"{method} {path}: {error}") from error
+        is_json = _JSON_TYPE in (response.headers.get("Content-Type") or "")
+        return Answer(response.status, json.loads(content) if is_json else {})
+
+
+def _with_query(path: str, query: Mapping[str, str]) -> str:
+    return f"{path}?{urlencode(query)}" if query else path

@@ -1,0 +1,52 @@
+"""etcd, where the API server keeps its objects: the one on PATH, else Go's v3.6.8.
+
+Called by apiserver.py. It listens on a socket file in a folder of ours, which nobody else may
+enter, so it needs neither a free port nor a certificate.
+"""
+
+import shutil
+from pathlib import Path
+from typing import Final
+
+from tools.cluster import build
+from tools.cluster.build import Program
+from tools.cluster.process import Process
+
+ETCD: Final = Program("etcd", "etcd", "go.etcd.io/etcd/server/v3")
+"""What is built where no etcd is on PATH."""
+
+_SOCKET: Final = "etcd.sock:0"
+"""A file in the working directory; etcd 3.4 wants every address to look like `host:port`."""
+
+_UNUSED: Final = "http://localhost:0"
+"""Where members of a cluster of several would reach this one."""
+
+
+def program() -> str:
+    """The file of etcd.
+
+    Raises:
+        NotAvailable: There is none and it cannot be built.
+    """
+    return shutil.which("etcd") or str(build.built(ETCD))
+
+
+def start(folder: Path) -> tuple[Process, str]:
+    """Start etcd with its data in a folder: the process and the address for clients.
+
+    Raises:
+        NotAvailable: It cannot be built or does not come up.
+    """
+    socket = folder / _SOCKET
+    flags = {
+        "data-dir": str(folder / "etcd"),
+        "listen-client-urls": f"unix://{_SOCKET}",
+        "advertise-client-urls": _UNUSED,
+        "listen-peer-urls": "http://127.0.0.1:0",
+        "initial-advertise-peer-urls": _UNUSED,
+        "initial-cluster": f"default={_UNUSED}",
+    }
+    command = [program(), *(f"--{key}={flags[key]}" for key in flags)]
+    process = Process(command, folder)
+    process.wait_until_ready(socket.exists)
+    return process, f"unix://{socket}"
