@@ -106,10 +106,20 @@ def test_a_valid_object_is_kept_verbatim_and_a_refused_one_unchanged(value: JSON
 
 
 def test_quantities_stay_as_they_are_written(job: JSON) -> None:
-    resources = {"limits": {"cpu": 1, "memory": "1Gi", "x.io/a": "1", "x.io/b": 1.5}}
+    resources = {"limits": {"cpu": 1, "memory": "1Gi", "x.io/a": "1", "x.io/b": "1.5"}}
     job["spec"]["trainer"] = {"resourcesPerNode": resources}
     kept = TrainJob.from_wire(job).to_wire()
     assert json.dumps(kept) == json.dumps(job)
+
+
+def test_a_fraction_needs_quotes_as_it_does_for_an_api_server(job: JSON) -> None:
+    job["spec"]["trainer"] = {"resourcesPerNode": {"limits": {"cpu": 1.5}}}
+    with pytest.raises(InvalidInput) as error:
+        TrainJob.from_wire(job)
+    assert str(error.value) == (
+        "spec.trainer.resourcesPerNode.limits.cpu: must not be a fraction without quotes, got 1.5; "
+        'write "1.5"'
+    )
 
 
 def test_pod_fields_that_have_no_type_here_are_kept(runtime: JSON) -> None:

@@ -172,3 +172,15 @@ def test_a_runtime_class_wakes_the_suspended_jobs_whose_pods_use_it() -> None:
     assert wakes(runtime_class, {"name": "gvisor"}, suspend=True)
     assert not wakes(runtime_class, {"name": "gvisor"}, suspend=False)
     assert not wakes(runtime_class, {"name": "kata"}, suspend=True)
+
+
+def test_q21_a_gang_without_nodes_is_one_that_an_api_server_accepts() -> None:
+    job = train_job(trainer={"numNodes": 0})
+    on = runtime(replicated("node", "trainer"), mlPolicy={}, podGroupPolicy=COSCHEDULING)
+    found = [
+        each["spec"]["minMember"]
+        for like_reference in (False, True)
+        for each in pipeline.render(job, on, like_reference=like_reference)
+        if each["kind"] == "PodGroup"
+    ]
+    assert found == [1, 0]

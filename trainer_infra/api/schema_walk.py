@@ -7,6 +7,7 @@ A field that is null counts as not set, as it does there.
 
 import difflib
 import json
+import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
@@ -92,8 +93,9 @@ class Walk:
         is_quantity = "pattern" in schema
         if isinstance(value, str):
             self._string(value, schema, path)
-        elif is_quantity and isinstance(value, float):
-            self._string(repr(value), schema, path)
+        elif is_quantity and isinstance(value, float) and math.isfinite(value):
+            # The API server refuses it too, with an error that names neither remedy nor reason.
+            self.add(path, "must not be a fraction without quotes", value, f'write "{value}"')
         elif isinstance(value, bool) or not isinstance(value, int):
             what = _QUANTITY if is_quantity else "a whole number or a string"
             self.add(path, f"must be {what}{_null(value)}", value)

@@ -82,7 +82,7 @@ def pod_group(draft: Draft, api_version: str, spec: JSON) -> JSON:
         "kind": names.POD_GROUP,
         "metadata": child_metadata.metadata(draft.job, ""),
         "spec": {
-            "minMember": sum(each.count for each in counted(draft)),
+            "minMember": _min_member(draft),
             "minResources": _min_resources(draft),
             **spec,
         },
@@ -128,6 +128,12 @@ def _outside(waiting: Mapping[str, Mapping[str, str]]) -> set[str]:
             found.add(name)
             left.extend(waiting.get(name, ()))
     return found
+
+
+def _min_member(draft: Draft) -> int:
+    """At least 1: an API server refuses the PodGroup of a TrainJob without nodes otherwise."""
+    total = sum(each.count for each in counted(draft))
+    return total if draft.like_reference else max(1, total)
 
 
 def _min_resources(draft: Draft) -> JSON:
