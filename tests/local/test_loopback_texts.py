@@ -40,6 +40,7 @@ def test_no_endpoints_change_nothing() -> None:
     [
         ("PET_MASTER_PORT", "29500", "41234"),
         ("PET_MASTER_PORT", "29501", "29501"),
+        ("DMLC_TRACKER_PORT", "29500", "41234"),
         ("PORT", "29500", "29500"),
     ],
 )

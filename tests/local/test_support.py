@@ -2,7 +2,12 @@
 
 from typing import Any
 
+import pytest
+
+from trainer_infra import catalog, names
+from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.local import support
+from trainer_infra.render import pipeline
 
 POD = "spec.replicatedJobs[0].template.spec.template.spec"
 
@@ -100,3 +105,26 @@ def test_what_changes_no_result_is_no_problem() -> None:
     }
 
     assert said(pod) == []
+
+
+@pytest.mark.parametrize(
+    ("runtime", "secret"),
+    [("deepspeed-distributed", "tj-mpi-ssh-auth"), ("flux-distributed", "tj-flux-curve")],
+)
+def test_mpi_and_flux_are_refused_with_one_sentence(runtime: str, secret: str) -> None:
+    job = TrainJob.from_wire(
+        {
+            "apiVersion": names.API_VERSION,
+            "kind": "TrainJob",
+            "metadata": {"name": "tj"},
+            "spec": {"runtimeRef": {"name": runtime}},
+        }
+    )
+    rendered = pipeline.render(job, catalog.get(runtime))
+    assert [str(problem) for problem in support.problems(rendered)] == [
+        (
+            f"Secret {secret}: data: holds keys by which pods reach one another (MPI over SSH, "
+            "Flux), but the pods of this target are processes of one machine; run the job on "
+            "Kubernetes, or on a runtime with torch, jax or xgboost"
+        )
+    ]

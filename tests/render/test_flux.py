@@ -8,7 +8,10 @@ from typing import Any
 import pytest
 
 from tests.render.flux_jobs import load, pod, rendered, runtime
+from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
+from trainer_infra.render import pipeline
+from trainer_infra.render.observed import Observed
 from trainer_infra.render.plugins import flux
 
 ON = runtime()
@@ -154,6 +157,20 @@ def test_the_installers_name_is_reserved_and_a_node_has_a_process() -> None:
             "rename it in the runtime"
         ),
     ]
+
+
+def test_scripts_and_certificate_are_written_again_each_time() -> None:
+    job = TrainJob.from_wire(
+        {
+            "apiVersion": "trainer.kubeflow.org/v1alpha1",
+            "kind": "TrainJob",
+            "metadata": {"name": "tj"},
+            "spec": {"runtimeRef": {"name": "flux"}},
+        }
+    )
+    objects = pipeline.render(job, ON)
+    observed = Observed(jobset=None, objects=objects)
+    assert pipeline.due(job, ON, observed) == objects
 
 
 def test_scripts_and_certificates_of_trainjobs_wake_them() -> None:

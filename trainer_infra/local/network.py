@@ -1,7 +1,7 @@
 """Endpoint names become loopback addresses, and the rendezvous port a free one. Pure.
 
 Called for every command, argument, env value and ConfigMap text of a pod. The port that our plugins
-rendered is replaced where they put it: directly behind an endpoint name, and in PET_MASTER_PORT.
+rendered is replaced where they put it: directly behind an endpoint name, and in `PORTS`.
 What the user wrote himself (`--port=29500`) stays.
 """
 
@@ -13,6 +13,8 @@ from typing import Final
 from trainer_infra import names
 
 LOOPBACK: Final = "127.0.0.1"
+PORTS: Final = frozenset({names.PET_MASTER_PORT, names.DMLC_TRACKER_PORT})
+"""Variables whose whole value is the rendezvous port."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,7 @@ def local_text(text: str, net: Network) -> str:
 
 
 def local_variable(name: str, value: str, net: Network) -> str:
-    """The value of an env variable, with the rendezvous port replaced in PET_MASTER_PORT."""
-    if name == names.PET_MASTER_PORT and value == str(names.RENDEZVOUS_PORT):
+    """The value of an env variable, with the rendezvous port replaced in `PORTS`."""
+    if name in PORTS and value == str(names.RENDEZVOUS_PORT):
         return str(net.port)
     return value

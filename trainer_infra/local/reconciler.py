@@ -161,12 +161,13 @@ class Reconciler:
         plan = lifecycle.plan(self._job(), self._runtime, observed, now, plugins=self._plugins)
         for each in plan.apply:
             self._keep(each)
-        if plan.delete:
+        if any(each.kind == names.JOBSET for each in plan.delete):
             self._jobset = None
         if plan.status is not None:
             self._status = plan.status
         for event in plan.events:
-            self.fail(event.reason, event.message)
+            if event.reason == names.EVENT_CREATION_FAILED:
+                self.fail(event.reason, event.message)
         return plan.requeue_after
 
     def _job(self) -> TrainJob:

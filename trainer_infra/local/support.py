@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
+from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.local.jobset import unsupported
 from trainer_infra.local.record import JSON
@@ -34,7 +35,13 @@ class Known:
 
 
 def problems(objects: Sequence[JSON]) -> tuple[Problem, ...]:
-    """What this target cannot run among rendered objects, in the order of the fields."""
+    """What this target cannot run among rendered objects, in the order of the fields.
+
+    Keys that are made at create are said alone: the rest of such a job does not matter then.
+    """
+    keys_made = tuple(_made_at_create(objects))
+    if keys_made:
+        return keys_made
     keys = {
         (each["kind"], str(each["metadata"]["name"])): _keys(each)
         for each in objects
@@ -60,6 +67,19 @@ def containers(path: str, pod: JSON) -> Iterator[tuple[str, JSON]]:
     for kind in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(kind) or ()):
             yield f"{path}.{kind}[{index}]", container
+
+
+def _made_at_create(objects: Sequence[JSON]) -> Iterator[Problem]:
+    """Secrets by which the pods of an MPI or Flux job reach one another."""
+    for each in objects:
+        if each["kind"] == "Secret" and names.GENERATED_SHOWN in (each.get("data") or {}).values():
+            yield Problem(
+                "data",
+                "holds keys by which pods reach one another (MPI over SSH, Flux), "
+                "but the pods of this target are processes of one machine",
+                fix="run the job on Kubernetes, or on a runtime with torch, jax or xgboost",
+                where=f"Secret {each['metadata']['name']}",
+            )
 
 
 def _keys(value: JSON) -> frozenset[str]:

@@ -5,12 +5,14 @@ spec/trainer-behaviour.md section 4.2.
 """
 
 from collections.abc import Mapping
+from functools import lru_cache
 from typing import Any
 
 import yaml
 
 from trainer_infra import names
 from trainer_infra.api import manifests, yamltext
+from trainer_infra.api.base import Kind
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
@@ -52,7 +54,7 @@ def runtime(job: TrainJob, snapshot: JSON) -> Runtime:
     if text is None:
         raise _invalid(job, f'snapshot ConfigMap missing "{names.SNAPSHOT_KEY}" data key')
     try:
-        found = manifests.parse(_without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
+        found = _parsed(text)
     except (yaml.YAMLError, InvalidInput) as error:
         raise _invalid(job, f"unable to unmarshal the snapshot: {error}") from error
     wanted = job.spec.runtime_ref.named
@@ -66,6 +68,12 @@ def runtime(job: TrainJob, snapshot: JSON) -> Runtime:
         f"kind of {_listed(wanted)} but found runtime with name, api group and kind of "
         f"{_listed((names.GROUP, found.kind, found.metadata.name))}",
     )
+
+
+@lru_cache(maxsize=128)
+def _parsed(text: str) -> Kind:
+    """The object in a text; TrainJobs on one runtime have the same text, and nobody changes it."""
+    return manifests.parse(_without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
 
 
 def _without_nulls(value: Any) -> Any:

@@ -123,6 +123,8 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSON) -> JSON:
     spec = draft.job.spec
     if pod_set.ancestor == names.TRAINER and container["name"] == names.NODE:
         return _trainer(container, draft)
+    if pod_set.name == container["name"] == names.NODE and _launcher_is_node(draft):
+        return _with_user_env(container, draft)
     if spec.initializer and container["name"] == pod_set.ancestor:
         source = {
             names.DATASET_INITIALIZER: spec.initializer.dataset,
@@ -142,9 +144,21 @@ def _trainer(container: JSON, draft: Draft) -> JSON:
         return result
     if trainer.image is not None:
         result["image"] = trainer.image
-    if trainer.env:
-        result["env"] = list(upsert_env(result.get("env") or (), trainer.env))
-    return result
+    return _with_user_env(result, draft)
+
+
+def _with_user_env(container: JSON, draft: Draft) -> JSON:
+    """The container with the TrainJob's variables, over all that plugins wrote."""
+    trainer = draft.job.spec.trainer
+    if trainer is None or not trainer.env:
+        return container
+    return {**container, "env": list(upsert_env(container.get("env") or (), trainer.env))}
+
+
+def _launcher_is_node(draft: Draft) -> bool:
+    """Whether MPI's nodes run what the launcher runs, and so have the same variables."""
+    policy = draft.runtime.spec.ml_policy
+    return bool(policy and policy.mpi and policy.mpi.run_launcher_as_node)
 
 
 def _initializer(container: JSON, source: DatasetInitializer | ModelInitializer) -> JSON:

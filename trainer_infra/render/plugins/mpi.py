@@ -164,15 +164,10 @@ def _with_num_nodes(draft: Draft) -> Draft:
 
 
 def _node(draft: Draft, pod_set: PodSet) -> PodSet:
-    """The keys; and the user's variables where the launcher is a node like this one.
-
-    A job with the ancestor trainer gets the user's variables from JobSet.
-    """
-    trainer = draft.job.spec.trainer if pod_set.ancestor != names.TRAINER else None
-    user = (trainer.env if trainer and _launcher_is_node(draft) else None) or ()
+    """The keys; JobSet adds the user's variables where the launcher is a node like this one."""
     changed = replace(pod_set, volumes=upsert_volumes(pod_set.volumes, (_keys(draft),)))
     return changed.with_container(
-        names.NODE, partial(_mounted, mounts=(_keys_mount(draft),), env=user)
+        names.NODE, partial(_mounted, mounts=(_keys_mount(draft),), env=())
     )
 
 
