@@ -47,6 +47,15 @@ class Address:
     """File with the server's certificate, which vouches for itself."""
 
 
+def program() -> str:
+    """The server's file, built where it is missing.
+
+    Raises:
+        NotAvailable: It cannot be built here.
+    """
+    return str(build.built(KUBE_APISERVER))
+
+
 def start(folder: Path, etcd: str) -> tuple[Process, Address]:
     """Start the server with its files in a folder and wait until it serves.
 
@@ -57,7 +66,6 @@ def start(folder: Path, etcd: str) -> tuple[Process, Address]:
     Raises:
         NotAvailable: It cannot be built or does not come up.
     """
-    program = build.built(KUBE_APISERVER)
     token = secrets.token_hex(16)
     _write_private(folder / "tokens.csv", f'{token},admin,admin,"system:masters"\n'.encode())
     _write_private(folder / "service-accounts.key", _service_account_key())
@@ -65,7 +73,7 @@ def start(folder: Path, etcd: str) -> tuple[Process, Address]:
         address = Address(
             f"https://127.0.0.1:{port}", token, folder / "certificates" / "apiserver.crt"
         )
-        process = Process([str(program), *_flags(folder, etcd, port)], folder)
+        process = Process([program(), *_flags(folder, etcd, port)], folder)
         process.wait_until_ready(lambda: _serves(address))
     return process, address
 
