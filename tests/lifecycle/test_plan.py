@@ -1,65 +1,42 @@
 """TrainJob and observed JobSet in -> what to do next out. Rules: spec sections 4.5 to 4.9."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 
-from trainer_infra import catalog
-from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.lifecycle.plan import ObjectRef, Plan, plan
+from tests.lifecycle.worlds import (
+    COUNTS,
+    NOW,
+    RUNTIME,
+    SUSPENDED,
+    condition,
+    job,
+    jobset,
+    pod,
+    seen,
+    terminated,
+    waits,
+)
+from trainer_infra.lifecycle.events import Event
+from trainer_infra.lifecycle.plan import RETRY, ObjectRef, Plan, plan
 from trainer_infra.render import pipeline, snapshot
 from trainer_infra.render.observed import Observed
 
-RUNTIME = catalog.get("jax-distributed")
-CREATED = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
-NOW = CREATED + timedelta(seconds=30)
-SUSPENDED = {
-    "type": "Suspended",
-    "status": "True",
-    "reason": "Suspended",
-    "message": "TrainJob is suspended",
-    "lastTransitionTime": "2026-11-21T12:00:30Z",
-}
-COUNTS = {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}
-
-
-def job(status: dict[str, Any] | None = None, **spec: Any) -> TrainJob:
-    wire: dict[str, Any] = {
-        "apiVersion": "trainer.kubeflow.org/v1alpha1",
-        "kind": "TrainJob",
-        "metadata": {"name": "tj", "namespace": "n", "creationTimestamp": "2026-11-21T12:00:00Z"},
-        "spec": {"runtimeRef": {"name": "jax-distributed"}, **spec},
-    }
-    if status is not None:
-        wire["status"] = status
-    return TrainJob.from_wire(wire)
-
-
-def jobset(train_job: TrainJob, *conditions: dict[str, Any], **status: Any) -> dict[str, Any]:
-    (rendered,) = pipeline.render(train_job, RUNTIME)
-    return {**rendered, "status": {"conditions": list(conditions), **status}}
-
-
-def condition(kind: str, status: str, reason: str, message: str = "m") -> dict[str, Any]:
-    time = "2026-11-21T12:00:20Z"
-    return {
-        "type": kind,
-        "status": status,
-        "reason": reason,
-        "message": message,
-        "lastTransitionTime": time,
-    }
-
-
-def seen(train_job: TrainJob, live: dict[str, Any] | None) -> Observed:
-    return Observed(jobset=live, snapshot=snapshot.config_map(train_job, RUNTIME))
+CREATED = Event("Normal", "TrainJobResourcesCreated", "Applied JobSet tj")
 
 
 def test_a_new_job_applies_snapshot_and_jobset() -> None:
     new = job()
     assert plan(new, RUNTIME, Observed(jobset=None), NOW) == Plan(
-        apply=(snapshot.config_map(new, RUNTIME), *pipeline.render(new, RUNTIME))
+        apply=(snapshot.config_map(new, RUNTIME), *pipeline.render(new, RUNTIME)),
+        events=(
+            Event(
+                "Normal",
+                "TrainJobResourcesCreated",
+                "Applied ConfigMap tj-runtime-snapshot, JobSet tj",
+            ),
+        ),
     )
 
 
@@ -79,7 +56,9 @@ def test_suspending_applies_the_suspended_jobset_and_says_so() -> None:
     held = job(suspend=True)
     live = jobset(job())
     assert plan(held, RUNTIME, seen(held, live), NOW) == Plan(
-        apply=pipeline.render(held, RUNTIME), status={"conditions": [SUSPENDED]}
+        apply=pipeline.render(held, RUNTIME),
+        status={"conditions": [SUSPENDED]},
+        events=(Event("Normal", "TrainJobSuspended", "TrainJob is suspended"),),
     )
 
 
@@ -87,7 +66,9 @@ def test_a_resumed_job_has_no_conditions_so_that_the_sdk_sees_it_running() -> No
     resumed = job(status={"conditions": [SUSPENDED]})
     live = jobset(job(suspend=True))
     assert plan(resumed, RUNTIME, seen(resumed, live), NOW) == Plan(
-        apply=pipeline.render(resumed, RUNTIME), status={"conditions": []}
+        apply=pipeline.render(resumed, RUNTIME),
+        status={"conditions": []},
+        events=(Event("Normal", "TrainJobResumed", "TrainJob is resumed"),),
     )
 
 
@@ -102,15 +83,56 @@ def test_a_resumed_job_like_the_reference_keeps_the_condition_as_false() -> None
 
 
 @pytest.mark.parametrize(
-    ("theirs", "ours", "reason"),
-    [("Completed", "Complete", "AllJobsCompleted"), ("Failed", "Failed", "FailedJobs")],
+    ("theirs", "ours", "reason", "event"),
+    [
+        ("Completed", "Complete", "AllJobsCompleted", Event("Normal", "TrainJobComplete", "m")),
+        (
+            "Failed",
+            "Failed",
+            "FailedJobs",
+            Event("Warning", "TrainJobFailed", "FailedJobs: m"),
+        ),
+    ],
 )
-def test_the_end_of_the_jobset_is_the_end_of_the_job(theirs: str, ours: str, reason: str) -> None:
+def test_the_end_of_the_jobset_is_the_end_of_the_job(
+    theirs: str, ours: str, reason: str, event: Event
+) -> None:
     running = job()
     live = jobset(running, condition(theirs, "True", reason))
     assert plan(running, RUNTIME, seen(running, live), NOW) == Plan(
-        status={"conditions": [condition(ours, "True", reason)]}
+        status={"conditions": [condition(ours, "True", reason)]}, events=(event,)
     )
+
+
+def test_the_failed_message_names_the_pod_that_failed_first() -> None:
+    running = job()
+    live = jobset(running, condition("Failed", "True", "FailedJobs", "jobset failed"))
+    pods = (pod("b", terminated(1, at=11)), pod("a", terminated(139, at=9)))
+    result = plan(running, RUNTIME, seen(running, live, pods=pods), NOW)
+    message = (
+        "jobset failed; pod a: container node ended with exit code 139 "
+        "(SIGSEGV, a segmentation fault)"
+    )
+    assert result == Plan(
+        status={"conditions": [condition("Failed", "True", "FailedJobs", message)]},
+        events=(Event("Warning", "TrainJobFailed", f"FailedJobs: {message}"),),
+    )
+    exact = plan(running, RUNTIME, seen(running, live, pods=pods), NOW, like_reference=True)
+    assert exact.status == {
+        "conditions": [condition("Failed", "True", "FailedJobs", "jobset failed")]
+    }
+
+
+def test_a_job_that_failed_stays_failed_whatever_becomes_of_its_jobset() -> None:
+    failed = job(status={"conditions": [condition("Failed", "True", "FailedJobs")]})
+    assert plan(failed, RUNTIME, seen(failed, None), NOW) == Plan()
+
+
+def test_the_reference_runs_a_failed_job_again_once_its_jobset_is_gone() -> None:
+    failed = job(status={"conditions": [condition("Failed", "True", "FailedJobs")]})
+    result = plan(failed, RUNTIME, seen(failed, None), NOW, like_reference=True)
+    again = pipeline.render(failed, RUNTIME, like_reference=True)
+    assert result == Plan(apply=again, status={"conditions": []})
 
 
 def test_a_finished_job_applies_nothing_and_a_missing_jobset_is_no_matter() -> None:
@@ -126,19 +148,40 @@ def test_before_the_deadline_it_says_when_to_look_again() -> None:
 
 def test_past_the_deadline_the_job_fails_and_its_jobset_goes() -> None:
     limited = job(activeDeadlineSeconds=10)
+    failed = {
+        "type": "Failed",
+        "status": "True",
+        "reason": "DeadlineExceeded",
+        "message": "TrainJob exceeded its active deadline",
+        "lastTransitionTime": "2026-11-21T12:00:30Z",
+    }
     assert plan(limited, RUNTIME, seen(limited, jobset(limited)), NOW) == Plan(
         delete=(ObjectRef("jobset.x-k8s.io/v1alpha2", "JobSet", "tj"),),
-        status={
-            "conditions": [
-                {
-                    "type": "Failed",
-                    "status": "True",
-                    "reason": "DeadlineExceeded",
-                    "message": "TrainJob exceeded its active deadline",
-                    "lastTransitionTime": "2026-11-21T12:00:30Z",
-                }
-            ]
-        },
+        status={"conditions": [failed]},
+        events=(
+            Event("Warning", "TrainJobDeadlineExceeded", "TrainJob exceeded its active deadline"),
+        ),
+    )
+
+
+def test_at_the_very_deadline_it_looks_again_after_a_second() -> None:
+    limited = job(activeDeadlineSeconds=30)
+    result = plan(limited, RUNTIME, seen(limited, jobset(limited)), NOW)
+    assert result == Plan(requeue_after=1.0)
+
+
+def test_a_deadline_that_passed_while_pods_waited_says_for_what() -> None:
+    limited = job(activeDeadlineSeconds=10)
+    pods = (pod("a", waits("ErrImagePull", "not found"), phase="Pending"),)
+    result = plan(limited, RUNTIME, seen(limited, jobset(limited), pods=pods), NOW)
+    (event,) = result.events
+    assert event == Event(
+        "Warning",
+        "TrainJobDeadlineExceeded",
+        (
+            "TrainJob exceeded its active deadline; pod a: the image of container node cannot be "
+            "pulled: not found"
+        ),
     )
 
 
@@ -148,7 +191,11 @@ def test_q13_the_deletion_past_the_deadline_is_repeated_until_the_jobset_is_gone
         status={"conditions": [condition("Failed", "True", "DeadlineExceeded")]},
     )
     gone = (ObjectRef("jobset.x-k8s.io/v1alpha2", "JobSet", "tj"),)
-    assert plan(failed, RUNTIME, seen(failed, jobset(failed)), NOW) == Plan(delete=gone)
+    live = jobset(failed)
+    assert plan(failed, RUNTIME, seen(failed, live), NOW) == Plan(delete=gone)
+    assert plan(failed, RUNTIME, seen(failed, live), NOW, like_reference=True) == Plan()
+    going = {**live, "metadata": {**live["metadata"], "deletionTimestamp": "2026-11-21T12:00:20Z"}}
+    assert plan(failed, RUNTIME, seen(failed, going), NOW) == Plan()
     assert plan(failed, RUNTIME, seen(failed, None), NOW) == Plan()
 
 
@@ -156,6 +203,24 @@ def test_the_deadline_counts_from_the_last_resume() -> None:
     limited = job(activeDeadlineSeconds=15)
     live = jobset(limited, condition("Suspended", "False", "ResumeJobs"))
     assert plan(limited, RUNTIME, seen(limited, live), NOW) == Plan(requeue_after=5.0)
+
+
+def test_the_deadline_does_not_count_the_time_until_jobset_has_resumed() -> None:
+    resumed = job(activeDeadlineSeconds=15, status={"conditions": [SUSPENDED]})
+    held = jobset(job(suspend=True), condition("Suspended", "True", "SuspendedJobs"))
+    result = plan(resumed, RUNTIME, seen(resumed, held), NOW + timedelta(hours=1))
+    assert (result.status, result.requeue_after) == ({"conditions": []}, 15.0)
+    applied = jobset(resumed, condition("Suspended", "True", "SuspendedJobs"))
+    later = plan(
+        job(activeDeadlineSeconds=15), RUNTIME, seen(resumed, applied), NOW + timedelta(hours=1)
+    )
+    assert later == Plan(requeue_after=15.0)
+
+
+def test_the_deadline_like_the_reference_counts_from_the_jobs_own_condition() -> None:
+    resumed = job(activeDeadlineSeconds=15, status={"conditions": [SUSPENDED]})
+    result = plan(resumed, RUNTIME, seen(resumed, jobset(job())), NOW, like_reference=True)
+    assert result.requeue_after == 15.0
 
 
 def test_a_suspended_job_has_no_deadline() -> None:
@@ -173,6 +238,7 @@ def test_what_cannot_be_rendered_is_an_event_and_leaves_the_conditions() -> None
     result = plan(broken, RUNTIME, Observed(jobset=None), NOW)
     assert (result.apply, result.status) == ((), None)
     (event,) = result.events
+    assert result.requeue_after == RETRY
     assert (event.type, event.reason) == ("Warning", "TrainJobResourcesCreationFailed")
     assert event.message.startswith(
         "TrainJob resources reconciliation failed: TrainJob tj: spec.runtimeRef: must have "
@@ -186,7 +252,9 @@ def test_the_snapshot_is_used_instead_of_the_live_runtime() -> None:
     pods = edited["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     pods["spec"]["containers"][0]["image"] = "edited"
     live = type(RUNTIME).from_wire(edited)
-    assert plan(new, live, seen(new, None), NOW) == Plan(apply=pipeline.render(new, RUNTIME))
+    assert plan(new, live, seen(new, None), NOW) == Plan(
+        apply=pipeline.render(new, RUNTIME), events=(CREATED,)
+    )
 
 
 @pytest.mark.parametrize(

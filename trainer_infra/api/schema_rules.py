@@ -2,7 +2,7 @@
 
 schema.py asks here for every rule of a value that has the right type; the message it shows is
 the schema's own. Rules that compare with the old object (`self == oldSelf`) are for an update,
-which deploy decides; tests hold that no other rule is missing here.
+see transitions.py; tests hold that no other rule is missing here.
 """
 
 import re

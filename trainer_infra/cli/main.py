@@ -110,8 +110,10 @@ def render(
     """Show every Kubernetes object that TrainJobs become."""
     from trainer_infra.cli import render as command
 
-    objects = command.rendered(files, plugin or (), like_reference=like_reference)
-    typer.echo(command.written(objects, output.value), nl=False)
+    made = command.rendered(files, plugin or (), like_reference=like_reference)
+    for warning in made.warnings:
+        typer.echo(f"warning: {warning}", err=True)
+    typer.echo(command.written(made.objects, output.value), nl=False)
 
 
 @app.command()

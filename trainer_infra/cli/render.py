@@ -6,6 +6,7 @@ last; TrainJobs come in input order.
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,16 +16,26 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import Given
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.lifecycle import admission
 from trainer_infra.render import listed
 from trainer_infra.render.phases import Plugin
 from trainer_infra.trainers import compose
+from trainer_infra.trainers.compose import Composition
 
 JSON = Mapping[str, Any]
 
 
-def rendered(
-    sources: Sequence[str], plugins: Sequence[str], *, like_reference: bool
-) -> tuple[JSON, ...]:
+@dataclass(frozen=True, slots=True)
+class Rendered:
+    """What TrainJobs become."""
+
+    objects: tuple[JSON, ...]
+    """Every object, in the order in which the TrainJobs were given."""
+    warnings: tuple[str, ...]
+    """Sentences about TrainJobs that nothing stops."""
+
+
+def rendered(sources: Sequence[str], plugins: Sequence[str], *, like_reference: bool) -> Rendered:
     """Every object of every TrainJob in files, folders and stdin.
 
     Args:
@@ -35,11 +46,12 @@ def rendered(
     Raises:
         InvalidInput: holds every problem of every document.
     """
-    render = partial(_objects, plugins=listed.registry(plugins), like_reference=like_reference)
+    render = partial(_composed, plugins=listed.registry(plugins), like_reference=like_reference)
     found = documents.read(sources)
     given = Given(found.documents)
     problems = [*found.problems, *given.problems()]
     objects: list[JSON] = []
+    warnings: list[str] = []
     for document in given.documents:
         job = document.object
         if not isinstance(job, TrainJob) or not job.metadata.name:
@@ -47,14 +59,17 @@ def rendered(
         if job.spec.runtime_ref.name in found.unread:
             continue
         try:
-            objects += render(job, given)
+            made = render(job, given)
+            objects += made.objects
+            said = admission.warnings(job, made.runtime, like_reference=like_reference)
+            warnings += (f"TrainJob {job.metadata.name}: {each}" for each in said)
         except InvalidInput as error:
             problems += given.located(document, error.problems)
     if not objects and not problems:
         problems = [Problem("", f"no document of {', '.join(sources)} is a TrainJob")]
     if problems:
         raise InvalidInput(dict.fromkeys(problems))
-    return tuple(shown(each) for each in objects)
+    return Rendered(tuple(shown(each) for each in objects), tuple(warnings))
 
 
 def written(objects: Sequence[JSON], output: str) -> str:
@@ -77,10 +92,10 @@ def shown(item: JSON) -> JSON:
     return {**item, **contents}
 
 
-def _objects(
+def _composed(
     job: TrainJob, given: Given, *, plugins: tuple[Plugin, ...], like_reference: bool
-) -> tuple[JSON, ...]:
-    made = compose.compose(
+) -> Composition:
+    return compose.compose(
         job.to_wire(),
         given.runtime_of(job),
         None,
@@ -88,4 +103,3 @@ def _objects(
         like_reference=like_reference,
         plugins=plugins,
     )
-    return made.objects

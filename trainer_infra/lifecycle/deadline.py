@@ -1,7 +1,8 @@
 """spec.activeDeadlineSeconds: when a TrainJob has run for too long.
 
 Rules: spec/trainer-behaviour.md section 4.8. The clock starts at creation and again at every
-resume; a suspended or finished job has none.
+resume; a suspended or finished job has none. The reference reads the resume from the TrainJob's
+own condition, which ours removes (suspend.py), so ours reads the JobSet's.
 """
 
 from collections.abc import Mapping
@@ -17,24 +18,36 @@ JSON = Mapping[str, Any]
 
 
 def remaining(
-    job: TrainJob, current: Conditions, jobset: JSON | None, now: datetime
+    job: TrainJob,
+    current: Conditions,
+    jobset: JSON | None,
+    now: datetime,
+    *,
+    like_reference: bool = False,
 ) -> float | None:
     """Seconds until the deadline, negative once it has passed; None when there is none."""
     seconds = job.spec.active_deadline_seconds
     if not seconds or job.spec.suspend or of.finished(current):
         return None
-    start = _start(job, current, jobset)
-    if start is None:
-        return None
-    return (start + timedelta(seconds=seconds) - now).total_seconds()
-
-
-def _start(job: TrainJob, current: Conditions, jobset: JSON | None) -> datetime | None:
-    """The last resume, read from the TrainJob's or the JobSet's condition, else the creation."""
-    of_jobset = ((jobset or {}).get("status") or {}).get("conditions") or ()
-    for conditions in (current, of_jobset):
-        suspended = of.find(conditions, names.SUSPENDED)
-        if suspended is not None and suspended["status"] == "False":
-            return of.moment(suspended["lastTransitionTime"])
+    start = _resumed(current) if like_reference else _resumed_jobset(jobset, now)
     created = job.metadata.creation_timestamp
-    return None if created is None else of.moment(created)
+    if start is None and created is not None:
+        start = of.moment(created)
+    return None if start is None else (start + timedelta(seconds=seconds) - now).total_seconds()
+
+
+def _resumed(conditions: Conditions) -> datetime | None:
+    """When what these conditions are about was resumed; None when it never was."""
+    suspended = of.find(conditions, names.SUSPENDED)
+    if suspended is None or suspended["status"] != "False":
+        return None
+    return of.moment(suspended["lastTransitionTime"])
+
+
+def _resumed_jobset(jobset: JSON | None, now: datetime) -> datetime | None:
+    """When the JobSet was resumed; now while it is still held."""
+    found = jobset or {}
+    conditions = (found.get("status") or {}).get("conditions") or ()
+    if (found.get("spec") or {}).get("suspend") or of.is_true(conditions, names.JOBSET_SUSPENDED):
+        return now
+    return _resumed(conditions)

@@ -12,7 +12,10 @@ from trainer_infra.lifecycle.conditions import Conditions
 
 JSON = Mapping[str, Any]
 
-TERMINAL: Final = (("Completed", names.COMPLETE), ("Failed", names.FAILED))
+TERMINAL: Final = (
+    (names.JOBSET_COMPLETED, names.COMPLETE),
+    (names.JOBSET_FAILED, names.FAILED),
+)
 FIELDS: Final = ("name", "ready", "succeeded", "failed", "active", "suspended")
 
 
@@ -24,16 +27,13 @@ def conditions(current: Conditions, jobset: JSON | None) -> Conditions:
     for theirs, ours in TERMINAL:
         found = of.find(of_jobset, theirs)
         if found is not None and found["status"] == "True":
-            new = {key: found[key] for key in ("status", "reason", "message", "lastTransitionTime")}
-            return of.with_condition(current, {"type": ours, **new})
+            return of.with_condition(current, {**found, "type": ours})
     return current
 
 
-def jobs_status(jobset: JSON | None) -> list[JSON] | None:
-    """One entry per replicated job with all six fields; None when the JobSet has none yet."""
-    entries = _status(jobset).get("replicatedJobsStatus")
-    if not entries:
-        return None
+def jobs_status(jobset: JSON) -> list[JSON]:
+    """One entry per replicated job with all six fields; none before the JobSet has any."""
+    entries = _status(jobset).get("replicatedJobsStatus") or ()
     return [{field: entry.get(field, 0) for field in FIELDS} for entry in entries]
 
 

@@ -1,0 +1,223 @@
+"""What holds of every plan, whatever was observed."""
+
+import copy
+from datetime import timedelta
+from typing import Any
+
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.lifecycle.worlds import (
+    COUNTS,
+    NOW,
+    RUNTIME,
+    SUSPENDED,
+    condition,
+    job,
+    jobset,
+    patch,
+    pod,
+    pods_of,
+    terminated,
+    waits,
+)
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.lifecycle import admission
+from trainer_infra.lifecycle.admission import Before, Verdict
+from trainer_infra.lifecycle.plan import Plan, plan
+from trainer_infra.render import snapshot
+from trainer_infra.render.observed import Observed
+
+TTL = "trainer-infra.dev/ttl-seconds-after-finished"
+ENDS = ("AllJobsCompleted", "FailedJobs", "DeadlineExceeded")
+
+conditions = st.lists(
+    st.one_of(
+        st.sampled_from(
+            [SUSPENDED, {**SUSPENDED, "status": "False", "reason": "Resumed"}],
+        ),
+        st.builds(
+            condition,
+            st.sampled_from(["Complete", "Failed"]),
+            st.sampled_from(["True", "False"]),
+            st.sampled_from(ENDS),
+        ),
+    ),
+    unique_by=lambda each: each["type"],
+    max_size=3,
+)
+statuses = st.fixed_dictionaries(
+    {},
+    optional={
+        "conditions": conditions,
+        "jobsStatus": st.just([COUNTS]),
+        "trainerStatus": st.just({"lastUpdatedTime": "2026-11-21T12:00:10Z"}),
+    },
+).filter(bool)
+specs = st.fixed_dictionaries(
+    {},
+    optional={
+        "suspend": st.booleans(),
+        "activeDeadlineSeconds": st.integers(1, 60),
+        "trainer": st.just({"numNodes": 2}),
+        "initializer": st.just({"model": {"storageUri": "hf://a/b"}}),
+        "managedBy": st.sampled_from(
+            ["trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue"]
+        ),
+        "runtimeRef": st.sampled_from(
+            [{"name": "jax-distributed"}, {"name": "mine"}, {"name": "mine", "kind": "Recipe"}]
+        ),
+        "runtimePatches": st.just(
+            [
+                patch("a.io/x", name="node", template=pods_of(nodeSelector={"a": "1"})),
+                patch("b.io/x", name="node", template=pods_of(nodeSelector={"a": "2"})),
+            ]
+        ),
+    },
+)
+metadata = st.fixed_dictionaries(
+    {},
+    optional={
+        "uid": st.just("u"),
+        "annotations": st.builds(
+            lambda value: {TTL: value}, st.sampled_from(["0", "5", "99", "x"])
+        ),
+        "deletionTimestamp": st.just("2026-11-21T12:00:20Z"),
+    },
+)
+jobs = st.builds(
+    lambda status, about, spec: job(status, about, **spec), st.none() | statuses, metadata, specs
+)
+containers = st.lists(
+    st.one_of(
+        st.builds(terminated, st.integers(0, 255), st.integers(0, 59)),
+        st.builds(waits, st.sampled_from(["ErrImagePull", "CrashLoopBackOff", "PodInitializing"])),
+    ),
+    max_size=2,
+)
+pods = st.lists(
+    st.builds(
+        lambda name, phase, inside, reason: pod(name, *inside, phase=phase, reason=reason),
+        st.sampled_from("abc"),
+        st.sampled_from(["Pending", "Running", "Failed", "Succeeded"]),
+        containers,
+        st.sampled_from(["", "Evicted"]),
+    ),
+    max_size=3,
+).map(tuple)
+
+
+def _live(held: bool, found: list[dict[str, Any]], counts: bool) -> dict[str, Any]:
+    """A JobSet as its controller leaves it: one that is held says so."""
+    if held:
+        others = [each for each in found if each["type"] != "Suspended"]
+        found = [*others, condition("Suspended", "True", "SuspendedJobs")]
+    more = {"replicatedJobsStatus": [COUNTS]} if counts else {}
+    return jobset(job(suspend=held), *found, **more)
+
+
+live = st.none() | st.builds(
+    _live,
+    st.booleans(),
+    st.lists(
+        st.builds(
+            condition,
+            st.sampled_from(["Completed", "Failed", "Suspended", "StartupPolicyInProgress"]),
+            st.sampled_from(["True", "False"]),
+            st.sampled_from(ENDS[:2]),
+        ),
+        unique_by=lambda each: each["type"],
+        max_size=3,
+    ),
+    st.booleans(),
+)
+worlds = st.builds(
+    lambda found, inside, keeps: Observed(
+        jobset=found,
+        pods=inside,
+        snapshot=snapshot.config_map(job(), RUNTIME) if keeps else None,
+    ),
+    live,
+    pods,
+    st.booleans(),
+)
+moments = st.integers(0, 120).map(lambda seconds: NOW + timedelta(seconds=seconds - 30))
+
+
+def finished(status: dict[str, Any]) -> bool:
+    return any(
+        each["type"] in {"Complete", "Failed"} and each["status"] == "True"
+        for each in status.get("conditions", ())
+    )
+
+
+@settings(max_examples=200, deadline=None)
+@given(jobs, worlds, moments, st.booleans(), st.booleans())
+def test_every_plan_is_sound(
+    train_job: TrainJob, observed: Observed, now: Any, gone: bool, like_reference: bool
+) -> None:
+    before = copy.deepcopy((train_job, observed))
+    runtime = None if gone else RUNTIME
+
+    def planned(of: TrainJob, world: Observed) -> Plan:
+        return plan(of, runtime, world, now, like_reference=like_reference)
+
+    result = planned(train_job, observed)
+    assert (train_job, observed) == before
+    assert planned(train_job, observed) == result
+    old = train_job.status.to_wire() if train_job.status else {}
+    status = dict(old if result.status is None else result.status)
+    kinds = [each["type"] for each in status.get("conditions", ())]
+    assert len(kinds) == len(set(kinds)) <= 8
+    if status:
+        TrainJob.from_wire({**train_job.to_wire(), "status": status})
+    assert result.requeue_after is None or result.requeue_after >= 0
+    assert all(len(each.message.encode()) <= 1024 for each in result.events)
+    if not like_reference:
+        assert not (finished(old) and (result.apply or not finished(status)))
+        # Counts of a JobSet that is gone are those of the new one only in the next pass.
+        assume(observed.jobset is not None or "jobsStatus" not in old)
+        after = _carried_out(train_job, observed, result, status)
+        again = planned(*after)
+        news = [each for each in again.events if each.reason != "TrainJobTTLExpired"]
+        assert (again.status, news) == (None, [])
+
+
+@settings(max_examples=100, deadline=None)
+@given(jobs, jobs, worlds, st.booleans(), st.booleans())
+def test_every_verdict_is_sound(
+    old: TrainJob, new: TrainJob, observed: Observed, gone: bool, like_reference: bool
+) -> None:
+    inputs = copy.deepcopy((old, new, observed))
+    runtime, before = None if gone else RUNTIME, Before(old, observed)
+
+    def judged(of: TrainJob) -> Verdict:
+        return admission.judged(of, runtime, before, like_reference=like_reference)
+
+    verdict = judged(new)
+    assert judged(new) == verdict
+    assert (old, new, observed) == inputs
+    assert all(each.where and each.what for each in verdict.problems)
+    if not like_reference:
+        assert judged(old).problems == ()
+    stamped = admission.defaulted(new, old, NOW)
+    assert admission.defaulted(stamped, stamped, NOW + timedelta(days=1)) == stamped
+
+
+def _carried_out(
+    train_job: TrainJob, observed: Observed, result: Plan, status: dict[str, Any]
+) -> tuple[TrainJob, Observed]:
+    """The world after a driver did what the plan says, before anybody else acts."""
+    found, kept = observed.jobset, observed.snapshot
+    for each in result.apply:
+        if each["kind"] == "JobSet":
+            found = {**each, "status": (found or {}).get("status", {})}
+        else:
+            kept = each
+    if any(each.kind == "JobSet" for each in result.delete):
+        found = None
+    told = frozenset((each.reason, each.message) for each in result.events)
+    stored = train_job.to_wire() | ({"status": status} if status else {})
+    return TrainJob.from_wire(stored), Observed(
+        jobset=found, snapshot=kept, pods=observed.pods, told=told
+    )

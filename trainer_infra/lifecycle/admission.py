@@ -1,0 +1,164 @@
+"""What an API server is told of a TrainJob or a runtime before it is stored.
+
+Called by whoever admits objects: the controller's webhooks, the provider's check, `trainer-infra
+render`. `defaulted` completes a TrainJob, `judged` and `runtime_judged` give every problem and
+warning at once. What only a cluster knows (API errors, PriorityClasses) is the caller's.
+Rules and messages: spec/trainer-behaviour.md sections 1.6 and 5; docs/lifecycle.md.
+
+The reference skips the check of a runtime with the label
+`trainer.kubeflow.org/webhook-validation: disabled`: that is a selector of its webhooks, which the
+API server reads, so it has no effect here.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime
+
+from trainer_infra import names
+from trainer_infra.api import transitions
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.lifecycle import immutable_fields, objects, patch_times
+from trainer_infra.render import patch_conflicts, pipeline, runtime_ref
+from trainer_infra.render.observed import Observed
+from trainer_infra.render.phases import Plugin
+from trainer_infra.render.plugins import PLUGINS
+
+
+@dataclass(frozen=True, slots=True)
+class Before:
+    """What an update starts from."""
+
+    job: TrainJob
+    """The TrainJob as stored."""
+    observed: Observed = Observed(jobset=None)  # noqa: RUF009  frozen
+    """What belongs to it: at least its JobSet and its runtime snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What is said of an object; it is admitted when there are no problems."""
+
+    warnings: tuple[str, ...] = ()
+    """Sentences for the user, who is not stopped."""
+    problems: tuple[Problem, ...] = ()
+    """Everything for which the object is refused."""
+
+
+def defaulted(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
+    """The TrainJob with what its author left to the server, beyond the schema's defaults.
+
+    Args:
+        job: what is to be stored.
+        old: what is stored; None for a create.
+        now: the time that new and changed patches get.
+    """
+    return patch_times.stamped(job, old, now)
+
+
+def judged(
+    job: TrainJob,
+    runtime: Runtime | None,
+    before: Before | None = None,
+    *,
+    like_reference: bool = False,
+    plugins: tuple[Plugin, ...] = PLUGINS,
+) -> Verdict:
+    """Whether a TrainJob may be stored.
+
+    Args:
+        job: what is to be stored.
+        runtime: the live runtime that it names; None when there is none.
+        before: what is stored; None for a create.
+        like_reference: judge exactly as the reference does.
+        plugins: those that render the TrainJob.
+    """
+    found: list[Problem] = []
+    if before is not None:
+        found += immutable_fields.of_spec(before.job, job, like_reference=like_reference)
+        if not like_reference:
+            if _judged_already(job, before.job):
+                return _verdict(job, found)
+            runtime = _born_with(before, runtime)
+    unsupported = runtime_ref.unsupported(job)
+    if unsupported:
+        fix = f"use {' or '.join(runtime_ref.KINDS)} of {names.GROUP}"
+        return _verdict(job, [*found, Problem("spec.runtimeRef", unsupported, fix=fix)])
+    if runtime is None:
+        return _verdict(job, [*found, runtime_ref.missing(job)])
+    found += pipeline.problems(job, runtime, like_reference=like_reference, plugins=plugins)
+    if before is not None:
+        found += immutable_fields.of_patches(before.job, job, before.observed)
+        if not found and not like_reference:
+            found += _stuck(job, runtime, before, plugins)
+    return _verdict(job, found, warnings(job, runtime, like_reference=like_reference))
+
+
+def runtime_judged(
+    runtime: Runtime, old: Runtime | None = None, *, like_reference: bool = False
+) -> Verdict:
+    """Whether a runtime may be stored; `old` is what is stored, None for a create.
+
+    The reference does not look at updates of a TrainingRuntime (Q10).
+    """
+    where = f"{runtime.kind} {runtime.metadata.name}"
+    found: list[Problem] = []
+    if old is not None:
+        changes = transitions.findings(old.to_wire(), runtime.to_wire(), runtime.kind)
+        found += (each.problem(where) for each in changes)
+    unseen = old is not None and runtime.kind == names.TRAINING_RUNTIME
+    if not (like_reference and unseen):
+        found += runtime_ref.of_runtime(runtime, like_reference=like_reference)
+    deprecated = old is None and runtime_ref.is_deprecated(runtime)
+    return Verdict((runtime_ref.deprecation(runtime),) if deprecated else (), tuple(found))
+
+
+def warnings(job: TrainJob, runtime: Runtime, *, like_reference: bool = False) -> tuple[str, ...]:
+    """What is worth knowing of a TrainJob although nothing is wrong."""
+    deprecated = runtime_ref.is_deprecated(runtime)
+    return (
+        *((f"Referenced {runtime_ref.deprecation(runtime)}",) if deprecated else ()),
+        *(() if like_reference else patch_conflicts.sentences(job)),
+    )
+
+
+def _judged_already(new: TrainJob, old: TrainJob) -> bool:
+    """Whether what is judged against the runtime is as it was, or on its way out.
+
+    The runtime may be gone by then: labels, finalizers and the like can always change (Q9).
+    """
+    same = new.spec == old.spec and new.metadata.annotations == old.metadata.annotations
+    return new.metadata.deletion_timestamp is not None or (
+        same and new.metadata.labels == old.metadata.labels
+    )
+
+
+def _born_with(before: Before, runtime: Runtime | None) -> Runtime | None:
+    """The runtime of the snapshot, else the live one: the TrainJob will never see another (Q9)."""
+    try:
+        return objects.runtime_of(before.job, runtime, before.observed)
+    except InvalidInput:
+        return runtime
+
+
+def _stuck(
+    job: TrainJob, runtime: Runtime, before: Before, plugins: tuple[Plugin, ...]
+) -> Iterable[Problem]:
+    """What would be admitted and then refused by JobSet on every pass (Q8)."""
+    if before.observed.jobset is None or not immutable_fields.patches_differ(before.job, job):
+        return ()
+    return immutable_fields.refused_by_jobset(before.job, job, runtime, plugins)
+
+
+def _verdict(
+    job: TrainJob, problems: Iterable[Problem], sentences: tuple[str, ...] = ()
+) -> Verdict:
+    where = f"{names.TRAIN_JOB} {job.metadata.name}"
+    return Verdict(
+        sentences,
+        tuple(
+            Problem(each.path, each.what, each.got, each.fix, each.where or where)
+            for each in problems
+        ),
+    )

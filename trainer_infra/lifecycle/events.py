@@ -1,0 +1,94 @@
+"""Events of a TrainJob: what a user is told once, when it happens.
+
+Called by `plan` with the conditions before and after, so that an event follows from a change and
+never from a pass. What holds for longer (pods that wait, objects that cannot be made) is told
+unless the driver says that it was (`Observed.told`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.errors import InvalidInput
+from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle.conditions import Conditions
+from trainer_infra.lifecycle.failure_reason import FailureReason
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something worth telling the user, as a Kubernetes event has it."""
+
+    type: str
+    """`Normal` or `Warning`."""
+    reason: str
+    """One word, of `names` or a FailureKind."""
+    message: str
+    """At most 1,024 bytes, the limit of Kubernetes."""
+
+
+NORMAL: Final = "Normal"
+WARNING: Final = "Warning"
+LONGEST: Final = 1024
+"""Bytes of a message."""
+ERROR_LENGTH: Final = 950
+"""Characters of an error that an event shows (section 4.6, step 3)."""
+
+
+def of_change(before: Conditions, after: Conditions) -> Iterator[Event]:
+    """What the difference between two lists of conditions means."""
+    held, holds = (of.is_true(each, names.SUSPENDED) for each in (before, after))
+    if holds and not held:
+        yield Event(NORMAL, names.EVENT_SUSPENDED, names.SUSPENDED_MESSAGE)
+    if held and not holds:
+        yield Event(NORMAL, names.EVENT_RESUMED, names.RESUMED_MESSAGE)
+    if of.finished(before) or not of.finished(after):
+        return
+    if of.is_true(after, names.COMPLETE):
+        complete = of.find(after, names.COMPLETE) or {}
+        yield _event(NORMAL, names.EVENT_COMPLETE, complete["message"])
+    else:
+        failed = of.find(after, names.FAILED) or {}
+        deadline = failed["reason"] == names.DEADLINE_EXCEEDED
+        reason = names.EVENT_DEADLINE if deadline else names.EVENT_FAILED
+        message = failed["message"] if deadline else f"{failed['reason']}: {failed['message']}"
+        yield _event(WARNING, reason, message)
+
+
+def created(objects: Iterable[JSON]) -> Event:
+    """The objects of a TrainJob are applied for the first time."""
+    listed = ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in objects)
+    return _event(NORMAL, names.EVENT_CREATED, f"Applied {listed}")
+
+
+def creation_failed(error: InvalidInput) -> Event:
+    """The objects cannot be made; the reference's event."""
+    text = str(error)
+    shown = text if len(text) <= ERROR_LENGTH else f"{text[:ERROR_LENGTH]} ..."
+    message = f"TrainJob resources reconciliation failed: {shown}"
+    return _event(WARNING, names.EVENT_CREATION_FAILED, message)
+
+
+def overridden(sentences: Iterable[str]) -> Iterator[Event]:
+    """Two runtime patches set one field."""
+    return (_event(WARNING, names.EVENT_PATCH_OVERRIDDEN, each) for each in sentences)
+
+
+def waiting(reasons: Iterable[FailureReason]) -> Iterator[Event]:
+    """Pods do not start."""
+    return (_event(WARNING, each.kind.value, each.sentence()) for each in reasons)
+
+
+def expired() -> Event:
+    """The finished TrainJob is deleted."""
+    return Event(NORMAL, names.EVENT_TTL, "TrainJob is deleted: its TTL has passed since its end")
+
+
+def _event(kind: str, reason: str, message: str) -> Event:
+    whole = message.encode()
+    if len(whole) > LONGEST:
+        message = f"{whole[: LONGEST - 4].decode(errors='ignore')} ..."
+    return Event(kind, reason, message)

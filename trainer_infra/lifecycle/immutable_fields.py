@@ -1,0 +1,145 @@
+"""What an update of a TrainJob may not change: spec fields, and patches at the wrong time.
+
+Called by `admission` on updates. The published schema's rules come first (api/transitions.py); they
+let an optional field be added or removed (Q12). Rules: spec/trainer-behaviour.md sections 1.6, 5.1.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api import transitions
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import RuntimePatch, TrainJob
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render import pipeline
+from trainer_infra.render.observed import Observed
+from trainer_infra.render.phases import Plugin
+
+JSON = Mapping[str, Any]
+
+OPTIONAL: Final = ("initializer", "trainer", "activeDeadlineSeconds")
+"""Immutable fields of the spec that may be absent."""
+_PATCHES: Final = "spec.runtimePatches"
+_POD_FIELDS: Final = ("nodeSelector", "tolerations", "schedulingGates")
+_POD_METADATA: Final = ("annotations", "labels")
+"""What JobSet takes in the pods of a JobSet that is or gets suspended (section 4.9)."""
+
+
+def of_spec(old: TrainJob, new: TrainJob, *, like_reference: bool) -> Iterable[Problem]:
+    """Immutable fields that differ, and those that were added or removed (Q12)."""
+    before, after = old.to_wire(), new.to_wire()
+    for finding in transitions.findings(before, after, names.TRAIN_JOB):
+        yield finding.problem("")
+    for field in () if like_reference else OPTIONAL:
+        if (field in before["spec"]) != (field in after["spec"]):
+            did = "added to" if field in after["spec"] else "removed from"
+            yield Problem(
+                f"spec.{field}",
+                "field is immutable",
+                got=after["spec"].get(field),
+                fix=f"it was {did} a TrainJob that exists; make another TrainJob",
+            )
+
+
+def of_patches(old: TrainJob, new: TrainJob, observed: Observed) -> Iterable[Problem]:
+    """Patches that change while pods may run; messages of section 5.1."""
+    if not patches_differ(old, new):
+        return
+    if not (old.spec.suspend or new.spec.suspend):
+        yield Problem(
+            _PATCHES,
+            "RuntimePatches can only be modified when the TrainJob is suspended before or after "
+            "the update",
+        )
+        return
+    for each in ((observed.jobset or {}).get("status") or {}).get("replicatedJobsStatus") or ():
+        if each.get("active", 0) > 0:
+            yield Problem(
+                _PATCHES,
+                "RuntimePatches cannot be modified when the JobSet's ReplicatedJob "
+                f"{each['name']} is still active",
+            )
+
+
+def refused_by_jobset(
+    old: TrainJob, new: TrainJob, runtime: Runtime, plugins: tuple[Plugin, ...]
+) -> Iterable[Problem]:
+    """Fields of the pods that new patches change and JobSet keeps as they were (Q8).
+
+    Called when the JobSet exists and both TrainJobs can be rendered.
+    """
+    try:
+        before, after = (_jobs(each, runtime, plugins) for each in (old, new))
+    except InvalidInput:
+        return
+    for name, job in after.items():
+        for path in _differing(_masked(before.get(name, {})), _masked(job), ""):
+            yield Problem(
+                _PATCHES,
+                f"changes replicatedJobs[{name}]{path} of a JobSet that exists, which JobSet "
+                "refuses: field is immutable",
+                fix="change only labels, annotations, nodeSelector, tolerations and "
+                "schedulingGates of pods, or make another TrainJob",
+            )
+
+
+def patches_differ(old: TrainJob, new: TrainJob) -> bool:
+    """Whether the patches differ in anything but the time at which they were made."""
+    before, after = (
+        [comparable(patch) for patch in each.spec.runtime_patches or ()] for each in (old, new)
+    )
+    return before != after
+
+
+def comparable(patch: RuntimePatch) -> Any:
+    """A patch without its time; to Kubernetes an empty list is the same as none."""
+    return _without_empty_lists({k: v for k, v in patch.to_wire().items() if k != "time"})
+
+
+def _without_empty_lists(value: Any) -> Any:
+    if isinstance(value, Mapping):
+        kept = {key: item for key, item in value.items() if item not in (None, [])}
+        return {key: _without_empty_lists(item) for key, item in kept.items()}
+    return [_without_empty_lists(item) for item in value] if isinstance(value, list) else value
+
+
+def _jobs(job: TrainJob, runtime: Runtime, plugins: tuple[Plugin, ...]) -> dict[str, JSON]:
+    """The replicated jobs of the JobSet that the TrainJob becomes, by name."""
+    rendered = pipeline.render(job, runtime, plugins=plugins)
+    jobset = next(each for each in rendered if each["kind"] == names.JOBSET)
+    return {each["name"]: each for each in jobset["spec"]["replicatedJobs"]}
+
+
+def _masked(job: JSON) -> JSON:
+    """The replicated job without what JobSet lets a suspended JobSet change."""
+    template = job.get("template") or {}
+    job_spec = template.get("spec") or {}
+    pod = job_spec.get("template") or {}
+    metadata = {k: v for k, v in (pod.get("metadata") or {}).items() if k not in _POD_METADATA}
+    spec = {k: v for k, v in (pod.get("spec") or {}).items() if k not in _POD_FIELDS}
+    masked = {**pod, "metadata": metadata, "spec": spec}
+    return {**job, "template": {**template, "spec": {**job_spec, "template": masked}}}
+
+
+def _differing(old: object, new: object, path: str) -> Iterable[str]:
+    """Paths of the fields that differ; a list is one field, unless its items have names."""
+    before, after = _by_name(old), _by_name(new)
+    if before is not None and after is not None:
+        for name in {**before, **after}:
+            yield from _differing(before.get(name), after.get(name), f"{path}[{name}]")
+    elif isinstance(old, Mapping) and isinstance(new, Mapping):
+        for key in {**old, **new}:
+            yield from _differing(old.get(key), new.get(key), f"{path}.{key}")
+    elif old != new:
+        yield path
+
+
+def _by_name(value: object) -> dict[str, object] | None:
+    """The items of a list by their names; None when that is not what it is."""
+    if not isinstance(value, list):
+        return None
+    found: dict[str, object] = {
+        item["name"]: item for item in value if isinstance(item, Mapping) and "name" in item
+    }
+    return found if len(found) == len(value) else None

@@ -1,0 +1,62 @@
+"""The objects of a TrainJob that are written now: the runtime snapshot once, then what is due.
+
+Called by `plan` for a TrainJob that is not finished, and by `admission` for the runtime that a
+TrainJob was born with. Rules: spec/trainer-behaviour.md sections 4.2 and 4.5.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render import owner, pipeline, runtime_ref, snapshot
+from trainer_infra.render.observed import Observed
+from trainer_infra.render.phases import Plugin
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """What became of the objects."""
+
+    apply: tuple[JSON, ...] = ()
+    """Whole objects, in the order in which they are applied."""
+    error: InvalidInput | None = None
+    """Why they could not be made."""
+
+
+def made(
+    job: TrainJob,
+    runtime: Runtime | None,
+    observed: Observed,
+    *,
+    like_reference: bool,
+    plugins: tuple[Plugin, ...],
+) -> Made:
+    """The objects to write now; a snapshot that exists is used instead of the live runtime."""
+    first: tuple[JSON, ...] = ()
+    try:
+        born_with = runtime_of(job, runtime, observed)
+        if observed.snapshot is None:
+            first = (owner.owned(snapshot.config_map(job, born_with), job),)
+        due = pipeline.due(job, born_with, observed, like_reference=like_reference, plugins=plugins)
+    except InvalidInput as error:
+        # The reference copies a runtime before it knows whether it can be used, and keeps it.
+        return Made(first if like_reference else (), error)
+    return Made((*first, *due))
+
+
+def runtime_of(job: TrainJob, runtime: Runtime | None, observed: Observed) -> Runtime:
+    """The runtime that a TrainJob was born with: its snapshot, before there is one the live one.
+
+    Raises:
+        InvalidInput: The snapshot is damaged or another object's, or there is no runtime.
+    """
+    if observed.snapshot is not None:
+        return snapshot.runtime(job, observed.snapshot)
+    if runtime is None:
+        raise InvalidInput([Problem("", runtime_ref.not_found(job))])
+    return runtime

@@ -1,0 +1,36 @@
+"""spec.runtimePatches[].time: when a manager last changed its patch, for people to see.
+
+Called by `admission.defaulted`, the mutating half of admission. Rule: spec/trainer-behaviour.md
+section 5.3. Every other default is the schema's.
+"""
+
+from datetime import datetime
+
+from trainer_infra.api.trainjob import RuntimePatch, TrainJob
+from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import immutable_fields
+
+
+def stamped(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
+    """The TrainJob with a time in every patch.
+
+    A patch that did not change keeps its stored time and a changed one gets `now`, whatever the
+    user wrote; a new one keeps the time that it has.
+    """
+    if job.spec.runtime_patches is None:
+        return job
+    known = {each.manager: each for each in (old.spec.runtime_patches if old else None) or ()}
+    patches = tuple(
+        _stamped(each, known.get(each.manager), now) for each in job.spec.runtime_patches
+    )
+    spec = job.spec.model_copy(update={"runtime_patches": patches})
+    return job.model_copy(update={"spec": spec})
+
+
+def _stamped(patch: RuntimePatch, old: RuntimePatch | None, now: datetime) -> RuntimePatch:
+    time: str | None = of.timestamp(now)
+    if old is None:
+        time = patch.time or time
+    elif immutable_fields.comparable(old) == immutable_fields.comparable(patch):
+        time = old.time
+    return patch.model_copy(update={"time": time})
