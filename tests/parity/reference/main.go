@@ -12,11 +12,18 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"time"
+	"unsafe"
 
+	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	utilerrors "k8s.io/apimachinery/pkg/util/errors"
+	"k8s.io/apimachinery/pkg/util/managedfields"
 	"k8s.io/apimachinery/pkg/util/validation/field"
+	clocktesting "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	configapi "github.com/kubeflow/trainer/v2/pkg/apis/config/v1alpha1"
 	trainer "github.com/kubeflow/trainer/v2/pkg/apis/trainer/v1alpha1"
@@ -29,12 +36,16 @@ import (
 
 const longestLine = 64 << 20
 
+var scheme = testingutil.NewClientBuilder().Build().Scheme()
+
 type testCase struct {
 	TrainJob    json.RawMessage              `json:"trainJob"`
 	OldTrainJob json.RawMessage              `json:"oldTrainJob"`
 	Runtime     json.RawMessage              `json:"runtime"`
 	Existing    []*unstructured.Unstructured `json:"existing"`
 	FeatureGate bool                         `json:"featureGate"`
+	// Now is the time of the mutating webhook, in seconds since 1970.
+	Now int64 `json:"now"`
 	// Repeat is how often the case runs: the reference calls its plugins in random order.
 	Repeat int `json:"repeat"`
 }
@@ -55,7 +66,9 @@ type outcome struct {
 	BuildError    string    `json:"buildError"`
 	Status        any       `json:"status"`
 	StatusError   string    `json:"statusError"`
-	Panic         string    `json:"panic"`
+	// PatchTimes are those of the runtimePatches after the mutating webhook.
+	PatchTimes []string `json:"patchTimes"`
+	Panic      string   `json:"panic"`
 }
 
 func main() {
@@ -109,7 +122,10 @@ func (c *testCase) run() (result outcome) {
 	}
 	ctx := context.Background()
 	result.RuntimeErrors, result.Warnings = c.validateRuntime(ctx)
-	job := decoded[trainer.TrainJob](c.TrainJob)
+	job := c.defaulted(ctx)
+	for _, each := range job.Spec.RuntimePatches {
+		result.PatchTimes = append(result.PatchTimes, each.Time.UTC().Format(time.RFC3339))
+	}
 	chosen, ok := c.runtimes(ctx)[runtime.RuntimeRefToRuntimeRegistryKey(job.Spec.RuntimeRef)]
 	if !ok {
 		panic("no such runtime is registered")
@@ -117,7 +133,7 @@ func (c *testCase) run() (result outcome) {
 	warnings, found := chosen.ValidateObjects(ctx, decoded[trainer.TrainJob](c.OldTrainJob), job.DeepCopy())
 	result.Warnings = append(result.Warnings, warnings...)
 	result.Errors = problems(found)
-	objects, err := c.runtimes(ctx)[runtime.RuntimeRefToRuntimeRegistryKey(job.Spec.RuntimeRef)].NewObjects(ctx, job.DeepCopy())
+	objects, err := chosen.NewObjects(ctx, job.DeepCopy())
 	if err != nil {
 		result.BuildError = err.Error()
 	}
@@ -136,7 +152,8 @@ func (c *testCase) run() (result outcome) {
 
 // runtimes are those of a controller that sees the case's objects and nothing else.
 func (c *testCase) runtimes(ctx context.Context) map[string]runtime.Runtime {
-	builder := testingutil.NewClientBuilder()
+	// The default converters take 20 ms a client; only the snapshot is applied with them.
+	builder := fake.NewClientBuilder().WithScheme(scheme).WithTypeConverters(managedfields.NewDeducedTypeConverter())
 	builder.WithObjects(c.runtimeObject())
 	for _, each := range c.Existing {
 		builder.WithObjects(each.DeepCopy())
@@ -185,6 +202,24 @@ func (c *testCase) validateRuntime(ctx context.Context) ([]problem, []string) {
 	return problems(found), warnings
 }
 
+// defaulted is the TrainJob after the mutating webhook, whose clock only its own package can set.
+func (c *testCase) defaulted(ctx context.Context) *trainer.TrainJob {
+	defaulter := &webhooks.TrainJobDefaulter{}
+	field := reflect.ValueOf(defaulter).Elem().FieldByName("clock")
+	now := clocktesting.NewFakePassiveClock(time.Unix(c.Now, 0).UTC())
+	reflect.NewAt(field.Type(), unsafe.Pointer(field.UnsafeAddr())).Elem().Set(reflect.ValueOf(now))
+	request := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{Operation: admissionv1.Create}}
+	if decoded[trainer.TrainJob](c.OldTrainJob) != nil {
+		request.Operation = admissionv1.Update
+		request.OldObject.Raw = c.OldTrainJob
+	}
+	job := decoded[trainer.TrainJob](c.TrainJob)
+	if err := defaulter.Default(admission.NewContextWithRequest(ctx, request), job); err != nil {
+		panic(err)
+	}
+	return job
+}
+
 func problems(found field.ErrorList) []problem {
 	var all []problem
 	for _, each := range found {
@@ -211,4 +246,3 @@ func decoded[T any](text json.RawMessage) *T {
 	}
 	return value
 }
-
