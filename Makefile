@@ -22,6 +22,7 @@ destroy: setup ## remove what the quickstart made [FRAMEWORK=jax|torch]
 
 test: setup ## run the tests [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
+	@$(if $(T),,$(BIN)/python -m tests.parity.reference)
 	@$(BIN)/pytest -n 2 $(T) $(if $(K),-k '$(K)')
 
 lint: setup ## format, style, types and the layers of the package, checked only

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from tests.apiserver import valid_inputs
 from tests.parity import generator
+from tests.render import any_object
 from tools.cluster import crds
 from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra import catalog
@@ -64,7 +65,7 @@ def test_the_server_accepts_what_we_accept_and_all_that_we_render(
     judged = 0
     for seed in range(chunk * CHUNK, (chunk + 1) * CHUNK):
         case = generator.case(seed)
-        for item in objects(with_texts(case.train_job), with_texts(case.runtime)):
+        for item in objects(case.train_job, case.runtime):
             message = refusal(server, paths, item)
             judged += 1
             if message:
@@ -87,30 +88,14 @@ def test_the_server_accepts_the_jobs_of_valid_inputs(
             )
 
 
-def test_a_quantity_with_a_fraction_is_refused_here_or_made_a_text(
-    server: Client, paths: Paths
+@given(job=any_object.train_jobs(), runtime=any_object.runtimes())
+@settings(max_examples=200, suppress_health_check=list(HealthCheck))
+def test_the_server_accepts_what_is_rendered_of_anything_that_the_schemas_allow(
+    server: Client, paths: Paths, job: JSON, runtime: JSON
 ) -> None:
-    """A CRD takes whole numbers and texts only."""
-    spec = {
-        "runtimeRef": {"name": "torch-distributed"},
-        "trainer": {"resourcesPerNode": {"requests": {"cpu": 2.5}}},
-    }
-    try:
-        job = TrainJob.from_wire({"metadata": {"name": "digits"}, "spec": spec})
-    except InvalidInput:
-        return
-    assert refusal(server, paths, job.to_wire()) == ""
-
-
-def with_texts(value: Any) -> Any:
-    """A copy in which each quantity with a fraction is a text; the test above is about those."""
-    if isinstance(value, float):
-        return str(value)
-    if isinstance(value, list):
-        return [with_texts(each) for each in value]
-    if isinstance(value, dict):
-        return {key: with_texts(each) for key, each in value.items()}
-    return value
+    assert [
+        message for item in objects(job, runtime) if (message := refusal(server, paths, item))
+    ] == []
 
 
 def objects(train_job: JSON, training_runtime: JSON) -> Iterator[JSON]:

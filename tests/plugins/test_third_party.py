@@ -16,6 +16,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.lifecycle.plan import plan
 from trainer_infra.render import listed, pipeline
+from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.plugins import PLUGINS
 
@@ -32,7 +33,7 @@ def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     sys.modules.pop("acme_managers", None)
 
 
-def runtime(steps: str = "200") -> dict[str, Any]:
+def runtime(steps: str = "600") -> dict[str, Any]:
     labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
     containers = [{"name": "node", "image": "python:3.11"}]
     template = {
@@ -65,7 +66,7 @@ def job(**metadata: Any) -> dict[str, Any]:
     }
 
 
-def typed(steps: str = "200", **metadata: Any) -> tuple[TrainJob, ClusterTrainingRuntime]:
+def typed(steps: str = "600", **metadata: Any) -> tuple[TrainJob, ClusterTrainingRuntime]:
     return (
         TrainJob.from_wire(job(**metadata)),
         ClusterTrainingRuntime.from_wire(runtime(steps)),
@@ -73,17 +74,18 @@ def typed(steps: str = "200", **metadata: Any) -> tuple[TrainJob, ClusterTrainin
 
 
 def test_listed_it_renders_in_every_phase() -> None:
-    config_map, jobset = pipeline.render(*typed(), plugins=listed.registry([NAME]))
+    config_map, jobset = pipeline.render(*typed(), behaviour=Behaviour(listed.registry([NAME])))
 
     pods = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     (container,) = pods["spec"]["containers"]
-    assert config_map["data"] == {"steps": "200"}
+    assert config_map["data"] == {"steps": "600"}
     assert pods["metadata"]["labels"] == {"acme.example/gang": "tj"}
     assert pods["spec"]["volumes"] == [{"name": "acme", "configMap": {"name": "tj-acme"}}]
     assert [(each["name"], each.get("value")) for each in container["env"]] == [
         ("ACME_ADDRESS", "tj-node-0-0.tj:29500"),
         ("ACME_NODES", "2"),
         ("ACME_RANK", None),
+        ("ACME_STEPS", "/etc/acme/steps"),
     ]
 
 
@@ -105,7 +107,7 @@ def test_not_listed_it_changes_nothing() -> None:
 
 def test_it_refuses_its_own_bad_settings() -> None:
     with pytest.raises(InvalidInput) as error:
-        pipeline.render(*typed("many"), plugins=listed.registry([NAME]))
+        pipeline.render(*typed("many"), behaviour=Behaviour(listed.registry([NAME])))
     assert str(error.value) == (
         "TrainJob tj: metadata.annotations[acme.example/steps]: must be a whole number from 1, "
         "got 'many'"
@@ -123,8 +125,8 @@ def test_it_says_when_its_objects_are_written_and_reports_a_status() -> None:
     jobs = [{"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}]
     running = {"spec": {"suspend": False}, "status": {"replicatedJobsStatus": jobs}}
 
-    first = plan(trainjob, on, Observed(None), NOW, plugins=plugins)
-    later = plan(with_report, on, Observed(running), NOW, plugins=plugins)
+    first = plan(trainjob, on, Observed(None), NOW, behaviour=Behaviour(plugins))
+    later = plan(with_report, on, Observed(running), NOW, behaviour=Behaviour(plugins))
 
     assert [each["kind"] for each in first.apply] == ["ConfigMap", "ConfigMap", "JobSet"]
     assert [each["metadata"]["name"] for each in later.apply] == ["tj-runtime-snapshot"]

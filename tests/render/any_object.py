@@ -52,7 +52,7 @@ def _train_job(spec: dict[str, Any]) -> dict[str, Any]:
     return {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",
-        "metadata": {"name": "tj", "namespace": "n"},
+        "metadata": {"name": "tj", "namespace": "ns"},
         "spec": {**spec, **known, "runtimeRef": reference},
     }
 

@@ -24,6 +24,7 @@ JSON = Mapping[str, Any]
 ENABLED = "acme.example/managers"
 STEPS = "acme.example/steps"
 PORT = 29500
+FOLDER = "/etc/acme"
 
 
 def applies(draft: Draft) -> bool:
@@ -45,6 +46,7 @@ def enforce_ml_policy(draft: Draft) -> Draft:
         trainer_env.variable("ACME_ADDRESS", f"{endpoints.head(draft)}:{PORT}"),
         trainer_env.variable("ACME_NODES", draft.trainer.count),
         trainer_env.node_rank("ACME_RANK"),
+        trainer_env.variable("ACME_STEPS", f"{FOLDER}/steps"),
     )
     return trainer_env.with_env(draft, own, port=PORT)
 
@@ -57,7 +59,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
 
 def enforce_pod_spec(draft: Draft) -> Draft:
     volume = {"name": "acme", "configMap": {"name": _config_map(draft)}}
-    mount = {"name": "acme", "mountPath": "/etc/acme", "readOnly": True}
+    mount = {"name": "acme", "mountPath": FOLDER, "readOnly": True}
 
     def mounted(pod_set: PodSet) -> PodSet:
         changed = pod_set.with_container(

@@ -8,7 +8,7 @@ from threading import Barrier
 
 rank, nodes = int(os.environ["ACME_RANK"]), int(os.environ["ACME_NODES"])
 host, port = os.environ["ACME_ADDRESS"].split(":")
-steps = int(Path("/etc/acme/steps").read_text())
+steps = int(Path(os.environ["ACME_STEPS"]).read_text())
 gradients: dict[tuple[int, int], list[float]] = {}
 barrier = Barrier(nodes)
 
@@ -20,7 +20,8 @@ class Manager(BaseManager):
 if rank == 0:
     Manager.register("gradients", callable=lambda: gradients, exposed=["__setitem__", "get"])
     Manager.register("barrier", callable=lambda: barrier, exposed=["wait"])
-    Manager((host, int(port)), b"acme").start()
+    server = Manager((host, int(port)), b"acme")
+    server.start()
 else:
     Manager.register("gradients")
     Manager.register("barrier")
