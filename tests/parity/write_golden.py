@@ -2,8 +2,8 @@
 
     .venv/bin/python -m tests.parity.write_golden tests/render/golden/NAME ...
 
-Each folder has trainjob.yaml and runtime.yaml (without one: the reference's own manifest of that
-name). API defaults are applied to both. The file holds the objects in canonical form (canonical.py)
+Each folder has trainjob.yaml, runtime.yaml (without one: the reference's own manifest of that
+name) and, where the cluster must have more, existing.yaml. API defaults are applied to both. The file holds the objects in canonical form (canonical.py)
 in a fixed order, each variant where the reference's random order of plugins makes several; a
 TrainJob that it refuses has its errors instead.
 """
@@ -32,7 +32,9 @@ def case_of(folder: Path) -> Case:
     job = yaml.safe_load((folder / "trainjob.yaml").read_text(encoding="utf-8"))
     path = folder / "runtime.yaml"
     runtime = yaml.safe_load(path.read_text(encoding="utf-8")) if path.exists() else _shipped(job)
-    return Case(train_job=defaults.applied(job), runtime=defaults.applied(runtime))
+    there = folder / "existing.yaml"
+    existing = tuple(yaml.safe_load_all(there.read_text("utf-8"))) if there.exists() else ()
+    return Case(defaults.applied(job), defaults.applied(runtime), existing=existing)
 
 
 def written(case: Case) -> str:
