@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import trainer_infra
+from trainer_infra.render.deviation import Deviation
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "trainer_infra").rglob("*.py"))
@@ -71,12 +72,23 @@ def test_every_path_that_the_documentation_names_exists(document: Path) -> None:
     assert missing == []
 
 
-def test_every_row_of_the_compatibility_page_has_a_test() -> None:
+def test_every_deviation_is_a_row_of_the_compatibility_page_asked_for_and_tested() -> None:
     page = (ROOT / "docs" / "compatibility.md").read_text()
-    rows = re.findall(r"^\| (Q\d+) \|", page, re.MULTILINE)
+    row = re.compile(r"^\| ([\w-]+) \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
+    better = page.split("## Better")[1].split("## Kept")[0]
+    code = "".join(path.read_text() for path in SOURCES)
     tests = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
-    missing = [row for row in rows if not re.search(rf"\b{row}\b|_{row.lower()}_", tests)]
-    assert missing == []
+
+    assert row.findall(better) == ["id", *Deviation]
+    assert {each for each in row.findall(page) if each[0] == "Q"} == {
+        f"Q{number}" for number in range(1, 24)
+    }
+    assert [each for each in Deviation if f"Deviation.{each.name}" not in code] == []
+    assert [each for each in Deviation if not re.search(rf"def test_{_word(each)}_", tests)] == []
+
+
+def _word(deviation: Deviation) -> str:
+    return deviation.lower().replace("-", "_")
 
 
 def test_every_command_that_the_readme_names_exists() -> None:

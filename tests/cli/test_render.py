@@ -189,6 +189,23 @@ def test_like_reference_switches_our_deviations_off(cli: Command) -> None:
     assert env(reference) == []
 
 
+def test_q10_like_the_reference_a_runtime_may_have_both_gang_policies(cli: Command) -> None:
+    policy = "spec:\n  podGroupPolicy: {coscheduling: {}, volcano: {}}\n  template:\n    spec:"
+    both = RUNTIME.replace("spec:\n  template:\n    spec:", policy, 1)
+    text = f"{both}---\n{ON_PLAIN.replace('NAME', 'tj').replace('SPACE', 'team')}"
+    ours = cli("render", "-f", "-", stdin=text)
+    assert (ours.code, ours.out) == (1, "")
+    assert "must have only one of coscheduling and volcano" in ours.err
+    reference = cli("render", "-f", "-", "--like-reference", stdin=text)
+    assert (reference.code, reference.err) == (0, "")
+    assert [each["kind"] for each in objects(reference.out)] == [
+        "ConfigMap",
+        "PodGroup",
+        "PodGroup",
+        "JobSet",
+    ]
+
+
 def test_contents_of_a_generated_secret_are_not_shown() -> None:
     secret = {"kind": "Secret", "data": {"id": "c2VjcmV0"}, "stringData": {"key": "secret"}}
     assert render.shown(secret) == {

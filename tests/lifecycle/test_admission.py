@@ -20,6 +20,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.lifecycle import admission
 from trainer_infra.lifecycle.admission import Before, Verdict
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 from trainer_infra.render.observed import Observed
 
 POLICY = (
@@ -89,7 +90,7 @@ def test_a_runtime_of_an_unknown_kind_is_refused(reference: dict[str, str], name
 def test_the_runtime_comes_before_the_job(kind: str, path: str, what: str) -> None:
     early = job(runtimeRef={"name": "mine", "kind": kind})
     assert said(admission.judged(early, None)) == [(path, what)]
-    assert said(admission.judged(early, None, like_reference=True)) == [(path, what)]
+    assert said(admission.judged(early, None, behaviour=REFERENCE)) == [(path, what)]
 
 
 def test_a_deprecated_cluster_runtime_is_a_warning() -> None:
@@ -119,17 +120,17 @@ def test_problems_of_all_plugins_come_at_once() -> None:
     ]
 
 
-def test_two_patches_on_one_field_are_a_warning() -> None:
+def test_patches_on_one_field_are_a_warning() -> None:
     both = [POOL_A[0], {**POOL_B[0], "manager": "b.io/x"}]
     (warning,) = admission.judged(job(runtimePatches=both), RUNTIME).warnings
     assert "spec.runtimePatches[1] (manager b.io/x) sets" in warning
-    assert admission.judged(job(runtimePatches=both), RUNTIME, like_reference=True) == Verdict()
+    assert admission.judged(job(runtimePatches=both), RUNTIME, behaviour=REFERENCE) == Verdict()
 
 
-@pytest.mark.parametrize("like_reference", [False, True])
-def test_a_changed_immutable_field_is_refused(like_reference: bool) -> None:
+@pytest.mark.parametrize("behaviour", [OURS, REFERENCE])
+def test_a_changed_immutable_field_is_refused(behaviour: Behaviour) -> None:
     old, new = job(trainer={"numNodes": 1}), job(trainer={"numNodes": 2})
-    verdict = admission.judged(new, RUNTIME, Before(old), like_reference=like_reference)
+    verdict = admission.judged(new, RUNTIME, Before(old), behaviour=behaviour)
     assert said(verdict) == [("spec.trainer", IMMUTABLE)]
 
 
@@ -145,7 +146,7 @@ def test_q12_an_immutable_field_is_neither_added_nor_removed(field: str, value: 
     without, with_it = job(), job(**{field: value})
     for old, new in ((without, with_it), (with_it, without)):
         assert said(admission.judged(new, RUNTIME, Before(old))) == [(f"spec.{field}", IMMUTABLE)]
-        assert admission.judged(new, RUNTIME, Before(old), like_reference=True) == Verdict()
+        assert admission.judged(new, RUNTIME, Before(old), behaviour=REFERENCE) == Verdict()
 
 
 def test_what_the_schema_fills_in_is_no_change() -> None:
@@ -161,7 +162,7 @@ def test_what_the_schema_fills_in_is_no_change() -> None:
     assert admission.judged(job(), RUNTIME, Before(old)) == Verdict()
 
 
-@pytest.mark.parametrize("like_reference", [False, True])
+@pytest.mark.parametrize("behaviour", [OURS, REFERENCE])
 @pytest.mark.parametrize(
     ("held_before", "held_after", "live", "what"),
     [
@@ -186,13 +187,13 @@ def test_what_the_schema_fills_in_is_no_change() -> None:
     ],
 )
 def test_patches_change_only_while_no_pod_runs(
-    held_before: bool, held_after: bool, live: bool, what: str | None, like_reference: bool
+    held_before: bool, held_after: bool, live: bool, what: str | None, behaviour: Behaviour
 ) -> None:
     old = job(suspend=held_before, runtimePatches=POOL_A)
     new = job(suspend=held_after, runtimePatches=POOL_B)
     counts = {**COUNTS, "active": 1 if live else 0}
     observed = seen(old, jobset(old, replicatedJobsStatus=[counts]))
-    verdict = admission.judged(new, RUNTIME, Before(old, observed), like_reference=like_reference)
+    verdict = admission.judged(new, RUNTIME, Before(old, observed), behaviour=behaviour)
     assert said(verdict) == ([] if what is None else [("spec.runtimePatches", what)])
 
 
@@ -230,7 +231,7 @@ def test_q8_a_patch_that_jobset_would_refuse_for_ever_is_refused(
             where="TrainJob tj",
         ),
     )
-    assert admission.judged(new, RUNTIME, before, like_reference=True) == Verdict()
+    assert admission.judged(new, RUNTIME, before, behaviour=REFERENCE) == Verdict()
     assert admission.judged(new, RUNTIME, Before(old)) == Verdict()
 
 
@@ -262,7 +263,7 @@ def test_q9_an_update_is_judged_with_the_runtime_that_the_job_was_born_with() ->
     before = Before(old, seen(old, jobset(old)))
     for live in (None, edited(template={"spec": {"replicatedJobs": []}})):
         assert admission.judged(job(suspend=False), live, before) == Verdict()
-    ((path, _),) = said(admission.judged(job(suspend=False), None, before, like_reference=True))
+    ((path, _),) = said(admission.judged(job(suspend=False), None, before, behaviour=REFERENCE))
     assert path == "spec.RuntimeRef"
 
 
@@ -291,7 +292,7 @@ def test_a_runtime_with_a_job_of_two_replicas_or_without_its_container_is_refuse
         ),
     ]
     assert said(admission.runtime_judged(wrong)) == expected
-    assert said(admission.runtime_judged(wrong, RUNTIME, like_reference=True)) == expected
+    assert said(admission.runtime_judged(wrong, RUNTIME, behaviour=REFERENCE)) == expected
 
 
 def test_q10_updates_of_a_namespaced_runtime_are_judged_too() -> None:
@@ -301,14 +302,14 @@ def test_q10_updates_of_a_namespaced_runtime_are_judged_too() -> None:
     new = TrainingRuntime.from_wire({**wire, "kind": "TrainingRuntime"})
     what = [("spec.template.spec.replicatedJobs[0].replicas", "always must be 1")]
     assert said(admission.runtime_judged(new, old)) == what
-    assert said(admission.runtime_judged(new, like_reference=True)) == what
-    assert admission.runtime_judged(new, old, like_reference=True) == Verdict()
+    assert said(admission.runtime_judged(new, behaviour=REFERENCE)) == what
+    assert admission.runtime_judged(new, old, behaviour=REFERENCE) == Verdict()
 
 
 def test_q10_both_gang_policies_at_once_are_refused() -> None:
     both = edited(podGroupPolicy={"coscheduling": {}, "volcano": {}})
     assert [path for path, _ in said(admission.runtime_judged(both))] == ["spec.podGroupPolicy"]
-    assert admission.runtime_judged(both, like_reference=True) == Verdict()
+    assert admission.runtime_judged(both, behaviour=REFERENCE) == Verdict()
 
 
 def test_jobsets_immutable_fields_of_a_runtime_stay() -> None:

@@ -26,6 +26,8 @@ from trainer_infra.lifecycle import admission
 from trainer_infra.lifecycle.admission import Before, Verdict
 from trainer_infra.lifecycle.plan import Plan, plan
 from trainer_infra.render import snapshot
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed import Observed
 
 TTL = "trainer-infra.dev/ttl-seconds-after-finished"
@@ -142,6 +144,8 @@ worlds = st.builds(
     st.booleans(),
 )
 moments = st.integers(0, 120).map(lambda seconds: NOW + timedelta(seconds=seconds - 30))
+some = st.frozensets(st.sampled_from(Deviation)).map(lambda few: Behaviour(deviations=few))
+behaviours = st.sampled_from((OURS, REFERENCE)) | some
 
 
 def finished(status: dict[str, Any]) -> bool:
@@ -152,15 +156,15 @@ def finished(status: dict[str, Any]) -> bool:
 
 
 @settings(max_examples=200, deadline=None)
-@given(jobs, worlds, moments, st.booleans(), st.booleans())
+@given(jobs, worlds, moments, st.booleans(), behaviours)
 def test_every_plan_is_sound(
-    train_job: TrainJob, observed: Observed, now: Any, gone: bool, like_reference: bool
+    train_job: TrainJob, observed: Observed, now: Any, gone: bool, behaviour: Behaviour
 ) -> None:
     before = copy.deepcopy((train_job, observed))
     runtime = None if gone else RUNTIME
 
     def planned(of: TrainJob, world: Observed) -> Plan:
-        return plan(of, runtime, world, now, like_reference=like_reference)
+        return plan(of, runtime, world, now, behaviour=behaviour)
 
     result = planned(train_job, observed)
     assert (train_job, observed) == before
@@ -173,7 +177,7 @@ def test_every_plan_is_sound(
         TrainJob.from_wire({**train_job.to_wire(), "status": status})
     assert result.requeue_after is None or result.requeue_after >= 0
     assert all(len(each.message.encode()) <= 1024 for each in result.events)
-    if not like_reference:
+    if behaviour is OURS:
         assert not (finished(old) and (result.apply or not finished(status)))
         # Counts of a JobSet that is gone are those of the new one only in the next pass.
         assume(observed.jobset is not None or "jobsStatus" not in old)
@@ -184,21 +188,21 @@ def test_every_plan_is_sound(
 
 
 @settings(max_examples=100, deadline=None)
-@given(jobs, jobs, worlds, st.booleans(), st.booleans())
+@given(jobs, jobs, worlds, st.booleans(), behaviours)
 def test_every_verdict_is_sound(
-    old: TrainJob, new: TrainJob, observed: Observed, gone: bool, like_reference: bool
+    old: TrainJob, new: TrainJob, observed: Observed, gone: bool, behaviour: Behaviour
 ) -> None:
     inputs = copy.deepcopy((old, new, observed))
     runtime, before = None if gone else RUNTIME, Before(old, observed)
 
     def judged(of: TrainJob) -> Verdict:
-        return admission.judged(of, runtime, before, like_reference=like_reference)
+        return admission.judged(of, runtime, before, behaviour=behaviour)
 
     verdict = judged(new)
     assert judged(new) == verdict
     assert (old, new, observed) == inputs
     assert all(each.where and each.what for each in verdict.problems)
-    if not like_reference:
+    if behaviour is OURS:
         assert judged(old).problems == ()
     stamped = admission.defaulted(new, old, NOW)
     assert admission.defaulted(stamped, stamped, NOW + timedelta(days=1)) == stamped

@@ -23,6 +23,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.lifecycle.events import LONGEST, Event
 from trainer_infra.lifecycle.plan import RETRY, ObjectRef, Plan, plan
 from trainer_infra.render import snapshot
+from trainer_infra.render.behaviour import REFERENCE, Behaviour
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
@@ -50,7 +51,7 @@ def test_q13_a_kind_of_runtime_that_does_not_exist_is_the_jobs_end() -> None:
     assert result == Plan(
         status={"conditions": [failed]}, events=(Event("Warning", "TrainJobFailed", told),)
     )
-    assert plan(unknown, None, Observed(jobset=None), NOW, like_reference=True) == Plan()
+    assert plan(unknown, None, Observed(jobset=None), NOW, behaviour=REFERENCE) == Plan()
 
 
 @pytest.mark.parametrize(
@@ -176,20 +177,20 @@ spec:
     assert applied["kind"] == "JobSet"
 
 
-def test_the_reference_keeps_a_copy_of_a_runtime_that_it_cannot_use() -> None:
+def test_snapshot_of_a_runtime_that_cannot_be_used_is_made_in_the_reference_only() -> None:
     broken = job(initializer={"model": {"storageUri": "hf://a/b"}})
     assert plan(broken, RUNTIME, Observed(jobset=None), NOW).apply == ()
-    exact = plan(broken, RUNTIME, Observed(jobset=None), NOW, like_reference=True)
+    exact = plan(broken, RUNTIME, Observed(jobset=None), NOW, behaviour=REFERENCE)
     assert exact.apply == (snapshot.config_map(broken, RUNTIME),)
 
 
-def test_a_job_that_is_being_deleted_is_left_alone() -> None:
+def test_deletion_of_a_job_leaves_it_alone() -> None:
     going = job(metadata={"deletionTimestamp": "2026-11-21T12:00:20Z"})
     assert plan(going, RUNTIME, Observed(jobset=None), NOW) == Plan()
-    assert plan(going, RUNTIME, Observed(jobset=None), NOW, like_reference=True).apply
+    assert plan(going, RUNTIME, Observed(jobset=None), NOW, behaviour=REFERENCE).apply
 
 
-def test_two_patches_on_one_field_are_told_with_the_first_apply_only() -> None:
+def test_patches_on_one_field_are_told_with_the_first_apply_only() -> None:
     patches = [
         patch("a.io/x", name="node", template=pods_of(nodeSelector={"pool": "a"})),
         patch("b.io/x", name="node", template=pods_of(nodeSelector={"pool": "b"})),
@@ -210,7 +211,7 @@ def test_two_patches_on_one_field_are_told_with_the_first_apply_only() -> None:
     assert plan(later, RUNTIME, seen(later, jobset(patched)), NOW).events == ()
 
 
-def test_pods_that_wait_are_told_once_and_make_no_condition() -> None:
+def test_events_of_pods_that_wait_are_told_once_and_make_no_condition() -> None:
     running = job()
     pods = (pod("tj-node-0-0", waits("ErrImagePull", "not found"), phase="Pending"),)
     event = Event(
@@ -222,7 +223,7 @@ def test_pods_that_wait_are_told_once_and_make_no_condition() -> None:
     assert plan(running, RUNTIME, seen(running, live, pods=pods), NOW) == Plan(events=(event,))
     told = frozenset({(event.reason, event.message)})
     assert plan(running, RUNTIME, seen(running, live, pods=pods, told=told), NOW) == Plan()
-    exact = plan(running, RUNTIME, seen(running, live, pods=pods), NOW, like_reference=True)
+    exact = plan(running, RUNTIME, seen(running, live, pods=pods), NOW, behaviour=REFERENCE)
     assert exact == Plan()
 
 
@@ -254,7 +255,9 @@ def test_plugins_add_to_the_status_in_their_order() -> None:
     running = job()
     *ours, last = PLUGINS
     plugins = (*ours, seconds("a"), seconds("b"), last)
-    result = plan(running, RUNTIME, seen(running, jobset(running)), NOW, plugins=plugins)
+    result = plan(
+        running, RUNTIME, seen(running, jobset(running)), NOW, behaviour=Behaviour(plugins)
+    )
     assert result.status == {
         "trainerStatus": {
             "metrics": [{"name": "a", "value": "1"}, {"name": "b", "value": "1"}],
@@ -283,7 +286,7 @@ def test_counts_of_an_earlier_jobset_go_as_soon_as_the_status_has_something_else
 
 
 @pytest.mark.parametrize("on_runtime", [False, True])
-def test_a_finished_job_goes_when_its_ttl_has_passed(on_runtime: bool) -> None:
+def test_ttl_lets_a_finished_job_go_when_it_has_passed(on_runtime: bool) -> None:
     annotations = {"annotations": {TTL: "100"}}
     runtime = RUNTIME
     if on_runtime:
@@ -300,7 +303,7 @@ def test_a_finished_job_goes_when_its_ttl_has_passed(on_runtime: bool) -> None:
     assert plan(done, None, there, late) == Plan(
         delete=(JOB_ITSELF,), events=(told,), requeue_after=0.0
     )
-    assert plan(done, None, there, late, like_reference=True) == Plan()
+    assert plan(done, None, there, late, behaviour=REFERENCE) == Plan()
 
 
 def test_the_end_is_stored_before_a_job_with_a_ttl_of_zero_goes() -> None:
@@ -318,7 +321,7 @@ def test_a_running_job_has_no_ttl() -> None:
 
 
 @pytest.mark.parametrize("value", ["", "-1", "1.5", "1m", "2147483648", "٣"])
-def test_a_ttl_that_is_no_number_of_seconds_is_refused(value: str) -> None:
+def test_ttl_that_is_no_number_of_seconds_is_refused(value: str) -> None:
     wrong = job(metadata={"annotations": {TTL: value}})
     (event,) = plan(wrong, RUNTIME, seen(wrong, None), NOW).events
     assert (

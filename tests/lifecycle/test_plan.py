@@ -21,6 +21,7 @@ from tests.lifecycle.worlds import (
 from trainer_infra.lifecycle.events import Event
 from trainer_infra.lifecycle.plan import RETRY, ObjectRef, Plan, plan
 from trainer_infra.render import pipeline, snapshot
+from trainer_infra.render.behaviour import REFERENCE
 from trainer_infra.render.observed import Observed
 
 CREATED = Event("Normal", "TrainJobResourcesCreated", "Applied JobSet tj")
@@ -62,7 +63,7 @@ def test_suspending_applies_the_suspended_jobset_and_says_so() -> None:
     )
 
 
-def test_a_resumed_job_has_no_conditions_so_that_the_sdk_sees_it_running() -> None:
+def test_resume_leaves_no_conditions_so_that_the_sdk_sees_the_job_running() -> None:
     resumed = job(status={"conditions": [SUSPENDED]})
     live = jobset(job(suspend=True))
     assert plan(resumed, RUNTIME, seen(resumed, live), NOW) == Plan(
@@ -72,9 +73,9 @@ def test_a_resumed_job_has_no_conditions_so_that_the_sdk_sees_it_running() -> No
     )
 
 
-def test_a_resumed_job_like_the_reference_keeps_the_condition_as_false() -> None:
+def test_resume_leaves_the_condition_as_false_in_the_reference() -> None:
     resumed = job(status={"conditions": [SUSPENDED]})
-    result = plan(resumed, RUNTIME, seen(resumed, jobset(job())), NOW, like_reference=True)
+    result = plan(resumed, RUNTIME, seen(resumed, jobset(job())), NOW, behaviour=REFERENCE)
     assert result.status == {
         "conditions": [
             {**SUSPENDED, "status": "False", "reason": "Resumed", "message": "TrainJob is resumed"}
@@ -104,7 +105,7 @@ def test_the_end_of_the_jobset_is_the_end_of_the_job(
     )
 
 
-def test_the_failed_message_names_the_pod_that_failed_first() -> None:
+def test_failure_reason_in_the_message_is_the_pod_that_failed_first() -> None:
     running = job()
     live = jobset(running, condition("Failed", "True", "FailedJobs", "jobset failed"))
     pods = (pod("b", terminated(1, at=11)), pod("a", terminated(139, at=9)))
@@ -117,21 +118,21 @@ def test_the_failed_message_names_the_pod_that_failed_first() -> None:
         status={"conditions": [condition("Failed", "True", "FailedJobs", message)]},
         events=(Event("Warning", "TrainJobFailed", f"FailedJobs: {message}"),),
     )
-    exact = plan(running, RUNTIME, seen(running, live, pods=pods), NOW, like_reference=True)
+    exact = plan(running, RUNTIME, seen(running, live, pods=pods), NOW, behaviour=REFERENCE)
     assert exact.status == {
         "conditions": [condition("Failed", "True", "FailedJobs", "jobset failed")]
     }
 
 
-def test_a_job_that_failed_stays_failed_whatever_becomes_of_its_jobset() -> None:
+def test_failed_is_final_whatever_becomes_of_the_jobset() -> None:
     failed = job(status={"conditions": [condition("Failed", "True", "FailedJobs")]})
     assert plan(failed, RUNTIME, seen(failed, None), NOW) == Plan()
 
 
-def test_the_reference_runs_a_failed_job_again_once_its_jobset_is_gone() -> None:
+def test_failed_jobs_run_again_in_the_reference_once_their_jobset_is_gone() -> None:
     failed = job(status={"conditions": [condition("Failed", "True", "FailedJobs")]})
-    result = plan(failed, RUNTIME, seen(failed, None), NOW, like_reference=True)
-    again = pipeline.render(failed, RUNTIME, like_reference=True)
+    result = plan(failed, RUNTIME, seen(failed, None), NOW, behaviour=REFERENCE)
+    again = pipeline.render(failed, RUNTIME, behaviour=REFERENCE)
     assert result == Plan(apply=again, status={"conditions": []})
 
 
@@ -193,7 +194,7 @@ def test_q13_the_deletion_past_the_deadline_is_repeated_until_the_jobset_is_gone
     gone = (ObjectRef("jobset.x-k8s.io/v1alpha2", "JobSet", "tj"),)
     live = jobset(failed)
     assert plan(failed, RUNTIME, seen(failed, live), NOW) == Plan(delete=gone)
-    assert plan(failed, RUNTIME, seen(failed, live), NOW, like_reference=True) == Plan()
+    assert plan(failed, RUNTIME, seen(failed, live), NOW, behaviour=REFERENCE) == Plan()
     going = {**live, "metadata": {**live["metadata"], "deletionTimestamp": "2026-11-21T12:00:20Z"}}
     assert plan(failed, RUNTIME, seen(failed, going), NOW) == Plan()
     assert plan(failed, RUNTIME, seen(failed, None), NOW) == Plan()
@@ -205,7 +206,7 @@ def test_the_deadline_counts_from_the_last_resume() -> None:
     assert plan(limited, RUNTIME, seen(limited, live), NOW) == Plan(requeue_after=5.0)
 
 
-def test_the_deadline_does_not_count_the_time_until_jobset_has_resumed() -> None:
+def test_resume_starts_the_deadline_when_jobset_has_resumed() -> None:
     resumed = job(activeDeadlineSeconds=15, status={"conditions": [SUSPENDED]})
     held = jobset(job(suspend=True), condition("Suspended", "True", "SuspendedJobs"))
     result = plan(resumed, RUNTIME, seen(resumed, held), NOW + timedelta(hours=1))
@@ -217,9 +218,9 @@ def test_the_deadline_does_not_count_the_time_until_jobset_has_resumed() -> None
     assert later == Plan(requeue_after=15.0)
 
 
-def test_the_deadline_like_the_reference_counts_from_the_jobs_own_condition() -> None:
+def test_resume_starts_the_deadline_by_the_jobs_own_condition_in_the_reference() -> None:
     resumed = job(activeDeadlineSeconds=15, status={"conditions": [SUSPENDED]})
-    result = plan(resumed, RUNTIME, seen(resumed, jobset(job())), NOW, like_reference=True)
+    result = plan(resumed, RUNTIME, seen(resumed, jobset(job())), NOW, behaviour=REFERENCE)
     assert result.requeue_after == 15.0
 
 

@@ -22,6 +22,8 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.lifecycle import admission, jobs_status
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import REFERENCE, Behaviour
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS, train_job_status, volcano
@@ -57,21 +59,20 @@ def is_valid(case: Case) -> bool:
     return not transitions.findings(case.old_train_job, case.train_job, "TrainJob")
 
 
-def ours(case: Case) -> Ours:
-    """What we make of a case in the mode that is the reference's."""
+def ours(case: Case, deviations: frozenset[Deviation] = REFERENCE.deviations) -> Ours:
+    """What we make of a case; in the mode that is the reference's unless deviations are named."""
     job, runtime = _typed(case)
     old = None if case.old_train_job is None else TrainJob.from_wire(case.old_train_job)
     jobset = next((each for each in case.existing if each["kind"] == "JobSet"), None)
     observed = Observed(jobset=jobset, objects=case.existing)
-    plugins = _plugins(case)
+    behaviour = Behaviour(_plugins(case), deviations)
     job = admission.defaulted(job, old, reference.NOW)
-    of_runtime = admission.runtime_judged(runtime, like_reference=True)
+    of_runtime = admission.runtime_judged(runtime, behaviour=behaviour)
     verdict = admission.judged(
         job,
         runtime,
         None if old is None else admission.Before(old, observed),
-        like_reference=True,
-        plugins=plugins,
+        behaviour,
     )
     result = Ours(
         problems=(*of_runtime.problems, *verdict.problems),
@@ -82,7 +83,7 @@ def ours(case: Case) -> Ours:
     if result.problems:
         return result
     try:
-        made = pipeline.due(job, runtime, observed, like_reference=True, plugins=plugins)
+        made = pipeline.due(job, runtime, observed, behaviour)
     except InvalidInput as refused:
         return replace(result, problems=refused.problems)
     return replace(result, objects=tuple(dict(each) for each in made))

@@ -2,7 +2,7 @@
 
 `run` is for every test that wants to know what Kubeflow Trainer v2.3.0 does. The program is
 tests/parity/reference/main.go; its binary is kept in the cache folder of tools/setup.py under a
-hash of its sources, so a second run starts at once.
+hash of its sources, so a second run starts at once; `python -m tests.parity.reference` builds it.
 """
 
 import fcntl
@@ -116,6 +116,7 @@ def binary() -> Path:
     with (folder / "parity.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         if not built.exists():
+            print("parity: building the reference (once, minutes) ...", flush=True)
             partial = built.with_suffix(".partial")
             _go("build", "-ldflags", "-s -w", "-o", str(partial), ".")
             partial.rename(built)
@@ -148,3 +149,7 @@ def _cache() -> Path:
         return Path(base).absolute()
     xdg = os.environ.get("XDG_CACHE_HOME")
     return (Path(xdg) if xdg else Path.home() / ".cache") / "trainer-infra"
+
+
+if __name__ == "__main__":
+    binary()

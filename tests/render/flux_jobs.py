@@ -8,6 +8,7 @@ import yaml
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import OURS, Behaviour
 
 FOLDER = Path(__file__).parent / "flux"
 
@@ -32,7 +33,7 @@ def rendered(
     on: ClusterTrainingRuntime,
     trainer: dict[str, Any] | None = None,
     *,
-    like_reference: bool = False,
+    behaviour: Behaviour = OURS,
     namespace: str | None = "n",
 ) -> dict[str, Any]:
     """The objects by kind."""
@@ -46,7 +47,7 @@ def rendered(
             "spec": spec if trainer is None else {**spec, "trainer": trainer},
         }
     )
-    objects = pipeline.render(job, on, like_reference=like_reference)
+    objects = pipeline.render(job, on, behaviour=behaviour)
     return {each["kind"]: each for each in objects}
 
 

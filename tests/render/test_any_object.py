@@ -11,11 +11,12 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 
 
-def outcome(job: TrainJob, runtime: ClusterTrainingRuntime, *, like_reference: bool) -> Any:
+def outcome(job: TrainJob, runtime: ClusterTrainingRuntime, *, behaviour: Behaviour) -> Any:
     try:
-        return pipeline.render(job, runtime, like_reference=like_reference)
+        return pipeline.render(job, runtime, behaviour=behaviour)
     except InvalidInput as error:
         return error.problems
 
@@ -35,12 +36,12 @@ def test_any_valid_input_is_rendered_or_refused_and_never_changed(
     before = copy.deepcopy((job, runtime))
     typed = TrainJob.from_wire(job), ClusterTrainingRuntime.from_wire(runtime)
 
-    for like_reference in (False, True):
-        first = outcome(*typed, like_reference=like_reference)
+    for behaviour in (OURS, REFERENCE):
+        first = outcome(*typed, behaviour=behaviour)
         event(
-            f"{'reference' if like_reference else 'ours'}: {'refused' if first and not isinstance(first[0], dict) else 'rendered'}"
+            f"{'ours' if behaviour is OURS else 'reference'}: {'refused' if first and not isinstance(first[0], dict) else 'rendered'}"
         )
-        assert outcome(*typed, like_reference=like_reference) == first
+        assert outcome(*typed, behaviour=behaviour) == first
 
     assert (job, runtime) == before
     assert (typed[0].to_wire(), typed[1].to_wire()) == before

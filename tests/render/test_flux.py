@@ -11,6 +11,7 @@ from tests.render.flux_jobs import load, pod, rendered, runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.plugins import flux
 
@@ -24,9 +25,9 @@ def command(objects: dict[str, Any]) -> list[str]:
     return found
 
 
-def refusal(on: Any, trainer: Any = None, *, like_reference: bool = False) -> list[str]:
+def refusal(on: Any, trainer: Any = None, *, behaviour: Behaviour = OURS) -> list[str]:
     with pytest.raises(InvalidInput) as caught:
-        rendered(on, trainer, like_reference=like_reference)
+        rendered(on, trainer, behaviour=behaviour)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -81,7 +82,7 @@ def test_q18_the_command_is_what_the_container_would_have_run_quoted(
 def test_like_the_reference_the_command_is_joined_with_blanks_and_the_runtimes_arguments_stay(
     trainer: dict[str, Any], expected: str
 ) -> None:
-    objects = rendered(ON, {**NODES, **trainer}, like_reference=True)
+    objects = rendered(ON, {**NODES, **trainer}, behaviour=REFERENCE)
     assert command(objects)[2] == expected
     assert pod(objects)["containers"][0]["args"] == ["-in", "in file.txt"]
 
@@ -93,8 +94,8 @@ def test_without_arguments_in_the_runtime_none_are_written() -> None:
 
 def test_q18_shared_memory_can_be_written() -> None:
     mounts = [
-        pod(rendered(ON, NODES, like_reference=mode))["containers"][0]["volumeMounts"][-1]
-        for mode in (False, True)
+        pod(rendered(ON, NODES, behaviour=mode))["containers"][0]["volumeMounts"][-1]
+        for mode in (OURS, REFERENCE)
     ]
     ours = {"name": "shared-memory", "mountPath": "/dev/shm"}
     assert mounts == [ours, {**ours, "readOnly": True}]
@@ -103,8 +104,8 @@ def test_q18_shared_memory_can_be_written() -> None:
 def test_q18_the_runtimes_nodes_count_where_the_job_names_none() -> None:
     assert 'hosts = [{ host = "tj-node-0-[0-3]" }]' in rendered(ON)["ConfigMap"]["data"]["init.sh"]
     message = "spec.trainer.numNodes: is needed by the Flux plugin"
-    assert refusal(ON, None, like_reference=True) == [message]
-    assert refusal(ON, {}, like_reference=True) == [message]
+    assert refusal(ON, None, behaviour=REFERENCE) == [message]
+    assert refusal(ON, {}, behaviour=REFERENCE) == [message]
 
 
 @pytest.mark.parametrize(
@@ -123,7 +124,7 @@ def test_settings_are_variables_of_the_runtime_then_of_the_job_else_defaults(
 
 def test_like_the_reference_an_empty_variable_is_an_empty_setting() -> None:
     empty = {**NODES, "env": [{"name": "FLUX_VIEW_IMAGE", "value": ""}]}
-    assert "image" not in pod(rendered(ON, empty, like_reference=True))["initContainers"][-1]
+    assert "image" not in pod(rendered(ON, empty, behaviour=REFERENCE))["initContainers"][-1]
 
 
 def test_q4_flux_runs_in_the_trainers_job_whatever_its_name() -> None:
@@ -133,7 +134,7 @@ def test_q4_flux_runs_in_the_trainers_job_whatever_its_name() -> None:
     assert 'hosts = [{ host = "tj-worker-0-[0-1]" }]' in init
     assert 'default_connect = "tcp://%h.net.n.svc.cluster.local:%p"' in init
     assert pod(objects)["initContainers"][-1]["name"] == "flux-installer"
-    reference = rendered(on, NODES, like_reference=True)
+    reference = rendered(on, NODES, behaviour=REFERENCE)
     assert 'tcp://%h.tj.n.svc.cluster.local:%p"' in reference["ConfigMap"]["data"]["init.sh"]
     assert len(pod(reference)["initContainers"]) == 1
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.render.flux_jobs import pod, rendered, runtime, script
+from trainer_infra.render.behaviour import REFERENCE
 
 FOLDERS = re.compile(r"(?<![\w}])/(?:mnt/flux|opt/views|opt/software|curve|tmp/fluxout)\b")
 """What the pod mounts or its image has; each is a folder of the test's instead."""
@@ -267,7 +268,7 @@ def test_q18_a_task_has_its_share_of_the_nodes_gpus_or_sees_them_all(
 def test_like_the_reference_words_are_split_and_a_task_asks_for_all_gpus(
     started: Callable[..., Pod],
 ) -> None:
-    made = started({"numNodes": 1, "args": ["a b", "it's"]}, like_reference=True)
+    made = started({"numNodes": 1, "args": ["a b", "it's"]}, behaviour=REFERENCE)
     left = pod(made.objects)["containers"][0]["args"]
     made.bash("entrypoint.sh", command(made), *left)
     assert run_by(made) == [

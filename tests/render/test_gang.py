@@ -8,6 +8,7 @@ from tests.render.runtimes import asking, replicated, runtime, train_job
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import gang, pipeline, resolve
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import Watch
 from trainer_infra.render.plugins import coscheduling, volcano
@@ -20,17 +21,17 @@ def names_of(found: Any) -> list[str]:
     return [each.name for each in found]
 
 
-def draft(on: ClusterTrainingRuntime, *, like_reference: bool = False) -> Any:
-    return resolve.draft(train_job(), on, like_reference=like_reference)
+def draft(on: ClusterTrainingRuntime, *, behaviour: Behaviour = OURS) -> Any:
+    return resolve.draft(train_job(), on, behaviour.deviations)
 
 
-def groups(on: ClusterTrainingRuntime, *, like_reference: bool = False) -> list[Any]:
-    objects = pipeline.render(train_job(), on, like_reference=like_reference)
+def groups(on: ClusterTrainingRuntime, *, behaviour: Behaviour = OURS) -> list[Any]:
+    objects = pipeline.render(train_job(), on, behaviour=behaviour)
     return [each["spec"] for each in objects if each["kind"] == "PodGroup"]
 
 
-def labelled(on: ClusterTrainingRuntime, *, like_reference: bool = False) -> list[str]:
-    jobset = pipeline.render(train_job(), on, like_reference=like_reference)[-1]
+def labelled(on: ClusterTrainingRuntime, *, behaviour: Behaviour = OURS) -> list[str]:
+    jobset = pipeline.render(train_job(), on, behaviour=behaviour)[-1]
     return [
         job["name"]
         for job in jobset["spec"]["replicatedJobs"]
@@ -55,8 +56,8 @@ def test_q15_a_job_that_must_complete_first_is_outside_the_gang() -> None:
     spec = {"minMember": 1, "minResources": {"cpu": "1"}, "scheduleTimeoutSeconds": 60}
     assert groups(TUNE) == [spec]
     assert labelled(TUNE) == ["node"]
-    assert groups(TUNE, like_reference=True) == [{**spec, "minMember": 2}]
-    assert labelled(TUNE, like_reference=True) == [INIT, "node"]
+    assert groups(TUNE, behaviour=REFERENCE) == [{**spec, "minMember": 2}]
+    assert labelled(TUNE, behaviour=REFERENCE) == [INIT, "node"]
 
 
 def test_q15_a_job_that_waits_for_ready_workers_joins_without_counting() -> None:
@@ -64,8 +65,8 @@ def test_q15_a_job_that_waits_for_ready_workers_joins_without_counting() -> None
     assert groups(MPI) == [spec]
     assert labelled(MPI) == ["node", "launcher"]
     reference = {**spec, "minMember": 4, "minResources": {"cpu": "7"}}
-    assert groups(MPI, like_reference=True) == [reference]
-    assert labelled(MPI, like_reference=True) == ["node", "launcher"]
+    assert groups(MPI, behaviour=REFERENCE) == [reference]
+    assert labelled(MPI, behaviour=REFERENCE) == ["node", "launcher"]
 
 
 def test_what_comes_before_a_job_outside_the_gang_is_outside_too() -> None:
@@ -93,7 +94,7 @@ def test_jobs_that_start_in_order_wait_for_the_one_before_to_be_ready() -> None:
     )
     assert names_of(gang.members(draft(on))) == ["ps", "node"]
     assert names_of(gang.counted(draft(on))) == ["ps"]
-    assert names_of(gang.counted(draft(on, like_reference=True))) == ["ps", "node"]
+    assert names_of(gang.counted(draft(on, behaviour=REFERENCE))) == ["ps", "node"]
 
 
 def test_pods_without_requests_ask_for_no_resources() -> None:
@@ -113,7 +114,7 @@ def test_q10_both_policies_at_once_are_refused() -> None:
             "scheduler"
         )
     ]
-    assert len(groups(on, like_reference=True)) == 2
+    assert len(groups(on, behaviour=REFERENCE)) == 2
 
 
 @pytest.mark.parametrize(
@@ -179,8 +180,8 @@ def test_q21_a_gang_without_nodes_is_one_that_an_api_server_accepts() -> None:
     on = runtime(replicated("node", "trainer"), mlPolicy={}, podGroupPolicy=COSCHEDULING)
     found = [
         each["spec"]["minMember"]
-        for like_reference in (False, True)
-        for each in pipeline.render(job, on, like_reference=like_reference)
+        for behaviour in (OURS, REFERENCE)
+        for each in pipeline.render(job, on, behaviour=behaviour)
         if each["kind"] == "PodGroup"
     ]
     assert found == [1, 0]

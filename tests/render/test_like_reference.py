@@ -8,6 +8,7 @@ from typing import Any
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 
 
 def runtime(policy: dict[str, Any], container: dict[str, Any], **spec: Any) -> Any:
@@ -27,7 +28,7 @@ def runtime(policy: dict[str, Any], container: dict[str, Any], **spec: Any) -> A
     )
 
 
-def container(on: Any, *, like_reference: bool, **spec: Any) -> dict[str, Any]:
+def container(on: Any, *, behaviour: Behaviour, **spec: Any) -> dict[str, Any]:
     job = TrainJob.from_wire(
         {
             "apiVersion": "trainer.kubeflow.org/v1alpha1",
@@ -36,7 +37,7 @@ def container(on: Any, *, like_reference: bool, **spec: Any) -> dict[str, Any]:
             "spec": {"runtimeRef": {"name": "r"}, **spec},
         }
     )
-    (jobset,) = pipeline.render(job, on, like_reference=like_reference)
+    (jobset,) = pipeline.render(job, on, behaviour=behaviour)
     template = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     found: dict[str, Any] = template["spec"]["containers"][0]
     return found
@@ -48,16 +49,16 @@ def env(found: dict[str, Any]) -> dict[str, str]:
 
 def test_q1_a_job_without_a_trainer_gets_its_variables() -> None:
     on = runtime({"jax": {}}, {})
-    ours = env(container(on, like_reference=False))
+    ours = env(container(on, behaviour=OURS))
     assert ours["JAX_COORDINATOR_ADDRESS"] == "tj-node-0-0.tj:29500"
-    assert container(on, like_reference=True) == {"name": "node", "image": "i"}
+    assert container(on, behaviour=REFERENCE) == {"name": "node", "image": "i"}
 
 
 def test_q2_processes_are_counted_from_what_the_pod_gets() -> None:
     on = runtime({"torch": {}}, {"resources": {"limits": {"nvidia.com/gpu": 2}}})
     trainer = {"resourcesPerNode": {"limits": {"cpu": 4}}}
-    ours = container(on, like_reference=False, trainer=trainer)
-    reference = container(on, like_reference=True, trainer=trainer)
+    ours = container(on, behaviour=OURS, trainer=trainer)
+    reference = container(on, behaviour=REFERENCE, trainer=trainer)
     assert env(ours)["PET_NPROC_PER_NODE"] == "auto"
     assert env(reference)["PET_NPROC_PER_NODE"] == "4"
     assert ours["resources"] == reference["resources"]
@@ -65,13 +66,13 @@ def test_q2_processes_are_counted_from_what_the_pod_gets() -> None:
 
 def test_q4_the_head_address_is_the_one_of_the_pod_that_exists() -> None:
     on = runtime({"jax": {}}, {}, job="worker", network={"subdomain": "net"})
-    ours = env(container(on, like_reference=False, trainer={}))
-    reference = env(container(on, like_reference=True, trainer={}))
+    ours = env(container(on, behaviour=OURS, trainer={}))
+    reference = env(container(on, behaviour=REFERENCE, trainer={}))
     assert ours["JAX_COORDINATOR_ADDRESS"] == "tj-worker-0-0.net:29500"
     assert reference["JAX_COORDINATOR_ADDRESS"] == "tj-node-0-0.tj:29500"
 
 
 def test_q17_unnamed_ports_of_the_runtime_are_kept() -> None:
     ports = [{"containerPort": 8080}, {"containerPort": 9090}]
-    found = container(runtime({"torch": {}}, {"ports": ports}), like_reference=False, trainer={})
+    found = container(runtime({"torch": {}}, {"ports": ports}), behaviour=OURS, trainer={})
     assert found["ports"] == [*ports, {"containerPort": 29500}]

@@ -54,7 +54,7 @@ def test_another_volume_source_replaces_the_old_one_and_joins_it_in_the_referenc
     base = {"volumes": [{"name": "v", "emptyDir": {}}]}
     patch = {"volumes": [{"name": "v", "configMap": {"name": "c"}}]}
     assert merge(base, patch) == patch
-    assert merge(base, patch, like_reference=True) == {
+    assert merge(base, patch, joins_sources=True) == {
         "volumes": [{"name": "v", "emptyDir": {}, "configMap": {"name": "c"}}]
     }
 

@@ -8,6 +8,7 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.plugins import mpi
 
@@ -53,9 +54,9 @@ def job(**trainer: Any) -> TrainJob:
     )
 
 
-def rendered(on: Any, *, like_reference: bool = False, **trainer: Any) -> dict[str, Any]:
+def rendered(on: Any, *, behaviour: Behaviour = OURS, **trainer: Any) -> dict[str, Any]:
     """The objects by kind."""
-    objects = pipeline.render(job(**trainer), on, like_reference=like_reference)
+    objects = pipeline.render(job(**trainer), on, behaviour=behaviour)
     return {each["kind"]: each for each in objects}
 
 
@@ -72,9 +73,9 @@ def pods(on: Any, **trainer: Any) -> dict[str, int]:
     }
 
 
-def refusal(on: Any, *, like_reference: bool = False, **trainer: Any) -> list[str]:
+def refusal(on: Any, *, behaviour: Behaviour = OURS, **trainer: Any) -> list[str]:
     with pytest.raises(InvalidInput) as caught:
-        rendered(on, like_reference=like_reference, **trainer)
+        rendered(on, behaviour=behaviour, **trainer)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -189,12 +190,12 @@ def test_q5_an_unknown_implementation_is_refused_before_anything_is_made() -> No
             "implementation, got ''; write OpenMPI, or leave the field out"
         )
     ]
-    assert refusal(on, like_reference=True) == ['MPI implementation for "" doesn\'t supported']
+    assert refusal(on, behaviour=REFERENCE) == ['MPI implementation for "" doesn\'t supported']
 
 
 def test_like_the_reference_an_unknown_implementation_without_a_launcher_has_no_hosts() -> None:
     on = runtime({"mpiImplementation": ""}, replicated("node"))
-    assert rendered(on, like_reference=True)["ConfigMap"]["data"] == {"hostfile": ""}
+    assert rendered(on, behaviour=REFERENCE)["ConfigMap"]["data"] == {"hostfile": ""}
 
 
 def test_keys_are_written_once_and_the_hostfile_always() -> None:

@@ -16,9 +16,9 @@ def test_q17_ports_are_told_apart_by_number_and_by_a_name_that_both_have() -> No
 
 def test_q17_the_reference_takes_two_unnamed_ports_for_the_same() -> None:
     unnamed = [{"containerPort": 8080}, {"containerPort": 9090}]
-    found = upsert_ports(unnamed, NEW, like_reference=True)
+    found = upsert_ports(unnamed, NEW, unnamed_are_same=True)
     assert found == ({"containerPort": 29500}, {"containerPort": 9090})
-    assert upsert_ports(found, found, like_reference=True) == (
+    assert upsert_ports(found, found, unnamed_are_same=True) == (
         {"containerPort": 9090},
         {"containerPort": 9090},
     )

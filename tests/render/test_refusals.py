@@ -9,6 +9,7 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import REFERENCE
 
 TORCH = catalog.get("torch-distributed")
 
@@ -83,7 +84,7 @@ def test_q11_a_cache_needs_no_initializer_volume() -> None:
     cached = job(initializer={"dataset": {"storageUri": "cache://schema/table"}})
     assert pipeline.render(cached, on)
     with pytest.raises(InvalidInput, match="must have volumeMount with name - initializer"):
-        pipeline.render(cached, on, like_reference=True)
+        pipeline.render(cached, on, behaviour=REFERENCE)
 
 
 def test_q7_a_name_that_jobset_would_refuse_is_refused_with_the_limit() -> None:
@@ -140,7 +141,7 @@ def test_q10_patches_may_only_name_what_the_runtime_has() -> None:
 def test_q10_the_reference_never_refuses_an_unknown_name() -> None:
     unknown = patch(name="node", template=pod(containers=[{"name": "x"}]))
     patches = [patch(name="worker"), {**unknown, "manager": "b.io/x"}]
-    found = pipeline.problems(job(runtimePatches=patches), TORCH, like_reference=True)
+    found = pipeline.problems(job(runtimePatches=patches), TORCH, behaviour=REFERENCE)
     assert found == ()
 
 
@@ -193,12 +194,14 @@ def test_another_runtime_than_the_named_one_is_refused() -> None:
     ]
 
 
-def test_an_unsound_runtime_is_refused_at_its_own_path() -> None:
+def test_runtime_that_is_not_sound_is_refused_at_its_own_path() -> None:
     wire = TORCH.to_wire()
     replicated = wire["spec"]["template"]["spec"]["replicatedJobs"][0]
     replicated["replicas"] = 2
     replicated["template"]["spec"]["template"]["spec"]["containers"][0]["name"] = "main"
-    assert refusal(job(), ClusterTrainingRuntime.from_wire(wire)) == [
+    wrong = ClusterTrainingRuntime.from_wire(wire)
+    assert pipeline.problems(job(), wrong, behaviour=REFERENCE) == ()
+    assert refusal(job(), wrong) == [
         (
             "ClusterTrainingRuntime torch-distributed: spec.template.spec.replicatedJobs[0].replicas: "
             "always must be 1, got 2"

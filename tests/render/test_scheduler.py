@@ -7,6 +7,7 @@ import pytest
 
 from tests.render.runtimes import replicated, runtime, train_job
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 
 PREFIX = "trainer-infra.dev"
 LABEL = "kueue.x-k8s.io/queue-name"
@@ -22,9 +23,9 @@ def refusal(metadata: dict[str, Any], on: Any = PLAIN) -> list[str]:
     return [str(each) for each in pipeline.problems(train_job(metadata=metadata), on)]
 
 
-def jobset(metadata: dict[str, Any], on: Any = PLAIN, *, like_reference: bool = False) -> Any:
+def jobset(metadata: dict[str, Any], on: Any = PLAIN, *, behaviour: Behaviour = OURS) -> Any:
     job = train_job(metadata=metadata)
-    return pipeline.render(job, on, like_reference=like_reference)[-1]
+    return pipeline.render(job, on, behaviour=behaviour)[-1]
 
 
 def pods(found: Any) -> dict[str, Any]:
@@ -156,11 +157,11 @@ def test_a_runtime_may_hold_the_settings_and_the_train_job_wins() -> None:
     assert refusal({}, wrong)[0].startswith("ClusterTrainingRuntime r: metadata.annotations[")
 
 
-def test_like_the_reference_there_are_no_such_schedulers() -> None:
+def test_scheduler_annotations_mean_nothing_to_the_reference() -> None:
     asked = settings(scheduler="kai", queue="q")
-    assert jobset(asked, like_reference=True) == jobset({}, like_reference=True)
+    assert jobset(asked, behaviour=REFERENCE) == jobset({}, behaviour=REFERENCE)
     unknown = train_job(metadata=settings(scheduler="slurm"))
-    assert pipeline.problems(unknown, PLAIN, like_reference=True) == ()
+    assert pipeline.problems(unknown, PLAIN, behaviour=REFERENCE) == ()
 
 
 def test_kai_waits_for_all_jobs_unless_one_waits_for_another() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from tests.render.runtimes import replicated, runtime, train_job
 from trainer_infra.render import pipeline, torchtune
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 
 RDZV = "--rdzv_endpoint=tj-node-0-0.tj:29500"
 LORA = "model.lora_attn_modules=[q_proj]"
@@ -38,10 +39,10 @@ def command(on: Any, **trainer: Any) -> list[str]:
     return found
 
 
-def refusal(on: Any, *, like_reference: bool = False, **trainer: Any) -> list[tuple[str, str]]:
+def refusal(on: Any, *, behaviour: Behaviour = OURS, **trainer: Any) -> list[tuple[str, str]]:
     trainer = {"command": ["tune", "run"], **trainer}
     job = train_job(on.metadata.name, trainer=trainer)
-    found = pipeline.problems(job, on, like_reference=like_reference)
+    found = pipeline.problems(job, on, behaviour=behaviour)
     return [(each.path.removeprefix("spec."), each.what) for each in found]
 
 
@@ -138,11 +139,11 @@ def test_only_the_large_model_runs_on_several_nodes() -> None:
     assert refusal(tune(), numNodes=2) == [("trainer.numNodes", "must be 1 for llama3_2/1B model")]
 
 
-def test_numnodes_of_the_runtime_count_too() -> None:
+def test_torchtune_counts_numnodes_of_the_runtime_too() -> None:
     on = tune(nodes=2)
     assert refusal(on) == [("trainer.numNodes", "must be 1 for llama3_2/1B model")]
     assert refusal(on, numNodes=1) == []
-    assert refusal(on, like_reference=True) == []
+    assert refusal(on, behaviour=REFERENCE) == []
 
 
 def test_lora_needs_a_single_node() -> None:

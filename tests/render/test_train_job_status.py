@@ -7,6 +7,7 @@ import pytest
 from tests.render.runtimes import replicated, runtime, train_job
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.plugins import PLUGINS, train_job_status
 from trainer_infra.render.plugins.train_job_status import StatusServer
 
@@ -27,7 +28,7 @@ def server(port: int | None = 10443, ca_crt: str | None = "PEM") -> StatusServer
 def render(to: StatusServer, *jobs: dict[str, Any], **spec: Any) -> tuple[Any, ...]:
     *others, jobset = PLUGINS
     plugins = (*others, train_job_status.plugin(to), jobset)
-    return pipeline.render(train_job(**spec), runtime(*jobs), plugins=plugins)
+    return pipeline.render(train_job(**spec), runtime(*jobs), behaviour=Behaviour(plugins))
 
 
 def test_every_container_of_the_trainer_learns_where_to_report() -> None:

@@ -7,6 +7,7 @@ import pytest
 from tests.render.runtimes import replicated, runtime, train_job
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.plugins import PLUGINS, volcano
 
 QUEUE = "scheduling.volcano.sh/queue-name"
@@ -20,7 +21,10 @@ def priorities(*names: str) -> Any:
 
 def refusal(on: Any, *known: str) -> list[tuple[str, str]]:
     plugins = tuple(volcano.plugin(known) if each.name == "Volcano" else each for each in PLUGINS)
-    return [(each.path, each.what) for each in pipeline.problems(train_job(), on, plugins=plugins)]
+    return [
+        (each.path, each.what)
+        for each in pipeline.problems(train_job(), on, behaviour=Behaviour(plugins))
+    ]
 
 
 def test_an_empty_queue_name_is_refused() -> None:

@@ -9,6 +9,7 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 
 RUNTIME = catalog.get("xgboost-distributed")
 
@@ -36,9 +37,9 @@ def container(
     train_job: TrainJob,
     on: ClusterTrainingRuntime = RUNTIME,
     *,
-    like_reference: bool = False,
+    behaviour: Behaviour = OURS,
 ) -> dict[str, Any]:
-    (jobset,) = pipeline.render(train_job, on, like_reference=like_reference)
+    (jobset,) = pipeline.render(train_job, on, behaviour=behaviour)
     (replicated,) = jobset["spec"]["replicatedJobs"]
     found: dict[str, Any] = replicated["template"]["spec"]["template"]["spec"]["containers"][0]
     return found
@@ -74,7 +75,7 @@ def test_q2_workers_are_counted_from_what_the_pod_gets() -> None:
     on = runtime(resources={"limits": {"nvidia.com/gpu": 2}})
     train_job = job(trainer={"resourcesPerNode": {"limits": {"cpu": 4}}})
     ours = env(container(train_job, on))
-    reference = env(container(train_job, on, like_reference=True))
+    reference = env(container(train_job, on, behaviour=REFERENCE))
     assert (ours["DMLC_NUM_WORKER"], reference["DMLC_NUM_WORKER"]) == ("2", "1")
 
 
@@ -82,7 +83,7 @@ def test_q1_a_job_without_a_trainer_gets_its_variables() -> None:
     ours = container(job())
     assert env(ours)["DMLC_TRACKER_URI"] == "tj-node-0-0.tj"
     assert ours["ports"] == [{"containerPort": 29500}]
-    assert set(container(job(), like_reference=True)) == {"name", "image"}
+    assert set(container(job(), behaviour=REFERENCE)) == {"name", "image"}
 
 
 def test_each_reserved_variable_is_forbidden_at_its_place() -> None:

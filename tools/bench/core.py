@@ -29,7 +29,9 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=5, help="rounds of each measurement")
-    parser.add_argument("--profile", action="store_true", help="where a torch rendering's time goes")
+    parser.add_argument(
+        "--profile", action="store_true", help="where a torch rendering's time goes"
+    )
     arguments = parser.parse_args()
     if arguments.profile:
         _profile()

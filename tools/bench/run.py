@@ -55,7 +55,9 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=10, help="runs of each measurement")
-    parser.add_argument("--without-quickstart", action="store_true", help="leave the quickstart out")
+    parser.add_argument(
+        "--without-quickstart", action="store_true", help="leave the quickstart out"
+    )
     arguments = parser.parse_args()
     found = {
         what: _median(arguments.runs, partial(_wall, command)) for what, command in COMMANDS.items()

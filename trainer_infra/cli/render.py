@@ -7,7 +7,6 @@ last; TrainJobs come in input order.
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from trainer_infra import names
@@ -18,9 +17,9 @@ from trainer_infra.cli.runtimes import Given
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.lifecycle import admission
 from trainer_infra.render import listed
-from trainer_infra.render.phases import Plugin
+from trainer_infra.render.behaviour import REFERENCE, Behaviour
+from trainer_infra.render.deviation import ALL
 from trainer_infra.trainers import compose
-from trainer_infra.trainers.compose import Composition
 
 JSON = Mapping[str, Any]
 
@@ -46,10 +45,11 @@ def rendered(sources: Sequence[str], plugins: Sequence[str], *, like_reference: 
     Raises:
         InvalidInput: holds every problem of every document.
     """
-    render = partial(_composed, plugins=listed.registry(plugins), like_reference=like_reference)
+    deviations = REFERENCE.deviations if like_reference else ALL
+    behaviour = Behaviour(listed.registry(plugins), deviations)
     found = documents.read(sources)
     given = Given(found.documents)
-    problems = [*found.problems, *given.problems()]
+    problems = [*found.problems, *given.problems(behaviour.deviations)]
     objects: list[JSON] = []
     warnings: list[str] = []
     for document in given.documents:
@@ -59,16 +59,18 @@ def rendered(sources: Sequence[str], plugins: Sequence[str], *, like_reference: 
         if job.spec.runtime_ref.name in found.unread:
             continue
         try:
-            made = render(job, given)
+            runtime = given.runtime_of(job)
+            made = compose.compose(job.to_wire(), runtime, None, (), behaviour)
             objects += made.objects
-            said = admission.warnings(job, made.runtime, like_reference=like_reference)
+            said = admission.warnings(job, runtime, behaviour)
             warnings += (f"TrainJob {job.metadata.name}: {each}" for each in said)
         except InvalidInput as error:
             problems += given.located(document, error.problems)
     if not objects and not problems:
         problems = [Problem("", f"no document of {', '.join(sources)} is a TrainJob")]
     if problems:
-        raise InvalidInput(dict.fromkeys(problems))
+        # A runtime's problem is found in its document, and again for each TrainJob on it.
+        raise InvalidInput({str(each): each for each in problems}.values())
     return Rendered(tuple(shown(each) for each in objects), tuple(warnings))
 
 
@@ -90,16 +92,3 @@ def shown(item: JSON) -> JSON:
         if part in item
     }
     return {**item, **contents}
-
-
-def _composed(
-    job: TrainJob, given: Given, *, plugins: tuple[Plugin, ...], like_reference: bool
-) -> Composition:
-    return compose.compose(
-        job.to_wire(),
-        given.runtime_of(job),
-        None,
-        (),
-        like_reference=like_reference,
-        plugins=plugins,
-    )

@@ -14,6 +14,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import runtime_ref
+from trainer_infra.render.deviation import ALL, Deviation
 
 DEFAULT_NAMESPACE = "default"
 Key = tuple[str, str, str]
@@ -45,7 +46,7 @@ class Given:
             raise InvalidInput([_missing(name, wanted[1])])
         return catalog.get(name)
 
-    def problems(self) -> Iterator[Problem]:
+    def problems(self, deviations: frozenset[Deviation] = ALL) -> Iterator[Problem]:
         """Objects without a name or there twice, and runtimes on which nothing can run."""
         seen = Counter[Key]()
         for each in self.documents:
@@ -58,7 +59,7 @@ class Given:
                 what = f"{each.object.kind} is in the documents more than once"
                 yield Problem("metadata.name", what, got=key(each)[2], where=_place(each))
             if not isinstance(each.object, TrainJob):
-                found = runtime_ref.of_runtime(each.object)
+                found = runtime_ref.of_runtime(each.object, deviations)
                 yield from (_at(problem, each) for problem in found)
 
     def located(self, job: Document, problems: Iterable[Problem]) -> Iterator[Problem]:

@@ -20,6 +20,7 @@ from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.local import support
 from trainer_infra.local.runs import Owner, Submission
 from trainer_infra.render import listed
+from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code, content_hash
 from trainer_infra.trainers.custom import CustomTrainer
@@ -143,7 +144,7 @@ def _of_python(file: str, named: Named, python: Python) -> Submission:
 def _submission(
     job: JSON, runtime: Runtime, plugins: tuple[str, ...], code: Code | None = None
 ) -> Submission:
-    made = compose.compose(job, runtime, code, (), plugins=listed.registry(plugins))
+    made = compose.compose(job, runtime, code, (), Behaviour(listed.registry(plugins)))
     unsupported = support.problems(made.objects)
     if unsupported:
         raise InvalidInput(unsupported)

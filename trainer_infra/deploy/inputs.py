@@ -18,6 +18,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.local import support
 from trainer_infra.render import listed
+from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code, content_hash
 from trainer_infra.trainers.compose import Composition
@@ -118,10 +119,9 @@ def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
         "spec": inputs["spec"],
     }
     code = Code.from_wire(inputs["code"]) if inputs.get("code") else None
-    plugins = listed.registry(inputs.get("plugins") or ())
-    return compose.compose(
-        job, runtime, code, sorted(inputs.get("secretData") or {}), plugins=plugins
-    )
+    secrets = sorted(inputs.get("secretData") or {})
+    behaviour = Behaviour(listed.registry(inputs.get("plugins") or ()))
+    return compose.compose(job, runtime, code, secrets, behaviour)
 
 
 def checked(inputs: JSON, olds: JSON) -> dict[str, Any]:

@@ -21,9 +21,9 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.lifecycle import immutable_fields, objects, patch_times
 from trainer_infra.render import patch_conflicts, pipeline, runtime_ref
+from trainer_infra.render.behaviour import OURS, Behaviour
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed import Observed
-from trainer_infra.render.phases import Plugin
-from trainer_infra.render.plugins import PLUGINS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +61,7 @@ def judged(
     job: TrainJob,
     runtime: Runtime | None,
     before: Before | None = None,
-    *,
-    like_reference: bool = False,
-    plugins: tuple[Plugin, ...] = PLUGINS,
+    behaviour: Behaviour = OURS,
 ) -> Verdict:
     """Whether a TrainJob may be stored.
 
@@ -71,13 +69,12 @@ def judged(
         job: what is to be stored.
         runtime: the live runtime that it names; None when there is none.
         before: what is stored; None for a create.
-        like_reference: judge exactly as the reference does.
-        plugins: those that render the TrainJob.
+        behaviour: what renders the TrainJob, and how far it is judged like in the reference.
     """
     found: list[Problem] = []
     if before is not None:
-        found += immutable_fields.of_spec(before.job, job, like_reference=like_reference)
-        if not like_reference:
+        found += _of_change(before.job, job, behaviour)
+        if behaviour.ours(Deviation.Q9):
             if _judged_already(job, before.job):
                 return _verdict(job, found)
             runtime = _born_with(before, runtime)
@@ -87,16 +84,16 @@ def judged(
         return _verdict(job, [*found, Problem("spec.runtimeRef", unsupported, fix=fix)])
     if runtime is None:
         return _verdict(job, [*found, runtime_ref.missing(job)])
-    found += pipeline.problems(job, runtime, like_reference=like_reference, plugins=plugins)
+    found += pipeline.problems(job, runtime, behaviour)
     if before is not None:
         found += immutable_fields.of_patches(before.job, job, before.observed)
-        if not found and not like_reference:
-            found += _stuck(job, runtime, before, plugins)
-    return _verdict(job, found, warnings(job, runtime, like_reference=like_reference))
+        if not found and behaviour.ours(Deviation.Q8):
+            found += _stuck(job, runtime, before, behaviour)
+    return _verdict(job, found, warnings(job, runtime, behaviour))
 
 
 def runtime_judged(
-    runtime: Runtime, old: Runtime | None = None, *, like_reference: bool = False
+    runtime: Runtime, old: Runtime | None = None, behaviour: Behaviour = OURS
 ) -> Verdict:
     """Whether a runtime may be stored; `old` is what is stored, None for a create.
 
@@ -108,19 +105,26 @@ def runtime_judged(
         changes = transitions.findings(old.to_wire(), runtime.to_wire(), runtime.kind)
         found += (each.problem(where) for each in changes)
     unseen = old is not None and runtime.kind == names.TRAINING_RUNTIME
-    if not (like_reference and unseen):
-        found += runtime_ref.of_runtime(runtime, like_reference=like_reference)
+    if behaviour.ours(Deviation.Q10) or not unseen:
+        found += runtime_ref.of_runtime(runtime, behaviour.deviations)
     deprecated = old is None and runtime_ref.is_deprecated(runtime)
     return Verdict((runtime_ref.deprecation(runtime),) if deprecated else (), tuple(found))
 
 
-def warnings(job: TrainJob, runtime: Runtime, *, like_reference: bool = False) -> tuple[str, ...]:
+def warnings(job: TrainJob, runtime: Runtime, behaviour: Behaviour = OURS) -> tuple[str, ...]:
     """What is worth knowing of a TrainJob although nothing is wrong."""
     deprecated = runtime_ref.is_deprecated(runtime)
     return (
         *((f"Referenced {runtime_ref.deprecation(runtime)}",) if deprecated else ()),
-        *(() if like_reference else patch_conflicts.sentences(job)),
+        *(patch_conflicts.sentences(job) if behaviour.ours(Deviation.PATCHES) else ()),
     )
+
+
+def _of_change(old: TrainJob, new: TrainJob, behaviour: Behaviour) -> Iterable[Problem]:
+    """Immutable fields that are not as they were."""
+    yield from immutable_fields.of_spec(old, new)
+    if behaviour.ours(Deviation.Q12):
+        yield from immutable_fields.of_presence(old, new)
 
 
 def _judged_already(new: TrainJob, old: TrainJob) -> bool:
@@ -143,12 +147,12 @@ def _born_with(before: Before, runtime: Runtime | None) -> Runtime | None:
 
 
 def _stuck(
-    job: TrainJob, runtime: Runtime, before: Before, plugins: tuple[Plugin, ...]
+    job: TrainJob, runtime: Runtime, before: Before, behaviour: Behaviour
 ) -> Iterable[Problem]:
     """What would be admitted and then refused by JobSet on every pass (Q8)."""
     if before.observed.jobset is None or not immutable_fields.patches_differ(before.job, job):
         return ()
-    return immutable_fields.refused_by_jobset(before.job, job, runtime, plugins)
+    return immutable_fields.refused_by_jobset(before.job, job, runtime, behaviour)
 
 
 def _verdict(

@@ -23,13 +23,16 @@ def remaining(
     jobset: JSON | None,
     now: datetime,
     *,
-    like_reference: bool = False,
+    by_own_condition: bool = False,
 ) -> float | None:
-    """Seconds until the deadline, negative once it has passed; None when there is none."""
+    """Seconds until the deadline, negative once it has passed; None when there is none.
+
+    With `by_own_condition` a resume is what the TrainJob's own conditions say, as in the reference.
+    """
     seconds = job.spec.active_deadline_seconds
     if not seconds or job.spec.suspend or of.finished(current):
         return None
-    start = _resumed(current) if like_reference else _resumed_jobset(jobset, now)
+    start = _resumed(current) if by_own_condition else _resumed_jobset(jobset, now)
     created = job.metadata.creation_timestamp
     if start is None and created is not None:
         start = of.moment(created)

@@ -13,8 +13,8 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import RuntimePatch, TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import pipeline
+from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
-from trainer_infra.render.phases import Plugin
 
 JSON = Mapping[str, Any]
 
@@ -26,18 +26,22 @@ _POD_METADATA: Final = ("annotations", "labels")
 """What JobSet takes in the pods of a JobSet that is or gets suspended (section 4.9)."""
 
 
-def of_spec(old: TrainJob, new: TrainJob, *, like_reference: bool) -> Iterable[Problem]:
-    """Immutable fields that differ, and those that were added or removed (Q12)."""
-    before, after = old.to_wire(), new.to_wire()
-    for finding in transitions.findings(before, after, names.TRAIN_JOB):
+def of_spec(old: TrainJob, new: TrainJob) -> Iterable[Problem]:
+    """Immutable fields that differ."""
+    for finding in transitions.findings(old.to_wire(), new.to_wire(), names.TRAIN_JOB):
         yield finding.problem("")
-    for field in () if like_reference else OPTIONAL:
-        if (field in before["spec"]) != (field in after["spec"]):
-            did = "added to" if field in after["spec"] else "removed from"
+
+
+def of_presence(old: TrainJob, new: TrainJob) -> Iterable[Problem]:
+    """Immutable fields that were added or removed (Q12)."""
+    before, after = old.to_wire()["spec"], new.to_wire()["spec"]
+    for field in OPTIONAL:
+        if (field in before) != (field in after):
+            did = "added to" if field in after else "removed from"
             yield Problem(
                 f"spec.{field}",
                 "field is immutable",
-                got=after["spec"].get(field),
+                got=after.get(field),
                 fix=f"it was {did} a TrainJob that exists; make another TrainJob",
             )
 
@@ -63,14 +67,14 @@ def of_patches(old: TrainJob, new: TrainJob, observed: Observed) -> Iterable[Pro
 
 
 def refused_by_jobset(
-    old: TrainJob, new: TrainJob, runtime: Runtime, plugins: tuple[Plugin, ...]
+    old: TrainJob, new: TrainJob, runtime: Runtime, behaviour: Behaviour
 ) -> Iterable[Problem]:
     """Fields of the pods that new patches change and JobSet keeps as they were (Q8).
 
     Called when the JobSet exists and both TrainJobs can be rendered.
     """
     try:
-        before, after = (_jobs(each, runtime, plugins) for each in (old, new))
+        before, after = (_jobs(each, runtime, behaviour) for each in (old, new))
     except InvalidInput:
         return
     for name, job in after.items():
@@ -104,9 +108,9 @@ def _without_empty_lists(value: Any) -> Any:
     return [_without_empty_lists(item) for item in value] if isinstance(value, list) else value
 
 
-def _jobs(job: TrainJob, runtime: Runtime, plugins: tuple[Plugin, ...]) -> dict[str, JSON]:
+def _jobs(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> dict[str, JSON]:
     """The replicated jobs of the JobSet that the TrainJob becomes, by name."""
-    rendered = pipeline.render(job, runtime, plugins=plugins)
+    rendered = pipeline.render(job, runtime, behaviour)
     jobset = next(each for each in rendered if each["kind"] == names.JOBSET)
     return {each["name"]: each for each in jobset["spec"]["replicatedJobs"]}
 

@@ -12,8 +12,9 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import owner, pipeline, runtime_ref, snapshot
+from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed import Observed
-from trainer_infra.render.phases import Plugin
 
 JSON = Mapping[str, Any]
 
@@ -32,9 +33,7 @@ def made(
     job: TrainJob,
     runtime: Runtime | None,
     observed: Observed,
-    *,
-    like_reference: bool,
-    plugins: tuple[Plugin, ...],
+    behaviour: Behaviour,
 ) -> Made:
     """The objects to write now; a snapshot that exists is used instead of the live runtime."""
     first: tuple[JSON, ...] = ()
@@ -42,10 +41,10 @@ def made(
         born_with = runtime_of(job, runtime, observed)
         if observed.snapshot is None:
             first = (owner.owned(snapshot.config_map(job, born_with), job),)
-        due = pipeline.due(job, born_with, observed, like_reference=like_reference, plugins=plugins)
+        due = pipeline.due(job, born_with, observed, behaviour)
     except InvalidInput as error:
         # The reference copies a runtime before it knows whether it can be used, and keeps it.
-        return Made(first if like_reference else (), error)
+        return Made(() if behaviour.ours(Deviation.SNAPSHOT) else first, error)
     return Made((*first, *due))
 
 

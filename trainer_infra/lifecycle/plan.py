@@ -30,9 +30,9 @@ from trainer_infra.lifecycle.events import Event
 from trainer_infra.lifecycle.failure_reason import FailureReason
 from trainer_infra.lifecycle.objects import Made
 from trainer_infra.render import patch_conflicts, runtime_ref, ttl_seconds_after_finished
+from trainer_infra.render.behaviour import OURS, Behaviour
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed import Observed
-from trainer_infra.render.phases import Plugin
-from trainer_infra.render.plugins import PLUGINS
 
 JSON = Mapping[str, Any]
 
@@ -76,18 +76,19 @@ class _Case:
     runtime: Runtime | None
     observed: Observed
     now: datetime
-    like_reference: bool
-    plugins: tuple[Plugin, ...]
+    behaviour: Behaviour
+
+    def ours(self, deviation: Deviation) -> bool:
+        """Whether that deviation holds."""
+        return self.behaviour.ours(deviation)
 
 
-def plan(  # noqa: PLR0913  what is decided upon, and how
+def plan(
     job: TrainJob,
     runtime: Runtime | None,
     observed: Observed,
     now: datetime,
-    *,
-    like_reference: bool = False,
-    plugins: tuple[Plugin, ...] = PLUGINS,
+    behaviour: Behaviour = OURS,
 ) -> Plan:
     """What to do next for a TrainJob.
 
@@ -100,15 +101,14 @@ def plan(  # noqa: PLR0913  what is decided upon, and how
             observed objects is used instead of it.
         observed: what is there.
         now: the time, with its zone.
-        like_reference: decide exactly as the reference does.
-        plugins: what renders and reports, in order.
+        behaviour: what renders and reports, and how far it is decided like in the reference.
     """
-    case = _Case(job, runtime, observed, now, like_reference, plugins)
+    case = _Case(job, runtime, observed, now, behaviour)
     if _is_left_alone(case):
         return Plan()
     old = job.status.to_wire() if job.status else {}
     stored = tuple(old.get("conditions") or ())
-    before = _cleared(stored) if like_reference else stored
+    before = stored if case.ours(Deviation.FAILED) else _cleared(stored)
     made = Made() if of.finished(before) else _made(case)
     status = _status(case, old, _conditions(case, before))
     after = tuple(status.get("conditions") or ())
@@ -130,11 +130,11 @@ def _is_left_alone(case: _Case) -> bool:
     """Whether nothing is done for the TrainJob."""
     if case.job.spec.managed_by not in (None, names.MANAGED_BY):
         return True
-    if case.like_reference:
-        # It panics before it writes anything (Q13).
-        return bool(runtime_ref.unsupported(case.job))
+    if not case.ours(Deviation.Q13) and runtime_ref.unsupported(case.job):
+        # The reference panics before it writes anything.
+        return True
     # What is made now would only be deleted again.
-    return case.job.metadata.deletion_timestamp is not None
+    return case.ours(Deviation.DELETION) and case.job.metadata.deletion_timestamp is not None
 
 
 def _cleared(conditions: Conditions) -> Conditions:
@@ -145,13 +145,7 @@ def _cleared(conditions: Conditions) -> Conditions:
 def _made(case: _Case) -> Made:
     if runtime_ref.unsupported(case.job):
         return Made()
-    return objects.made(
-        case.job,
-        case.runtime,
-        case.observed,
-        like_reference=case.like_reference,
-        plugins=case.plugins,
-    )
+    return objects.made(case.job, case.runtime, case.observed, case.behaviour)
 
 
 def _conditions(case: _Case, before: Conditions) -> Conditions:
@@ -161,7 +155,8 @@ def _conditions(case: _Case, before: Conditions) -> Conditions:
     if unsupported and not of.finished(current):
         failed = of.condition(names.FAILED, names.RUNTIME_NOT_SUPPORTED, unsupported, now)
         current = of.with_condition(current, failed)
-    current = suspend.conditions(case.job, current, now, like_reference=case.like_reference)
+    keeps_entry = not case.ours(Deviation.RESUME)
+    current = suspend.conditions(case.job, current, now, keeps_entry=keeps_entry)
     ended = jobs_status.conditions(current, case.observed.jobset)
     if ended is not current:
         return _explained(case, ended, failure_reason.first(case.observed.pods))
@@ -178,15 +173,15 @@ def _conditions(case: _Case, before: Conditions) -> Conditions:
 def _explained(case: _Case, current: Conditions, why: FailureReason | None) -> Conditions:
     """The conditions with the reason of a pod added to the Failed message."""
     failed = of.find(current, names.FAILED)
-    if case.like_reference or failed is None or why is None:
+    if failed is None or why is None or not case.ours(Deviation.FAILURE_REASON):
         return current
     message = f"{failed['message']}; {why.sentence()}"[:MESSAGE_LENGTH]
     return of.with_condition(current, {**failed, "message": message})
 
 
 def _left(case: _Case, current: Conditions) -> float | None:
-    jobset, like_reference = case.observed.jobset, case.like_reference
-    return deadline.remaining(case.job, current, jobset, case.now, like_reference=like_reference)
+    jobset, by_own = case.observed.jobset, not case.ours(Deviation.RESUME)
+    return deadline.remaining(case.job, current, jobset, case.now, by_own_condition=by_own)
 
 
 def _status(case: _Case, old: JSON, current: Conditions) -> JSON:
@@ -199,7 +194,7 @@ def _status(case: _Case, old: JSON, current: Conditions) -> JSON:
         without = {key: value for key, value in status.items() if key != "jobsStatus"}
         # A status must not be empty: then the counts stay until the JobSet has some.
         status = {**without, "jobsStatus": jobs} if jobs else without or status
-    for plugin in case.plugins:
+    for plugin in case.behaviour.plugins:
         if plugin.status is not None:
             status = plugin.status(case.job, status, case.observed)
     return status
@@ -218,7 +213,7 @@ def _deletions(
     The reference deletes the JobSet once and does not look again (Q13).
     """
     name, jobset = case.job.metadata.name, case.observed.jobset
-    once = case.like_reference and of.finished(before)
+    once = of.finished(before) and not case.ours(Deviation.Q13)
     if _is_overdue(after) and not once and jobset is not None:
         going = jobset["metadata"].get("deletionTimestamp") is not None
         if not going:
@@ -229,7 +224,7 @@ def _deletions(
 
 def _stays(case: _Case, current: Conditions) -> float | None:
     """Seconds until a finished TrainJob is deleted; None when it stays."""
-    if case.like_reference or not of.finished(current):
+    if not case.ours(Deviation.TTL) or not of.finished(current):
         return None
     runtime = case.runtime
     with suppress(InvalidInput):
@@ -241,12 +236,13 @@ def _stays(case: _Case, current: Conditions) -> float | None:
 def _events(case: _Case, made: Made, stored: Conditions, after: Conditions) -> Iterator[Event]:
     """The reference tells only of objects that it cannot make, on every pass."""
     failed = () if made.error is None else (events.creation_failed(made.error),)
-    if case.like_reference:
+    if not case.ours(Deviation.EVENTS):
         yield from failed
         return
     if case.observed.jobset is None and any(each["kind"] == names.JOBSET for each in made.apply):
         yield events.created(made.apply)
-        yield from events.overridden(patch_conflicts.sentences(case.job))
+        if case.ours(Deviation.PATCHES):
+            yield from events.overridden(patch_conflicts.sentences(case.job))
     yield from events.of_change(stored, after)
     yield from _untold(case, failed)
     if not of.finished(after) and not case.job.spec.suspend:

@@ -14,15 +14,18 @@ from trainer_infra.lifecycle.conditions import Conditions
 
 
 def conditions(
-    job: TrainJob, current: Conditions, now: datetime, *, like_reference: bool = False
+    job: TrainJob, current: Conditions, now: datetime, *, keeps_entry: bool = False
 ) -> Conditions:
-    """The conditions with the Suspended one as spec.suspend has it."""
+    """The conditions with the Suspended one as spec.suspend has it.
+
+    With `keeps_entry` a resume leaves it as False, as in the reference.
+    """
     if job.spec.suspend:
         new = of.condition(names.SUSPENDED, names.SUSPENDED, names.SUSPENDED_MESSAGE, now)
         return of.with_condition(current, new)
     if not of.is_true(current, names.SUSPENDED):
         return current
-    if like_reference:
+    if keeps_entry:
         new = of.condition(names.SUSPENDED, names.RESUMED, names.RESUMED_MESSAGE, now, status=False)
         return of.with_condition(current, new)
     return of.without(current, names.SUSPENDED)

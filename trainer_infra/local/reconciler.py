@@ -41,6 +41,7 @@ from trainer_infra.local.pod_setup import Ground
 from trainer_infra.local.record import JSON, Run, run_from_json, run_to_json
 from trainer_infra.local.run_status import Seen, Tried
 from trainer_infra.render import listed
+from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
 
 REPORT_PAUSE: Final = 0.2
@@ -65,7 +66,7 @@ class Reconciler:
         self._status: JSON = {}
         self._tries: list[PodTry] = []
         self._ports: dict[int, int] = {}
-        self._plugins = listed.registry(self._record["plugins"])
+        self._behaviour = Behaviour(listed.registry(self._record["plugins"]))
         self._python: Mapping[str, str] | None = None
         self._waiting_for = ""
         self._awake = asyncio.Event()
@@ -158,7 +159,7 @@ class Reconciler:
             self._status = {**self._status, "trainerStatus": self._endpoint.last}
         now = datetime.now(UTC)
         observed = Observed(self._jobset)
-        plan = lifecycle.plan(self._job(), self._runtime, observed, now, plugins=self._plugins)
+        plan = lifecycle.plan(self._job(), self._runtime, observed, now, self._behaviour)
         for each in plan.apply:
             self._keep(each)
         if any(each.kind == names.JOBSET for each in plan.delete):

@@ -11,6 +11,7 @@ from typing import Any
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.render.deviation import ALL, Deviation
 
 JSON = Mapping[str, Any]
 
@@ -77,20 +78,27 @@ class Draft:
     runtime's."""
     args: tuple[str, ...] | None
     """Arguments of the trainer, as `command`."""
-    like_reference: bool = False
-    """Render exactly what the reference renders, its defects included."""
+    deviations: frozenset[Deviation] = ALL
+    """Where ours is better than the reference; in all else it is rendered exactly as there."""
 
     @property
     def trainer(self) -> PodSet | None:
         """The first pod set with the ancestor `trainer`."""
-        return next((each for each in self.pod_sets if each.ancestor == names.TRAINER), None)
+        for each in self.pod_sets:  # a loop, because next() on a generator takes twice as long
+            if each.ancestor == names.TRAINER:
+                return each
+        return None
+
+    def ours(self, deviation: Deviation) -> bool:
+        """Whether that deviation holds; otherwise the reference is followed in it."""
+        return deviation in self.deviations
 
     def setting(self, key: str) -> str | None:
         """An annotation of the TrainJob, else of the runtime: where plugins have their settings."""
         for metadata in (self.job.metadata, self.runtime.metadata):
-            value = (metadata.annotations or {}).get(key)
-            if value is not None:
-                return value
+            annotations = metadata.annotations
+            if annotations and annotations.get(key) is not None:
+                return annotations[key]
         return None
 
     def with_pod_set(self, name: str, change: Callable[[PodSet], PodSet]) -> "Draft":
@@ -134,14 +142,14 @@ def upsert_mounts(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...
 
 
 def upsert_ports(
-    items: Iterable[JSON], new: Iterable[JSON], *, like_reference: bool = False
+    items: Iterable[JSON], new: Iterable[JSON], *, unnamed_are_same: bool = False
 ) -> tuple[JSON, ...]:
     """Ports are the same when their numbers are, or their names where both have one.
 
-    The reference also takes two unnamed ports for the same (section 2.4), which corrupts a
-    container with two of them (Q17).
+    With `unnamed_are_same` two unnamed ports are the same, as in the reference (section 2.4), which
+    corrupts a container with two of them (Q17).
     """
-    return upsert(items, new, _same_number_or_unnamed if like_reference else _same_port)
+    return upsert(items, new, _same_number_or_unnamed if unnamed_are_same else _same_port)
 
 
 def _same_port(old: JSON, new: JSON) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainer_infra import names
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 JSON = Mapping[str, Any]
@@ -35,6 +36,6 @@ def head(draft: Draft) -> str:
     runtime says (Q4); ours names the pod that exists.
     """
     name = draft.job.metadata.name or ""
-    if draft.like_reference or draft.trainer is None:
+    if draft.trainer is None or not draft.ours(Deviation.Q4):
         return f"{name}-{names.NODE}-0-0.{name}"
     return host_name(name, draft.spec, draft.trainer.name)

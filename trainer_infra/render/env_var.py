@@ -1,6 +1,6 @@
 """Environment variables of a TrainJob as the reference's converter leaves them.
 
-Called by `resolve` when rendering like the reference. It keeps of a variable's source what it knows:
+Called by `resolve` where the reference is followed. It keeps of a variable's source what it knows:
 a field's path without its API version, and nothing of a key in a file. Ours keeps all that is
 written. Rule: spec/trainer-behaviour.md section 2.4.
 """

@@ -16,6 +16,7 @@ from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.render import child_metadata, pod_requests, resolve
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import Watch
@@ -28,7 +29,7 @@ COMPLETE: Final = "Complete"
 
 def members(draft: Draft) -> tuple[PodSet, ...]:
     """The pod sets that carry the gang's mark, in template order."""
-    if draft.like_reference:
+    if not draft.ours(Deviation.Q15):
         return draft.pod_sets
     outside = _outside(waits(draft))
     return tuple(each for each in draft.pod_sets if each.name not in outside)
@@ -37,7 +38,7 @@ def members(draft: Draft) -> tuple[PodSet, ...]:
 def counted(draft: Draft) -> tuple[PodSet, ...]:
     """The pod sets whose pods must all find a place: those members that wait for no member."""
     inside = members(draft)
-    if draft.like_reference:
+    if not draft.ours(Deviation.Q15):
         return inside
     waiting, known = waits(draft), {each.name for each in inside}
     return tuple(each for each in inside if known.isdisjoint(waiting[each.name]))
@@ -131,9 +132,9 @@ def _outside(waiting: Mapping[str, Mapping[str, str]]) -> set[str]:
 
 
 def _min_member(draft: Draft) -> int:
-    """At least 1: an API server refuses the PodGroup of a TrainJob without nodes otherwise."""
+    """At least 1: an API server refuses the PodGroup of a TrainJob without nodes otherwise (Q21)."""
     total = sum(each.count for each in counted(draft))
-    return total if draft.like_reference else max(1, total)
+    return max(1, total) if draft.ours(Deviation.Q21) else total
 
 
 def _min_resources(draft: Draft) -> JSON:

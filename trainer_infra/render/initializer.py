@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
 
 
@@ -18,7 +19,7 @@ def problems(draft: Draft) -> Iterable[Problem]:
     if source.dataset is not None:
         # The data cache keeps nothing in a volume (Q11).
         uri = source.dataset.storage_uri or ""
-        needs_mount = draft.like_reference or not uri.startswith("cache://")
+        needs_mount = not (draft.ours(Deviation.Q11) and uri.startswith("cache://"))
         yield from _missing(draft, names.DATASET_INITIALIZER, "datasetConfig", needs_mount)
     if source.model is not None:
         yield from _missing(draft, names.MODEL_INITIALIZER, "modelConfig", needs_mount=True)
@@ -47,4 +48,6 @@ def _missing(draft: Draft, name: str, config: str, needs_mount: bool) -> Iterabl
 
 def _is_init_container(draft: Draft, pod_set: PodSet, name: str) -> bool:
     """Whether the reference takes an init container for the initializer; it then misses a mount."""
-    return draft.like_reference and any(each.name == name for each in pod_set.init_containers)
+    return not draft.ours(Deviation.Q11) and any(
+        each.name == name for each in pod_set.init_containers
+    )

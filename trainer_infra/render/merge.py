@@ -25,33 +25,37 @@ MERGE_KEYS: Final = {
 }
 
 
-def merge(base: JSON, patch: JSON, *, like_reference: bool = False) -> JSON:
-    """`base` with `patch` merged into it; neither is changed."""
+def merge(base: JSON, patch: JSON, *, joins_sources: bool = False) -> JSON:
+    """`base` with `patch` merged into it; neither is changed.
+
+    With `joins_sources` a volume that gets another source keeps the old one beside it, as in the
+    reference (Q17).
+    """
     result = dict(base)
     for key, value in patch.items():
         if value not in (None, "", []) and (key, value) != ("readOnly", False):
-            result[key] = _merged(key, base.get(key), value, like_reference=like_reference)
+            result[key] = _merged(key, base.get(key), value, joins_sources=joins_sources)
     return result
 
 
-def _merged(key: str, old: object, new: object, *, like_reference: bool) -> object:
+def _merged(key: str, old: object, new: object, *, joins_sources: bool) -> object:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return merge(old, new, like_reference=like_reference)
+        return merge(old, new, joins_sources=joins_sources)
     merge_key = MERGE_KEYS.get(key)
     if merge_key is None or not isinstance(old, Sequence) or not isinstance(new, Sequence):
         return new
-    replaces = key == "volumes" and not like_reference
-    return _merged_list(old, new, merge_key, replaces=replaces, like_reference=like_reference)
+    replaces = key == "volumes" and not joins_sources
+    return _merged_list(old, new, merge_key, replaces=replaces, joins_sources=joins_sources)
 
 
 def _merged_list(
-    old: Sequence[JSON], new: Sequence[JSON], key: str, *, replaces: bool, like_reference: bool
+    old: Sequence[JSON], new: Sequence[JSON], key: str, *, replaces: bool, joins_sources: bool
 ) -> list[JSON]:
     by_key = {item.get(key): item for item in old}
     patched = [
         _volume(by_key.get(item.get(key)), item)
         if replaces
-        else merge(by_key.get(item.get(key), {}), item, like_reference=like_reference)
+        else merge(by_key.get(item.get(key), {}), item, joins_sources=joins_sources)
         for item in new
     ]
     touched = {item.get(key) for item in new}

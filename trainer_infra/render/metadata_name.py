@@ -10,6 +10,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
 
 LIMIT: Final = 63
@@ -24,10 +25,8 @@ def longest(draft: Draft) -> int:
 def problems(draft: Draft) -> Iterable[Problem]:
     """A name that JobSet would refuse."""
     name = draft.job.metadata.name or ""
-    if draft.like_reference:
-        return
     limit, of = min(_limits(draft), default=(LIMIT, ""))
-    if len(name) > limit:
+    if len(name) > limit and draft.ours(Deviation.Q7):
         yield Problem(
             "metadata.name",
             f"is too long for the {of}: JobSet allows {limit} characters on this runtime",

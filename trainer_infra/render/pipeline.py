@@ -17,10 +17,10 @@ from trainer_infra.render import (
     scheduler,
     ttl_seconds_after_finished,
 )
+from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import ENFORCING, Plugin
-from trainer_infra.render.plugins import PLUGINS
 
 JSON = Mapping[str, Any]
 
@@ -28,9 +28,7 @@ JSON = Mapping[str, Any]
 def render(
     job: TrainJob,
     runtime: Runtime,
-    *,
-    like_reference: bool = False,
-    plugins: tuple[Plugin, ...] = PLUGINS,
+    behaviour: Behaviour = OURS,
 ) -> tuple[JSON, ...]:
     """The objects of a TrainJob on a runtime, in apply order: the JobSet is the last.
 
@@ -40,7 +38,7 @@ def render(
     Raises:
         InvalidInput: The TrainJob cannot run on the runtime; holds every problem.
     """
-    draft, active = _enforced(job, runtime, plugins, like_reference=like_reference)
+    draft, active = _enforced(job, runtime, behaviour)
     return tuple(each for plugin in active for each in _built(plugin, draft))
 
 
@@ -48,16 +46,14 @@ def due(
     job: TrainJob,
     runtime: Runtime,
     observed: Observed,
-    *,
-    like_reference: bool = False,
-    plugins: tuple[Plugin, ...] = PLUGINS,
+    behaviour: Behaviour = OURS,
 ) -> tuple[JSON, ...]:
     """Those objects of `render` that are written now, given what is there.
 
     Raises:
         InvalidInput: As `render`.
     """
-    draft, active = _enforced(job, runtime, plugins, like_reference=like_reference)
+    draft, active = _enforced(job, runtime, behaviour)
     return tuple(
         each
         for plugin in active
@@ -69,20 +65,20 @@ def due(
 def problems(
     job: TrainJob,
     runtime: Runtime,
-    *,
-    like_reference: bool = False,
-    plugins: tuple[Plugin, ...] = PLUGINS,
+    behaviour: Behaviour = OURS,
 ) -> tuple[Problem, ...]:
     """What makes `render` refuse a TrainJob on a runtime: of both, then of each plugin in order."""
-    draft = resolve.draft(job, runtime, like_reference=like_reference)
-    return tuple(_problems(draft, (plugin for plugin in plugins if plugin.applies(draft))))
+    draft = resolve.draft(job, runtime, behaviour.deviations)
+    return tuple(
+        _problems(draft, (plugin for plugin in behaviour.plugins if plugin.applies(draft)))
+    )
 
 
 def _enforced(
-    job: TrainJob, runtime: Runtime, plugins: tuple[Plugin, ...], *, like_reference: bool
+    job: TrainJob, runtime: Runtime, behaviour: Behaviour
 ) -> tuple[Draft, tuple[Plugin, ...]]:
-    draft = resolve.draft(job, runtime, like_reference=like_reference)
-    active = tuple(plugin for plugin in plugins if plugin.applies(draft))
+    draft = resolve.draft(job, runtime, behaviour.deviations)
+    active = tuple(plugin for plugin in behaviour.plugins if plugin.applies(draft))
     found = tuple(_problems(draft, active))
     if found:
         raise InvalidInput(found)

@@ -10,12 +10,13 @@ from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.render import env_var, merge, resources
+from trainer_infra.render.deviation import ALL, Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet
 
 JSON = Mapping[str, Any]
 
 
-def draft(job: TrainJob, runtime: Runtime, *, like_reference: bool = False) -> Draft:
+def draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation] = ALL) -> Draft:
     """The Draft before any plugin has seen it."""
     template = runtime.spec.template
     metadata = template.metadata if template else None
@@ -26,12 +27,13 @@ def draft(job: TrainJob, runtime: Runtime, *, like_reference: bool = False) -> D
     for patch in patches(job):
         labels.update(patch.get("metadata", {}).get("labels") or {})
         annotations.update(patch.get("metadata", {}).get("annotations") or {})
-        spec = merge.merge(spec, patch.get("spec") or {}, like_reference=like_reference)
+        joins = Deviation.Q17 not in deviations
+        spec = merge.merge(spec, patch.get("spec") or {}, joins_sources=joins)
     jobs = [
         _with_resources(_with_replicas(each), job, runtime)
         for each in _in_order(spec.get("replicatedJobs"), order)
     ]
-    job = env_var.converted(job) if like_reference else job
+    job = job if Deviation.ENV_VAR in deviations else env_var.converted(job)
     return Draft(
         job=job,
         runtime=runtime,
@@ -41,7 +43,7 @@ def draft(job: TrainJob, runtime: Runtime, *, like_reference: bool = False) -> D
         annotations=annotations,
         command=job.spec.trainer.command if job.spec.trainer else None,
         args=job.spec.trainer.args if job.spec.trainer else None,
-        like_reference=like_reference,
+        deviations=deviations,
     )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api import quantity
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 JSON = Mapping[str, Any]
@@ -31,10 +32,10 @@ def of_node(draft: Draft) -> JSON:
     """The resources of one training node, as the pod will have them.
 
     The reference counts from resourcesPerNode alone when that is set, though the pod gets the
-    merge (Q2); `like_reference` keeps that.
+    merge (Q2).
     """
     trainer = draft.job.spec.trainer
-    if draft.like_reference and trainer and trainer.resources_per_node is not None:
+    if trainer and trainer.resources_per_node is not None and not draft.ours(Deviation.Q2):
         return trainer.resources_per_node
     for pod_set in draft.pod_sets:
         if pod_set.name == names.NODE or pod_set.ancestor == names.TRAINER:

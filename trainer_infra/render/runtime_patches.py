@@ -10,6 +10,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.render import resolve
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 JSON = Mapping[str, Any]
@@ -27,10 +28,14 @@ def problems(draft: Draft) -> Iterable[Problem]:
     The reference looks names up in the template after the patches were merged into it, which holds
     every name that a patch has: it never refuses an unknown one (Q10).
     """
+    patches = draft.job.spec.runtime_patches
+    if not patches:
+        return
     template = draft.runtime.spec.template
-    spec = draft.spec if draft.like_reference else ((template.spec if template else None) or {})
+    unpatched = (template.spec if template else None) or {}
+    spec = unpatched if draft.ours(Deviation.Q10) else draft.spec
     jobs = {each["name"]: each for each in spec.get("replicatedJobs") or ()}
-    for patch in draft.job.spec.runtime_patches or ():
+    for patch in patches:
         yield from _of_manager(patch.manager)
         template_patch = (patch.training_runtime_spec or {}).get("template") or {}
         for job_patch in (template_patch.get("spec") or {}).get("replicatedJobs") or ():

@@ -12,6 +12,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.render import pod_group_policy, resolve
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 KINDS: Final = (names.TRAINING_RUNTIME, names.CLUSTER_TRAINING_RUNTIME)
@@ -33,8 +34,8 @@ def problems(draft: Draft) -> Iterable[Problem]:
             f"names {named[1]} {named[2]!r}, but the runtime at hand is "
             f"{draft.runtime.kind} {draft.runtime.metadata.name!r}",
         )
-    if not draft.like_reference:
-        yield from of_runtime(draft.runtime)
+    if draft.ours(Deviation.RUNTIME):
+        yield from of_runtime(draft.runtime, draft.deviations)
 
 
 def unsupported(job: TrainJob) -> str:
@@ -83,17 +84,17 @@ def deprecation(runtime: Runtime) -> str:
     )
 
 
-def of_runtime(runtime: Runtime, *, like_reference: bool = False) -> Iterable[Problem]:
+def of_runtime(runtime: Runtime, deviations: frozenset[Deviation]) -> Iterable[Problem]:
     """Ancestor jobs run once and have the container their ancestor needs.
 
-    Unless like the reference, there is a job at all, and one gang scheduler (Q10).
+    By our deviations there is a job at all, and one gang scheduler (Q10).
     """
     template = runtime.spec.template
     where = f"{runtime.kind} {runtime.metadata.name}"
     jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
-    if not like_reference:
+    if Deviation.Q10 in deviations:
         yield from pod_group_policy.problems(runtime)
-    if not jobs and not like_reference:
+    if not jobs and Deviation.RUNTIME in deviations:
         yield Problem("spec.template.spec.replicatedJobs", "must have a job", where=where)
     for index, job in enumerate(jobs):
         ancestor = resolve.ancestor(job)

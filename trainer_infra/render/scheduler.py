@@ -1,7 +1,7 @@
 """The annotation `trainer-infra.dev/scheduler`: KAI, YuniKorn or Kueue, its queue and topology.
 
 Pure; the plugins kai, yunikorn and kueue ask whether they are named, `pipeline` collects the
-problems of all settings. The reference has none of this: `like_reference` ignores the annotations.
+problems of all settings. The reference has none of this, and ignores the annotations.
 See docs/gang-scheduling.md.
 """
 
@@ -11,6 +11,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 TAKES: Final = {
@@ -43,12 +44,12 @@ _LABEL_VALUE: Final = re.compile("[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 
 def named(draft: Draft, scheduler: str) -> bool:
     """Whether the TrainJob or its runtime asks for that scheduler."""
-    return not draft.like_reference and draft.setting(names.SCHEDULER) == scheduler
+    return draft.setting(names.SCHEDULER) == scheduler and draft.ours(Deviation.SCHEDULER)
 
 
 def problems(draft: Draft) -> Iterable[Problem]:
     """Settings that no scheduler, or not the named one, understands."""
-    if draft.like_reference:
+    if not draft.ours(Deviation.SCHEDULER):
         return
     chosen = draft.setting(names.SCHEDULER)
     if chosen is not None and chosen not in TAKES:

@@ -10,6 +10,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.render import endpoints, resolve, resources
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 LLAMA3_2_1B: Final = "llama3_2/1B"
@@ -165,7 +166,8 @@ def _nodes(draft: Draft) -> int:
     trainer = draft.job.spec.trainer
     if trainer and trainer.num_nodes is not None:
         return trainer.num_nodes
-    return 1 if draft.like_reference or draft.trainer is None else draft.trainer.count
+    counted = draft.trainer if draft.ours(Deviation.TORCHTUNE) else None
+    return 1 if counted is None else counted.count
 
 
 def _args(draft: Draft) -> tuple[str, ...]:

@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
 
 JSON = Mapping[str, Any]
@@ -41,7 +42,7 @@ def injects(draft: Draft) -> bool:
     The reference writes nothing for a TrainJob without spec.trainer (Q1): such a job on several
     nodes then cannot find its peers. Ours writes.
     """
-    return draft.job.spec.trainer is not None or not draft.like_reference
+    return draft.job.spec.trainer is not None or draft.ours(Deviation.Q1)
 
 
 def with_env(
@@ -61,12 +62,13 @@ def with_env(
     user = (trainer.env if trainer and user_first else None) or ()
     own = tuple(own)
     ports = () if port is None else ({"containerPort": port},)
+    unnamed_are_same = not draft.ours(Deviation.Q17)
 
     def change(container: Container) -> Container:
         return replace(
             container,
             env=upsert_env(upsert_env(container.env, user), own),
-            ports=upsert_ports(container.ports, ports, like_reference=draft.like_reference),
+            ports=upsert_ports(container.ports, ports, unnamed_are_same=unnamed_are_same),
         )
 
     def in_pod_set(pod_set: PodSet) -> PodSet:

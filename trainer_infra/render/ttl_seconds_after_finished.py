@@ -13,6 +13,7 @@ from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 MOST: Final = 2**31 - 1
@@ -31,11 +32,9 @@ def seconds(job: TrainJob, runtime: Runtime | None) -> int | None:
 
 def problems(draft: Draft) -> Iterable[Problem]:
     """A value that is not a whole number of seconds, on the TrainJob or its runtime."""
-    if draft.like_reference:
-        return
     for each in (draft.job, draft.runtime):
         value = (each.metadata.annotations or {}).get(names.TTL_SECONDS)
-        if value is not None and not _is_valid(value):
+        if value is not None and not _is_valid(value) and draft.ours(Deviation.TTL):
             yield Problem(
                 f"metadata.annotations[{names.TTL_SECONDS}]",
                 f"must be a whole number of seconds from 0 to {MOST}",

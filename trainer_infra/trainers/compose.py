@@ -12,8 +12,7 @@ from typing import Any
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.render import pipeline, snapshot
-from trainer_infra.render.phases import Plugin
-from trainer_infra.render.plugins import PLUGINS
+from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.trainers import code as of_code
 from trainer_infra.trainers.code import Code
 
@@ -32,14 +31,12 @@ class Composition:
     """Every object, in apply order; values of Secrets are not among them."""
 
 
-def compose(  # noqa: PLR0913  what is composed, and the two switches of every rendering
+def compose(
     job: JSON,
     runtime: Runtime,
     code: Code | None,
     secrets: Iterable[str],
-    *,
-    like_reference: bool = False,
-    plugins: tuple[Plugin, ...] = PLUGINS,
+    behaviour: Behaviour = OURS,
 ) -> Composition:
     """Every object of a run.
 
@@ -48,8 +45,7 @@ def compose(  # noqa: PLR0913  what is composed, and the two switches of every r
         runtime: the runtime it names.
         code: what CustomTrainer packed; None when the TrainJob brings its own command.
         secrets: keys of the job's own Secret; none for no Secret.
-        like_reference: render without our named deviations from the reference.
-        plugins: what renders, in run order.
+        behaviour: what renders it, and how far like the reference.
 
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
@@ -62,7 +58,7 @@ def compose(  # noqa: PLR0913  what is composed, and the two switches of every r
         snapshot.config_map(typed, runtime),
         *extra,
         *secret,
-        *pipeline.render(typed, runtime, like_reference=like_reference, plugins=plugins),
+        *pipeline.render(typed, runtime, behaviour),
     )
     return Composition(typed, runtime, objects)
 

@@ -22,6 +22,7 @@ from trainer_infra.render import (
     resources,
     trainer_env,
 )
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_mounts, upsert_volumes
 from trainer_infra.render.phases import Plugin, Watch
 
@@ -80,7 +81,8 @@ def enforce_ml_policy(draft: Draft) -> Draft:
         InvalidInput: Like the reference: the TrainJob has no spec.trainer.numNodes (Q18).
     """
     trainer = draft.job.spec.trainer
-    if draft.like_reference and (trainer is None or trainer.num_nodes is None):
+    named = trainer is not None and trainer.num_nodes is not None
+    if not named and not draft.ours(Deviation.Q18):
         raise InvalidInput([Problem("spec.trainer.numNodes", "is needed by the Flux plugin")])
     command, left = _command(draft)
     draft = trainer_env.with_env(trainer_env.with_num_nodes(draft))
@@ -93,7 +95,7 @@ def build(draft: Draft) -> Iterable[JSON]:
     """The ConfigMap with the scripts, and the Secret with the certificate, not made yet."""
     settings = _settings(draft)
     name, namespace = draft.job.metadata.name or "", draft.job.metadata.namespace
-    subdomain = name if draft.like_reference else endpoints.subdomain(name, draft.spec)
+    subdomain = endpoints.subdomain(name, draft.spec if draft.ours(Deviation.Q4) else {})
     cluster = flux_scripts.Cluster(
         job=f"{name}-{_job(draft)}-0",
         nodes=_nodes(draft),
@@ -104,7 +106,8 @@ def build(draft: Draft) -> Iterable[JSON]:
     tasks = flux_scripts.Tasks(
         per_node=_per_node(draft),
         gpus_per_node=resources.gpus(resources.of_node(draft)),
-        like_reference=draft.like_reference,
+        quoted=draft.ours(Deviation.Q18),
+        shares_gpus=draft.ours(Deviation.Q18),
     )
     yield {
         "apiVersion": "v1",
@@ -132,8 +135,9 @@ def _per_node(draft: Draft) -> int:
 
 
 def _job(draft: Draft) -> str:
-    """The replicated job that Flux runs in: the trainer's; in the reference the one named node."""
-    return names.NODE if draft.like_reference or draft.trainer is None else draft.trainer.name
+    """The replicated job that Flux runs in: the trainer's; in the reference the one named node (Q4)."""
+    trainer = draft.trainer if draft.ours(Deviation.Q4) else None
+    return names.NODE if trainer is None else trainer.name
 
 
 def _nodes(draft: Draft) -> int:
@@ -144,14 +148,17 @@ def _nodes(draft: Draft) -> int:
 
 
 def _settings(draft: Draft) -> dict[str, str]:
-    """The defaults, then the runtime's variables, then the TrainJob's."""
+    """The defaults, then the runtime's variables, then the TrainJob's.
+
+    In the reference an empty variable of the TrainJob takes the setting away (Q18).
+    """
     settings = dict(SETTINGS)
     container = draft.trainer.container(names.NODE) if draft.trainer else None
     settings.update(_values(container.env if container else ()))
     trainer = draft.job.spec.trainer
     user = (trainer.env if trainer else None) or ()
     settings.update(_values(user))
-    if draft.like_reference:
+    if not draft.ours(Deviation.Q18):
         empty = {each["name"]: "" for each in user if not each.get("value")}
         settings.update((name, "") for name in settings.keys() & empty.keys())
     return settings
@@ -181,7 +188,7 @@ def _command(draft: Draft) -> tuple[str, tuple[str, ...] | None]:
         {},
     )
     command = draft.command if draft.command is not None else template.get("command") or ()
-    if draft.like_reference:
+    if not draft.ours(Deviation.Q18):
         return " ".join((*command, *(draft.args or ()))).strip(), None
     args = draft.args if draft.args is not None else template.get("args") or ()
     return shlex.join((*command, *args)), () if template.get("args") else None
@@ -198,7 +205,7 @@ def _node(draft: Draft, image: str, pod_set: PodSet) -> PodSet:
         volume_mounts=(install, config),
     )
     # The reference mounts the shared memory read-only (Q18).
-    protected = {"readOnly": True} if draft.like_reference else {}
+    protected = {} if draft.ours(Deviation.Q18) else {"readOnly": True}
     mounts = (
         install,
         {"name": SOFTWARE_VOLUME, "mountPath": "/opt/software"},

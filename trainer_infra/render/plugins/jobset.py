@@ -11,6 +11,7 @@ from trainer_infra import names
 from trainer_infra.api.trainjob import DatasetInitializer, ModelInitializer, TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.render import initializer, metadata_name, resolve, runtime_patches
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import Plugin, Watch
@@ -100,10 +101,10 @@ def _containers(
 def _container(draft: Draft, template: JSON, changed: Container) -> JSON:
     result = dict(template)
     ports = changed.ports
-    if draft.like_reference:
+    if ports and not draft.ours(Deviation.Q17):
         # The reference writes each port a second time, over one it takes for the same (Q17).
         first = ports[: len(template.get("ports") or ())]
-        ports = upsert_ports(first, ports, like_reference=True)
+        ports = upsert_ports(first, ports, unnamed_are_same=True)
     if changed.image:
         result["image"] = changed.image
     if changed.command:

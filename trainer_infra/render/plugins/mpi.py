@@ -15,6 +15,7 @@ from trainer_infra.api.runtime import MPI
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import child_metadata, endpoints, resources, trainer_env
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import (
     Container,
     Draft,
@@ -74,7 +75,7 @@ def validate(draft: Draft) -> Iterable[Problem]:
             f"must not have reserved envs, invalid envs configured: [{' '.join(used)}]",
             fix="remove them: the runtime sets them for the launcher",
         )
-    if not draft.like_reference and not _is_open_mpi(draft):
+    if draft.ours(Deviation.Q5) and not _is_open_mpi(draft):
         yield _unknown_implementation(draft)
 
 
