@@ -97,6 +97,8 @@ QUEUE: Final = "trainer-infra.dev/queue"
 TOPOLOGY: Final = "trainer-infra.dev/topology"
 REQUIRED_TOPOLOGY: Final = "trainer-infra.dev/required-topology"
 PREFERRED_TOPOLOGY: Final = "trainer-infra.dev/preferred-topology"
+# The annotations of a TrainJob, besides its runtime's, that change what is rendered.
+JOB_SETTINGS: Final = (SCHEDULER, QUEUE, TOPOLOGY, REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY)
 KAI: Final = "kai"
 YUNIKORN: Final = "yunikorn"
 KUEUE: Final = "kueue"

@@ -51,3 +51,10 @@ def test_warnings_go_to_stderr_and_the_objects_are_printed(cli: Command) -> None
 def test_like_the_reference_nothing_is_said_of_patches(cli: Command) -> None:
     file = cli.write("documents.yaml", DOCUMENTS)
     assert cli("render", "-f", file, "--like-reference").err == DEPRECATED
+
+
+def test_a_run_says_them_too(cli: Command) -> None:
+    with_command = DOCUMENTS.replace("image: busybox", 'image: busybox, command: ["true"]')
+    done = cli("run", cli.write("documents.yaml", with_command))
+    assert done.code == 0
+    assert done.err.startswith(DEPRECATED + OVERRIDDEN)

@@ -126,3 +126,18 @@ TrainJob("job", runtime=runtime, trainer=CustomTrainer(train))
     assert str(port) in shown
     assert "Traceback" not in shown
     assert stack.runs() == []
+
+
+def test_two_patches_on_one_field_are_said_at_preview(stack: Stack) -> None:
+    stack.program(
+        """
+def patch(manager, team):
+    labels = {"metadata": {"labels": {"team": team}}}
+    return {"manager": manager, "trainingRuntimeSpec": {"template": labels}}
+TrainJob("job", runtime="jax-distributed", trainer={"command": ["true"]},
+         runtime_patches=[patch("a.io/x", "a"), patch("b.io/x", "b")])
+"""
+    )
+    said = " ".join(stack.preview().split())
+    assert "sets template.metadata.labels.team to 'b', which spec.runtimePatches[0]" in said
+    assert "the later one wins" in said

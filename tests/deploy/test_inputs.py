@@ -69,6 +69,15 @@ def edited(image: str) -> dict[str, Any]:
         ({"attempt": 2}, ["name", "attempt"]),
         ({"namespace": "other"}, ["namespace"]),
         ({"spec": {**given()["spec"], "activeDeadlineSeconds": 9}}, ["name", "spec"]),
+        (
+            {
+                "annotations": {
+                    "trainer-infra.dev/scheduler": "kueue",
+                    "trainer-infra.dev/queue": "team",
+                }
+            },
+            ["name", "annotations"],
+        ),
     ],
 )
 def test_what_makes_a_run_another_one_replaces_it(
@@ -76,6 +85,13 @@ def test_what_makes_a_run_another_one_replaces_it(
 ) -> None:
     result = changes.of_train_job(BORN, inputs.checked(given(**changed), BORN))
     assert (result.changes, result.replaces) == (True, replaces)
+
+
+def test_an_annotation_that_renders_nothing_is_an_update_in_place() -> None:
+    new = inputs.checked(given(annotations={"team": "vision"}), BORN)
+    result = changes.of_train_job(BORN, new)
+    assert (result.changes, result.replaces) == (True, [])
+    assert new["rendered"] == BORN["rendered"]
 
 
 def test_a_changed_secret_value_is_an_update_in_place() -> None:

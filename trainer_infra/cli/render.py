@@ -15,7 +15,6 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import Given
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.lifecycle import admission
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import REFERENCE, Behaviour
 from trainer_infra.render.deviation import ALL
@@ -62,8 +61,7 @@ def rendered(sources: Sequence[str], plugins: Sequence[str], *, like_reference: 
             runtime = given.runtime_of(job)
             made = compose.compose(job.to_wire(), runtime, None, (), behaviour)
             objects += made.objects
-            said = admission.warnings(job, runtime, behaviour)
-            warnings += (f"TrainJob {job.metadata.name}: {each}" for each in said)
+            warnings += made.warnings
         except InvalidInput as error:
             problems += given.located(document, error.problems)
     if not objects and not problems:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 from pathlib import PurePath
 from typing import Any
 
+import typer
+
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
@@ -145,6 +147,8 @@ def _submission(
     job: JSON, runtime: Runtime, plugins: tuple[str, ...], code: Code | None = None
 ) -> Submission:
     made = compose.compose(job, runtime, code, (), Behaviour(listed.registry(plugins)))
+    for warning in made.warnings:
+        typer.echo(f"warning: {warning}", err=True)
     unsupported = support.problems(made.objects)
     if unsupported:
         raise InvalidInput(unsupported)

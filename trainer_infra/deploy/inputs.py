@@ -52,6 +52,12 @@ def identity(spec: JSON) -> JSON:
     return {key: value for key, value in spec.items() if key != "suspend"}
 
 
+def job_settings(inputs: JSON) -> JSON:
+    """The annotations that change what is rendered; all others can be edited in place."""
+    annotations = inputs.get("annotations") or {}
+    return {key: annotations[key] for key in names.JOB_SETTINGS if key in annotations}
+
+
 def runtime_of(inputs: JSON) -> Runtime:
     """The runtime: inline as it was given, otherwise the catalog's of the name in the spec.
 
@@ -98,6 +104,7 @@ def content(inputs: JSON, runtime: Runtime) -> str:
             _users(inputs),
             runtime.to_wire(),
             inputs.get("attempt", 1),
+            job_settings(inputs),
         ]
     )
 
@@ -162,7 +169,7 @@ def unchanged(inputs: JSON, olds: JSON) -> bool:
         return False
     if inputs.get("name") not in (None, olds["name"]):
         return False
-    if _users(inputs) != _users(olds):
+    if (_users(inputs), job_settings(inputs)) != (_users(olds), job_settings(olds)):
         return False
     return all(inputs.get(key) == olds.get(key) for key in IDENTITY)
 

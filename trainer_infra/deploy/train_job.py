@@ -127,5 +127,8 @@ def _notices(given: Properties, filled: Properties, olds: Properties) -> None:
         if kept := inputs.born_with(given, olds):
             messages.info(kept)
     else:
+        composition = inputs.composed(filled, filled["name"], inputs.runtime_of(filled))
+        for warning in composition.warnings:
+            messages.warn(warning)
         for problem in ports.ports_in_use(tuple(filled["rendered"].values())):
             messages.warn(str(problem))

@@ -20,7 +20,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.lifecycle import immutable_fields, objects, patch_times
-from trainer_infra.render import patch_conflicts, pipeline, runtime_ref
+from trainer_infra.render import pipeline, runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed import Observed
@@ -89,7 +89,7 @@ def judged(
         found += immutable_fields.of_patches(before.job, job, before.observed)
         if not found and behaviour.ours(Deviation.Q8):
             found += _stuck(job, runtime, before, behaviour)
-    return _verdict(job, found, warnings(job, runtime, behaviour))
+    return _verdict(job, found, pipeline.warnings(job, runtime, behaviour))
 
 
 def runtime_judged(
@@ -109,15 +109,6 @@ def runtime_judged(
         found += runtime_ref.of_runtime(runtime, behaviour.deviations)
     deprecated = old is None and runtime_ref.is_deprecated(runtime)
     return Verdict((runtime_ref.deprecation(runtime),) if deprecated else (), tuple(found))
-
-
-def warnings(job: TrainJob, runtime: Runtime, behaviour: Behaviour = OURS) -> tuple[str, ...]:
-    """What is worth knowing of a TrainJob although nothing is wrong."""
-    deprecated = runtime_ref.is_deprecated(runtime)
-    return (
-        *((f"Referenced {runtime_ref.deprecation(runtime)}",) if deprecated else ()),
-        *(patch_conflicts.sentences(job) if behaviour.ours(Deviation.PATCHES) else ()),
-    )
 
 
 def _of_change(old: TrainJob, new: TrainJob, behaviour: Behaviour) -> Iterable[Problem]:

@@ -94,9 +94,13 @@ class Draft:
         return deviation in self.deviations
 
     def setting(self, key: str) -> str | None:
-        """An annotation of the TrainJob, else of the runtime: where plugins have their settings."""
-        for metadata in (self.job.metadata, self.runtime.metadata):
-            annotations = metadata.annotations
+        """An annotation of the runtime, where plugins have their settings.
+
+        One of `names.JOB_SETTINGS` may stand on the TrainJob, which wins. Others may not: a run is
+        known by its spec and its runtime, so that an annotation changes nothing of it.
+        """
+        of_job = self.job.metadata.annotations if key in names.JOB_SETTINGS else None
+        for annotations in (of_job, self.runtime.metadata.annotations):
             if annotations and annotations.get(key) is not None:
                 return annotations[key]
         return None

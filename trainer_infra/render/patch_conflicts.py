@@ -1,6 +1,6 @@
 """spec.runtimePatches: two patches that set one field to different values; the later one wins.
 
-Called by `lifecycle.admission` for its warnings and by `lifecycle.plan` for an event. What counts
+Called by `pipeline.warnings` and by `lifecycle.plan` for an event. What counts
 as one field is what `merge` takes for one: an item of a list with a merge key is found by its key,
 any other list is one value. Rule: spec/trainer-behaviour.md section 4.3.
 """

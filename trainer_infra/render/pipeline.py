@@ -12,12 +12,14 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import (
     owner,
+    patch_conflicts,
     resolve,
     runtime_ref,
     scheduler,
     ttl_seconds_after_finished,
 )
 from trainer_infra.render.behaviour import OURS, Behaviour
+from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import ENFORCING, Plugin
@@ -71,6 +73,15 @@ def problems(
     draft = resolve.draft(job, runtime, behaviour.deviations)
     return tuple(
         _problems(draft, (plugin for plugin in behaviour.plugins if plugin.applies(draft)))
+    )
+
+
+def warnings(job: TrainJob, runtime: Runtime, behaviour: Behaviour = OURS) -> tuple[str, ...]:
+    """What is worth knowing of a TrainJob on a runtime although nothing is wrong."""
+    deprecated = runtime_ref.is_deprecated(runtime)
+    return (
+        *((f"Referenced {runtime_ref.deprecation(runtime)}",) if deprecated else ()),
+        *(patch_conflicts.sentences(job) if behaviour.ours(Deviation.PATCHES) else ()),
     )
 
 

@@ -29,6 +29,8 @@ class Composition:
     """The runtime it is born with."""
     objects: tuple[JSON, ...]
     """Every object, in apply order; values of Secrets are not among them."""
+    warnings: tuple[str, ...]
+    """What is worth knowing although nothing is wrong."""
 
 
 def compose(
@@ -60,7 +62,9 @@ def compose(
         *secret,
         *pipeline.render(typed, runtime, behaviour),
     )
-    return Composition(typed, runtime, objects)
+    said = pipeline.warnings(typed, runtime, behaviour)
+    warnings = tuple(f"TrainJob {typed.metadata.name}: {each}" for each in said)
+    return Composition(typed, runtime, objects, warnings)
 
 
 def _secret(metadata: JSON, keys: Iterable[str]) -> JSON:
