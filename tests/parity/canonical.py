@@ -21,10 +21,10 @@ JSON = Mapping[str, Any]
 Key = tuple[str, str, str]
 
 _HOLLOW = frozenset({"metadata", "labels", "annotations", "resources", "status", "strategy"})
-_QUANTITIES = frozenset({"limits", "requests", "minResources"})
+_QUANTITIES = frozenset({"limits", "requests", "minResources", "overhead"})
 _QUANTITY = frozenset({"divisor", "sizeLimit", "storage"})
 _MASKED = ("-mpi-ssh-auth", "-flux-curve", "-flux-entrypoint")
-_UNSET = (("divisor", "0"), ("containerName", ""), ("readOnly", False))
+_UNSET = (("divisor", "0"), ("containerName", ""), ("name", ""), ("readOnly", False))
 _SUFFIXES = {
     "n": Fraction(1, 10**9),
     "u": Fraction(1, 10**6),

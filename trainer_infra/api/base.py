@@ -134,13 +134,13 @@ class Kind(KubeModel):
     @classmethod
     def of_valid(cls, value: Mapping[str, Any]) -> Self:
         """The typed form of an object in which schema.py found nothing wrong."""
-        return cls.model_validate(_without_nulls(value))
+        return cls.model_validate(without_nulls(value))
 
 
-def _without_nulls(value: Any) -> Any:
+def without_nulls(value: Any) -> Any:
     """A copy without fields that are null: to the API server, too, they are not set."""
     if isinstance(value, Mapping):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
+        return {key: without_nulls(item) for key, item in value.items() if item is not None}
     if isinstance(value, (list, tuple)):
-        return [_without_nulls(item) for item in value]
+        return [without_nulls(item) for item in value]
     return value

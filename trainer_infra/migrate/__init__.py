@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.api import base
 from trainer_infra.api.finding import Finding
 from trainer_infra.api.runtime import TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
@@ -51,7 +52,7 @@ def findings(value: object) -> tuple[Finding, ...]:
     if (version, kind) not in known:
         versions = " or ".join(each for each, of in known if of == kind)
         return (Finding(("apiVersion",), f"must be {versions}", version),)
-    return (*fields.findings(_without_nulls(value), version, kind), *_unnamed(value))
+    return (*fields.findings(base.without_nulls(value), version, kind), *_unnamed(value))
 
 
 def migrate(value: Mapping[str, Any]) -> Migration:
@@ -67,7 +68,7 @@ def migrate(value: Mapping[str, Any]) -> Migration:
     found = findings(value)
     if found:
         raise InvalidInput(each.problem("") for each in found)
-    whole = _without_nulls(value)
+    whole = base.without_nulls(value)
     job = V1Job(whole["apiVersion"], whole["kind"], whole["metadata"], whole["spec"])
     parts = KINDS[job.kind](job)
     schedulers = _schedulers(parts)
@@ -142,12 +143,3 @@ def _with_pod_fields(replicated_job: JSON, added: JSON) -> dict[str, Any]:
     pod = template["spec"]["template"]
     spec = {**template["spec"], "template": {**pod, "spec": {**added, **pod["spec"]}}}
     return {**replicated_job, "template": {**template, "spec": spec}}
-
-
-def _without_nulls(value: Any) -> Any:
-    """A copy without fields that are null: to the API server, too, they are not set."""
-    if isinstance(value, Mapping):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    if isinstance(value, (list, tuple)):
-        return [_without_nulls(item) for item in value]
-    return value
