@@ -5,8 +5,11 @@ Each test is a row of docs/compatibility.md.
 
 from typing import Any
 
+import pytest
+
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 
@@ -76,3 +79,18 @@ def test_q17_unnamed_ports_of_the_runtime_are_kept() -> None:
     ports = [{"containerPort": 8080}, {"containerPort": 9090}]
     found = container(runtime({"torch": {}}, {"ports": ports}), behaviour=OURS, trainer={})
     assert found["ports"] == [*ports, {"containerPort": 29500}]
+
+
+def test_resources_above_their_limit_are_refused_once_merged_with_the_runtimes() -> None:
+    limits = {"cpu": 2, "memory": "4Gi", "nvidia.com/gpu": 4}
+    on = runtime({"torch": {}}, {"resources": {"limits": limits, "requests": {"memory": "4Gi"}}})
+    asked = {"requests": {"cpu": 2, "memory": "5Gi", "nvidia.com/gpu": 2}}
+    with pytest.raises(InvalidInput) as error:
+        container(on, behaviour=OURS, trainer={"resourcesPerNode": asked})
+    said = "must not be above its limit, and for a device equal to it, once both are merged with"
+    assert [(each.path, each.got) for each in error.value.problems] == [
+        ("spec.trainer.resourcesPerNode.requests[memory]", "request 5Gi, limit 4Gi"),
+        ("spec.trainer.resourcesPerNode.requests[nvidia.com/gpu]", "request 2, limit 4"),
+    ]
+    assert {said in each.what for each in error.value.problems} == {True}
+    assert container(on, behaviour=REFERENCE, trainer={"resourcesPerNode": asked})["resources"]

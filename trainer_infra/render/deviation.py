@@ -50,6 +50,8 @@ class Deviation(StrEnum):
     """TorchTune's validation counts the nodes of the runtime too."""
     SCHEDULER = "scheduler"
     """KAI, YuniKorn and Kueue by annotation."""
+    RESOURCES = "resources"
+    """Requests above their limits are refused once both are merged with the runtime's."""
     TTL = "ttl"
     """A finished TrainJob is deleted by annotation."""
     RUNTIME = "runtime"

@@ -10,7 +10,13 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.trainjob import DatasetInitializer, ModelInitializer, TrainJob
 from trainer_infra.errors import Problem
-from trainer_infra.render import initializer, metadata_name, resolve, runtime_patches
+from trainer_infra.render import (
+    initializer,
+    metadata_name,
+    resolve,
+    resources_per_node,
+    runtime_patches,
+)
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
 from trainer_infra.render.observed import Observed
@@ -27,10 +33,11 @@ def applies(_draft: Draft) -> bool:
 
 
 def validate(draft: Draft) -> Iterable[Problem]:
-    """Initializers, runtime patches and the name's length."""
+    """Initializers, runtime patches, the length of the name, and resources."""
     yield from initializer.problems(draft)
     yield from runtime_patches.problems(draft)
     yield from metadata_name.problems(draft)
+    yield from resources_per_node.problems(draft)
 
 
 def writes(_jobset: JSON, job: TrainJob, observed: Observed) -> bool:
