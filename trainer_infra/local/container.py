@@ -105,8 +105,11 @@ class Container:
                 break
             await asyncio.sleep(KILL_PAUSE)
         await asyncio.wait({child.exit})
+        # Not wait_for: on Python 3.11 it loses a cancellation that comes with the result, and a
+        # sidecar would then start again for ever.
         with suppress(TimeoutError):
-            await asyncio.wait_for(self._closed.wait(), DRAIN)
+            async with asyncio.timeout(DRAIN):
+                await self._closed.wait()
 
     async def execute(self, arguments: list[str]) -> int:
         """Run a command beside it, as an exec probe does; its exit code."""
