@@ -176,7 +176,8 @@ class Children:
             with suppress(ProcessLookupError):
                 os.kill(child.pid, number)
             with suppress(TimeoutError):
-                await asyncio.wait_for(child.wait(), LAST_WORDS)
+                async with asyncio.timeout(LAST_WORDS):
+                    await child.wait()
 
 
 class LanguageHost(LanguageRuntimeServicer):
