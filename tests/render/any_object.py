@@ -6,6 +6,7 @@ Names come from a small pool in which the meaningful ones are frequent.
 
 import json
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -142,11 +143,15 @@ def _field(key: str, schema: Schema, depth: int) -> SearchStrategy[Any]:
     return _of(schema, depth)
 
 
+def _values(keys: list[str], item: dict[str, Any]) -> tuple[str, ...]:
+    return tuple(str(item.get(key)) for key in keys)
+
+
 def _array(schema: Schema, depth: int) -> SearchStrategy[Any]:
     keys = schema.get("x-kubernetes-list-map-keys")
     unique: Any = None
     if keys:
-        unique = lambda item: tuple(str(item.get(key)) for key in keys)  # noqa: E731
+        unique = partial(_values, keys)
     elif schema.get("x-kubernetes-list-type") == "set":
         unique = str
     return st.lists(

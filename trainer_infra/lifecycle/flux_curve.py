@@ -43,7 +43,7 @@ def certificate(secret: JSON) -> bytes:
 
 def _public(seed: bytes) -> bytes:
     # Heavy, and few jobs are Flux's.
-    from cryptography.hazmat.primitives.asymmetric import x25519  # noqa: PLC0415
+    from cryptography.hazmat.primitives.asymmetric import x25519  # noqa: PLC0415  slow to import
 
     return x25519.X25519PrivateKey.from_private_bytes(seed).public_key().public_bytes_raw()
 

@@ -38,8 +38,8 @@ def filled(value: JSON) -> JSON:
 def _keys() -> dict[str, bytes]:
     """A new ECDSA P-521 key: the private half as PEM, the public half as an authorized_keys line."""
     # Heavy, and most objects have no contents to make.
-    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415
-    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415
+    from cryptography.hazmat.primitives import serialization  # noqa: PLC0415  slow to import
+    from cryptography.hazmat.primitives.asymmetric import ec  # noqa: PLC0415  slow to import
 
     private = ec.generate_private_key(ec.SECP521R1())
     pem = private.private_bytes(

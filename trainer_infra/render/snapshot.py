@@ -11,24 +11,22 @@ from typing import Any
 import yaml
 
 from trainer_infra import names
-from trainer_infra.api import manifests, yamltext
+from trainer_infra.api import base, manifests, yamltext
 from trainer_infra.api.base import Kind
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render import child_metadata
 
 JSON = Mapping[str, Any]
 
 
 def config_map(job: TrainJob, runtime: Runtime) -> JSON:
     """The ConfigMap `<name>-runtime-snapshot` with the whole runtime as YAML under `runtime`."""
-    metadata: dict[str, Any] = {"name": f"{job.metadata.name}{names.SNAPSHOT_SUFFIX}"}
-    if job.metadata.namespace is not None:
-        metadata["namespace"] = job.metadata.namespace
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": metadata,
+        "metadata": child_metadata.metadata(job, names.SNAPSHOT_SUFFIX),
         "data": {names.SNAPSHOT_KEY: yamltext.dump([_sorted(runtime.to_wire())])},
     }
 
@@ -73,14 +71,8 @@ def runtime(job: TrainJob, snapshot: JSON) -> Runtime:
 @lru_cache(maxsize=128)
 def _parsed(text: str) -> Kind:
     """The object in a text; TrainJobs on one runtime have the same text, and nobody changes it."""
-    return manifests.parse(_without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
-
-
-def _without_nulls(value: Any) -> Any:
-    """The value without null fields, which Go writes for times that are not set."""
-    if isinstance(value, Mapping):
-        return {key: _without_nulls(item) for key, item in value.items() if item is not None}
-    return [_without_nulls(item) for item in value] if isinstance(value, list) else value
+    # Go writes null for times that are not set.
+    return manifests.parse(base.without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
 
 
 def _listed(named: tuple[str, str, str]) -> str:

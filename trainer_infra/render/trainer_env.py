@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.errors import Problem
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
 
@@ -25,6 +26,18 @@ def variable(name: str, value: object) -> JSON:
 def node_rank(name: str) -> JSON:
     """An environment variable that holds the pod's completion index."""
     return {"name": name, "valueFrom": COMPLETION_INDEX}
+
+
+def reserved(draft: Draft, taken: Iterable[str], fix: str) -> Iterable[Problem]:
+    """One problem for all variables of trainer.env that a plugin writes itself."""
+    trainer = draft.job.spec.trainer
+    used = sorted({each["name"] for each in (trainer.env if trainer else None) or ()} & {*taken})
+    if used:
+        yield Problem(
+            "spec.trainer.env",
+            f"must not have reserved envs, invalid envs configured: [{' '.join(used)}]",
+            fix=fix,
+        )
 
 
 def with_num_nodes(draft: Draft) -> Draft:

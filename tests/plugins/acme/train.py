@@ -39,7 +39,7 @@ def connected() -> Manager:
 
 
 manager = connected()
-shared, meet = manager.gradients(), manager.barrier()  # type: ignore[attr-defined]
+shared, meet = manager.gradients(), manager.barrier()  # type: ignore[attr-defined]  # registered above
 points = [(x / 10, 3 * x / 10 + 2) for x in range(40)][rank::nodes]
 slope, offset = 0.0, 0.0
 for step in range(steps):

@@ -11,6 +11,7 @@ from trainer_infra import names
 from trainer_infra.api.trainjob import DatasetInitializer, ModelInitializer, TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.render import (
+    child_metadata,
     initializer,
     metadata_name,
     resolve,
@@ -48,9 +49,7 @@ def writes(_jobset: JSON, job: TrainJob, observed: Observed) -> bool:
 
 def build(draft: Draft) -> Iterable[JSON]:
     """The JobSet, named as the TrainJob."""
-    metadata: dict[str, Any] = {"name": draft.job.metadata.name}
-    if draft.job.metadata.namespace is not None:
-        metadata["namespace"] = draft.job.metadata.namespace
+    metadata = dict(child_metadata.metadata(draft.job, ""))
     for key, value in (("labels", draft.labels), ("annotations", draft.annotations)):
         if value:
             metadata[key] = dict(value)

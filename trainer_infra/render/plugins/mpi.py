@@ -68,13 +68,8 @@ def validate(draft: Draft) -> Iterable[Problem]:
             "either launcher and node",
             got=trainer.num_nodes,
         )
-    used = sorted({each["name"] for each in (trainer.env if trainer else None) or ()} & {*RESERVED})
-    if used:
-        yield Problem(
-            "spec.trainer.env",
-            f"must not have reserved envs, invalid envs configured: [{' '.join(used)}]",
-            fix="remove them: the runtime sets them for the launcher",
-        )
+    fix = "remove them: the runtime sets them for the launcher"
+    yield from trainer_env.reserved(draft, RESERVED, fix)
     if draft.ours(Deviation.Q5) and not _is_open_mpi(draft):
         yield _unknown_implementation(draft)
 

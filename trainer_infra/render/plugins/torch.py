@@ -38,14 +38,8 @@ def validate(draft: Draft) -> Iterable[Problem]:
     for job, container in _targets(draft):
         if not _has_container(draft, job, container):
             yield Problem("spec.runtimeRef", _missing_target(job, container))
-    trainer = draft.job.spec.trainer
-    used = sorted({each["name"] for each in (trainer.env if trainer else None) or ()} & {*RESERVED})
-    if used:
-        yield Problem(
-            "spec.trainer.env",
-            f"must not have reserved envs, invalid envs configured: [{' '.join(used)}]",
-            fix="remove them: the runtime sets them for each node",
-        )
+    fix = "remove them: the runtime sets them for each node"
+    yield from trainer_env.reserved(draft, RESERVED, fix)
     if torchtune.asked_for(draft):
         yield from torchtune.problems(draft)
 
