@@ -1,0 +1,162 @@
+"""The protocol of a client of an API server, which every driver on Kubernetes is written against.
+
+`http.connect` makes the real one, `memory.Memory` is one without a server for fast tests; both keep
+one contract (tests/kube/contract). Objects are JSON in wire form, and what comes back belongs to
+the caller. Every method may raise `refusals.Unreachable`, `refusals.NotServed` and the refusals it
+names.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Protocol
+
+from trainer_infra.kube.resource import Resource
+
+JSON = Mapping[str, Any]
+
+PAGE: Final = 500
+"""Objects of one page of a list."""
+
+Propagation = Literal["Background", "Foreground", "Orphan"]
+"""What becomes of the objects that a deleted one owns."""
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Every object of a list."""
+
+    items: tuple[JSON, ...]
+    """With `apiVersion` and `kind`, which a server leaves out of lists."""
+    resource_version: str
+    """Where a watch of the same objects begins."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One event of a watch."""
+
+    type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
+    value: JSON
+    """The object as it is now, or was last; of a bookmark only its resourceVersion."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which objects of a kind."""
+
+    resource: Resource
+    namespace: str = ""
+    """Empty for every namespace."""
+    labels: str = ""
+    """Label selector, for example `a=b,c in (d,e)`."""
+    fields: str = ""
+    """Field selector, for example `metadata.name=a`."""
+
+
+@dataclass(frozen=True, slots=True)
+class LogOf:
+    """Which lines of a container's log."""
+
+    namespace: str
+    pod: str
+    container: str = ""
+    """Empty where the pod has one."""
+    follow: bool = False
+    """Go on until the container ends."""
+    tail: int | None = None
+    """Only the last lines, as many."""
+    since: str = ""
+    """RFC 3339 time: only lines since then. Where set, each line begins with its own time."""
+    previous: bool = False
+    """The log of the try before."""
+
+
+class KubeClient(Protocol):
+    """A client; all methods are safe to call concurrently in one event loop."""
+
+    @property
+    def server(self) -> str:
+        """The server's URL, for messages."""
+
+    async def resource(self, api_version: str, kind: str) -> Resource:
+        """A kind as the server serves it, asked once.
+
+        Raises:
+            NotServed: The server does not know it.
+        """
+
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSON:
+        """One object.
+
+        Raises:
+            NotFound: There is none of that name.
+        """
+
+    async def list(self, selection: Selection) -> Page:
+        """All selected objects, read in pages of `PAGE`; a list that expires half way begins anew."""
+
+    async def create(self, value: JSON, *, manager: str, dry_run: bool = False) -> JSON:
+        """A new object, as stored.
+
+        Raises:
+            Exists: There is one of that name.
+            NotFound: Its namespace does not exist.
+            Invalid: What it says cannot be.
+        """
+
+    async def apply(
+        self, value: JSON, *, manager: str, force: bool = False, dry_run: bool = False
+    ) -> JSON:
+        """Server-side apply: the object as stored; created where it is missing.
+
+        With a `metadata.resourceVersion` or `metadata.uid` it is applied to that one only.
+
+        Raises:
+            Conflict: Others own a field and have another value, and not `force`; or it is another
+                version or another object.
+            Invalid: What it says cannot be, or changes what cannot change.
+        """
+
+    async def patch_status(self, value: JSON, *, manager: str, force: bool = True) -> JSON:
+        """Server-side apply of the status subresource: the object as stored.
+
+        Raises:
+            NotFound: The object, or the subresource of its kind, does not exist.
+            Conflict: As for `apply`.
+        """
+
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        propagation: Propagation = "Background",
+    ) -> None:
+        """Begin to delete an object; it is gone when its finalizers are done.
+
+        Raises:
+            NotFound: There is none of that name.
+            Conflict: It has another uid.
+        """
+
+    def watch(self, selection: Selection, since: str) -> AsyncIterator[Change]:
+        """Changes after the resourceVersion `since`, with bookmarks, without an end.
+
+        A lost connection is resumed where it broke, as often as needed.
+
+        Raises:
+            Expired: `since` is too long ago: list again.
+        """
+
+    def logs(self, wanted: LogOf) -> AsyncIterator[str]:
+        """The lines of a container's log, without their line ends.
+
+        Raises:
+            NotFound: There is no such pod.
+            Invalid: Its container has not started, or has no such name.
+        """
+
+    async def close(self) -> None:
+        """End every connection."""

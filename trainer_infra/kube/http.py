@@ -1,0 +1,330 @@
+"""The client of a real API server.
+
+Called by the drivers that run on Kubernetes, through `connect`. Each method says what it asks of
+the server; transport.py sends it, watching.py and log_lines.py read streams. What HTTP needs is
+imported with the first connection: most commands never make one.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Mapping
+from datetime import datetime, timedelta
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+from typing_extensions import override
+
+from trainer_infra.errors import NotAvailable
+from trainer_infra.kube import kubeconfig as kubeconfigs
+from trainer_infra.kube import log_lines, watching
+from trainer_infra.kube.client import (
+    JSON,
+    PAGE,
+    Change,
+    KubeClient,
+    LogOf,
+    Page,
+    Propagation,
+    Selection,
+)
+from trainer_infra.kube.refusals import Exists, Expired, NotServed
+from trainer_infra.kube.request import Request, Response, named, refusal
+from trainer_infra.kube.resource import Resource
+from trainer_infra.kube.retry import Patience
+
+if TYPE_CHECKING:
+    from trainer_infra.kube.transport import Transport
+
+_APPLY: Final = "application/apply-patch+yaml"
+"""JSON is YAML too."""
+_NOT_FOUND: Final = 404
+_SECOND: Final = timedelta(seconds=1)
+"""To which an object's creationTimestamp and HTTP's Date are exact."""
+
+
+async def connect(
+    kubeconfig: str | None = None, context: str | None = None, patience: Patience | None = None
+) -> KubeClient:
+    """A client for this event loop; nothing is asked of the server yet.
+
+    Args:
+        kubeconfig: see `kubeconfig.read`: a path, several, a text, or None for the usual places.
+        context: name of a context; None for the current one.
+        patience: how long to go on trying; None for the usual.
+
+    Raises:
+        NotAvailable: There is no kubeconfig, or it cannot be used, or a package is missing.
+    """
+    signed_in = await asyncio.to_thread(kubeconfigs.read, kubeconfig, context)
+    try:
+        from trainer_infra.kube.transport import Transport  # noqa: PLC0415  costs 0.2 s
+    except ModuleNotFoundError as error:
+        raise NotAvailable(
+            f"talking to a cluster needs the package {error.name}; "
+            "install `trainer-infra[kubernetes]`"
+        ) from error
+    return HttpClient(Transport((kubeconfig, context), signed_in, patience or Patience()))
+
+
+class HttpClient(KubeClient):
+    """KubeClient over HTTP; made by `connect`."""
+
+    def __init__(self, transport: "Transport") -> None:
+        self._transport = transport
+        self._kinds: dict[tuple[str, str], Resource] = {}
+
+    @property
+    @override
+    def server(self) -> str:
+        """The server's URL, for messages."""
+        return self._transport.server
+
+    @override
+    async def close(self) -> None:
+        """End every connection."""
+        await self._transport.close()
+
+    @override
+    async def resource(self, api_version: str, kind: str) -> Resource:
+        """A kind as the server serves it, asked once for all kinds of its version.
+
+        Raises:
+            NotServed: The server does not know it.
+        """
+        found = self._kinds.get((api_version, kind))
+        if found is None:
+            self._kinds.update(await self._discovered(api_version, kind))
+            found = self._kinds.get((api_version, kind))
+        if found is None:
+            raise NotServed(self.server, api_version, kind)
+        return found
+
+    async def _discovered(self, api_version: str, kind: str) -> Mapping[tuple[str, str], Resource]:
+        request = Request(
+            "GET", Resource(api_version, kind, "").path(), f"find {kind} of {api_version}"
+        )
+        response = await self._transport.send(request)
+        if response.status == _NOT_FOUND:
+            return {}
+        if response.refused:
+            raise refusal(request, response, self.server)
+        return {
+            (api_version, each["kind"]): Resource(
+                api_version, each["kind"], each["name"], each["namespaced"]
+            )
+            for each in response.said["resources"]
+            if "/" not in each["name"]
+        }
+
+    @override
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSON:
+        """One object.
+
+        Raises:
+            NotFound: There is none of that name.
+        """
+        return await self._value(_reading(resource, name, namespace))
+
+    @override
+    async def list(self, selection: Selection) -> Page:
+        """All selected objects, read in pages of `PAGE`; a list that expires half way begins anew.
+
+        The second time it is asked for in one piece, which cannot expire.
+        """
+        try:
+            return await self._listed(selection, {"limit": str(PAGE)})
+        except Expired:
+            return await self._listed(selection, {})
+
+    async def _listed(self, selection: Selection, pages: Mapping[str, str]) -> Page:
+        resource = selection.resource
+        asked = f"list {resource.plural} of {selection.namespace or 'every namespace'}"
+        head = {"apiVersion": resource.api_version, "kind": resource.kind}
+        query = {**watching.selecting(selection), **pages}
+        items: list[JSON] = []
+        while True:
+            path = resource.path(selection.namespace)
+            said = await self._value(Request("GET", path, asked, query, resource=resource))
+            items += (head | item for item in said.get("items") or ())
+            metadata = said["metadata"]
+            if not metadata.get("continue"):
+                return Page(tuple(items), metadata["resourceVersion"])
+            query["continue"] = metadata["continue"]
+
+    @override
+    async def create(self, value: JSON, *, manager: str, dry_run: bool = False) -> JSON:
+        """A new object, as stored.
+
+        Where it is not known whether a try reached the server, it is sent again. If the object is
+        there then, it is ours when it was made since the first try by the server's clock, by this
+        manager, and holds all that was sent; otherwise somebody else was first.
+
+        Raises:
+            Exists: There is one of that name.
+            NotFound: Its namespace does not exist.
+            Invalid: What it says cannot be.
+        """
+        resource, name, namespace = await self._place(value)
+        request = Request(
+            "POST",
+            resource.path(namespace),
+            f"create {named(resource, name or '(any name)', namespace)}",
+            {"fieldManager": manager, "fieldValidation": "Strict", **_dry(dry_run)},
+            value,
+            resource=resource,
+            repeatable=bool(name),
+        )
+        began = time.monotonic()
+        response = await self._transport.send(request)
+        if not response.refused:
+            return response.said
+        found = refusal(request, response, self.server)
+        if isinstance(found, Exists) and response.unsure:
+            there = await self._transport.send(_reading(resource, name, namespace))
+            took = timedelta(seconds=time.monotonic() - began)
+            if not there.refused and _is_ours(there, value, manager, took):
+                return there.said
+        raise found
+
+    @override
+    async def apply(
+        self, value: JSON, *, manager: str, force: bool = False, dry_run: bool = False
+    ) -> JSON:
+        """Server-side apply: the object as stored; created where it is missing.
+
+        With a `metadata.resourceVersion` or `metadata.uid` it is applied to that one only. Fields
+        that the server does not know are refused, not dropped.
+
+        Raises:
+            Conflict: Others own a field and have another value, and not `force`; or it is another
+                version or another object.
+            Invalid: What it says cannot be, or changes what cannot change.
+        """
+        query = {"fieldManager": manager, "force": _word(force), "fieldValidation": "Strict"}
+        return await self._patch("apply", value, "", query | _dry(dry_run))
+
+    @override
+    async def patch_status(self, value: JSON, *, manager: str, force: bool = True) -> JSON:
+        """Server-side apply of the status subresource: the object as stored.
+
+        Raises:
+            NotFound: The object, or the subresource of its kind, does not exist.
+            Conflict: As for `apply`.
+        """
+        query = {"fieldManager": manager, "force": _word(force), "fieldValidation": "Strict"}
+        return await self._patch("apply the status of", value, "status", query)
+
+    async def _patch(
+        self, verb: str, value: JSON, subresource: str, query: Mapping[str, str]
+    ) -> JSON:
+        resource, name, namespace = await self._place(value)
+        asked = f"{verb} {named(resource, name, namespace)}"
+        path = resource.path(namespace, quote(name, safe=""), subresource)
+        kind = None if subresource else resource
+        return await self._value(Request("PATCH", path, asked, query, value, _APPLY, kind))
+
+    @override
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        propagation: Propagation = "Background",
+    ) -> None:
+        """Begin to delete an object; it is gone when its finalizers are done.
+
+        Where it is not known whether a try reached the server and the object is then gone, it
+        counts as deleted.
+
+        Raises:
+            NotFound: There is none of that name.
+            Conflict: It has another uid.
+        """
+        options = {
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "propagationPolicy": propagation,
+            **({"preconditions": {"uid": uid}} if uid else {}),
+        }
+        path = resource.path(namespace, quote(name, safe=""))
+        asked = f"delete {named(resource, name, namespace)}"
+        request = Request("DELETE", path, asked, {}, options, resource=resource)
+        response = await self._transport.send(request)
+        if response.refused and not (response.unsure and response.status == _NOT_FOUND):
+            raise refusal(request, response, self.server)
+
+    @override
+    def watch(self, selection: Selection, since: str) -> AsyncIterator[Change]:
+        """Changes after the resourceVersion `since`, with bookmarks, without an end.
+
+        A lost connection is resumed where it broke, as often as needed.
+
+        Raises:
+            Expired: `since` is too long ago: list again.
+        """
+        return watching.changes(self._transport, selection, since)
+
+    @override
+    def logs(self, wanted: LogOf) -> AsyncIterator[str]:
+        """The lines of a container's log, without their line ends.
+
+        Raises:
+            NotFound: There is no such pod.
+            Invalid: Its container has not started, or has no such name.
+        """
+        return log_lines.lines(self._transport, wanted)
+
+    async def _place(self, value: JSON) -> tuple[Resource, str, str]:
+        """Kind, name and namespace of an object; without one it is in `default`."""
+        resource = await self.resource(value["apiVersion"], value["kind"])
+        metadata = value["metadata"]
+        namespace = metadata.get("namespace") or "default" if resource.namespaced else ""
+        return resource, metadata.get("name") or "", namespace
+
+    async def _value(self, request: Request) -> dict[str, Any]:
+        """The object of an answer.
+
+        Raises:
+            NotServed: The server does not know the kind.
+            Answer: The server says no.
+        """
+        response = await self._transport.send(request)
+        if response.refused:
+            raise refusal(request, response, self.server)
+        return response.said
+
+
+def _reading(resource: Resource, name: str, namespace: str) -> Request:
+    path = resource.path(namespace, quote(name, safe=""))
+    return Request("GET", path, f"read {named(resource, name, namespace)}", resource=resource)
+
+
+def _word(value: bool) -> str:
+    return "true" if value else "false"
+
+
+def _dry(dry_run: bool) -> dict[str, str]:
+    return {"dryRun": "All"} if dry_run else {}
+
+
+def _is_ours(there: Response, sent: JSON, manager: str, took: timedelta) -> bool:
+    """Whether an object is the one that a create made whose answer was lost."""
+    metadata = there.said["metadata"]
+    made = datetime.fromisoformat(metadata["creationTimestamp"])
+    since = parsedate_to_datetime(there.headers["Date"]) - took - _SECOND
+    managers = {each["manager"] for each in metadata.get("managedFields") or ()}
+    return made >= since and manager in managers and _holds(there.said, sent)
+
+
+def _holds(whole: Any, part: Any) -> bool:
+    """Whether a value has all that another has; the server only adds."""
+    if isinstance(part, Mapping):
+        return isinstance(whole, Mapping) and all(
+            _holds(whole.get(key), value) for key, value in part.items()
+        )
+    if isinstance(part, list | tuple):
+        return isinstance(whole, list) and len(whole) == len(part) and all(map(_holds, whole, part))
+    return bool(whole == part)

@@ -1,0 +1,71 @@
+"""When a request is tried again, and how long to wait before that.
+
+Called by transport.py for each try that brought no answer that counts. What may be tried again is
+decided there; this is the time: full jitter, so that many clients of a server that comes back do
+not come at once, the server's own Retry-After, and an end.
+"""
+
+import random
+import time
+from dataclasses import dataclass
+from typing import Final
+
+FIRST_CONTACT: Final = 10.0
+"""Seconds for a server that has never answered: a wrong address shall not look like a wait."""
+GIVE_UP_AFTER: Final = 90.0
+"""Seconds for one that has: longer than an API server takes to start."""
+
+WATCH_FOR: Final = 300
+"""Seconds of one watch; a server tells where it is shortly before their end."""
+
+_FIRST: Final = 0.1
+"""Seconds, at most, before the second try."""
+_LONGEST: Final = 5.0
+"""Seconds, at most, before any try, unless the server asks for more."""
+
+_random: Final = random.SystemRandom()
+
+
+@dataclass(frozen=True, slots=True)
+class Patience:
+    """How long a client goes on trying."""
+
+    first_contact: float = FIRST_CONTACT
+    """Seconds until it gives up on a server that has never answered."""
+    give_up_after: float = GIVE_UP_AFTER
+    """Seconds until it gives up on one that has."""
+    watch_for: int = WATCH_FOR
+    """Seconds that a watch is asked for before another resumes it."""
+
+
+class Tries:
+    """The tries of one request."""
+
+    def __init__(self, patience: Patience) -> None:
+        self.count = 0
+        """Tries that have failed."""
+        self._patience = patience
+        self._began = time.monotonic()
+
+    @property
+    def seconds(self) -> float:
+        """Since the first try began."""
+        return time.monotonic() - self._began
+
+    @property
+    def left(self) -> float:
+        """Seconds that this request still has."""
+        return max(0.0, self._patience.give_up_after - self.seconds)
+
+    def pause(self, known: bool, retry_after: float = 0.0) -> float | None:
+        """Seconds to wait before the next try; None when there shall be none.
+
+        Args:
+            known: whether the server has ever answered.
+            retry_after: seconds that the server asked for.
+        """
+        self.count += 1
+        limit = self._patience.give_up_after if known else self._patience.first_contact
+        jitter = _random.uniform(0.0, min(_LONGEST, _FIRST * 2.0 ** min(self.count, 10)))
+        wait = retry_after + jitter
+        return wait if self.seconds + wait < limit else None

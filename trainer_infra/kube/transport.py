@@ -1,0 +1,275 @@
+"""Requests to one API server over HTTP: signed, timed, and tried again where that is safe.
+
+Called by http.py for answers and by watching.py and log_lines.py for streams. Here it is decided
+what a failed try means: whether the server may have acted on it, and whether it is tried again.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from io import BytesIO
+from typing import Any, Final
+from urllib.parse import urlencode
+
+import aiohttp
+import orjson
+from yarl import URL
+
+from trainer_infra.kube import kubeconfig, refusals
+from trainer_infra.kube.kubeconfig import Endpoint
+from trainer_infra.kube.refusals import Answer, Unreachable
+from trainer_infra.kube.request import JSON, Request, Response, refusal
+from trainer_infra.kube.retry import Patience, Tries
+from trainer_infra.kube.streaming import Broken
+
+AT_ONCE: Final = 32
+"""Requests in flight, streams not counted; more wait here instead of in the server's queues."""
+
+_CONNECT: Final = 10.0
+"""Seconds for a connection with its TLS handshake."""
+_ANSWER: Final = 40.0
+"""Seconds without a byte of an answer: a webhook may take 30 of them."""
+_SIGNED_FOR: Final = 60.0
+"""Seconds after which it is asked whether our token is still good."""
+_BUSY: Final = (429, 500, 502, 503, 504)
+"""Statuses of a server, or of what is before it, that may answer otherwise later."""
+_OK: Final = 200
+_UNAUTHORIZED: Final = 401
+_TOO_MANY: Final = 429
+_INTERNAL: Final = 500
+_LARGE: Final = 256 * 1024
+"""Bytes of a body that would keep the event loop from other work."""
+_JSON: Final = "application/json"
+
+
+@dataclass(frozen=True, slots=True)
+class _Failure:
+    """Why a try brought no answer that counts."""
+
+    why: str
+    acted: bool
+    """Whether the server may have done what was asked all the same."""
+    final: bool = False
+    """Whether another try would end the same way."""
+    retry_after: float = 0.0
+    answer: Answer | None = None
+    """The server's own no, to be raised when the time is up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Reply:
+    """A try that brought an answer."""
+
+    response: Response
+    opened: aiohttp.ClientResponse | None = None
+    """The connection, where the answer is a stream and no refusal."""
+
+
+class Transport:
+    """One server; make it in the event loop that uses it."""
+
+    def __init__(
+        self,
+        source: tuple[str | None, str | None],
+        signed_in: kubeconfig.Session,
+        patience: Patience,
+    ) -> None:
+        self._source = source
+        self._signed_in = signed_in
+        self.patience: Final = patience
+        """How long it goes on trying."""
+        self._endpoint: Endpoint | None = None
+        self._server = signed_in.server
+        self._signed_at = 0.0
+        self._signing = asyncio.Lock()
+        self._answered = False
+        self._slots = asyncio.Semaphore(AT_ONCE)
+        self._session = aiohttp.ClientSession(
+            connector=aiohttp.TCPConnector(limit=0),
+            cookie_jar=aiohttp.DummyCookieJar(),
+            headers={"User-Agent": "trainer-infra"},
+            timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=_ANSWER),
+        )
+        # A DELETE that aiohttp repeats by itself answers 404, and nobody knows that it was ours.
+        self._session._retry_connection = False  # noqa: SLF001  aiohttp.test_utils sets it too
+
+    @property
+    def server(self) -> str:
+        """The server's URL."""
+        return self._server
+
+    async def close(self) -> None:
+        """End every connection."""
+        await self._session.close()
+
+    def tries(self) -> Tries:
+        """A new count of tries, with this client's patience."""
+        return Tries(self.patience)
+
+    async def send(self, request: Request) -> Response:
+        """The answer, which may be a no.
+
+        Raises:
+            Unreachable: No answer that counts, within the patience.
+            Answer: 500 until the patience was at its end.
+        """
+        tries, unsure = self.tries(), False
+        while True:
+            async with self._slots:
+                found = await self._try(request, tries)
+            if isinstance(found, _Reply):
+                return replace(found.response, unsure=unsure)
+            unsure = unsure or found.acted
+            await self._wait(request, tries, found)
+
+    @asynccontextmanager
+    async def stream(
+        self, request: Request, silence: float
+    ) -> AsyncGenerator[AsyncGenerator[bytes, None], None]:
+        """An open answer: its bytes as they come, until the server ends it.
+
+        The iterator raises Broken.
+
+        Args:
+            request: a GET.
+            silence: seconds without a byte after which the connection counts as lost.
+
+        Raises:
+            Unreachable: As for `send`.
+            Answer: The server says no.
+        """
+        tries = self.tries()
+        while not isinstance(found := await self._try(request, tries, silence), _Reply):
+            await self._wait(request, tries, found)
+        opened = found.opened
+        if opened is None:
+            raise refusal(request, found.response, self._server)
+        try:
+            yield _chunks(opened)
+        finally:
+            opened.close()
+
+    async def _wait(self, request: Request, tries: Tries, failure: _Failure) -> None:
+        """Until the next try.
+
+        Raises:
+            Unreachable: There shall be none.
+            Answer: The same, and the server did answer.
+        """
+        pause = tries.pause(self._answered, failure.retry_after)
+        hopeless = failure.final or (failure.acted and not request.repeatable)
+        if pause is None or hopeless:
+            raise failure.answer or Unreachable(
+                self._server, request.asked, tries.count, tries.seconds, failure.why
+            )
+        await asyncio.sleep(pause)
+
+    async def _try(
+        self, request: Request, tries: Tries, silence: float | None = None
+    ) -> _Reply | _Failure:
+        """One try, or two where our token was no longer good."""
+        try:
+            async with asyncio.timeout(tries.left):
+                endpoint = await self._signed()
+                found = await self._once(endpoint, request, silence)
+                if found.response.status == _UNAUTHORIZED:
+                    found = await self._once(await self._renewed(endpoint), request, silence)
+        except aiohttp.ClientConnectorError as error:
+            return _Failure(_why(error), acted=False, final=_is_final(error))
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            return _Failure(_why(error), acted=True)
+        self._answered = True
+        return _busy(found.response, request.asked) or found
+
+    async def _once(self, endpoint: Endpoint, request: Request, silence: float | None) -> _Reply:
+        """An answer; open where `silence` is given and it is good."""
+        query = f"?{urlencode(request.query)}" if request.query else ""
+        opened = await self._session.request(
+            request.method,
+            URL(f"{endpoint.server}{request.path}{query}", encoded=True),
+            data=_encoded(request.body),
+            headers={**endpoint.headers, "Content-Type": request.content_type},
+            ssl=endpoint.tls or True,
+            server_hostname=endpoint.tls_name,
+            proxy=endpoint.proxy,
+            allow_redirects=False,
+            timeout=self._timeout(silence),
+        )
+        if silence is not None and opened.status == _OK:
+            return _Reply(Response(opened.status, {}, opened.headers), opened)
+        async with opened:
+            said = _decoded(opened.content_type, await opened.read())
+            return _Reply(Response(opened.status, said, opened.headers))
+
+    def _timeout(self, silence: float | None) -> aiohttp.ClientTimeout:
+        if silence is None:
+            return self._session.timeout
+        return aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=silence)
+
+    async def _signed(self) -> Endpoint:
+        """The endpoint with a token that is good for a while."""
+        if self._endpoint is None or time.monotonic() - self._signed_at > _SIGNED_FOR:
+            async with self._signing:
+                if self._endpoint is None or time.monotonic() - self._signed_at > _SIGNED_FOR:
+                    self._endpoint = await asyncio.to_thread(self._signed_in.endpoint)
+                    self._signed_at = time.monotonic()
+        return self._endpoint
+
+    async def _renewed(self, refused: Endpoint) -> Endpoint:
+        """Sign in anew, unless another request did so since this endpoint was refused."""
+        async with self._signing:
+            if self._endpoint is refused:
+                self._signed_in = await asyncio.to_thread(kubeconfig.read, *self._source)
+                self._endpoint = await asyncio.to_thread(self._signed_in.endpoint)
+                self._signed_at = time.monotonic()
+            return self._endpoint or refused
+
+
+async def _chunks(opened: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
+    try:
+        async for chunk in opened.content.iter_any():
+            yield chunk
+    except (aiohttp.ClientError, TimeoutError, OSError) as error:
+        raise Broken(_why(error)) from error
+
+
+def _encoded(body: JSON | None) -> bytes | BytesIO | None:
+    """A body; a large one as a file, which aiohttp sends piece by piece."""
+    if body is None:
+        return None
+    content = orjson.dumps(body)
+    return BytesIO(content) if len(content) > _LARGE else content
+
+
+def _decoded(content_type: str, content: bytes) -> dict[str, Any]:
+    if content_type != _JSON:
+        return {"message": content.decode("utf-8", "replace").strip()}
+    value: dict[str, Any] = orjson.loads(content)
+    return value
+
+
+def _busy(found: Response, asked: str) -> _Failure | None:
+    """What an answer of a server in trouble means; None for any other."""
+    if found.status not in _BUSY:
+        return None
+    answer = refusals.of_status(found.status, found.said, asked)
+    if type(answer) is not Answer:  # a 500 that is about what was sent
+        return None
+    after = found.headers.get("Retry-After", "")
+    return _Failure(
+        str(answer),
+        acted=found.status != _TOO_MANY,
+        retry_after=float(after) if after.isdecimal() else 0.0,
+        answer=answer if found.status == _INTERNAL else None,
+    )
+
+
+def _is_final(error: aiohttp.ClientConnectorError) -> bool:
+    """Whether the server is the wrong one: its certificate is not of our authority or name."""
+    return isinstance(error, aiohttp.ClientConnectorCertificateError)
+
+
+def _why(error: BaseException) -> str:
+    return str(error) or type(error).__name__

@@ -1,0 +1,98 @@
+"""Changes of objects as an API server tells them, across lost connections.
+
+Called by http.py. A server ends every watch after a while, and so does anything between it and
+us: the next one begins after the last change or bookmark that arrived.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import aclosing, suppress
+from typing import TYPE_CHECKING, Any, Final
+
+import orjson
+
+from trainer_infra.kube import refusals, streaming
+from trainer_infra.kube.client import Change, Selection
+from trainer_infra.kube.refusals import Answer, Expired
+from trainer_infra.kube.request import Request
+from trainer_infra.kube.streaming import Broken
+
+if TYPE_CHECKING:
+    from trainer_infra.kube.transport import Transport
+
+SILENCE: Final = 90.0
+"""Seconds without a byte: a server sends a bookmark each minute."""
+_AGAIN: Final = 1.0
+"""Seconds before another watch where the last brought nothing."""
+
+
+def selecting(selection: Selection) -> dict[str, str]:
+    """The query parameters of a selection."""
+    found = {"labelSelector": selection.labels, "fieldSelector": selection.fields}
+    return {key: value for key, value in found.items() if value}
+
+
+async def changes(
+    transport: "Transport", selection: Selection, since: str
+) -> AsyncGenerator[Change, None]:
+    """Changes after the resourceVersion `since`, without an end.
+
+    Raises:
+        Expired: `since` is too long ago.
+        Unreachable: The server was away for longer than the transport's patience.
+        Answer: The server says no, and not for the moment only.
+    """
+    tries = transport.tries()
+    while True:
+        before = since
+        try:
+            async with aclosing(_one_watch(transport, selection, since)) as watch:
+                async for change in watch:
+                    since, tries = change.value["metadata"]["resourceVersion"], transport.tries()
+                    yield change
+        except _Ended as ended:
+            if tries.pause(known=True) is None:
+                raise ended.answer from None
+        if since == before:
+            await asyncio.sleep(_AGAIN)
+
+
+class _Ended(Exception):
+    """The server ended a watch with an error of its own."""
+
+    def __init__(self, answer: Answer) -> None:
+        self.answer = answer
+
+
+async def _one_watch(
+    transport: "Transport", selection: Selection, since: str
+) -> AsyncGenerator[Change, None]:
+    """The changes of one connection, until it ends."""
+    resource = selection.resource
+    asked = f"watch {resource.plural} of {selection.namespace or 'every namespace'}"
+    query = {
+        "watch": "true",
+        "allowWatchBookmarks": "true",
+        "resourceVersion": since,
+        "timeoutSeconds": str(transport.patience.watch_for),
+    }
+    request = Request(
+        "GET",
+        resource.path(selection.namespace),
+        asked,
+        query | selecting(selection),
+        resource=resource,
+    )
+    # A line that the server did not end is one that was lost on the way.
+    with suppress(Broken, orjson.JSONDecodeError):
+        async with transport.stream(request, SILENCE) as chunks:
+            async for line in streaming.lines(chunks):
+                event = orjson.loads(line)
+                if event["type"] == "ERROR":
+                    raise _error(event["object"], asked)
+                yield Change(event["type"], event["object"])
+
+
+def _error(said: dict[str, Any], asked: str) -> Exception:
+    answer = refusals.of_status(said.get("code") or 500, said, asked)
+    return answer if isinstance(answer, Expired) else _Ended(answer)
