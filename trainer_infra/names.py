@@ -218,6 +218,30 @@ SECRET_VOLUME: Final = "trainer-infra-secret"  # noqa: S105  a volume's name
 SECRET_ARGS_KEY: Final = "secret_args.json"  # noqa: S105  a file's name
 SECRET_ARGS: Final = "TRAINER_INFRA_SECRET_ARGS"  # noqa: S105  the env variable with that file's path
 
+# Engine `provider`: the manager of our fields and those of single fields of ours, the labels of
+# every object of a run, and what the run record has besides.
+FIELD_MANAGER: Final = "trainer-infra"
+SUSPEND_MANAGER: Final = "trainer-infra-suspend"
+STATUS_MANAGER: Final = "trainer-infra-status"
+PROJECT_LABEL: Final = "trainer-infra.dev/project"
+STACK_LABEL: Final = "trainer-infra.dev/stack"
+URN_LABEL: Final = "trainer-infra.dev/urn"
+RUN_LABEL: Final = "trainer-infra.dev/run"
+RECORD_LABEL: Final = "trainer-infra.dev/record"
+OWNER_ANNOTATION: Final = "trainer-infra.dev/owner"
+CONTENT_ANNOTATION: Final = "trainer-infra.dev/content"
+PLUGINS_ANNOTATION: Final = "trainer-infra.dev/plugins"
+RECORD_JOB_KEY: Final = "trainJob"
+RECORD_OBJECTS_KEY: Final = "objects"
+RECORD_STATUS_KEY: Final = "status"
+KUEUE_PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
+
+# Reports of a pod without a server: the variable with the file that takes the last one, and what
+# its line in the log begins with. report.py, which stands alone, spells both itself.
+REPORT_FILE: Final = "TRAINER_INFRA_REPORT"
+REPORT_PREFIX: Final = "trainer-infra-report: "
+TERMINATION_LOG: Final = "/dev/termination-log"
+
 # The local target: variables that move its folders, and the mark that every process of a run has.
 STATE_HOME: Final = "TRAINER_INFRA_HOME"
 CACHE_HOME: Final = "TRAINER_INFRA_CACHE"

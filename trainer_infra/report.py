@@ -1,8 +1,9 @@
 """Progress and metrics, sent from inside a training function.
 
 Called by the user's code in a pod, or by hand on a laptop. Sends the body of
-spec/trainer-behaviour.md section 6 to the address in the environment; without one it prints.
-Stands alone: CustomTrainer ships this file to images that lack the package, so it needs nothing
+spec/trainer-behaviour.md section 6 to the address in the environment; without one it leaves it in
+the file that the environment names and in the log, where engine `provider` reads it, and without
+that file it prints. Stands alone: CustomTrainer ships this file to images that lack the package, so it needs nothing
 but the standard library, keeps to the syntax of Python 3.9 and imports what is slow when needed.
 """
 
@@ -25,6 +26,10 @@ TIMEOUT = 2.0
 COMPLETE = 100
 MOST_METRICS = 256
 LONGEST_TEXT = 64
+SERVER = "KUBEFLOW_TRAINER_SERVER_URL"
+FILE = "TRAINER_INFRA_REPORT"
+PREFIX = "trainer-infra-report: "
+LONGEST_FILE = 4096
 
 
 def report(
@@ -45,7 +50,8 @@ def report(
             64 characters.
 
     Returns:
-        Whether the server accepted it; False for one withheld, printed or refused.
+        Whether it was taken: by the server, or by the file that stands for it; False for one
+        withheld, printed or refused.
     """
     try:
         return _reporter.take(progress, remaining, metrics)
@@ -74,7 +80,7 @@ class _Reporter:
         seconds = None if remaining is None else max(0, int(remaining))
         texts = {name[:LONGEST_TEXT]: _text(value) for name, value in metrics.items()}
         texts = {name: text for name, text in texts.items() if name and text}
-        if not os.environ.get("KUBEFLOW_TRAINER_SERVER_URL"):
+        if not os.environ.get(SERVER) and not os.environ.get(FILE):
             _print(whole, seconds, texts)
             return False
         with self.lock:
@@ -104,7 +110,9 @@ class _Reporter:
         status, self.withheld = self.withheld, None
         accepted = False
         try:
-            accepted = _post({"trainerStatus": status})
+            accepted = (
+                _post({"trainerStatus": status}) if os.environ.get(SERVER) else _leave(status or {})
+            )
         finally:
             self.pause = PAUSE if accepted else min(LONGEST_PAUSE, self.pause * 2)
             self.due = time.monotonic() + self.pause
@@ -155,6 +163,25 @@ def _print(progress: int | None, seconds: int | None, texts: dict[str, str]) -> 
     print("  ".join(parts), flush=True)  # noqa: T201  what the function is for without a server
 
 
+def _leave(status: dict[str, Any]) -> bool:
+    """Print a status as one line, and leave it in the file, which takes 4096 bytes.
+
+    A kubelet reads that file when the container ends; the line is read while it runs.
+    """
+    import json  # noqa: PLC0415  slow to import, see the module
+
+    metrics = list(status.get("metrics") or ())
+    text = json.dumps(status)
+    while len(text) > LONGEST_FILE:
+        metrics.pop()
+        text = json.dumps({**status, "metrics": metrics})
+    # One write, so that lines of several processes do not mix.
+    print(f"{PREFIX}{text}\n", end="", flush=True)  # noqa: T201  what the reader of the log finds
+    with open(os.environ[FILE], "w", encoding="ascii") as file:  # noqa: PTH123  see above
+        file.write(text)
+    return True
+
+
 def _post(body: dict[str, Any]) -> bool:
     """Send a body; the token is read again when it was refused, for it rotates."""
     import json  # noqa: PLC0415  slow to import, see the module
@@ -174,7 +201,7 @@ def _answer(payload: bytes) -> tuple[int, str]:
     import ssl  # noqa: PLC0415  the same
     from urllib.parse import urlsplit  # noqa: PLC0415  the same
 
-    url = urlsplit(os.environ["KUBEFLOW_TRAINER_SERVER_URL"])
+    url = urlsplit(os.environ[SERVER])
     context = ssl.create_default_context(
         cafile=os.environ.get("KUBEFLOW_TRAINER_SERVER_CA_CERT") or None
     )

@@ -14,8 +14,8 @@ import pytest
 
 from tests.local.jobs import Job, eventually, finished, left, lines, log_has, now, shell
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
+from trainer_infra.lifecycle.run import Owner
 from trainer_infra.local import folder, runs
-from trainer_infra.local.runs import Owner
 
 SLEEP = Job(command=shell("echo on; sleep 60"))
 OTHER = Owner("proj", "prod", "urn:other")

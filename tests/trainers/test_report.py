@@ -282,6 +282,62 @@ def test_without_a_server_it_prints(server: Server) -> None:
     assert (out, err) == (expected, "")
 
 
+def without_time(text: str) -> dict[str, Any]:
+    status: dict[str, Any] = json.loads(text)
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", status.pop("lastUpdatedTime"))
+    return status
+
+
+def test_with_a_file_instead_of_a_server_it_prints_a_line_and_leaves_the_last_report_there(
+    server: Server, tmp_path: Path
+) -> None:
+    file = tmp_path / "termination-log"
+    script = "print([report(p, loss=p / 10) for p in (1, 2, 3)]); report(accuracy=0.97)"
+    out, err = server.run(script, KUBEFLOW_TRAINER_SERVER_URL="", TRAINER_INFRA_REPORT=str(file))
+    first, returned, last = out.splitlines()
+    assert (returned, err) == ("[True, False, False]", "")
+    assert [
+        without_time(each.removeprefix("trainer-infra-report: ")) for each in (first, last)
+    ] == [
+        {"progressPercentage": 1, "metrics": [metric("loss", "0.1")]},
+        {
+            "progressPercentage": 3,
+            "metrics": [metric("loss", "0.3"), metric("accuracy", "0.97")],
+        },
+    ]
+    assert file.read_text() == last.removeprefix("trainer-infra-report: ")
+
+
+def test_the_file_takes_4096_bytes_and_so_the_last_metrics_are_dropped(
+    server: Server, tmp_path: Path
+) -> None:
+    file = tmp_path / "termination-log"
+    script = "report(41, **{f'metric-{i:03}': '\u00e4' * 20 for i in range(200)})"
+    server.run(script, KUBEFLOW_TRAINER_SERVER_URL="", TRAINER_INFRA_REPORT=str(file))
+    assert 3900 < file.stat().st_size <= 4096
+    status = without_time(file.read_text())
+    names = [each["name"] for each in status["metrics"]]
+    assert (status["progressPercentage"], names) == (
+        41,
+        [f"metric-{index:03}" for index in range(len(names))],
+    )
+
+
+def test_a_server_goes_before_a_file(server: Server, tmp_path: Path) -> None:
+    file = tmp_path / "termination-log"
+    assert server.run("print(report(1))", TRAINER_INFRA_REPORT=str(file)) == ("True\n", "")
+    assert (len(server.bodies), file.exists()) == (1, False)
+
+
+def test_a_file_that_cannot_be_written_never_raises(server: Server, tmp_path: Path) -> None:
+    out, err = server.run(
+        "print(report(1))", KUBEFLOW_TRAINER_SERVER_URL="", TRAINER_INFRA_REPORT=str(tmp_path)
+    )
+    assert out.startswith("trainer-infra-report: ")
+    assert out.splitlines()[1] == "False"
+    assert err.startswith("trainer_infra.report: not sent, training goes on: ")
+
+
 def test_importing_it_loads_nothing_slow() -> None:
     slow = ("ssl", "http.client", "json", "urllib", "socket", "pathlib", "dataclasses")
     file = Path(__file__).parents[2] / "trainer_infra" / "report.py"

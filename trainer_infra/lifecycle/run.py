@@ -1,23 +1,23 @@
-"""What is recorded of a run on this machine: the values that `runs` takes and returns.
+"""What is known of a run, whatever its target: the values that a `Target` takes and returns.
 
-Called by `runs` (which re-exports the public ones), the supervisor and its guard. Everything here
-turns into JSON and back without loss; secret values never do (they live in a file of their own).
+Called by the drivers (local, cluster) and by who asks them (deploy, cli). Everything here turns
+into JSON and back without loss; secret values never do.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any
+from typing import Any, Final
 
 JSON = Mapping[str, Any]
 
-CREATED, SUSPENDED, RUNNING, COMPLETE, FAILED = (
-    "Created",
-    "Suspended",
-    "Running",
-    "Complete",
-    "Failed",
-)
-FINISHED = frozenset({COMPLETE, FAILED})
+CREATED: Final = "Created"
+SUSPENDED: Final = "Suspended"
+RUNNING: Final = "Running"
+COMPLETE: Final = "Complete"
+FAILED: Final = "Failed"
+LOST: Final = "Lost"
+"""Its JobSet is gone though it had not finished; nobody runs it again by himself."""
+FINISHED: Final = frozenset({COMPLETE, FAILED})
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Submission:
-    """Everything needed to run a TrainJob on this machine."""
+    """Everything needed to run a TrainJob."""
 
     job: JSON
     """The TrainJob in wire form, code attached; `metadata.name` and `metadata.namespace` are set."""
@@ -88,6 +88,12 @@ class Node:
     """Of its own last report."""
     restarts: int
     """How often it was started again."""
+    step: str = ""
+    """The replicated job that it is of."""
+    host: str = ""
+    """The Kubernetes node that it runs on; empty on this machine."""
+    gpus: int = 0
+    """Accelerators that its containers asked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +101,13 @@ class Run:
     """What is known of a run now."""
 
     namespace: str
-    """Of the TrainJob; part of the folder."""
+    """Of the TrainJob."""
     name: str
     """Of the TrainJob; unique in its namespace."""
     uid: str
     """New for each run, also under a name used before."""
     host: str
-    """The machine that it runs on."""
+    """The machine or the cluster that it runs on."""
     owner: Owner
     """Who declared it, or adopted it last."""
     content: str
@@ -109,7 +115,7 @@ class Run:
     created: str
     """RFC 3339, UTC."""
     phase: str
-    """`Created`, `Suspended`, `Running`, `Complete` or `Failed`."""
+    """`Created`, `Suspended`, `Running`, `Complete`, `Failed` or `Lost`."""
     reason: str = ""
     """Of a finished run: the condition's reason."""
     message: str = ""
@@ -126,6 +132,11 @@ class Run:
     """When it ended; RFC 3339, empty before."""
     waiting_for: str = ""
     """What it waits for now, for example `installing 3 packages`; empty when it waits for nothing."""
+    stuck: str = ""
+    """Why it will not go on unless somebody helps: an image that cannot be pulled, a lost node."""
+    drift: Mapping[str, str] = field(default_factory=dict)
+    """Fields of ours that somebody changed: `<kind> <name>: <path>` to what is there now and whose
+    it is."""
 
 
 def run_to_json(run: Run) -> dict[str, Any]:

@@ -1,13 +1,12 @@
 """Sentences and numbers about a run, as a person reads them.
 
-Called by the command line and by the Pulumi gate. Pure.
+Called by the command line and by the Pulumi gate, whatever the target. Pure.
 """
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
-from trainer_infra import names
-from trainer_infra.local.runs import Node, Run
+from trainer_infra.lifecycle.run import FINISHED, Node, Run
 
 
 def short(run: Run, pod: str) -> str:
@@ -75,7 +74,7 @@ def length(since: str, until: str = "") -> str:
 
 def finished(run: Run) -> bool:
     """Whether a run has ended, well or not."""
-    return run.phase in (names.COMPLETE, names.FAILED)
+    return run.phase in FINISHED
 
 
 def command(verb: str, run: Run) -> str:

@@ -18,6 +18,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import plan as lifecycle
+from trainer_infra.lifecycle.run import JSON, Run, run_from_json, run_to_json
 from trainer_infra.local import (
     env,
     folder,
@@ -38,7 +39,6 @@ from trainer_infra.local.jobset.decide import State
 from trainer_infra.local.jobset.pods import Phase, PodId, Start
 from trainer_infra.local.pod import Hooks, PodSetup, PodTry
 from trainer_infra.local.pod_setup import Ground
-from trainer_infra.local.record import JSON, Run, run_from_json, run_to_json
 from trainer_infra.local.run_status import Seen, Tried
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour

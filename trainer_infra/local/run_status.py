@@ -11,9 +11,7 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.lifecycle import conditions as of
-from trainer_infra.local.jobset import pods
-from trainer_infra.local.jobset.pods import Phase, Pod, PodId
-from trainer_infra.local.record import (
+from trainer_infra.lifecycle.run import (
     COMPLETE,
     CREATED,
     FAILED,
@@ -25,6 +23,8 @@ from trainer_infra.local.record import (
     Node,
     Run,
 )
+from trainer_infra.local.jobset import pods
+from trainer_infra.local.jobset.pods import Phase, Pod, PodId
 from trainer_infra.render import endpoints, resolve
 
 

@@ -21,10 +21,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.lifecycle import conditions as of
-from trainer_infra.local import env, folder, full_disk, guard, log_files, ports, processes, support
-from trainer_infra.local.folder import RunFolder
-from trainer_infra.local.processes import Identity
-from trainer_infra.local.record import (
+from trainer_infra.lifecycle.run import (
     CREATED,
     FINISHED,
     SUSPENDED,
@@ -36,6 +33,9 @@ from trainer_infra.local.record import (
     run_from_json,
     run_to_json,
 )
+from trainer_infra.local import env, folder, full_disk, guard, log_files, ports, processes, support
+from trainer_infra.local.folder import RunFolder
+from trainer_infra.local.processes import Identity
 
 __all__ = [
     "Failure",

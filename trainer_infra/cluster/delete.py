@@ -1,0 +1,101 @@
+"""Deleting a run: its JobSet first, then what else it owns, the record last.
+
+Called by `runs`, and by `submit` for what it could not complete. The JobSet is deleted in the
+foreground, so that it is gone when its pods are. Interrupted anywhere, it goes on with the next
+call: the record, by which everything is found, goes last (DESIGN.md, rule 5).
+"""
+
+import asyncio
+import time
+from contextlib import suppress
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.cluster import objects, ownership, together
+from trainer_infra.cluster import record as of_record
+from trainer_infra.cluster.record import JSON, Record
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Conflict, NotFound
+from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
+
+SHORTEST: Final = 0.05
+LONGEST: Final = 0.5
+"""Seconds between two looks at a JobSet that is being deleted; they double."""
+
+
+async def delete(client: KubeClient, key: tuple[str, str, str], within: float) -> str:
+    """End a run and remove what is left of it; a warning sentence, or empty.
+
+    Args:
+        client: the cluster.
+        key: namespace, name and UID of the run; another run of that name is left alone. Without
+            a UID whichever there is.
+        within: seconds to wait until its pods are gone.
+    """
+    namespace, name, uid = key
+    with suppress(NotFound):
+        value = await client.get(CONFIG_MAP, of_record.name_of(name), namespace)
+        record = of_record.read(value)
+        if record is None or (uid and record.uid != uid):
+            return ""
+        return await removed(client, record, within)
+    if not uid:
+        return ""
+    # An earlier call removed the record, after its JobSet did not go in time.
+    with suppress(NotFound):
+        jobset = await client.get(JOBSET, name, namespace)
+        if ownership.is_of(jobset, uid):
+            return _left(await _jobset_gone(client, jobset, within))
+    return ""
+
+
+async def removed(client: KubeClient, record: Record, within: float) -> str:
+    """Remove everything of a run; a warning sentence, or empty."""
+    jobset = None
+    with suppress(NotFound):
+        jobset = await client.get(JOBSET, record.name, record.namespace)
+    left = None
+    if jobset is not None and ownership.is_of(jobset, record.uid):
+        left = await _jobset_gone(client, jobset, within)
+    others = [each for each in record.objects if each["kind"] != names.JOBSET]
+    await together.all_of(_removed(client, record, each) for each in others)
+    with suppress(NotFound, Conflict):
+        name = of_record.name_of(record.name)
+        await client.delete(CONFIG_MAP, name, record.namespace, uid=record.uid)
+    return _left(left)
+
+
+async def _jobset_gone(client: KubeClient, jobset: JSON, within: float) -> JSON | None:
+    """Delete the JobSet with its pods; what is left of it after the timeout."""
+    metadata = jobset["metadata"]
+    key, uid = (metadata["name"], metadata["namespace"]), metadata["uid"]
+    until, pause = time.monotonic() + within, SHORTEST
+    with suppress(NotFound, Conflict):
+        await client.delete(JOBSET, *key, uid=uid, propagation="Foreground")
+        while (now := await client.get(JOBSET, *key))["metadata"]["uid"] == uid:
+            if time.monotonic() > until:
+                return now
+            await asyncio.sleep(pause)
+            pause = min(LONGEST, 2 * pause)
+    return None
+
+
+async def _removed(client: KubeClient, record: Record, value: JSON) -> None:
+    """Delete one object, if it is the run's: a cluster without a garbage collector keeps it."""
+    found = await objects.live(client, value, record.namespace)
+    if found is None or not ownership.is_of(found, record.uid):
+        return
+    metadata = found["metadata"]
+    with suppress(NotFound, Conflict):
+        kind = await objects.address(client, value)
+        await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
+
+
+def _left(jobset: JSON | None) -> str:
+    if jobset is None:
+        return ""
+    finalizers = ", ".join(jobset["metadata"].get("finalizers") or ()) or "none"
+    return (
+        f"{ownership.where(jobset)} is still being deleted, and so may its pods be; it waits for "
+        f"its finalizers: {finalizers}"
+    )

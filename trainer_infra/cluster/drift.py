@@ -1,0 +1,166 @@
+"""Fields of ours that somebody changed, found by managed fields. Pure.
+
+Called by `look` with what was applied (the record's objects) and what is there. Only fields that we
+applied count; what the server, a webhook, JobSet or Kueue adds is theirs. `spec.suspend` never
+counts, and what a Secret holds is never shown. DESIGN.md, rule 4.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.errors import shown
+
+JSON = Mapping[str, Any]
+
+OURS: Final = frozenset({names.FIELD_MANAGER, names.SUSPEND_MANAGER, names.STATUS_MANAGER})
+"""Managers of our fields."""
+GONE: Final = "is gone"
+_NOT_COMPARED: Final = ("apiVersion", "kind", "status")
+_CONTENT: Final = ("data", "stringData")
+_META: Final = ("labels", "annotations")
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """One manager and the part of its fields that is looked at."""
+
+    name: str
+    time: str
+    fields: JSON
+
+
+Writers = Sequence[_Writer]
+
+
+def drift(applied: JSON, live: JSON | None) -> Mapping[str, str]:
+    """What differs, as `<kind> <name>: <path>` to what is there and whose it is.
+
+    Args:
+        applied: the object as the record has it.
+        live: as it is now; None when it is gone.
+    """
+    head = f"{applied['kind']} {applied['metadata']['name']}"
+    if live is None:
+        return {head: GONE}
+    writers = [
+        _Writer(each.get("manager", "?"), each.get("time", ""), each.get("fieldsV1") or {})
+        for each in live["metadata"].get("managedFields") or ()
+        if each.get("subresource") in (None, "")
+    ]
+    return {f"{head}: {path}": found for path, found in _of_object(applied, live, writers)}
+
+
+def _of_object(applied: JSON, live: JSON, writers: Writers) -> Iterator[tuple[str, str]]:
+    metadata = {key: applied["metadata"][key] for key in _META if key in applied["metadata"]}
+    below = _narrowed(writers, "f:metadata")
+    yield from _differences(metadata, live["metadata"], "metadata", below)
+    for key, value in applied.items():
+        if key == "metadata" or key in _NOT_COMPARED:
+            continue
+        if applied["kind"] == "Secret" and key in _CONTENT:
+            yield from _of_secret(value, live, writers)
+            continue
+        yield from _of_field(
+            _compared(key, value), live.get(key), key, _narrowed(writers, f"f:{key}")
+        )
+
+
+def _compared(key: str, value: Any) -> Any:
+    """The field without `spec.suspend`, which is the user's or Kueue's."""
+    if key != "spec":
+        return value
+    return {name: each for name, each in value.items() if name != "suspend"}
+
+
+def _of_secret(keys: JSON, live: JSON, writers: Writers) -> Iterator[tuple[str, str]]:
+    """Keys that are gone or whose value somebody else wrote; the value itself is nobody's to see."""
+    for key in keys:
+        path, now = f"data.{key}", live.get("data") or {}
+        owners = _narrowed(_narrowed(writers, "f:data"), f"f:{key}")
+        if key not in now:
+            yield path, _removed()
+        elif owners and not _is_ours(owners):
+            yield path, f"{names.SECRET_SHOWN}{_whose(owners)}"
+
+
+def _differences(applied: Any, live: Any, path: str, writers: Writers) -> Iterator[tuple[str, str]]:
+    if isinstance(applied, Mapping) and isinstance(live, Mapping):
+        for key, value in applied.items():
+            below = f"{path}[{key}]" if "/" in key or "." in key else f"{path}.{key}"
+            owners = _narrowed(writers, f"f:{key}")
+            yield from _of_field(value, live.get(key), below, owners)
+        return
+    keys = _list_keys(applied, live, writers)
+    if keys:
+        for item in applied:
+            name = {key: item[key] for key in keys if key in item}
+            below = f"{path}[{','.join(str(each) for each in name.values())}]"
+            found = next((each for each in live if _has(each, name)), None)
+            yield from _of_field(item, found, below, _narrowed_to_item(writers, name))
+        return
+    if applied != live and not _is_ours(writers):
+        yield path, f"{shown(live)}{_whose(writers)}"
+
+
+def _of_field(applied: Any, live: Any, path: str, writers: Writers) -> Iterator[tuple[str, str]]:
+    """A field, or an item of a list, that may be missing; what is empty counts as missing."""
+    if live is None:
+        if applied or applied in (0, False):
+            yield path, _removed()
+        return
+    yield from _differences(applied, live, path, writers)
+
+
+def _list_keys(applied: Any, live: Any, writers: Writers) -> tuple[str, ...]:
+    """The fields that tell items of a list apart; none where it is one value as a whole."""
+    if not isinstance(applied, list | tuple) or not isinstance(live, list):
+        return ()
+    for writer in writers:
+        for key in writer.fields:
+            if key.startswith("k:"):
+                return tuple(json.loads(key[2:]))
+    items = [*applied, *live]
+    named = bool(items) and all(isinstance(each, Mapping) and "name" in each for each in items)
+    # Nobody's fields say how the list is merged once every item of it was replaced.
+    return ("name",) if named and not writers else ()
+
+
+def _has(item: Any, name: JSON) -> bool:
+    return isinstance(item, Mapping) and all(item.get(key) == name[key] for key in name)
+
+
+def _narrowed_to_item(writers: Writers, name: JSON) -> Writers:
+    """Writers of the list's item; the server adds keys that have defaults, such as a protocol."""
+    return [
+        _Writer(writer.name, writer.time, below)
+        for writer in writers
+        for key, below in writer.fields.items()
+        if key.startswith("k:") and _has(json.loads(key[2:]), name)
+    ]
+
+
+def _narrowed(writers: Writers, key: str) -> Writers:
+    """Writers of a field; who has all of what it is in, as one value, has the field too."""
+    return [
+        _Writer(writer.name, writer.time, writer.fields.get(key) or {})
+        for writer in writers
+        if key in writer.fields or not writer.fields
+    ]
+
+
+def _is_ours(writers: Writers) -> bool:
+    return any(each.name in OURS for each in writers)
+
+
+def _removed() -> str:
+    return "was removed"
+
+
+def _whose(writers: Writers) -> str:
+    if not writers:
+        return ""
+    last = max(writers, key=lambda each: each.time)
+    return f", set by {last.name} at {last.time}"

@@ -1,0 +1,301 @@
+"""The lines of a run's pods: those there are, or as they come until the run has ended.
+
+Called by `runs`. Only containers of the run itself are read, not what a webhook put beside them.
+Reports of progress, which are lines too, are left out. A lost connection is taken up again where it
+broke; a pod whose log is gone with it is said.
+"""
+
+import asyncio
+import re
+import time
+from collections import deque
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.cluster import ownership, present
+from trainer_infra.cluster import pods as of_pods
+from trainer_infra.cluster.look import Place
+from trainer_infra.cluster.record import Record
+from trainer_infra.errors import NotAvailable, TrainerInfraError
+from trainer_infra.kube.client import KubeClient, LogOf, Selection
+from trainer_infra.kube.refusals import NotFound, Unreachable
+from trainer_infra.kube.resource import JOBSET, POD
+from trainer_infra.lifecycle import conditions as of
+
+JSON = Mapping[str, Any]
+Line = tuple[str, str]
+
+INTERVAL: Final = 0.5
+"""Seconds between two looks for new pods, and before a broken log is opened again."""
+GONE: Final = "(the pod is gone, and its log with it)"
+PATIENCE: Final = 120.0
+"""Seconds that the server may not answer."""
+_TIME: Final = re.compile(r"([-0-9]{10}T[:0-9]{8})(?:\.([0-9]+))?(Z|[-+][:0-9]{5})")
+_WAITING: Final = 1000
+"""Lines that are read ahead of who follows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which lines."""
+
+    namespace: str
+    name: str
+    """Of the TrainJob."""
+    pod: str | None
+    """Only this pod: its name, or that without the five characters at its end."""
+    tail: int | None
+    """Begin with the last lines only, as many per container."""
+
+    def has(self, pod: JSON) -> bool:
+        """Whether lines of the pod are wanted."""
+        return self.pod in (None, pod["metadata"]["name"], of_pods.host_name(pod))
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """One container of one pod."""
+
+    pod: JSON
+    container: str
+
+    @property
+    def name(self) -> str:
+        return str(self.pod["metadata"]["name"])
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.pod["metadata"]["uid"], self.container
+
+    def log(self, **more: Any) -> LogOf:
+        return LogOf(self.pod["metadata"]["namespace"], self.name, self.container, **more)
+
+
+async def opened(place: Place, wanted: Wanted, *, follow: bool) -> AsyncIterator[Line]:
+    """The lines as (pod, line).
+
+    Raises:
+        NotAvailable: There is no such run, or it never had such a pod.
+    """
+    record = await present.present(place.client, wanted.namespace, wanted.name)
+    jobset, pods = await _seen(place.client, record)
+    gone = _gone(record, pods)
+    known = [each["metadata"]["name"] for each in pods] + list(gone)
+    found = any(map(wanted.has, pods)) or wanted.pod in (None, *gone)
+    if not found:
+        shown = ", ".join(known) or "none yet"
+        raise NotAvailable(f"{ownership.run(record)} has no pod {wanted.pod}; its pods are {shown}")
+    if follow and jobset is not None and not _has_ended(jobset):
+        return _followed(place.client, record, wanted)
+    return _written(place.client, wanted, record, _sources(jobset, pods))
+
+
+async def _written(
+    client: KubeClient, wanted: Wanted, record: Record, sources: Iterator[_Source]
+) -> AsyncGenerator[Line, None]:
+    """The lines that there are, pod after pod."""
+    seen = []
+    for source in sources:
+        seen.append(source.pod)
+        if wanted.has(source.pod):
+            async for line in _read(client, source, wanted.tail):
+                yield source.name, line
+    for pod, lines in _gone(record, seen).items():
+        if wanted.pod in (None, pod):
+            for line in (GONE, *lines):
+                yield pod, line
+
+
+async def _read(client: KubeClient, source: _Source, tail: int | None) -> AsyncGenerator[str, None]:
+    """The lines of a container; with `tail` more are read than wanted, for reports are among them."""
+    asked = None if tail is None else 4 * tail + 100
+    kept: deque[str] = deque(maxlen=tail)
+    try:
+        async for line in client.logs(source.log(tail=asked)):
+            if _is_report(line):
+                continue
+            if tail is not None:
+                kept.append(line)
+            else:
+                yield line
+    except NotFound:
+        yield GONE
+    for line in kept:
+        yield line
+
+
+async def _followed(
+    client: KubeClient, record: Record, wanted: Wanted
+) -> AsyncGenerator[Line, None]:
+    """The lines as they come, until the run has ended and its containers have."""
+    lines: asyncio.Queue[Line | None] = asyncio.Queue(_WAITING)
+    reader = asyncio.ensure_future(_Reader(client, record, wanted, lines).run())
+    try:
+        while (line := await lines.get()) is not None:
+            yield line
+        await reader
+    finally:
+        reader.cancel()
+        await asyncio.gather(reader, return_exceptions=True)
+
+
+class _Reader:
+    """Reads every container of a run from when it starts."""
+
+    def __init__(
+        self,
+        client: KubeClient,
+        record: Record,
+        wanted: Wanted,
+        lines: "asyncio.Queue[Line | None]",
+    ) -> None:
+        self._client, self._record, self._wanted, self._lines = client, record, wanted, lines
+        self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
+
+    async def run(self) -> None:
+        """Read until the run has ended; then say so by None."""
+        try:
+            await self._until_the_end()
+        except asyncio.CancelledError:
+            # Nobody takes lines any more.
+            raise
+        except BaseException:
+            await self._lines.put(None)
+            raise
+        else:
+            await self._lines.put(None)
+        finally:
+            for each in self._tasks.values():
+                each.cancel()
+            await asyncio.gather(*self._tasks.values(), return_exceptions=True)
+
+    async def _until_the_end(self) -> None:
+        answered = time.monotonic()
+        while True:
+            try:
+                goes_on = await self._goes_on()
+                answered = time.monotonic()
+            except Unreachable:
+                goes_on = True
+                if time.monotonic() - answered > PATIENCE:
+                    raise
+            if not goes_on:
+                break
+            await asyncio.sleep(INTERVAL)
+        await asyncio.gather(*self._tasks.values())
+
+    async def _goes_on(self) -> bool:
+        """Begin to read new containers; whether more may come."""
+        jobset, pods = await _seen(self._client, self._record)
+        for source in _sources(jobset, pods):
+            if self._wanted.has(source.pod) and source.key not in self._tasks:
+                self._tasks[source.key] = asyncio.ensure_future(self._read(source))
+        return jobset is not None and not _has_ended(jobset)
+
+    async def _read(self, source: _Source) -> None:
+        """Every line of a container, over lost connections and its own restarts."""
+        last, tail = source.pod["metadata"]["creationTimestamp"], self._wanted.tail
+        while True:
+            before = last
+            wanted = source.log(follow=True, tail=tail, since=before)
+            try:
+                async for line in self._client.logs(wanted):
+                    at, _, text = line.partition(" ")
+                    if _sortable(at) <= _sortable(before):
+                        continue
+                    last, tail = at, None
+                    if not _is_report(text):
+                        await self._lines.put((source.name, text))
+            except NotFound:
+                await self._lines.put((source.name, GONE))
+                return
+            except TrainerInfraError:
+                pass  # the server or the node may answer again
+            if await self._is_over(source):
+                return
+            await asyncio.sleep(INTERVAL)
+
+    async def _is_over(self, source: _Source) -> bool:
+        """Whether the container has ended for good."""
+        try:
+            pod = await self._client.get(POD, source.name, self._record.namespace)
+        except NotFound:
+            return True
+        except TrainerInfraError:
+            return False
+        if pod["metadata"]["uid"] != source.pod["metadata"]["uid"] or of_pods.is_over(pod):
+            return True
+        states = (
+            each.get("state") or {}
+            for each in of_pods.containers(pod)
+            if each["name"] == source.container
+        )
+        ended = next((each.get("terminated") for each in states), None)
+        return ended is not None and ended.get("exitCode") == 0
+
+
+async def _seen(client: KubeClient, record: Record) -> tuple[JSON | None, tuple[JSON, ...]]:
+    """The run's JobSet, and its pods in order."""
+    labels = f"{names.JOBSET_NAME_LABEL}={record.name}"
+    page = await client.list(Selection(POD, record.namespace, labels))
+    jobset: JSON | None = None
+    with suppress(NotFound):
+        found = await client.get(JOBSET, record.name, record.namespace)
+        jobset = found if ownership.is_of(found, record.uid) else None
+    return jobset, of_pods.in_order(jobset, page.items)
+
+
+def _sources(jobset: JSON | None, pods: tuple[JSON, ...]) -> Iterator[_Source]:
+    """Containers of the run that have started, in order."""
+    own = {
+        each["name"]: each["template"]["spec"]["template"]["spec"]
+        for each in ((jobset or {}).get("spec") or {}).get("replicatedJobs") or ()
+    }
+    for pod in pods:
+        template = own.get(of_pods.step(pod)) or pod["spec"]
+        listed = (*(template.get("initContainers") or ()), *template["containers"])
+        started = {each["name"] for each in of_pods.containers(pod) if _has_started(each)}
+        for container in listed:
+            if container["name"] in started:
+                yield _Source(pod, container["name"])
+
+
+def _has_started(container: JSON) -> bool:
+    states = (container.get(key) or {} for key in ("state", "lastState"))
+    return any("running" in each or "terminated" in each for each in states)
+
+
+def _gone(record: Record, pods: Any) -> dict[str, tuple[str, ...]]:
+    """Pods that the run ended with and that are gone, with the lines that were kept of them."""
+    final = record.final
+    if final is None:
+        return {}
+    there = {each["metadata"]["name"] for each in pods}
+    failure = final.failure
+    kept = {failure.pod: failure.last_lines} if failure else {}
+    ended = [*(each.pod for each in final.nodes), *kept]
+    return {pod: kept.get(pod, ()) for pod in ended if pod not in there}
+
+
+def _has_ended(jobset: JSON) -> bool:
+    conditions = (jobset.get("status") or {}).get("conditions") or ()
+    return any(
+        of.is_true(conditions, each) for each in (names.JOBSET_COMPLETED, names.JOBSET_FAILED)
+    )
+
+
+def _is_report(line: str) -> bool:
+    return names.REPORT_PREFIX in line
+
+
+def _sortable(text: str) -> tuple[datetime, str]:
+    """A time of a log as it sorts: nodes write it in their own zone, with up to nine digits."""
+    found = _TIME.fullmatch(text)
+    if found is None:
+        return datetime.max.replace(tzinfo=UTC), ""
+    whole, fraction, zone = found.groups(default="")
+    return datetime.fromisoformat(whole + zone), f"{fraction:0<9}"

@@ -1,0 +1,226 @@
+"""Looking at runs: what is asked of the server for one, for many, and for one that has just ended.
+
+Called by `runs`. One run that somebody looks at is read closely: logs for its progress, events and
+nodes for what it waits for. Of many that are looked at in a moment, one list of each kind is read.
+What ended is written to its record, from where it is read when its pods are gone.
+"""
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.cluster import around, drift, log_tails, objects, ownership, run_status
+from trainer_infra.cluster import pods as of_pods
+from trainer_infra.cluster import record as of_record
+from trainer_infra.cluster.fresh import Fresh
+from trainer_infra.cluster.record import Record
+from trainer_infra.cluster.run_status import Seen
+from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.refusals import Answer, NotFound
+from trainer_infra.kube.resource import CONFIG_MAP, JOB, JOBSET, POD, Resource
+from trainer_infra.lifecycle.run import FAILED, FINISHED, Run
+
+JSON = Mapping[str, Any]
+
+MANY: Final = 5
+"""Runs asked for within `WITHIN` seconds from which on lists are read."""
+WITHIN: Final = 2.0
+
+
+@dataclass(slots=True)
+class Place:
+    """A cluster that runs are looked at in; lives in one event loop."""
+
+    client: KubeClient
+    host: str
+    """As a Run has it."""
+    fresh: Fresh = field(default_factory=Fresh)
+    """Lists and nodes that were just read."""
+    asked: deque[tuple[float, tuple[str, str]]] = field(default_factory=deque)
+    """When which run was asked for."""
+
+    def is_one_of_many(self, key: tuple[str, str]) -> bool:
+        """Whether so many runs were asked for lately, this one among them."""
+        now = time.monotonic()
+        self.asked.append((now, key))
+        while now - self.asked[0][0] > WITHIN:
+            self.asked.popleft()
+        return len({each for _, each in self.asked}) >= MANY
+
+    async def listed(self, kind: Resource, namespace: str, labels: str) -> tuple[JSON, ...]:
+        """Objects of a kind, read once for everyone who asks in this moment."""
+        selection = Selection(kind, namespace, labels)
+        page = await self.fresh.of(selection, lambda: self.client.list(selection))
+        return page.items
+
+
+async def at_one(place: Place, namespace: str, name: str) -> Run | None:
+    """The run of that name, looked at closely; from shared lists when many are asked for."""
+    if place.is_one_of_many((namespace, name)):
+        return await _one_of_many(place, namespace, name)
+    record, jobset, pods = await asyncio.gather(
+        _get(place.client, CONFIG_MAP, namespace, of_record.name_of(name)),
+        _get(place.client, JOBSET, namespace, name),
+        _pods(place.client, namespace, name),
+    )
+    known = of_record.read(record) if record else None
+    if known is None:
+        return None
+    return await _looked(place, known, Seen(_its(known, jobset), tuple(pods)), closely=True)
+
+
+async def at_all(place: Place, namespace: str) -> tuple[Run, ...]:
+    """All runs of a namespace, or with an empty one of all; nothing of them is read closely."""
+    records = await place.listed(CONFIG_MAP, namespace, names.RECORD_LABEL)
+    # After the records: what was submitted before they were read is there.
+    jobsets, pods = await asyncio.gather(
+        place.listed(JOBSET, namespace, names.RUN_LABEL),
+        place.listed(POD, namespace, names.JOBSET_NAME_LABEL),
+    )
+    by_name = {_key(each): each for each in jobsets}
+    of_jobset = _by_jobset(pods)
+    runs = []
+    for record in filter(None, map(of_record.read, records)):
+        key = (record.namespace, record.name)
+        seen = Seen(_its(record, by_name.get(key)), tuple(of_jobset.get(key, ())))
+        runs.append(record.final or run_status.current(record, seen, place.host, _now()))
+    return tuple(sorted(runs, key=lambda each: (each.namespace, each.name)))
+
+
+async def _one_of_many(place: Place, namespace: str, name: str) -> Run | None:
+    """The run from lists; what is missing there may be newer than they are, and is asked for."""
+    key = (namespace, of_record.name_of(name))
+    records = await place.listed(CONFIG_MAP, namespace, names.RECORD_LABEL)
+    value = next((each for each in records if _key(each) == key), None)
+    value = value or await _get(place.client, CONFIG_MAP, *key)
+    record = of_record.read(value) if value else None
+    if record is None:
+        return None
+    if record.final:
+        return replace(record.final, host=place.host)
+    jobsets = await place.listed(JOBSET, namespace, names.RUN_LABEL)
+    jobset = _its(record, next((each for each in jobsets if _key(each) == (namespace, name)), None))
+    if jobset is None:
+        jobset = _its(record, await _get(place.client, JOBSET, namespace, name))
+    pods = _by_jobset(await place.listed(POD, namespace, names.JOBSET_NAME_LABEL))
+    seen = Seen(jobset, tuple(pods.get((namespace, name), ())))
+    return await _looked(place, record, seen, closely=False)
+
+
+async def _looked(place: Place, record: Record, seen: Seen, *, closely: bool) -> Run:
+    """The run as it is now; one that has just ended is read once more and kept."""
+    if record.final:
+        return replace(record.final, host=place.host)
+    run = run_status.current(record, seen, place.host, _now())
+    if run.phase in FINISHED:
+        return await _ended(place, record, seen)
+    jobset = seen.jobset
+    if jobset is None:
+        return run
+    seen = replace(
+        seen,
+        nodes=await around.nodes_of(place.client, place.fresh, seen.pods),
+        drift=await _drift(place, record, jobset, closely=closely),
+    )
+    if closely:
+        training = of_pods.trainer_steps(jobset)
+        pods = [each for each in seen.pods if of_pods.step(each) in training]
+        lines, others = await asyncio.gather(
+            log_tails.of_pods_that_ran(place.client, pods),
+            around.of_run(place.client, jobset, seen.pods),
+        )
+        seen = replace(seen, lines=lines, around=others)
+    return run_status.current(record, seen, place.host, _now())
+
+
+async def _ended(place: Place, record: Record, seen: Seen) -> Run:
+    """The run as it ended, with why and the last lines, written to its record.
+
+    Its pods are read again: they may have changed since they were, and go with the JobSet.
+    """
+    client = place.client
+    pods = await _pods(client, record.namespace, record.name)
+    seen = replace(seen, pods=tuple(pods))
+    run = run_status.current(record, seen, place.host, _now())
+    if run.phase == FAILED:
+        seen = await _with_reason(client, record, seen, run)
+        run = run_status.current(record, seen, place.host, _now())
+    with suppress(Answer):
+        # Who may only read sees the same; the next one who may write keeps it.
+        patch = of_record.ended(record, run)
+        await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
+    return run
+
+
+async def _with_reason(client: KubeClient, record: Record, seen: Seen, run: Run) -> Seen:
+    """What is seen, with the log of the pod that failed, or with the Jobs where no pod did."""
+    if run.failure is None:
+        selection = Selection(JOB, record.namespace, f"{names.JOBSET_NAME_LABEL}={record.name}")
+        with suppress(Answer):
+            return replace(seen, jobs=(await client.list(selection)).items)
+        return seen
+    failed = run.failure.pod
+    pod = next(each for each in seen.pods if each["metadata"]["name"] == failed)
+    container = run_status.failed_container(seen.pods)
+    return replace(seen, lines={failed: await log_tails.of_container(client, pod, container)})
+
+
+async def _drift(place: Place, record: Record, jobset: JSON, *, closely: bool) -> Mapping[str, str]:
+    """What somebody changed, of the JobSet and of what else can change."""
+    found: dict[str, str] = {}
+    for each in record.objects:
+        if each["kind"] == names.JOBSET:
+            found |= drift.drift(each, jobset)
+        elif not each.get("immutable"):
+            with suppress(Answer):
+                live = await _live(place, record, each, closely=closely)
+                found |= drift.drift(each, live)
+    return found
+
+
+async def _live(place: Place, record: Record, value: JSON, *, closely: bool) -> JSON | None:
+    if closely:
+        return await objects.live(place.client, value, record.namespace)
+    kind = await objects.address(place.client, value)
+    found = await place.listed(kind, record.namespace, names.RUN_LABEL)
+    key = (record.namespace, value["metadata"]["name"])
+    listed = next((each for each in found if _key(each) == key), None)
+    return listed or await objects.live(place.client, value, record.namespace)
+
+
+async def _get(client: KubeClient, kind: Resource, namespace: str, name: str) -> JSON | None:
+    with suppress(NotFound):
+        return await client.get(kind, name, namespace)
+    return None
+
+
+async def _pods(client: KubeClient, namespace: str, name: str) -> Sequence[JSON]:
+    selection = Selection(POD, namespace, f"{names.JOBSET_NAME_LABEL}={name}")
+    return (await client.list(selection)).items
+
+
+def _its(record: Record, jobset: JSON | None) -> JSON | None:
+    """The JobSet, when it is this run's."""
+    return jobset if jobset is not None and ownership.is_of(jobset, record.uid) else None
+
+
+def _by_jobset(pods: Sequence[JSON]) -> dict[tuple[str, str], list[JSON]]:
+    found: dict[tuple[str, str], list[JSON]] = {}
+    for each in pods:
+        name = each["metadata"]["labels"][names.JOBSET_NAME_LABEL]
+        found.setdefault((each["metadata"]["namespace"], name), []).append(each)
+    return found
+
+
+def _key(value: JSON) -> tuple[str, str]:
+    return value["metadata"]["namespace"], value["metadata"]["name"]
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,78 @@
+"""The objects of a run in the cluster: found, and written again over what is there.
+
+Called by `submit`, `adopt`, `repair` and `delete`. Addresses of the kinds that every run has are
+known here; those of a third party's plugin are asked of the server.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.cluster import contents, refused
+from trainer_infra.cluster.record import Record
+from trainer_infra.errors import NotAvailable
+from trainer_infra.kube import resource
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer, NotFound, NotServed
+from trainer_infra.kube.resource import Resource
+
+JSON = Mapping[str, Any]
+
+_KNOWN: Final[Mapping[tuple[str, str], Resource]] = {
+    (each.api_version, each.kind): each
+    for each in (resource.CONFIG_MAP, resource.SECRET, resource.JOBSET)
+}
+
+
+async def address(client: KubeClient, value: JSON) -> Resource:
+    """The address of an object's kind.
+
+    Raises:
+        NotServed: The server does not know it.
+    """
+    known = _KNOWN.get((value["apiVersion"], value["kind"]))
+    return known or await client.resource(value["apiVersion"], value["kind"])
+
+
+async def live(client: KubeClient, value: JSON, namespace: str = "") -> JSON | None:
+    """The object of that kind and name as it is now; None when there is none, or no such kind.
+
+    Args:
+        client: the cluster.
+        value: anything with kind and name.
+        namespace: where it is, if the value does not say so.
+    """
+    metadata = value["metadata"]
+    try:
+        kind = await address(client, value)
+        return await client.get(kind, metadata["name"], metadata.get("namespace") or namespace)
+    except (NotFound, NotServed):
+        return None
+
+
+async def rewritten(client: KubeClient, record: Record, value: JSON) -> JSON:
+    """An object of the record written over what is there, or made again when it is gone.
+
+    Raises:
+        NotAvailable: It is gone, and nobody knows what was in it.
+    """
+    now = await live(client, value, record.namespace)
+    if now is None and _is_forgotten(value):
+        raise NotAvailable(
+            f"{value['kind']} {record.namespace}/{value['metadata']['name']} was deleted, and what "
+            "was in it is kept nowhere else; raise attempt to run the job again"
+        )
+    if now is None:
+        whole = contents.new(value, record, {})
+    else:
+        whole = contents.existing(value, record, now)
+    try:
+        return await client.apply(whole, manager=names.FIELD_MANAGER, force=True)
+    except (Answer, NotServed) as error:
+        raise refused.said(error, whole) from error
+
+
+def _is_forgotten(value: JSON) -> bool:
+    """Whether the record does not have what is in the object."""
+    code = value["kind"] == "ConfigMap" and bool(value.get("immutable"))
+    return code or contents.is_own_secret(value)

@@ -1,0 +1,93 @@
+"""What to tell a user when the API server does not take an object: one sentence, and what to do.
+
+Called by `submit` and whatever else writes. Pure: a refusal of the client (`kube.refusals`) in, an
+error of ours out.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.cluster import ownership
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused, TrainerInfraError
+from trainer_infra.kube.refusals import (
+    Answer,
+    Conflict,
+    Forbidden,
+    Invalid,
+    NotFound,
+    NotServed,
+    TooLarge,
+    Unauthorized,
+)
+
+JSON = Mapping[str, Any]
+
+INSTALL_JOBSET: Final = (
+    "install JobSet v0.12 or newer: kubectl apply --server-side -f "
+    "https://github.com/kubernetes-sigs/jobset/releases/download/v0.12.0/manifests.yaml"
+)
+
+
+def said(error: Answer | NotServed, value: JSON) -> TrainerInfraError:
+    """The error to raise in place of a refusal of an object."""
+    where = ownership.where(value)
+    if isinstance(error, NotServed):
+        return _not_served(error)
+    if isinstance(error, NotFound):
+        return _not_found(error, where, value["metadata"].get("namespace", ""))
+    if isinstance(error, Invalid):
+        return _invalid(error, where)
+    return Refused(_sentence(error, where))
+
+
+def _not_served(error: NotServed) -> TrainerInfraError:
+    if error.api_version.partition("/")[0] == names.JOBSET_API_VERSION.partition("/")[0]:
+        return NotAvailable(f"the cluster does not serve JobSet; {INSTALL_JOBSET}")
+    return error
+
+
+def _not_found(error: NotFound, where: str, namespace: str) -> TrainerInfraError:
+    if "namespaces" in error.message:
+        return NotAvailable(
+            f"namespace {namespace} does not exist, so {where} cannot be made; create it, for "
+            f"example with `kubectl create namespace {namespace}`, or name another one"
+        )
+    if where.startswith(names.JOBSET):
+        return NotAvailable(f"the cluster does not serve JobSet; {INSTALL_JOBSET}")
+    return NotAvailable(f"{where} cannot be made: {error.message}")
+
+
+def _invalid(error: Invalid, where: str) -> TrainerInfraError:
+    if not error.problems:
+        return Refused(f"{where} is refused by the cluster: {error.message}")
+    # Beside the causes the server may say that it looked no further.
+    of_fields = [each for each in error.problems if each.path not in ("", "<nil>")]
+    return InvalidInput(
+        Problem(each.path, each.what, each.got, each.fix, where)
+        for each in of_fields or error.problems
+    )
+
+
+def _sentence(error: Answer, where: str) -> str:
+    message = error.message
+    if isinstance(error, Unauthorized):
+        return f"{where} cannot be written: the cluster does not know the user; sign in again"
+    if isinstance(error, TooLarge):
+        return (
+            f"{where} is larger than the cluster takes ({message}); mount large files from a "
+            "volume, or build them into the image"
+        )
+    if isinstance(error, Conflict):
+        return f"{where} was changed by somebody else meanwhile: {message}; try again"
+    if isinstance(error, Forbidden):
+        return _forbidden(message, where)
+    return f"{where} is refused by the cluster: {message}"
+
+
+def _forbidden(message: str, where: str) -> str:
+    if "quota" in message:
+        return f"{where} is refused by a quota: {message}; ask for less, or end what is finished"
+    if "admission webhook" in message:
+        return f"{where} is refused by an admission webhook: {message}"
+    return f"{where} may not be written by this user: {message}; ask for the right to do it"

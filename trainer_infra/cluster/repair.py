@@ -1,0 +1,55 @@
+"""Writing again what is the run's: fields that somebody changed, and values of its own Secret.
+
+Called by `runs`. Exactly the objects that drifted are written, by force.
+"""
+
+from collections.abc import Mapping
+
+from trainer_infra import names
+from trainer_infra.cluster import contents, drift, objects, present, refused
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer
+
+
+async def repair(client: KubeClient, key: tuple[str, str, str]) -> None:
+    """Write every object again that has a field of ours changed, or is gone.
+
+    A JobSet that is gone is a lost run: it is not made again.
+
+    Args:
+        client: the cluster.
+        key: namespace, name and UID.
+
+    Raises:
+        NotAvailable: There is no such run; or an object is gone that is kept nowhere else.
+        Refused: The cluster says no.
+    """
+    record = await present.present(client, *key)
+    for each in record.objects:
+        live = await objects.live(client, each, record.namespace)
+        lost = live is None and each["kind"] == names.JOBSET
+        if not lost and drift.drift(each, live):
+            await objects.rewritten(client, record, each)
+
+
+async def secrets(client: KubeClient, key: tuple[str, str, str], data: Mapping[str, str]) -> None:
+    """Replace the values of the job's own Secret; a job without one has none.
+
+    Args:
+        client: the cluster.
+        key: namespace, name and UID.
+        data: every key with its value.
+
+    Raises:
+        NotAvailable: There is no such run.
+        Refused: The cluster says no.
+    """
+    record = await present.present(client, *key)
+    for each in record.objects:
+        if not contents.is_own_secret(each):
+            continue
+        new = contents.new(each, record, data)
+        try:
+            await client.apply(new, manager=names.FIELD_MANAGER, force=True)
+        except Answer as error:
+            raise refused.said(error, new) from error

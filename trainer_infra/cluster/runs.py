@@ -1,0 +1,208 @@
+"""Runs in a cluster: the facade of engine `provider`.
+
+Called by `deploy` and `cli`, whose threads share one connection in the background loop of
+`kube.loop`. What a run is stands in `record`; each verb has a file of its own.
+"""
+
+import atexit
+import threading
+from collections.abc import Callable, Coroutine, Iterator, Mapping
+from datetime import UTC, datetime
+from typing import Any, TypeVar
+
+from typing_extensions import override
+
+from trainer_infra.cluster import delete, describe, look, repair, run_status, served, unsupported
+from trainer_infra.cluster import logs as reading
+from trainer_infra.cluster import prepared as of_engine
+from trainer_infra.cluster import submit as submitting
+from trainer_infra.cluster import suspend as suspending
+from trainer_infra.cluster.describe import Described
+from trainer_infra.cluster.look import Place
+from trainer_infra.cluster.run_status import Seen
+from trainer_infra.cluster.served import Served
+from trainer_infra.errors import NotAvailable, Problem
+from trainer_infra.kube import http, loop
+from trainer_infra.lifecycle.run import Owner, Run, Submission
+from trainer_infra.lifecycle.target import Target
+
+JSON = Mapping[str, Any]
+T = TypeVar("T")
+
+
+class Cluster(Target):
+    """Runs in the cluster of a kubeconfig's context; connects when first asked."""
+
+    def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
+        self._address = (kubeconfig, context)
+        self._lock = threading.Lock()
+        self._place: Place | None = None
+
+    @override
+    def host(self) -> str:
+        """`cluster <uid>`, or the server's URL where the namespace kube-system may not be read."""
+        return self._here().host
+
+    def served(self) -> Served:
+        """What the cluster has of what this engine needs; also when it cannot be reached."""
+        try:
+            return self._ask(lambda place: served.served(place.client, place.host))
+        except NotAvailable as error:
+            return Served(reachable=False, problem=str(error))
+
+    @override
+    def problems(self, job: JSON, objects: tuple[JSON, ...]) -> tuple[Problem, ...]:
+        """What this engine cannot run; asks nobody."""
+        return unsupported.problems(job, objects)
+
+    @override
+    def prepared(self, job: JSON, objects: tuple[JSON, ...], owner: Owner) -> tuple[JSON, ...]:
+        """The objects as this engine writes them; asks nobody."""
+        return of_engine.prepared(job, objects, owner)
+
+    @override
+    def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+        """Nothing: a cluster judges what is submitted, and `served` says what it lacks."""
+        return ()
+
+    @override
+    def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
+        """Make everything of a run that is not there yet; see `cluster.submit`.
+
+        Raises:
+            InvalidInput: This engine or the cluster refuses it; has every problem.
+            Refused: A run or an object of that name is somebody else's, or the cluster says no.
+            NotAvailable: The cluster cannot be reached, lacks something, or took too long.
+        """
+        return self._change(lambda place: _submitted(place, submission, adopt, timeout))
+
+    @override
+    def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
+        """The run as it is now; None when it is gone or has another uid."""
+        run = self._ask(lambda place: look.at_one(place, namespace, name))
+        return run if run is not None and uid in ("", run.uid) else None
+
+    @override
+    def list_runs(self, namespace: str | None = None) -> tuple[Run, ...]:
+        """All runs of the cluster or of a namespace, by namespace and name."""
+        return self._ask(lambda place: look.at_all(place, namespace or ""))
+
+    def described(self, namespace: str, name: str) -> Described | None:
+        """The run with its history; None when there is none of that name."""
+        return self._ask(lambda place: describe.described(place, namespace, name))
+
+    @override
+    def suspend(self, namespace: str, name: str, uid: str, value: bool) -> Run:
+        """Suspend or resume a run; one that has ended stays as it is.
+
+        Raises:
+            NotAvailable: There is no such run, or its JobSet is gone.
+            Refused: It is Kueue's to suspend.
+        """
+        key = (namespace, name, uid)
+        self._change(lambda place: suspending.suspend(place.client, key, value=value))
+        return self._known(*key)
+
+    @override
+    def update_secrets(self, namespace: str, name: str, uid: str, data: Mapping[str, str]) -> None:
+        """Replace the secret values; pods that run keep the old ones.
+
+        Raises:
+            NotAvailable: There is no such run.
+        """
+        self._change(lambda place: repair.secrets(place.client, (namespace, name, uid), data))
+
+    @override
+    def repair(self, namespace: str, name: str, uid: str) -> Run:
+        """Write again every field of ours that somebody changed.
+
+        Raises:
+            NotAvailable: There is no such run; or an object is gone that is kept nowhere else.
+        """
+        self._change(lambda place: repair.repair(place.client, (namespace, name, uid)))
+        return self._known(namespace, name, uid)
+
+    @override
+    def delete(self, namespace: str, name: str, uid: str, timeout: float = 60) -> str:
+        """End a run and remove what is left of it; a warning sentence, or empty."""
+        return self._change(
+            lambda place: delete.delete(place.client, (namespace, name, uid), timeout)
+        )
+
+    @override
+    def logs(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        pod: str | None = None,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> Iterator[tuple[str, str]]:
+        """The lines of a run's pods as (pod, line); with `follow` until the run has ended.
+
+        Raises:
+            NotAvailable: There is no such run, or it never had such a pod.
+        """
+        wanted = reading.Wanted(namespace, name, pod, tail)
+        source = self._ask(lambda place: reading.opened(place, wanted, follow=follow))
+        return loop.iterate(source)
+
+    def close(self) -> None:
+        """End every connection; another call makes a new one."""
+        atexit.unregister(self.close)
+        with self._lock:
+            if self._place is not None:
+                loop.run(self._place.client.close())
+            self._place = None
+
+    def _known(self, namespace: str, name: str, uid: str) -> Run:
+        run = self.get(namespace, name, uid)
+        if run is None:
+            raise NotAvailable(f"run {namespace}/{name} was deleted meanwhile")
+        return run
+
+    def _ask(self, what: Callable[[Place], Coroutine[Any, Any, T]]) -> T:
+        place = self._here()
+        return loop.run(what(place))
+
+    def _change(self, what: Callable[[Place], Coroutine[Any, Any, T]]) -> T:
+        place = self._here()
+        try:
+            return loop.run(what(place))
+        finally:
+            place.fresh.forget()
+
+    def _here(self) -> Place:
+        """The connection, made once.
+
+        Raises:
+            NotAvailable: There is no kubeconfig, or the cluster cannot be reached.
+        """
+        with self._lock:
+            if self._place is None:
+                self._place = loop.run(_connected(*self._address))
+                # Callers keep it for as long as their process lives.
+                atexit.register(self.close)
+            return self._place
+
+
+async def _connected(kubeconfig: str | None, context: str | None) -> Place:
+    client = await http.connect(kubeconfig, context)
+    try:
+        return Place(client, await served.host(client))
+    except BaseException:
+        await client.close()
+        raise
+
+
+async def _submitted(place: Place, submission: Submission, adopt: bool, within: float) -> Run:
+    made = await submitting.submit(place.client, submission, take_over=adopt, within=within)
+    if made.jobset is not None:
+        seen = Seen(made.jobset)
+        return run_status.current(made.record, seen, place.host, datetime.now(UTC))
+    place.fresh.forget()
+    run = await look.at_one(place, made.record.namespace, made.record.name)
+    if run is None:
+        raise NotAvailable(f"run {made.record.namespace}/{made.record.name} was deleted meanwhile")
+    return run

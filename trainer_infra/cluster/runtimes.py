@@ -1,0 +1,158 @@
+"""Runtimes as objects of the cluster: applied, looked at and deleted for who declares them.
+
+Called by `deploy.training_runtime`. A runtime is no run: it has labels that say whose it is, and
+nothing owns it. Engine `provider` reads none of them; other users of the cluster, and a controller,
+do.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.cluster import drift as of_fields
+from trainer_infra.cluster import labels, ownership, refused
+from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer, Conflict, NotFound, NotServed
+from trainer_infra.lifecycle.run import Owner
+
+JSON = Mapping[str, Any]
+
+INSTALL_CRDS: Final = (
+    "install it with `trainer-infra crds | kubectl apply --server-side -f -`; TrainJobs that carry "
+    "their runtime, or name one of the catalog's, need none"
+)
+
+
+def labelled(value: JSON, owner: Owner) -> JSON:
+    """The runtime with labels that say whose it is."""
+    of_owner = {key: each for key, each in labels.of_run(owner, "").items() if each}
+    metadata = value["metadata"]
+    both = {**(metadata.get("labels") or {}), **of_owner}
+    return {**value, "metadata": {**metadata, "labels": both}}
+
+
+async def missing(client: KubeClient, kind: str) -> str:
+    """What to do when the cluster does not serve the kind; empty when it does."""
+    try:
+        await client.resource(names.API_VERSION, kind)
+    except NotServed:
+        return f"the cluster does not serve {kind} of {names.API_VERSION}; {INSTALL_CRDS}"
+    return ""
+
+
+async def created(client: KubeClient, value: JSON, *, adopt: bool) -> JSON:
+    """The runtime as stored; one that its owner made before is completed.
+
+    Args:
+        client: the cluster.
+        value: the runtime, labelled.
+        adopt: take over a runtime of that name that somebody else made.
+
+    Raises:
+        NotAvailable: The cluster does not serve the kind.
+        Refused: One of that name is somebody else's, or the cluster says no.
+        InvalidInput: The cluster finds problems in it.
+    """
+    there = await live(client, value)
+    if there is not None and not adopt and not _is_of_owner_of(value, there):
+        raise Refused(
+            f"{_where(value)} exists and belongs to {_shown(there)}; choose another name, delete "
+            "it, or set adopt=True to take it over"
+        )
+    return await applied(client, value)
+
+
+async def applied(client: KubeClient, value: JSON, uid: str = "") -> JSON:
+    """The runtime as stored, with every field as it is declared, whoever changed it.
+
+    Args:
+        client: the cluster.
+        value: the runtime, labelled.
+        uid: of the runtime that it must be; empty for a new one.
+
+    Raises:
+        NotAvailable: The cluster does not serve the kind.
+        Refused: It is another runtime by now, or the cluster says no.
+        InvalidInput: The cluster finds problems in it.
+    """
+    if uid:
+        value = {**value, "metadata": {**value["metadata"], "uid": uid}}
+    try:
+        return await client.apply(value, manager=names.FIELD_MANAGER, force=True)
+    except (Answer, NotServed) as error:
+        raise await _said(client, error, value) from error
+
+
+async def live(client: KubeClient, value: JSON) -> JSON | None:
+    """The runtime of that name as it is now; None when there is none.
+
+    Raises:
+        NotAvailable: The cluster does not serve the kind.
+        Refused: It may not be read.
+    """
+    metadata = value["metadata"]
+    try:
+        kind = await client.resource(names.API_VERSION, value["kind"])
+        with suppress(NotFound):
+            return await client.get(kind, metadata["name"], metadata.get("namespace", ""))
+    except (Answer, NotServed) as error:
+        raise await _said(client, error, value) from error
+    return None
+
+
+def drift(value: JSON, there: JSON) -> Mapping[str, str]:
+    """Fields that we declare and somebody changed, as `Run.drift` has them."""
+    return of_fields.drift(value, there)
+
+
+async def deleted(client: KubeClient, value: JSON, uid: str) -> str:
+    """Delete that very runtime; a warning sentence where it stays for now, or empty.
+
+    Gone already, or another one of that name, is fine.
+    """
+    metadata = value["metadata"]
+    try:
+        kind = await client.resource(names.API_VERSION, value["kind"])
+    except NotServed:
+        return ""
+    try:
+        await client.delete(kind, metadata["name"], metadata.get("namespace", ""), uid=uid)
+        there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))
+    except (NotFound, Conflict):
+        return ""
+    except Answer as error:
+        raise await _said(client, error, value) from error
+    finalizers = there["metadata"].get("finalizers") or ()
+    if there["metadata"]["uid"] != uid or not finalizers:
+        return ""
+    return f"{_where(value)} goes once {', '.join(finalizers)} allows it: TrainJobs still use it"
+
+
+async def _said(client: KubeClient, error: Answer | NotServed, value: JSON) -> Exception:
+    if sentence := await missing(client, value["kind"]):
+        return NotAvailable(sentence)
+    return refused.said(error, value)
+
+
+def _is_of_owner_of(value: JSON, there: JSON) -> bool:
+    ours = value["metadata"]["labels"]
+    found = there["metadata"].get("labels") or {}
+    return all(found.get(key) == ours[key] for key in _OWNER)
+
+
+_OWNER: Final = (names.PROJECT_LABEL, names.STACK_LABEL, names.URN_LABEL)
+
+
+def _shown(there: JSON) -> str:
+    found = there["metadata"].get("labels") or {}
+    if names.STACK_LABEL in found:
+        return f"stack {found[names.STACK_LABEL]} of project {found.get(names.PROJECT_LABEL)}"
+    return ownership.shown(there)
+
+
+def _where(value: JSON) -> str:
+    metadata = value["metadata"]
+    place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
+    return f"{value['kind']} {place}{metadata['name']}"

@@ -1,0 +1,234 @@
+"""Submitting a run: the record first, then what it owns, the JobSet last.
+
+Called by `runs`. Everything is created, never applied over what is there: of two writers exactly
+one makes each object, and the other finds it. So a submit that was killed at any point, or still
+runs in another process, is completed by the next one of the same content, to exactly one JobSet
+(DESIGN.md, rule 5). A torch job takes four round trips: record, what its pods mount, JobSet, and
+the mark in the record that all of it is there.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.cluster import (
+    adopt,
+    contents,
+    delete,
+    objects,
+    ownership,
+    refused,
+    together,
+    unsupported,
+)
+from trainer_infra.cluster import prepared as of_engine
+from trainer_infra.cluster import record as of_record
+from trainer_infra.cluster.record import JSON, Record
+from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound, NotServed
+from trainer_infra.lifecycle.run import Submission
+
+PAUSE: Final = 0.1
+"""Seconds between two looks at an object that is being deleted."""
+CLEANUP: Final = 10.0
+"""Seconds for removing what a submit made that failed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What there is of a run after its submit."""
+
+    record: Record
+    """As stored."""
+    jobset: JSON | None
+    """As stored; None when the run was submitted before, and is to be looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a submit is to make."""
+
+    client: KubeClient
+    submission: Submission
+    objects: Sequence[JSON]
+    """Everything but the record, prepared, the JobSet last."""
+    record: JSON
+    """The record's ConfigMap."""
+    adopt: bool
+    """Whether what somebody else has of these names is taken over."""
+
+
+async def submit(
+    client: KubeClient, submission: Submission, *, take_over: bool = False, within: float = 20
+) -> Submitted:
+    """Make everything of a run that is not there yet.
+
+    When it fails after this call made the record, what was made is removed.
+
+    Args:
+        client: the cluster.
+        submission: what to run.
+        take_over: take what somebody else has of these names.
+        within: seconds until it is given up.
+
+    Raises:
+        InvalidInput: This engine or the cluster refuses what is submitted; has every problem.
+        Refused: A run or an object of that name is somebody else's, or the cluster says no.
+        NotAvailable: The cluster cannot be reached, lacks something, or took too long.
+    """
+    job = submission.job
+    whole = of_engine.prepared(job, submission.objects, submission.owner)
+    problems = unsupported.problems(job, whole)
+    problems += unsupported.packages(submission.packages)
+    if problems:
+        raise InvalidInput(problems)
+    others = [each for each in whole if not of_engine.is_record(each, job)]
+    others.sort(key=lambda each: each["kind"] == names.JOBSET)
+    record = of_record.config_map(submission, whole)
+    try:
+        async with asyncio.timeout(within):
+            return await _made(_Wanted(client, submission, others, record, take_over))
+    except TimeoutError:
+        raise NotAvailable(
+            f"run {job['metadata']['namespace']}/{job['metadata']['name']} was not submitted "
+            f"within {within:g} s: the cluster is slow, or an earlier run of that name is still "
+            "being deleted; try again"
+        ) from None
+
+
+async def _made(wanted: _Wanted) -> Submitted:
+    record, is_new = await _record(wanted)
+    if record.jobset_uid:
+        return Submitted(record, None)
+    try:
+        record = await _agreeing(wanted, record)
+        first, jobsets = wanted.objects[:-1], wanted.objects[-1:]
+        await together.all_of(_written(wanted, record, each) for each in first)
+        (jobset,) = await together.all_of(_written(wanted, record, each) for each in jobsets)
+        return Submitted(await _marked(wanted, record, jobset), jobset)
+    except BaseException:
+        if is_new:
+            await _removed(wanted.client, record)
+        raise
+
+
+async def _record(wanted: _Wanted) -> tuple[Record, bool]:
+    """The run's record, and whether this call made it."""
+    while True:
+        try:
+            made = await wanted.client.create(wanted.record, manager=names.FIELD_MANAGER)
+        except Exists:
+            found = await _found(wanted)
+            if found is not None:
+                return found, False
+        except Answer as error:
+            raise refused.said(error, wanted.record) from error
+        else:
+            return of_record.known(made), True
+
+
+async def _found(wanted: _Wanted) -> Record | None:
+    """The record that is there already, when it is this run's; None when it goes.
+
+    Raises:
+        Refused: It is another run's, and is not taken over.
+    """
+    metadata = wanted.record["metadata"]
+    live = await objects.live(wanted.client, wanted.record, metadata["namespace"])
+    if live is None:
+        return None
+    if ownership.is_going(live):
+        await asyncio.sleep(PAUSE)
+        return None
+    record = of_record.read(live)
+    if record is None:
+        raise Refused(
+            f"{ownership.where(live)} belongs to {ownership.shown(live)}, which is no run of this "
+            "engine; choose another name, or delete that first"
+        )
+    submission = wanted.submission
+    if (record.owner, record.content) == (submission.owner, submission.content):
+        return record
+    if not wanted.adopt:
+        raise Refused(_others(record, submission))
+    return await adopt.adopted(wanted.client, record, submission)
+
+
+def _others(record: Record, submission: Submission) -> str:
+    what = f"{ownership.run(record)} exists and belongs to {record.owner.shown()}"
+    if record.owner == submission.owner:
+        what = f"{ownership.run(record)} exists with other content"
+    return f"{what}; choose another name, delete it, or set adopt=True to take its place"
+
+
+async def _agreeing(wanted: _Wanted, record: Record) -> Record:
+    """The record with the objects as they are rendered now: an older release may have begun it."""
+    if record.value["data"].items() >= wanted.record["data"].items():
+        return record
+    patch = of_record.rewritten(record, wanted.record)
+    applied = await wanted.client.apply(patch, manager=names.FIELD_MANAGER, force=True)
+    return of_record.known(applied)
+
+
+async def _written(wanted: _Wanted, record: Record, value: JSON) -> JSON:
+    """The object as stored: created, or found and this run's.
+
+    Raises:
+        Refused: It is somebody else's and is not taken over, or the cluster says no.
+    """
+    new = contents.new(value, record, wanted.submission.secret_data)
+    try:
+        while True:
+            try:
+                return await wanted.client.create(new, manager=names.FIELD_MANAGER)
+            except Exists:
+                live = await objects.live(wanted.client, new)
+            if live is not None and not ownership.is_going(live):
+                return await _kept(wanted, record, new, live)
+            await asyncio.sleep(PAUSE)
+    except (Answer, NotServed) as error:
+        raise refused.said(error, new) from error
+
+
+async def _kept(wanted: _Wanted, record: Record, new: JSON, live: JSON) -> JSON:
+    """The object that is there already.
+
+    This run's own stays as an earlier submit made it, keys that are made only once among it; but
+    values of the job's own Secret may have changed since.
+    """
+    mine = ownership.is_of(live, record.uid)
+    if not mine and not wanted.adopt:
+        raise Refused(
+            f"{ownership.where(live)} exists and belongs to {ownership.shown(live)}; choose "
+            "another name, delete it, or set adopt=True to take its place"
+        )
+    if mine and not contents.is_own_secret(live):
+        return live
+    return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
+
+
+async def _marked(wanted: _Wanted, record: Record, jobset: JSON) -> Record:
+    """The record with the mark that everything is there.
+
+    Raises:
+        NotAvailable: Somebody deleted the run meanwhile; what was written since is removed.
+    """
+    patch = of_record.submitted(record, jobset["metadata"]["uid"])
+    try:
+        stored = await wanted.client.apply(patch, manager=names.STATUS_MANAGER, force=True)
+    except (Conflict, NotFound) as error:
+        await _removed(wanted.client, record)
+        raise NotAvailable(
+            f"{ownership.run(record)} was deleted while it was submitted; submit it again"
+        ) from error
+    return of_record.known(stored)
+
+
+async def _removed(client: KubeClient, record: Record) -> None:
+    """Remove what there is of a run that could not be submitted, as far as the cluster answers."""
+    with suppress(TrainerInfraError):
+        await delete.removed(client, record, CLEANUP)

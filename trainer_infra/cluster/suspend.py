@@ -1,0 +1,47 @@
+"""Suspending and resuming a run: `spec.suspend` of its JobSet, and of the TrainJob in its record.
+
+Called by `runs` when the user's own value changed. A JobSet with a Kueue queue is Kueue's to suspend
+(DESIGN.md, rule 4). The field has a manager of its own, so that writing the other fields again
+leaves it alone.
+"""
+
+from trainer_infra import names
+from trainer_infra.cluster import objects, ownership, present, refused, waiting_for
+from trainer_infra.cluster import record as of_record
+from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer
+
+
+async def suspend(client: KubeClient, key: tuple[str, str, str], *, value: bool) -> None:
+    """Suspend or resume a run; one that has ended stays as it is.
+
+    Args:
+        client: the cluster.
+        key: namespace, name and UID.
+        value: whether it is to be suspended.
+
+    Raises:
+        NotAvailable: There is no such run, or its JobSet is gone.
+        Refused: It is Kueue's to suspend, or the cluster says no.
+    """
+    record = await present.present(client, *key)
+    if record.final:
+        return
+    wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
+    metadata = {"name": record.name, "namespace": record.namespace}
+    jobset = await objects.live(client, {**wanted, "metadata": metadata})
+    if jobset is None or not ownership.is_of(jobset, record.uid):
+        raise NotAvailable(f"{ownership.run(record)} has no JobSet any more; run `pulumi refresh`")
+    if queue := waiting_for.queue(jobset):
+        raise Refused(
+            f"{ownership.run(record)} is in queue {queue}, so Kueue alone suspends and resumes it; "
+            "change the queue, or spec.active of its Workload"
+        )
+    patch = {**wanted, "metadata": {**metadata, "uid": jobset["metadata"]["uid"]}}
+    # The record first: what it says counts when this is interrupted and done again.
+    for each in (of_record.suspended(record, value), {**patch, "spec": {"suspend": value}}):
+        try:
+            await client.apply(each, manager=names.SUSPEND_MANAGER, force=True)
+        except Answer as error:
+            raise refused.said(error, each) from error

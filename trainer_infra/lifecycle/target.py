@@ -1,0 +1,93 @@
+"""Where runs live: what every driver without a controller offers, and `deploy` and `cli` ask of it.
+
+`local.runs` (processes of this machine) and `cluster.runs.Cluster` (pods, engine `provider`) keep
+this protocol. All methods are synchronous and safe to call from several threads.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
+
+from trainer_infra.errors import Problem
+from trainer_infra.lifecycle.run import Owner, Run, Submission
+
+JSON = Mapping[str, Any]
+
+
+class Target(Protocol):
+    """Runs of one place."""
+
+    def host(self) -> str:
+        """The place itself, as a Run has it: the machine's name, or what tells clusters apart.
+
+        Raises:
+            NotAvailable: The cluster cannot be reached.
+        """
+
+    def problems(self, job: JSON, objects: tuple[JSON, ...]) -> tuple[Problem, ...]:
+        """What the place cannot run of a TrainJob and its objects; asks nobody."""
+
+    def prepared(self, job: JSON, objects: tuple[JSON, ...], owner: Owner) -> tuple[JSON, ...]:
+        """The objects as the place writes them; asks nobody, so that a preview is exact."""
+
+    def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+        """What is worth knowing before they are submitted, for example a port in use."""
+
+    def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
+        """Begin a run and return; never waits for training.
+
+        The same content of the same owner is the same run. When it fails half way, what was made
+        is removed.
+
+        Raises:
+            InvalidInput: The place cannot run it; has every problem.
+            Refused: A run or an object of that name is somebody else's, or has other content.
+            NotAvailable: The place cannot be reached.
+        """
+
+    def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
+        """The run as it is now; None when it is gone or has another uid."""
+
+    def list_runs(self, namespace: str | None = None) -> tuple[Run, ...]:
+        """All runs of the place or of a namespace, by namespace and name."""
+
+    def suspend(self, namespace: str, name: str, uid: str, value: bool) -> Run:
+        """Suspend or resume a run.
+
+        Raises:
+            NotAvailable: There is no such run.
+        """
+
+    def update_secrets(self, namespace: str, name: str, uid: str, data: Mapping[str, str]) -> None:
+        """Replace the secret values; pods that run keep the old ones.
+
+        Raises:
+            NotAvailable: There is no such run.
+        """
+
+    def repair(self, namespace: str, name: str, uid: str) -> Run:
+        """Write again every field of ours that somebody changed (`Run.drift`).
+
+        Raises:
+            NotAvailable: There is no such run.
+        """
+
+    def delete(self, namespace: str, name: str, uid: str, timeout: float = 60) -> str:
+        """End a run and remove what is left of it; a warning sentence, or empty.
+
+        Gone already, or another run of that name, is fine.
+        """
+
+    def logs(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        pod: str | None = None,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> Iterator[tuple[str, str]]:
+        """The lines of a run's pods as (pod, line); with `follow` until the run has ended.
+
+        Raises:
+            NotAvailable: There is no such run, or it never had such a pod.
+        """

@@ -1,0 +1,50 @@
+"""This machine as a Target. Called by `deploy` and `cli`, which choose among targets."""
+
+import platform
+from collections.abc import Mapping
+from typing import Any
+
+from trainer_infra.errors import NotAvailable, Problem
+from trainer_infra.lifecycle.run import Owner, Run
+from trainer_infra.local import ports, runs, support
+
+JSON = Mapping[str, Any]
+
+
+class ThisMachine:
+    """Runs that are processes here; keeps `lifecycle.target.Target`."""
+
+    submit = staticmethod(runs.submit)
+    get = staticmethod(runs.get)
+    list_runs = staticmethod(runs.list_runs)
+    suspend = staticmethod(runs.suspend)
+    update_secrets = staticmethod(runs.update_secrets)
+    delete = staticmethod(runs.delete)
+    logs = staticmethod(runs.logs)
+
+    def host(self) -> str:
+        """The machine's name."""
+        return platform.node()
+
+    def problems(self, _job: JSON, objects: tuple[JSON, ...]) -> tuple[Problem, ...]:
+        """What this machine cannot run."""
+        return support.problems(objects)
+
+    def prepared(self, _job: JSON, objects: tuple[JSON, ...], _owner: Owner) -> tuple[JSON, ...]:
+        """The objects as they are: nothing is stored under their names."""
+        return objects
+
+    def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+        """Ports that something else listens on."""
+        return tuple(map(str, ports.ports_in_use(objects)))
+
+    def repair(self, namespace: str, name: str, uid: str) -> Run:
+        """The run as it is: nobody else writes a run's folder.
+
+        Raises:
+            NotAvailable: There is no such run.
+        """
+        run = runs.get(namespace, name, uid)
+        if run is None:
+            raise NotAvailable(f"there is no run {namespace}/{name} with uid {uid} here")
+        return run
