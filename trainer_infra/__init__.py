@@ -9,25 +9,37 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
+    from trainer_infra.deploy.batch import TrainJobArgs, TrainJobs, TrainJobsResult
     from trainer_infra.deploy.resources import TrainJob, TrainJobResult
+    from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime, TrainingRuntime
     from trainer_infra.trainers.custom import CustomTrainer
     from trainer_infra.trainers.secret import Secret
 
 __all__ = [
+    "ClusterTrainingRuntime",
     "CustomTrainer",
     "FaultTolerance",
     "Secret",
     "TrainJob",
+    "TrainJobArgs",
     "TrainJobResult",
+    "TrainJobs",
+    "TrainJobsResult",
+    "TrainingRuntime",
     "with_fault_tolerance",
 ]
 
 _HOME = {
+    "ClusterTrainingRuntime": "trainer_infra.deploy.runtime_resources",
     "CustomTrainer": "trainer_infra.trainers.custom",
     "FaultTolerance": "trainer_infra.api.fault_tolerance",
     "Secret": "trainer_infra.trainers.secret",
     "TrainJob": "trainer_infra.deploy.resources",
+    "TrainJobArgs": "trainer_infra.deploy.batch",
     "TrainJobResult": "trainer_infra.deploy.resources",
+    "TrainJobs": "trainer_infra.deploy.batch",
+    "TrainJobsResult": "trainer_infra.deploy.batch",
+    "TrainingRuntime": "trainer_infra.deploy.runtime_resources",
     "with_fault_tolerance": "trainer_infra.api.fault_tolerance",
 }
 

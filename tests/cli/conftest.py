@@ -1,11 +1,25 @@
-"""The command in a folder of its own; runs that a test leaves are deleted after it."""
+"""The command in a folder of its own; runs that a test leaves are deleted after it.
 
+For a cluster: a real API server with a namespace for each test, and no controllers.
+"""
+
+import dataclasses
+import itertools
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from tests.cli.command import Command, command_in
+from tests.cluster.submissions import Job
+from tests.cluster.world import Collector, World, ok
+from tools.cluster import apiserver
+from tools.cluster.client import Client
+from tools.cluster.kube_apiserver import Address
+from trainer_infra.cluster.runs import Cluster
+
+_COUNT = itertools.count()
 
 
 def _deleted(command: Command) -> None:
@@ -28,3 +42,52 @@ def shared_cli(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Command]:
     command = command_in(tmp_path_factory.mktemp("shared"))
     yield command
     _deleted(command)
+
+
+@dataclasses.dataclass
+class Team:
+    """A namespace of the API server, the command of who works in it, and a driver to submit with."""
+
+    command: Command
+    world: World
+    cluster: Cluster
+    address: Address
+    kubeconfig: Path
+    collector: Collector
+
+    def submit(self, name: str = "tj", **more: Any) -> None:
+        """A run as the provider makes one."""
+        job = dataclasses.replace(Job(self.world.namespace, name), **more)
+        self.cluster.submit(job.submission())
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[tuple[Address, Path]]:
+    """Address and kubeconfig of an API server."""
+    with apiserver.running() as found:
+        yield found
+
+
+@pytest.fixture
+def team(server: tuple[Address, Path], tmp_path: Path) -> Iterator[Team]:
+    """A new namespace, which the kubeconfig's context names; deletions end as on a cluster."""
+    address, administrators = server
+    name = f"cli-{next(_COUNT)}"
+    kubeconfig = tmp_path / "kubeconfig"
+    kubeconfig.write_text(
+        administrators.read_text().replace(
+            '"user": "trainer-infra"', f'"user": "trainer-infra", "namespace": "{name}"'
+        )
+    )
+    plain = command_in(tmp_path)
+    command = Command(plain.folder, {**plain.env, "KUBECONFIG": str(kubeconfig)})
+    cluster = Cluster(str(kubeconfig), None)
+    with Client(address) as client, Client(address) as collecting:
+        ok(client.create("/api/v1/namespaces", {"metadata": {"name": name}}))
+        account = {"metadata": {"name": "default"}}
+        ok(client.create(f"/api/v1/namespaces/{name}/serviceaccounts", account))
+        collector = Collector(collecting, name)
+        collector.start()
+        yield Team(command, World(client, name), cluster, address, kubeconfig, collector)
+        collector.end()
+    cluster.close()

@@ -1,8 +1,15 @@
 """`trainer-infra gc` with the real Pulumi CLI: what no state owns goes, what one owns stays."""
 
+import json
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from typing import Any
 
+import pytest
+
+from tests.cli.conftest import Team
 from tests.deploy.project import Stack
+from trainer_infra.lifecycle.run import Owner
 
 PROGRAM = """
 import pulumi
@@ -26,7 +33,9 @@ def test_gc_deletes_the_runs_that_no_state_owns(stack: Stack) -> None:
     (stack.folder / "__main__.py").write_text(PROGRAM)
     stack.up()
     nothing = stack.trainer("gc", "--stack", "test")
-    assert nothing == "no run of stack test of project project is without a resource\n"
+    assert nothing == (
+        "no run of stack test of project project is without a resource on this machine\n"
+    )
 
     # What a killed create leaves: a run, and a state that does not know it.
     (lost,) = [
@@ -37,7 +46,9 @@ def test_gc_deletes_the_runs_that_no_state_owns(stack: Stack) -> None:
     stack.run("state", "delete", lost, "--yes")
 
     said = stack.trainer("gc", "--stack", "test", "--yes").splitlines()
-    assert said[0] == "runs of stack test of project project that its state does not know:"
+    assert said[0] == (
+        "runs of stack test of project project on this machine that its state does not know:"
+    )
     assert said[1].startswith("  default/lost (Running, ")
     assert said[2:] == ["default/lost deleted"]
     assert {each["name"]: each["phase"] for each in stack.runs()} == {"kept": "Running"}
@@ -55,8 +66,8 @@ def test_gc_outside_a_pulumi_program_says_so(stack: Stack, tmp_path: Path) -> No
 def test_gc_without_the_pulumi_command_says_so(stack: Stack) -> None:
     without = Stack(stack.folder, {**stack.env, "PATH": "/nowhere"})
     assert without.trainer("gc", "--stack", "test", ok=False) == (
-        "gc needs the `pulumi` command, which is not on PATH: activate the virtual environment "
-        "of `make setup`, or install Pulumi\n"
+        "reading the state of stack test needs the `pulumi` command, which is not on PATH: "
+        "activate the virtual environment of `make setup`, or install Pulumi\n"
     )
 
 
@@ -64,3 +75,90 @@ def test_gc_of_an_unknown_stack_names_it(stack: Stack) -> None:
     said = stack.trainer("gc", "--stack", "tset", ok=False)
     assert said.startswith("the state of stack tset cannot be read: ")
     assert "Traceback" not in said
+
+
+URN = "urn:pulumi:test::project::"
+PROVIDER = {
+    "urn": f"{URN}pulumi:providers:pulumi-python::default",
+    "type": "pulumi:providers:pulumi-python",
+    "custom": True,
+    "id": "1b2d3c4e-0000-4000-8000-000000000000",
+}
+
+
+def resource(kind: str, name: str, outputs: dict[str, Any]) -> dict[str, Any]:
+    """A resource of ours as a state has it."""
+    return {
+        "urn": f"{URN}pulumi-python:dynamic/trainer:{kind}::{name}",
+        "type": f"pulumi-python:dynamic/trainer:{kind}",
+        "custom": True,
+        "id": name,
+        "provider": f"{PROVIDER['urn']}::{PROVIDER['id']}",
+        "outputs": outputs,
+    }
+
+
+@pytest.fixture
+def there(stack: Stack, team: Team) -> Iterator[Stack]:
+    """A stack on the API server with runs: one of a resource, one of a batch, three of none."""
+    (stack.folder / "__main__.py").write_text("")
+    for key, value in {
+        "target": "kubernetes",
+        "engine": "provider",
+        "kubeconfig": str(team.kubeconfig),
+    }.items():
+        stack.run("config", "set", f"trainer:{key}", value)
+    for name in ("kept", "member", "lost", "begun", "joining"):
+        in_batch = name in {"member", "joining"}
+        kind = f"TrainJobs::batch#{name}" if in_batch else f"TrainJob::{name}"
+        urn = f"{URN}pulumi-python:dynamic/trainer:{kind}"
+        team.submit(name, owner=Owner("project", "test", urn))
+    team.submit("foreign", owner=Owner("project", "prod", ""))
+    found = {each.name: each.uid for each in team.cluster.list_runs(team.world.namespace)}
+    _written(stack, found)
+    yield stack
+    for name, uid in found.items():
+        team.cluster.delete(team.world.namespace, name, uid)
+
+
+def _written(stack: Stack, uids: Mapping[str, str]) -> None:
+    """A state that owns two of the runs and whose `up` was killed while it made more."""
+    stack.up()  # so that there is a state
+    (file,) = (stack.folder.parent / "backend").rglob("stacks/project/test.json")
+    state = json.loads(file.read_text())
+    state["checkpoint"]["latest"]["resources"] += [
+        PROVIDER,
+        resource("TrainJob", "kept", {"uid": uids["kept"]}),
+        resource("TrainJobs", "batch", {"members": {"member": {"uid": uids["member"]}}}),
+    ]
+    state["checkpoint"]["latest"]["pending_operations"] = [
+        {"resource": resource("TrainJob", "begun", {}), "type": "creating"},
+        {"resource": resource("TrainJobs", "batch", {}), "type": "updating"},
+    ]
+    file.write_text(json.dumps(state))
+
+
+def test_gc_on_a_cluster_knows_single_runs_and_members_of_a_batch(there: Stack, team: Team) -> None:
+    said = there.trainer("gc", "--stack", "test", "--yes").splitlines()
+    here = team.world.namespace
+    whose = "runs of stack test of project project on the cluster of context trainer-infra"
+    assert said[0] == f"{whose} that its state does not know:"
+    listed = [
+        (each.split()[0], each.endswith(", its create did not end yet)")) for each in said[1:4]
+    ]
+    assert listed == [
+        (f"{here}/begun", True),
+        (f"{here}/joining", True),
+        (f"{here}/lost", False),
+    ]
+    assert said[4:] == [f"{here}/{name} deleted" for name in ("begun", "joining", "lost")]
+    left = [each.name for each in team.cluster.list_runs(here)]
+    assert left == ["foreign", "kept", "member"]
+
+
+def test_gc_asks_first_and_looks_into_one_namespace_when_told(there: Stack, team: Team) -> None:
+    nothing = there.trainer("gc", "--stack", "test", "-n", "default")
+    assert nothing.endswith("is without a resource on the cluster of context trainer-infra\n")
+    asked = there.trainer("gc", "--stack", "test", ok=False)  # nobody answers
+    assert "Delete 3? [y/N]: " in asked
+    assert len(team.cluster.list_runs(team.world.namespace)) == 6

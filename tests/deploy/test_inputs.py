@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra import names
-from trainer_infra.deploy import boundary, changes, inputs
+from trainer_infra.deploy import boundary, changes, inputs, targets
 from trainer_infra.errors import InvalidInput
 
 
@@ -17,12 +17,18 @@ def given(**changed: Any) -> dict[str, Any]:
         "namespace": "default",
         "target": "local",
         "attempt": 1,
+        "owner": {"project": "project", "stack": "test", "urn": "urn:job"},
         "spec": spec,
         **changed,
     }
 
 
-BORN = inputs.checked(given(), {})
+def checked(new: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
+    """The inputs as check gives them back."""
+    return inputs.checked(new, olds).inputs
+
+
+BORN = checked(given(), {})
 
 
 def test_the_rendering_is_by_role_in_apply_order() -> None:
@@ -34,13 +40,13 @@ def test_the_rendering_is_by_role_in_apply_order() -> None:
 
 
 def test_the_same_content_is_the_same_name_and_other_content_another() -> None:
-    assert inputs.checked(given(), {}) == BORN
+    assert checked(given(), {}) == BORN
     for other in (given(attempt=2), given(spec={**given()["spec"], "activeDeadlineSeconds": 9})):
-        assert inputs.checked(other, {})["name"] != BORN["name"]
+        assert checked(other, {})["name"] != BORN["name"]
 
 
 def test_suspending_keeps_name_and_runtime_and_changes_the_rendering() -> None:
-    held = inputs.checked(given(spec={**given()["spec"], "suspend": True}), BORN)
+    held = checked(given(spec={**given()["spec"], "suspend": True}), BORN)
     assert (held["name"], held["runtime"]) == (BORN["name"], BORN["runtime"])
     assert held["rendered"]["JobSet"]["spec"]["suspend"] is True
     result = changes.of_train_job(BORN, held)
@@ -48,9 +54,9 @@ def test_suspending_keeps_name_and_runtime_and_changes_the_rendering() -> None:
 
 
 def test_an_unchanged_job_keeps_its_runtime_and_rendering_whatever_the_catalog_says() -> None:
-    old = inputs.checked(given(runtime=edited("older")), {})
+    old = checked(given(runtime=edited("older")), {})
     assert "older" in str(old["rendered"])
-    again = inputs.checked(given(), old)
+    again = checked(given(), old)
     assert again == old
     assert changes.of_train_job(old, again).changes is False
     assert inputs.born_with(given(), old).startswith(f"{old['name']} keeps the runtime")
@@ -83,12 +89,12 @@ def edited(image: str) -> dict[str, Any]:
 def test_what_makes_a_run_another_one_replaces_it(
     changed: dict[str, Any], replaces: list[str]
 ) -> None:
-    result = changes.of_train_job(BORN, inputs.checked(given(**changed), BORN))
+    result = changes.of_train_job(BORN, checked(given(**changed), BORN))
     assert (result.changes, result.replaces) == (True, replaces)
 
 
 def test_an_annotation_that_renders_nothing_is_an_update_in_place() -> None:
-    new = inputs.checked(given(annotations={"team": "vision"}), BORN)
+    new = checked(given(annotations={"team": "vision"}), BORN)
     result = changes.of_train_job(BORN, new)
     assert (result.changes, result.replaces) == (True, [])
     assert new["rendered"] == BORN["rendered"]
@@ -100,8 +106,8 @@ def test_a_changed_secret_value_is_an_update_in_place() -> None:
         "valueFrom": {"secretKeyRef": {"name": names.OWN_SECRET, "key": "env.T"}},
     }
     spec = {**given()["spec"], "trainer": {"command": ["x"], "env": [reference]}}
-    old = inputs.checked(given(spec=spec, secretData={"env.T": "first-value"}), {})
-    new = inputs.checked(given(spec=spec, secretData={"env.T": "second-value"}), old)
+    old = checked(given(spec=spec, secretData={"env.T": "first-value"}), {})
+    new = checked(given(spec=spec, secretData={"env.T": "second-value"}), old)
     assert new["rendered"] == old["rendered"]
     result = changes.of_train_job(old, new)
     assert (result.changes, result.replaces) == (True, [])
@@ -110,21 +116,30 @@ def test_a_changed_secret_value_is_an_update_in_place() -> None:
 def test_a_secret_in_plain_text_is_refused_where_it_stands() -> None:
     spec = {**given()["spec"], "trainer": {"command": ["x"], "args": ["--token=secret-value"]}}
     with pytest.raises(InvalidInput) as caught:
-        inputs.checked(
-            given(spec=spec, secretData={"secret_args.json": '{"t": "secret-value"}'}), {}
-        )
+        checked(given(spec=spec, secretData={"secret_args.json": '{"t": "secret-value"}'}), {})
     assert [problem.path for problem in caught.value.problems] == ["spec.trainer.args[0]"]
 
 
-def test_all_settings_are_named_at_once() -> None:
-    problems = [str(problem) for problem in inputs.settings(given(target=None, attempt=0))]
-    assert problems == [
+def test_a_missing_choice_names_the_choices() -> None:
+    missing = [str(problem) for problem in targets.problems(given(target=None))]
+    assert missing == [
         (
             "stack configuration trainer:target: target: is not set; run `pulumi config set "
-            "trainer:target local`; targets are local"
-        ),
-        "attempt: must be a whole number from 1, got 0",
+            "trainer:target local` or `pulumi config set trainer:target kubernetes`"
+        )
     ]
+    (engine,) = targets.problems(given(target="kubernetes"))
+    assert str(engine) == (
+        "stack configuration trainer:engine: engine: is not set; run `pulumi config set "
+        "trainer:engine provider`"
+    )
+    (unknown,) = targets.problems(given(target="moon"))
+    assert "is no target of this version, got 'moon'" in str(unknown)
+
+
+def test_an_attempt_below_one_is_refused() -> None:
+    (problem,) = inputs.options(given(attempt=0))
+    assert str(problem) == "attempt: must be a whole number from 1, got 0"
 
 
 def test_numbers_are_whole_again_and_nothing_is_lost() -> None:

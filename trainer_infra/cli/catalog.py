@@ -9,7 +9,7 @@ import typer
 
 from trainer_infra import catalog
 from trainer_infra.catalog.shipped import Shipped
-from trainer_infra.cli import render
+from trainer_infra.cli import render, table
 from trainer_infra.errors import InvalidInput, Problem
 
 COLUMNS = ("NAME", "FRAMEWORK", "FOR", "IMAGE")
@@ -23,7 +23,7 @@ def show(names: Sequence[str], output: str) -> None:
     """
     found = _chosen(names)
     if output == "table":
-        _table(found)
+        typer.echo("\n".join(table.lines(COLUMNS, [_row(each) for each in found])))
         return
     objects = [each.runtime().to_wire() for each in found]
     typer.echo(render.written(objects, output), nl=False)
@@ -36,14 +36,6 @@ def _chosen(names: Sequence[str]) -> Sequence[Shipped]:
         what = "is no runtime of the catalog"
         raise InvalidInput(Problem("", what, name, catalog.advice(name)) for name in unknown)
     return [known[name] for name in names] or catalog.RUNTIMES
-
-
-def _table(found: Sequence[Shipped]) -> None:
-    rows = [COLUMNS, *(_row(each) for each in found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        typer.echo("  ".join(cells).rstrip())
 
 
 def _row(shipped: Shipped) -> tuple[str, ...]:

@@ -7,28 +7,25 @@ from collections.abc import Sequence
 
 import typer
 
-from trainer_infra.cli import known
-from trainer_infra.errors import NotAvailable
-from trainer_infra.local import runs
+from trainer_infra.cli import known, removal
+from trainer_infra.cli.target import Place
 
 
 def delete(
-    run_names: Sequence[str], namespace: str, *, timeout: float, ignore_not_found: bool
-) -> None:
-    """Delete the runs of a namespace by name.
+    place: Place, run_names: Sequence[str], *, timeout: float, ignore_not_found: bool
+) -> int:
+    """Delete runs of the place's namespace by name; the exit code.
 
     Raises:
         NotAvailable: names every name that is unknown.
     """
-    found = {name: runs.get(namespace, name) for name in run_names}
-    unknown = [name for name, run in found.items() if run is None]
-    if unknown and not ignore_not_found:
-        raise NotAvailable("\n".join(known.missing(namespace, name) for name in unknown))
-    for run in found.values():
-        if run is None:
-            continue
+    if ignore_not_found:
+        found = (place.target.get(place.namespace, name) for name in dict.fromkeys(run_names))
+        runs = tuple(run for run in found if run is not None)
+    else:
+        runs = known.runs(place, run_names)
+    for run in runs:
         if run.owner.stack:
             stack = f"stack {run.owner.stack} of project {run.owner.project}"
             typer.echo(f"{run.name} belongs to {stack}: its next refresh finds it gone", err=True)
-        warning = runs.delete(run.namespace, run.name, run.uid, timeout)
-        typer.echo(warning or f"{run.name} deleted", err=bool(warning))
+    return removal.remove(place, runs, lambda run: run.name, timeout)

@@ -1,100 +1,112 @@
 """`trainer-infra gc`: runs of a Pulumi stack that its state does not know.
 
 Called by `main`. The engine forgets a resource whose create was killed, so its run is in no state
-(DESIGN.md, rule 5). A run is known by its uid in the outputs of any resource of the state.
+(DESIGN.md, rule 5). A run is known by its uid in the outputs of any resource of the state, and a
+member of a batch by its uid among those of the batch's outputs.
 """
 
 import json
-import platform
-import shutil
-import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import typer
-import yaml
 
+from trainer_infra.cli import removal, stack_config, target
+from trainer_infra.cli.stack_config import Project
+from trainer_infra.cli.target import Asked, Place
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import runs, told
-from trainer_infra.local.runs import Run
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Run
 
-PROJECT_FILES: Final = ("Pulumi.yaml", "Pulumi.yml")
+JSON = Mapping[str, Any]
+
+MEMBER: Final = "#"
+"""Between the URN of a batch and the name of a member, in whose run it is the owner's URN."""
 
 
-def collect(stack: str, *, confirmed: bool) -> None:
-    """List the runs that no state owns, ask, and delete them.
+def collect(asked: Asked, stack: str, *, confirmed: bool) -> int:
+    """List the runs that no state owns, ask, and delete them; the exit code.
+
+    Args:
+        asked: where the stack's runs are; what is not given is taken from the stack.
+        stack: its name, perhaps with organization and project.
+        confirmed: whether to delete without asking.
 
     Raises:
-        NotAvailable: no Pulumi program here, no CLI, or no such stack.
+        NotAvailable: no Pulumi program here, no CLI, no such stack, or a place that cannot be
+            reached.
     """
-    folder, project = _project(Path.cwd())
-    state = _state(folder, stack)
-    left = _left(project, stack.rpartition("/")[2], state)
+    project, name = _project(Path.cwd()), stack.rpartition("/")[2]
+    place = target.of_stack(asked, project, name)
+    # Listed before the state is read: what is created in between must not look lost.
+    runs = _of_stack(place, asked.namespace, (project.name, name))
+    state = _state(project, stack)
+    owned = frozenset(_owned(state))
+    left = [run for run in runs if run.uid not in owned]
+    whose = f"of stack {stack} of project {project.name}"
     if not left:
-        typer.echo(f"no run of stack {stack} of project {project} is without a resource")
-        return
+        typer.echo(f"no run {whose} is without a resource {place.shown}")
+        return 0
+    typer.echo(f"runs {whose} {place.shown} that its state does not know:")
     creating = frozenset(_creating(state))
-    typer.echo(f"runs of stack {stack} of project {project} that its state does not know:")
     for run in left:
         # `up` may be running right now, in another terminal.
-        note = ", its create did not end yet" if run.owner.urn in creating else ""
-        where = f"{run.namespace}/{run.name}"
-        typer.echo(f"  {where} ({run.phase}, {told.length(run.created)} old{note})")
+        declared = {run.owner.urn, run.owner.urn.rpartition(MEMBER)[0]}
+        note = ", its create did not end yet" if declared & creating else ""
+        typer.echo(f"  {_shown(run)} ({run.phase}, {told.length(run.created)} old{note})")
     if not confirmed and not typer.confirm(f"Delete {len(left)}?"):
         typer.echo("nothing is deleted")
-        return
-    for run in left:
-        warning = runs.delete(run.namespace, run.name, run.uid)
-        typer.echo(warning or f"{run.namespace}/{run.name} deleted", err=bool(warning))
+        return 0
+    return removal.remove(place, left, _shown)
 
 
-def _project(folder: Path) -> tuple[Path, str]:
-    """The folder and the name of the Pulumi program that a folder is in."""
-    for each in (folder, *folder.parents):
-        for name in PROJECT_FILES:
-            if (each / name).is_file():
-                settings = yaml.safe_load((each / name).read_text(encoding="utf-8"))
-                return each, str(settings["name"])
-    raise NotAvailable(
-        f"{folder} is in no Pulumi program: no Pulumi.yaml here or above; "
-        "run gc in the program's folder"
-    )
+def _shown(run: Run) -> str:
+    return f"{run.namespace}/{run.name}"
 
 
-def _state(folder: Path, stack: str) -> Mapping[str, Any]:
+def _project(folder: Path) -> Project:
+    found = stack_config.nearest(folder)
+    if found is None:
+        raise NotAvailable(
+            f"{folder} is in no Pulumi program: no Pulumi.yaml here or above; "
+            "run gc in the program's folder"
+        )
+    return found
+
+
+def _state(project: Project, stack: str) -> JSON:
     """The stack's deployment, as `pulumi stack export` has it."""
-    pulumi = shutil.which("pulumi")
-    if pulumi is None:
-        raise NotAvailable(
-            "gc needs the `pulumi` command, which is not on PATH: activate the virtual "
-            "environment of `make setup`, or install Pulumi"
-        )
-    command = [pulumi, "stack", "export", "--stack", stack, "--non-interactive"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    if done.returncode:
-        raise NotAvailable(
-            f"the state of stack {stack} cannot be read: {done.stderr.strip() or done.stdout}"
-        )
-    state: Mapping[str, Any] = json.loads(done.stdout).get("deployment") or {}
+    asked = ["stack", "export", "--stack", stack]
+    exported = stack_config.pulumi(project, asked, f"the state of stack {stack}")
+    state: JSON = json.loads(exported).get("deployment") or {}
     return state
 
 
-def _left(project: str, stack: str, state: Mapping[str, Any]) -> tuple[Run, ...]:
-    """This machine's runs of the stack that no resource of its state has as its own."""
-    owned = {
-        (resource.get("outputs") or {}).get("uid") for resource in state.get("resources") or ()
-    }
-    return tuple(
+def _of_stack(place: Place, namespace: str | None, owner: tuple[str, str]) -> Sequence[Run]:
+    """The place's runs of a project and stack; of a home shared by machines, this machine's."""
+    found = [
         run
-        for run in runs.list_runs()
-        if (run.owner.project, run.owner.stack) == (project, stack)
-        and run.host == platform.node()
-        and run.uid not in owned
-    )
+        for run in place.target.list_runs(namespace)
+        if (run.owner.project, run.owner.stack) == owner
+    ]
+    if place.kind == target.KUBERNETES:
+        return found
+    here = place.target.host()
+    return [run for run in found if run.host == here]
 
 
-def _creating(state: Mapping[str, Any]) -> Iterator[str]:
+def _owned(state: JSON) -> Iterator[str]:
+    """The uids of the runs that resources have."""
+    for resource in state.get("resources") or ():
+        outputs = resource.get("outputs") or {}
+        members = outputs.get("members")
+        found = (outputs, *(members.values() if isinstance(members, Mapping) else ()))
+        uids = (each.get("uid") for each in found if isinstance(each, Mapping))
+        yield from (uid for uid in uids if isinstance(uid, str) and uid)
+
+
+def _creating(state: JSON) -> Iterator[str]:
     """URNs whose create has begun and not ended; a killed `up` leaves them as well."""
     for operation in state.get("pending_operations") or ():
         yield operation["resource"]["urn"]

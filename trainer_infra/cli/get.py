@@ -1,39 +1,52 @@
-"""`trainer-infra get`: runs as a table, or one run with all that is known of it.
+"""`trainer-infra get`: runs as a table, or one run with its nodes and steps.
 
-Called by `main`. JSON and YAML have the same fields: those of `local.runs.Run` in camelCase, and
-under `status` the TrainJob's status as Kubernetes has it.
+Called by `main`. The table has the same columns for every target, but for the accelerators, which
+this machine's runs have none of. JSON and YAML have the same fields: those of `lifecycle.run.Run`
+in camelCase, and under `status` the TrainJob's status as Kubernetes has it.
 """
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import fields
-from typing import Any
+from typing import Any, Final
 
 import typer
 
 from trainer_infra.api import yamltext
-from trainer_infra.cli import known
-from trainer_infra.local import runs, told
-from trainer_infra.local.runs import Failure, Node, Owner, Run
+from trainer_infra.cli import known, nodes, table
+from trainer_infra.cli.target import KUBERNETES, Place
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Failure, Node, Owner, Run
 
-COLUMNS = ("NAMESPACE", "NAME", "PHASE", "PROGRESS", "READY", "AGE", "STACK")
-READY = ("Running", "Succeeded")
+COLUMNS: Final = ("NAMESPACE", "NAME", "PHASE", "PROGRESS", "READY", "GPUS", "AGE", "STACK")
+GPUS: Final = COLUMNS.index("GPUS")
+READY: Final = ("Running", "Succeeded")
 
 
-def show(name: str | None, namespace: str | None, output: str) -> None:
-    """Print one run, or all of a namespace, or (`namespace` None) all there are.
+def one(place: Place, name: str, output: str) -> None:
+    """Print one run of the place's namespace.
 
     Raises:
         NotAvailable: there is no run of that name.
     """
-    if name is not None and namespace is not None:
-        run = known.run(namespace, name)
-        _print([run], document(run), output)
-        if output == "table":
-            typer.echo("\n" + "\n".join(details(run)))
+    run = known.run(place, name)
+    if output != "table":
+        _write(document(run), output)
         return
-    found = runs.list_runs(namespace)
-    _print(found, {"items": [document(each) for each in found]}, output)
+    _table(place, [run])
+    typer.echo("\n" + "\n".join(details(run)))
+
+
+def several(place: Place, namespace: str | None, output: str) -> None:
+    """Print all runs of a namespace, or (`namespace` None) all there are."""
+    found = place.target.list_runs(namespace)
+    if output != "table":
+        _write({"items": [document(each) for each in found]}, output)
+    elif found:
+        _table(place, found)
+    else:
+        where = f" in namespace {namespace}" if namespace else ""
+        typer.echo(f"no runs{where} {place.shown}", err=True)
 
 
 def document(value: Run | Owner | Node | Failure) -> dict[str, Any]:
@@ -42,40 +55,40 @@ def document(value: Run | Owner | Node | Failure) -> dict[str, Any]:
 
 
 def details(run: Run) -> Iterator[str]:
-    """What the table has no room for, a line each."""
+    """What the table has no room for."""
     facts = {
         "uid": run.uid,
-        "machine": run.host,
+        "host": run.host,
         "urn": run.owner.urn,
         "started": run.started,
         "finished": run.finished,
         "waits for": run.waiting_for,
+        "stuck": run.stuck,
         "metrics": told.pairs(told.metrics(run)),
         "message": run.message,
     }
     yield from (f"{name}: {value}" for name, value in facts.items() if value)
-    yield from (f"node: {told.node(run, each)}" for each in run.nodes)
     for each in run.status.get("conditions") or ():
         yield f"condition: {each['type']}={each['status']} {each['reason']}: {each['message']}"
+    if run.nodes:
+        yield from ("", *nodes.nodes(run))
+    if run.status.get("jobsStatus"):
+        yield from ("", *nodes.steps(run))
 
 
-def _print(found: Sequence[Run], whole: Mapping[str, Any], output: str) -> None:
+def _write(whole: Mapping[str, Any], output: str) -> None:
     if output == "json":
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
-    elif output == "yaml":
-        typer.echo(yamltext.dump([whole]), nl=False)
-    elif not found:
-        typer.echo("no runs", err=True)
     else:
-        _table(found)
+        typer.echo(yamltext.dump([whole]), nl=False)
 
 
-def _table(found: Sequence[Run]) -> None:
-    rows = [COLUMNS, *(_row(run) for run in found)]
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
-        typer.echo("  ".join(cells).rstrip())
+def _table(place: Place, found: Sequence[Run]) -> None:
+    columns: Sequence[str] = COLUMNS
+    rows: Sequence[Sequence[str]] = [_row(run) for run in found]
+    if place.kind != KUBERNETES:
+        columns, *rows = ((*each[:GPUS], *each[GPUS + 1 :]) for each in (columns, *rows))
+    typer.echo("\n".join(table.lines(columns, rows)))
 
 
 def _row(run: Run) -> tuple[str, ...]:
@@ -85,10 +98,11 @@ def _row(run: Run) -> tuple[str, ...]:
         run.namespace,
         run.name,
         run.phase,
-        "-" if percent is None else f"{percent}%",
+        "" if percent is None else f"{percent}%",
         f"{ready}/{len(run.nodes)}",
+        str(sum(each.gpus for each in run.nodes)),
         told.length(run.created),
-        run.owner.stack or "-",
+        run.owner.stack,
     )
 
 

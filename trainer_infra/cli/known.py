@@ -1,29 +1,62 @@
 """A run by its name, or a sentence that names the runs there are.
 
-Called by `get`, `logs` and `delete`.
+Called by every command that is given a run's name.
 """
 
-from trainer_infra.errors import NotAvailable
-from trainer_infra.local import runs
-from trainer_infra.local.runs import Run
+import difflib
+from collections.abc import Sequence
+from typing import Final
+
+from trainer_infra.cli.target import Place
+from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.lifecycle.run import Run
+
+SHOWN: Final = 10
+"""Names in a sentence, at most."""
 
 
-def run(namespace: str, name: str) -> Run:
-    """The run of that name.
+def run(place: Place, name: str) -> Run:
+    """The run of that name in the place's namespace.
 
     Raises:
         NotAvailable: there is none.
     """
-    found = runs.get(namespace, name)
-    if found is None:
-        raise NotAvailable(missing(namespace, name))
-    return found
+    return runs(place, [name])[0]
 
 
-def missing(namespace: str, name: str) -> str:
+def runs(place: Place, wanted: Sequence[str]) -> tuple[Run, ...]:
+    """The runs of those names.
+
+    Raises:
+        NotAvailable: names every name that is unknown.
+    """
+    found = {name: place.target.get(place.namespace, name) for name in wanted}
+    unknown = [name for name, run in found.items() if run is None]
+    if unknown:
+        raise NotAvailable("\n".join(missing(place, name) for name in unknown))
+    return tuple(run for run in found.values() if run is not None)
+
+
+def missing(place: Place, name: str) -> str:
     """A sentence about a run that is not there."""
-    here = ", ".join(each.name for each in runs.list_runs(namespace)) or "none"
-    sentence = f"there is no run {name!r} in namespace {namespace}; its runs are: {here}"
-    others = sorted({each.namespace for each in runs.list_runs() if each.name == name})
-    hint = f"; namespace {', '.join(others)} has one of that name" if others else ""
-    return sentence + hint
+    here = [each.name for each in place.target.list_runs(place.namespace)]
+    sentence = f"there is no run {name!r} in namespace {place.namespace} {place.shown}; "
+    near = difflib.get_close_matches(name, here, SHOWN)
+    listed = f"did you mean {' or '.join(near)}?" if near else f"its runs are: {_listed(here)}"
+    elsewhere = _namespaces(place, name)
+    hint = f"; namespace {', '.join(elsewhere)} has one of that name" if elsewhere else ""
+    return sentence + listed + hint
+
+
+def _listed(found: Sequence[str]) -> str:
+    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
+    return (", ".join(found[:SHOWN]) or "none") + more
+
+
+def _namespaces(place: Place, name: str) -> list[str]:
+    """Other namespaces with a run of that name, as far as the user may see them."""
+    try:
+        everywhere = place.target.list_runs()
+    except Refused:
+        return []
+    return sorted({each.namespace for each in everywhere if each.name == name})

@@ -20,8 +20,9 @@ from rich.text import Text
 from typing_extensions import override
 
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import runs, told
-from trainer_infra.local.runs import Run
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Run
+from trainer_infra.local import runs
 
 INTERVAL: Final = 0.1
 """Seconds between two looks at a run."""

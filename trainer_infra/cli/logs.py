@@ -1,35 +1,110 @@
 """`trainer-infra logs`: the lines of a run's pods, each with its pod unless one pod is asked for.
 
-Called by `main`. A pod may be named whole, or as its lines show it (`node-0-1`).
+Called by `main`. A pod may be named whole, or as its lines show it (`node-0-1`), on a cluster also
+without the five characters that tell its tries apart.
 """
 
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
 
 import typer
 
 from trainer_infra.cli import known
+from trainer_infra.cli.target import KUBERNETES, Place
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import runs, told
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import LOST, SUSPENDED, Run
+
+INTERVAL: Final = 1.0
+"""Seconds between two looks at a run that has not started."""
 
 
-def show(key: tuple[str, str], *, pod: str | None, follow: bool, tail: int | None) -> None:
-    """Print lines of the run of a namespace and name.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Which lines."""
+
+    pod: str | None
+    """Only of this pod."""
+    follow: bool
+    """Go on until the run has ended."""
+    tail: int | None
+    """Only the last ones of each pod, as many."""
+
+
+def show(place: Place, name: str, wanted: Wanted) -> None:
+    """Print lines of a run of the place's namespace.
 
     Raises:
         NotAvailable: there is no such run, or no such pod in it.
     """
-    run = known.run(*key)
+    run = known.run(place, name)
+    if wanted.follow:
+        run = _started(place, run)
+    for pod, line in _opened(place, run, wanted):
+        typer.echo(line if wanted.pod else f"{told.short(run, pod)}: {line}")
 
-    def lines(only: str | None) -> Iterator[tuple[str, str]]:
-        return runs.logs(*key, pod=only, follow=follow, tail=tail)
 
-    if pod is None:
-        for source, line in lines(None):
-            typer.echo(f"{told.short(run, source)}: {line}")
-        return
+def _opened(place: Place, run: Run, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    """The lines; of a pod of a cluster that may still be made once it is."""
+    said = ""
+    while True:
+        try:
+            return _lines(place, run, wanted)
+        except NotAvailable as error:
+            if not wanted.follow or place.kind != KUBERNETES or _is_over(run):
+                raise
+            if str(error) != said:
+                typer.echo(f"waits for it: {error}", err=True)
+            said = str(error)
+        run = _later(place, run)
+
+
+def _lines(place: Place, run: Run, wanted: Wanted) -> Iterator[tuple[str, str]]:
+    def of(pod: str | None) -> Iterator[tuple[str, str]]:
+        return place.target.logs(
+            run.namespace, run.name, pod=pod, follow=wanted.follow, tail=wanted.tail
+        )
+
+    if wanted.pod is None:
+        return of(None)
     try:
-        found = lines(f"{run.name}-{pod}")
+        return of(f"{run.name}-{wanted.pod}")
     except NotAvailable:
-        found = lines(pod)
-    for _, line in found:
-        typer.echo(line)
+        return of(wanted.pod)
+
+
+def _started(place: Place, run: Run) -> Run:
+    """The run once a pod of it has started or it has ended; says meanwhile what it waits for."""
+    said = ""
+    while not run.started and not _is_over(run):
+        why = _waits(run)
+        if why != said:
+            typer.echo(f"{run.name} {why}", err=True)
+        said = why
+        run = _later(place, run)
+    return run
+
+
+def _later(place: Place, run: Run) -> Run:
+    time.sleep(INTERVAL)
+    found = place.target.get(run.namespace, run.name, run.uid)
+    if found is None:
+        raise NotAvailable(f"run {run.name} is gone: it was deleted while its log was waited for")
+    return found
+
+
+def _is_over(run: Run) -> bool:
+    return told.finished(run) or run.phase == LOST
+
+
+def _waits(run: Run) -> str:
+    """Why nothing of a run has started."""
+    if run.stuck:
+        return f"cannot start: {run.stuck}"
+    if run.waiting_for:
+        return f"waits: {run.waiting_for}"
+    if run.phase == SUSPENDED:
+        return "is suspended and waits until somebody resumes it"
+    return "waits until its pods exist"

@@ -6,17 +6,29 @@ message on stderr and exit code 1; any other error is a bug and shows its traceb
 """
 # ruff: noqa: PLC0415  a command's module is imported when the command runs
 # ruff: noqa: PLR0913, PLR0917  a command has as many parameters as options
-# ruff: noqa: ARG001  the callback of --target has judged it: there is one target
+# ruff: noqa: ARG001  the callback of `run --target` has judged it: there is one target
 
 import os
-from enum import StrEnum
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trainer_infra.cli.options import (
+    Context,
+    Kubeconfig,
+    Listed,
+    Name,
+    Names,
+    Namespace,
+    Plugins,
+    Target,
+    Where,
+    Written,
+)
 from trainer_infra.errors import TrainerInfraError
 
-TARGETS: Final = ("local",)
+if TYPE_CHECKING:
+    from trainer_infra.cli.target import Asked, Place
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -24,21 +36,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-
-class Written(StrEnum):
-    """How objects are written."""
-
-    YAML = "yaml"
-    JSON = "json"
-
-
-class Listed(StrEnum):
-    """How runs and runtimes are listed."""
-
-    TABLE = "table"
-    YAML = "yaml"
-    JSON = "json"
 
 
 def main() -> int:
@@ -55,13 +52,6 @@ def main() -> int:
     return 0
 
 
-def _target(value: str) -> str:
-    if value not in TARGETS:
-        known = ", ".join(TARGETS)
-        raise typer.BadParameter(f"{value!r} is not a target of this version, use {known}")
-    return value
-
-
 def _version(value: bool) -> None:
     if value:
         from importlib import metadata
@@ -70,21 +60,29 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A run's name.")]
-Namespace = Annotated[
-    str, typer.Option("--namespace", "-n", metavar="NAME", help="The runs' namespace.")
-]
-Target = Annotated[
-    str, typer.Option(callback=_target, metavar="TARGET", help="Where runs live: local.")
-]
+def _asked(
+    target: Where | None, kubeconfig: str | None, context: str | None, namespace: str | None
+) -> "Asked":
+    from trainer_infra.cli.target import Asked
+
+    return Asked(target and target.value, kubeconfig, context, namespace)
 
 
-Plugins = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--plugin", metavar="MODULE:NAME", help="A plugin of another package; repeatable, in order."
-    ),
-]
+def _place(
+    target: Where | None, kubeconfig: str | None, context: str | None, namespace: str | None
+) -> "Place":
+    from trainer_infra.cli import target as targets
+
+    return targets.chosen(_asked(target, kubeconfig, context, namespace))
+
+
+def _here(value: Where) -> Where:
+    if value is not Where.LOCAL:
+        raise typer.BadParameter(
+            "`run` runs on this machine only; on Kubernetes declare the TrainJob in a Pulumi "
+            "program whose stack has trainer:target kubernetes"
+        )
+    return value
 
 
 @app.callback()
@@ -93,7 +91,7 @@ def trainer_infra(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Kubeflow Trainer v2: render TrainJobs, and run them on this machine."""
+    """Kubeflow Trainer v2: render TrainJobs, run them here, look after runs here and on clusters."""
 
 
 @app.command()
@@ -188,7 +186,7 @@ def run(
         typer.Option(metavar="NAME==VERSION", help="Python: a requirement; repeatable."),
     ] = None,
     plugin: Plugins = None,
-    target: Target = TARGETS[0],
+    target: Annotated[Where, typer.Option(callback=_here, help="Only local.")] = Where.LOCAL,
 ) -> None:
     """Run one TrainJob on this machine and follow it to its end.
 
@@ -217,19 +215,38 @@ def run(
 def get(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One run, in detail.")] = None,
     output: Annotated[Listed, typer.Option("--output", "-o", help="Format.")] = Listed.TABLE,
-    namespace: Namespace = "default",
+    namespace: Namespace = None,
     all_namespaces: Annotated[
         bool, typer.Option("--all-namespaces", "-A", help="The runs of every namespace.")
     ] = False,
-    target: Target = TARGETS[0],
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
 ) -> None:
-    """List runs, or show one with its nodes, metrics and conditions."""
+    """List runs, or show one in detail."""
     from trainer_infra.cli import get as command
 
     if name is not None and all_namespaces:
         raise typer.BadParameter("--all-namespaces lists runs: leave NAME out, or give -n")
-    within = None if all_namespaces else namespace
-    command.show(name, within, output.value)
+    place = _place(target, kubeconfig, context, namespace)
+    if name is not None:
+        command.one(place, name, output.value)
+    else:
+        command.several(place, None if all_namespaces else place.namespace, output.value)
+
+
+@app.command()
+def describe(
+    name: Name,
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Show all there is to know of a run, and why it waits."""
+    from trainer_infra.cli import describe as command
+
+    command.show(_place(target, kubeconfig, context, namespace), name)
 
 
 @app.command()
@@ -242,42 +259,91 @@ def logs(
     tail: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Only the last N lines of each pod.")
     ] = None,
-    namespace: Namespace = "default",
-    target: Target = TARGETS[0],
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
 ) -> None:
     """Print what a run's pods wrote."""
     from trainer_infra.cli import logs as command
 
-    command.show((namespace, name), pod=pod, follow=follow, tail=tail)
+    place = _place(target, kubeconfig, context, namespace)
+    command.show(place, name, command.Wanted(pod, follow, tail))
+
+
+@app.command()
+def suspend(
+    run_names: Names,
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Hold runs back: their pods end, and start again when they are resumed."""
+    from trainer_infra.cli import suspend as command
+
+    command.suspend(_place(target, kubeconfig, context, namespace), run_names, value=True)
+
+
+@app.command()
+def resume(
+    run_names: Names,
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Let suspended runs go on."""
+    from trainer_infra.cli import suspend as command
+
+    command.suspend(_place(target, kubeconfig, context, namespace), run_names, value=False)
 
 
 @app.command()
 def delete(
-    run_names: Annotated[list[str], typer.Argument(metavar="NAME", help="The runs' names.")],
+    run_names: Names,
     timeout: Annotated[
-        float, typer.Option(min=0, metavar="SECONDS", help="Then its processes are killed.")
+        float,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            help="Then processes here are killed, and what is left on a cluster is named.",
+        ),
     ] = 60,
     ignore_not_found: Annotated[
         bool, typer.Option("--ignore-not-found", help="A run that is gone is no error.")
     ] = False,
-    namespace: Namespace = "default",
-    target: Target = TARGETS[0],
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
 ) -> None:
     """End runs and remove what is left of them."""
     from trainer_infra.cli import delete as command
 
-    command.delete(run_names, namespace, timeout=timeout, ignore_not_found=ignore_not_found)
+    place = _place(target, kubeconfig, context, namespace)
+    raise typer.Exit(
+        command.delete(place, run_names, timeout=timeout, ignore_not_found=ignore_not_found)
+    )
 
 
 @app.command()
 def gc(
     stack: Annotated[str, typer.Option(metavar="NAME", help="A stack of the Pulumi program here.")],
     yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
+    namespace: Annotated[
+        str | None,
+        typer.Option("--namespace", "-n", metavar="NAME", help="Only this namespace's; else all."),
+    ] = None,
+    target: Annotated[Where | None, typer.Option(help="Else what the stack says.")] = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
 ) -> None:
-    """Delete this machine's runs of a Pulumi stack that its state does not know."""
+    """Delete runs of a Pulumi stack that its state does not know."""
     from trainer_infra.cli import gc as command
 
-    command.collect(stack, confirmed=yes)
+    asked = _asked(target, kubeconfig, context, namespace)
+    raise typer.Exit(command.collect(asked, stack, confirmed=yes))
 
 
 @app.command()

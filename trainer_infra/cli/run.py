@@ -12,8 +12,9 @@ from trainer_infra import names
 from trainer_infra.cli import live
 from trainer_infra.cli.submission import COMMAND_LINE
 from trainer_infra.errors import Refused
-from trainer_infra.local import runs, told
-from trainer_infra.local.runs import Run, Submission
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Run, Submission
+from trainer_infra.local import runs
 
 INTERRUPTED: Final = 130
 

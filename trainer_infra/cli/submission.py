@@ -19,8 +19,8 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
+from trainer_infra.lifecycle.run import Owner, Submission
 from trainer_infra.local import support
-from trainer_infra.local.runs import Owner, Submission
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.trainers import compose

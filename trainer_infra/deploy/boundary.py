@@ -17,6 +17,7 @@ from pulumi.output import Unknown
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
 from typing_extensions import override
 
+from trainer_infra.deploy import targets
 from trainer_infra.errors import Problem, TrainerInfraError
 
 CANCELLED: Final = threading.Event()
@@ -62,8 +63,9 @@ class Provider(ResourceProvider):
     """A provider of ours. Holds no state: it is pickled by reference into every resource."""
 
     @override
-    def configure(self, _req: ConfigureRequest) -> None:
+    def configure(self, req: ConfigureRequest) -> None:
         """Make the process that serves us report errors and Ctrl-C as users need them."""
+        targets.configure(req)
         serving = sys.modules["__main__"]
         servicer = getattr(serving, "DynamicResourceProviderServicer", None)
         if servicer is not None:

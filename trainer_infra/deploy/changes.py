@@ -23,10 +23,14 @@ def of_train_job(olds: JSON, news: JSON) -> DiffResult:
         inputs.identity(news["spec"]) != inputs.identity(olds["spec"])
     ):
         replaces.append("spec")
-    if inputs.job_settings(news) != inputs.job_settings(olds):
+    known = not boundary.unknown(news.get("annotations"))
+    if known and inputs.job_settings(news) != inputs.job_settings(olds):
         replaces.append("annotations")
     suspends = not replaces and news["spec"] != olds["spec"]
-    changes = bool(replaces) or suspends or any(_differs(key, olds, news) for key in IN_PLACE)
+    drifted = bool(olds.get("drift"))
+    changes = (
+        bool(replaces) or suspends or drifted or any(_differs(key, olds, news) for key in IN_PLACE)
+    )
     same_name = all(news.get(key) == olds.get(key) for key in ("name", "namespace"))
     return DiffResult(
         changes=changes,

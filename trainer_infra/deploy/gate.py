@@ -1,8 +1,10 @@
 """Waiting for a TrainJob: progress while it runs, a sentence when it fails, outputs at its end.
 
-Called by `provider.TrainJobResultProvider`. Rules: DESIGN.md, rule 3.
+Called by `train_job_result`; its parts are those of a batch's gate too (`train_jobs_result`). Rules:
+DESIGN.md, rule 3.
 """
 
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -10,21 +12,26 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Final
 
-from trainer_infra import names
-from trainer_infra.deploy import boundary
+from trainer_infra.deploy import boundary, targets
 from trainer_infra.deploy.boundary import EngineGone, Messages
 from trainer_infra.errors import NotAvailable, RunFailed
-from trainer_infra.local import runs, told
-from trainer_infra.local.runs import Run
+from trainer_infra.kube.refusals import Unreachable
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import COMPLETE, FAILED, LOST, RUNNING, Run
 
 JSON = Mapping[str, Any]
 
 EVENTS: Final = ("running", "complete")
 """What a gate can wait for."""
-INTERVAL: Final = 0.2
-"""Seconds between two looks at a run on this machine."""
+INTERVALS: Final[Mapping[str, float]] = {targets.LOCAL: 0.2, targets.KUBERNETES: 1.0}
+"""Seconds between two looks at a run, by target."""
 HEARTBEAT: Final = 5.0
 """Seconds after which a message is repeated, which also tells whether the engine still lives."""
+
+STUCK_FOR: Final = 3.0
+"""Seconds that a run must be stuck before that fails the wait: a node may answer again."""
+UNREACHABLE_FOR: Final = 300.0
+"""Seconds that a cluster may not answer before that fails the wait."""
 
 LEAVE: Final = "Ctrl-C again leaves, the run goes on: "
 AGAIN: Final = "change the program, or raise attempt to run the same again"
@@ -34,33 +41,131 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
     """Outputs of the gate once the event has happened.
 
     Raises:
-        RunFailed: The run failed, with pod, reason, exit code and last lines.
-        NotAvailable: The run is gone.
+        RunFailed: The run failed, with pod, reason, exit code and last lines; or it is stuck.
+        NotAvailable: The run is gone, or its cluster does not answer for minutes.
     """
-    said, at, leaving = "", 0.0, False
+    look = _Look(given)
+    saying = Saying(messages)
     while True:
-        run = runs.get(given["namespace"], given["jobName"], given["uid"])
-        if run is None:
-            raise NotAvailable(
-                f"TrainJob {given['jobName']} is gone; run `pulumi refresh`, then `pulumi up`"
-            )
-        if run.phase == names.FAILED:
-            raise RunFailed(f"{told.failure(run)}\n{AGAIN}")
-        if run.phase == names.COMPLETE or (given["until"] == "running" and run.phase == "Running"):
+        run = look.again()
+        if run is not None and (happened(given, run)):
             return outputs(run)
-        if boundary.CANCELLED.is_set() and not leaving:
-            leaving = True
-            messages.warn(
-                f"{run.name} keeps running on this machine; press Ctrl-C again to leave now, "
+        saying.say(look.silence if run is None else progress(run), look.where)
+        time.sleep(INTERVALS[given["target"]])
+
+
+def happened(given: JSON, run: Run) -> bool:
+    """Whether what is waited for is reached."""
+    return run.phase == COMPLETE or (given["until"] == "running" and run.phase == RUNNING)
+
+
+class _Look:
+    """Looks at one run, and knows since when it is stuck or its cluster is silent."""
+
+    def __init__(self, given: JSON) -> None:
+        self._given = given
+        self._target = targets.of(given)
+        self._silence = Silence()
+        self._stuck = Stuck()
+        self.where = given["host"]
+
+    @property
+    def silence(self) -> str:
+        """Why nothing is known now."""
+        return self._silence.why
+
+    def again(self) -> Run | None:
+        """The run as it is now; None while its cluster does not answer."""
+        given = self._given
+        try:
+            run = self._target.get(given["namespace"], given["jobName"], given["uid"])
+        except Unreachable as error:
+            self._silence.goes_on(error)
+            return None
+        self._silence.ends()
+        if run is None:
+            raise NotAvailable(gone(given["jobName"]))
+        if said := trouble(run) or self._stuck.trouble(run):
+            raise RunFailed(said)
+        return run
+
+
+class Silence:
+    """How long a cluster has not answered."""
+
+    def __init__(self) -> None:
+        self._since = math.inf
+        self.why = ""
+
+    def goes_on(self, error: Unreachable) -> None:
+        """It did not answer again.
+
+        Raises:
+            Unreachable: For too long now.
+        """
+        self._since = min(self._since, time.monotonic())
+        if time.monotonic() - self._since > UNREACHABLE_FOR:
+            raise error
+        self.why = f"the cluster does not answer, trying again: {error}"
+
+    def ends(self) -> None:
+        """It answered."""
+        self._since = math.inf
+
+
+class Stuck:
+    """How long one run has been stuck."""
+
+    def __init__(self) -> None:
+        self._since = math.inf
+
+    def trouble(self, run: Run) -> str:
+        """What to say of a run that is stuck for long enough; else empty."""
+        now = time.monotonic()
+        self._since = min(self._since, now) if run.stuck else math.inf
+        if now - self._since < STUCK_FOR:
+            return ""
+        return (
+            f"TrainJob {run.name} is stuck: {run.stuck}\n"
+            "it stays in the cluster, the next `pulumi up` waits for it again"
+        )
+
+
+def trouble(run: Run) -> str:
+    """Why a run will not end well, and what to do; empty as long as it may."""
+    if run.phase == FAILED:
+        return f"{told.failure(run)}\n{AGAIN}"
+    if run.phase == LOST:
+        return f"TrainJob {run.name} is lost: {run.message}\n{AGAIN}"
+    return ""
+
+
+def gone(name: str) -> str:
+    """What to say of a run that is not there any more."""
+    return f"TrainJob {name} is gone; run `pulumi refresh`, then `pulumi up`"
+
+
+class Saying:
+    """Tells the engine where a run is, when that changed and now and then."""
+
+    def __init__(self, messages: Messages) -> None:
+        self._messages = messages
+        self._said, self._at, self._leaving = "", 0.0, False
+
+    def say(self, message: str, where: str) -> None:
+        """Say it, unless it was just said; ends the process when the engine wants that."""
+        if boundary.CANCELLED.is_set() and not self._leaving:
+            self._leaving = True
+            self._messages.warn(
+                f"the run keeps running on {where}; press Ctrl-C again to leave now, "
                 "the next `pulumi up` waits for it again"
             )
-        message = f"{LEAVE if leaving else ''}{progress(run)}"
-        if message != said or time.monotonic() - at > HEARTBEAT:
-            _tell(messages, message)
-            said, at = message, time.monotonic()
-        if leaving and _told_to_end():
+        message = f"{LEAVE if self._leaving else ''}{message}"
+        if message != self._said or time.monotonic() - self._at > HEARTBEAT:
+            _tell(self._messages, message)
+            self._said, self._at = message, time.monotonic()
+        if self._leaving and _told_to_end():
             os._exit(1)
-        time.sleep(INTERVAL)
 
 
 def progress(run: Run) -> str:
@@ -84,7 +189,7 @@ def outputs(run: Run) -> dict[str, Any]:
 
 def phase(run: Run) -> str:
     """The phase, and for a failed run why."""
-    return f"{run.phase}: {run.message}" if run.phase == names.FAILED else run.phase
+    return f"{run.phase}: {run.message}" if run.phase in {FAILED, LOST} else run.phase
 
 
 def _told_to_end() -> bool:

@@ -8,15 +8,16 @@ DESIGN.md, "Names that are an API".
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra import catalog, names
 from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.deploy import targets
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.local import support
+from trainer_infra.lifecycle.run import Owner
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.trainers import compose
@@ -25,23 +26,12 @@ from trainer_infra.trainers.compose import Composition
 
 JSON = Mapping[str, Any]
 
-TARGETS: Final = ("local",)
 LONG_SECRET: Final = 8
 """From this many characters on, a secret is searched inside longer texts too."""
 
 
-def settings(inputs: JSON) -> Iterator[Problem]:
-    """Problems of the stack's configuration and of the resource's own options."""
-    target = inputs.get("target")
-    if target not in TARGETS:
-        yield Problem(
-            "target",
-            "is not set" if target is None else "is not a target of this version",
-            got=target,
-            fix=f"run `pulumi config set trainer:target {TARGETS[0]}`; targets are "
-            f"{', '.join(TARGETS)}",
-            where="stack configuration trainer:target",
-        )
+def options(inputs: JSON) -> Iterator[Problem]:
+    """Problems of the resource's own options."""
     attempt = inputs.get("attempt", 1)
     if not isinstance(attempt, int) or attempt < 1:
         yield Problem("attempt", "must be a whole number from 1", got=attempt)
@@ -110,7 +100,7 @@ def content(inputs: JSON, runtime: Runtime) -> str:
 
 
 def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
-    """Every object of the run.
+    """Every object of the run, as its target writes it.
 
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
@@ -128,33 +118,63 @@ def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
     code = Code.from_wire(inputs["code"]) if inputs.get("code") else None
     secrets = sorted(inputs.get("secretData") or {})
     behaviour = Behaviour(listed.registry(inputs.get("plugins") or ()))
-    return compose.compose(job, runtime, code, secrets, behaviour)
+    run = compose.compose(job, runtime, code, secrets, behaviour)
+    owner = Owner(**inputs["owner"])
+    objects = targets.of(inputs).prepared(run.job.to_wire(), run.objects, owner)
+    return replace(run, objects=objects)
 
 
-def checked(inputs: JSON, olds: JSON) -> dict[str, Any]:
-    """The inputs with name, runtime and rendering filled in.
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What is known of a TrainJob before deployment."""
 
-    When what makes the run what it is did not change since `olds`, the job keeps the name and the
-    runtime it was born with: a new release or an edited runtime retrains nothing (DESIGN.md,
-    rule 2).
+    inputs: dict[str, Any]
+    """The inputs with name, runtime and rendering filled in."""
+    warnings: tuple[str, ...]
+    """What is worth knowing of a new run although nothing is wrong."""
+
+
+def checked(inputs: JSON, olds: JSON) -> Checked:
+    """Everything that can be known before deployment.
+
+    When what makes the run what it is did not change since `olds`, the job keeps the name, the
+    runtime and the rendering it was born with: a new release or an edited runtime retrains nothing
+    and changes nothing (DESIGN.md, rule 2).
 
     Raises:
         InvalidInput: holds every problem that can be known before deployment.
     """
-    if unchanged(inputs, olds):
+    same = unchanged(inputs, olds)
+    if same:
         name, runtime = str(olds["name"]), runtime_of(olds)
         inputs = {**inputs, "code": olds.get("code"), "plugins": olds.get("plugins")}
     else:
         runtime = runtime_of(inputs)
         name = job_name(inputs, runtime)
-    composition = composed(inputs, name, runtime)
-    shown = rendered(composition)
+    run = composed(inputs, name, runtime)
+    shown = by_role(run.objects, name)
     leaks = tuple(leaked(inputs, shown))
-    unsupported = support.problems(composition.objects)
-    if leaks or unsupported:
-        raise InvalidInput((*leaks, *unsupported))
+    impossible = targets.of(inputs).problems(run.job.to_wire(), run.objects)
+    if leaks or impossible:
+        raise InvalidInput((*leaks, *impossible))
+    if same and _shown_alike(inputs, olds):
+        shown = olds["rendered"]
     filled = {**inputs, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
-    return {key: value for key, value in filled.items() if value is not None}
+    plain = {key: value for key, value in filled.items() if value is not None}
+    return Checked(plain, () if same else run.warnings)
+
+
+def _shown_alike(inputs: JSON, olds: JSON) -> bool:
+    """Whether what may change in place leaves the rendering of an unchanged run as it is."""
+    keys = ("owner", "labels", "annotations")
+    secrets = [sorted(each.get("secretData") or {}) for each in (inputs, olds)]
+    suspends = [bool(each["spec"].get("suspend")) for each in (inputs, olds)]
+    return (
+        all(inputs.get(key) == olds.get(key) for key in keys)
+        and secrets[0] == secrets[1]
+        and suspends[0] == suspends[1]
+        and "rendered" in olds
+    )
 
 
 IDENTITY: Final = ("attempt", "namespace", "target", "engine")
@@ -180,10 +200,9 @@ def _users(inputs: JSON) -> JSON | None:
     return Code.from_wire(code).of_the_user() if code else None
 
 
-def rendered(composition: Composition) -> dict[str, JSON]:
+def by_role(objects: Iterable[JSON], job: str) -> dict[str, JSON]:
     """The objects by the role they have for the job, so that a diff compares like with like."""
-    prefix = composition.job.metadata.name
-    return {_role(each, prefix): each for each in composition.objects}
+    return {_role(each, job): each for each in objects}
 
 
 def _role(item: JSON, prefix: str) -> str:

@@ -1,8 +1,8 @@
-"""The dynamic providers: what the Pulumi engine calls for a TrainJob and for its gate.
+"""The dynamic providers: what the Pulumi engine calls for our resources.
 
 Pickled by reference into every resource, so path and names are an API. Every program imports this
-file for that reference alone; what the providers do is in `train_job` and `train_job_result`, which
-only the process that serves them loads.
+file for that reference alone; what a provider does is in the module of its resource (`train_job`,
+`train_jobs_result` and so on), which only the process that serves it loads.
 """
 
 from collections.abc import Mapping
@@ -83,6 +83,122 @@ class TrainJobResultProvider(Provider):
         from trainer_infra.deploy import train_job_result
 
         return train_job_result.read(id_, _own(props))
+
+
+class TrainJobsProvider(Provider):
+    """A batch of TrainJobs: all submitted at create, never waited for."""
+
+    @override
+    def check(self, _olds: Properties, news: Properties) -> CheckResult:
+        from trainer_infra.deploy import train_jobs
+
+        return train_jobs.check(_own(_olds), _own(news))
+
+    @override
+    def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
+        from trainer_infra.deploy import train_jobs
+
+        return train_jobs.diff(_own(_olds), _own(_news))
+
+    @override
+    def create(self, props: Properties) -> CreateResult:
+        from trainer_infra.deploy import train_jobs
+
+        return train_jobs.create(_own(props))
+
+    @override
+    def read(self, id_: str, props: Properties) -> ReadResult:
+        from trainer_infra.deploy import train_jobs
+
+        return train_jobs.read(id_, _own(props))
+
+    @override
+    def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
+        from trainer_infra.deploy import train_jobs
+
+        return train_jobs.update(_own(_olds), _own(_news))
+
+    @override
+    def delete(self, _id: str, _props: Properties) -> None:
+        from trainer_infra.deploy import train_jobs
+
+        train_jobs.delete(_own(_props))
+
+
+class TrainJobsResultProvider(Provider):
+    """The gate of a batch: waits for all its TrainJobs at create, and knows how they ended."""
+
+    @override
+    def check(self, _olds: Properties, news: Properties) -> CheckResult:
+        from trainer_infra.deploy import train_jobs_result
+
+        return train_jobs_result.check(_own(news))
+
+    @override
+    def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
+        from trainer_infra.deploy import train_jobs_result
+
+        return train_jobs_result.diff(_own(_olds), _own(_news))
+
+    @override
+    def create(self, props: Properties) -> CreateResult:
+        from trainer_infra.deploy import train_jobs_result
+
+        return train_jobs_result.create(_own(props))
+
+    @override
+    def read(self, id_: str, props: Properties) -> ReadResult:
+        from trainer_infra.deploy import train_jobs_result
+
+        return train_jobs_result.read(id_, _own(props))
+
+
+class _RuntimeProvider(Provider):
+    """A runtime of either kind."""
+
+    @override
+    def check(self, _olds: Properties, news: Properties) -> CheckResult:
+        from trainer_infra.deploy import training_runtime
+
+        return training_runtime.check(_own(_olds), _own(news))
+
+    @override
+    def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
+        from trainer_infra.deploy import training_runtime
+
+        return training_runtime.diff(_own(_olds), _own(_news))
+
+    @override
+    def create(self, props: Properties) -> CreateResult:
+        from trainer_infra.deploy import training_runtime
+
+        return training_runtime.create(_own(props))
+
+    @override
+    def read(self, id_: str, props: Properties) -> ReadResult:
+        from trainer_infra.deploy import training_runtime
+
+        return training_runtime.read(id_, _own(props))
+
+    @override
+    def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
+        from trainer_infra.deploy import training_runtime
+
+        return training_runtime.update(_own(_olds), _own(_news))
+
+    @override
+    def delete(self, _id: str, _props: Properties) -> None:
+        from trainer_infra.deploy import training_runtime
+
+        training_runtime.delete(_own(_props))
+
+
+class TrainingRuntimeProvider(_RuntimeProvider):
+    """A TrainingRuntime: an object of a namespace, where there is a cluster."""
+
+
+class ClusterTrainingRuntimeProvider(_RuntimeProvider):
+    """A ClusterTrainingRuntime: an object of the cluster, where there is one."""
 
 
 def _own(properties: Mapping[str, Any]) -> Properties:

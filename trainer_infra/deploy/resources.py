@@ -5,23 +5,16 @@ by the provider's check. Rules: DESIGN.md, "Rules that make it trustworthy".
 """
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import Any
 
 import pulumi
 from pulumi.dynamic import Resource
 
-from trainer_infra.deploy import outputs
+from trainer_infra.deploy import declared
+from trainer_infra.deploy.declared import AnyRuntime
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
-from trainer_infra.deploy.written import Written, written
-from trainer_infra.errors import TrainerInfraError
+from trainer_infra.deploy.written import Written
 from trainer_infra.trainers.custom import CustomTrainer
-
-if TYPE_CHECKING:
-    from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
-
-AnyRuntime: TypeAlias = "str | TrainingRuntime | ClusterTrainingRuntime | Mapping[str, Any]"
-
-PARTS: Final = ("spec", "code", "labels", "annotations", "secretData")
 
 
 class TrainJob(Resource, module="trainer", name="TrainJob"):
@@ -34,7 +27,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
     uid: pulumi.Output[str]
     """Identity of the run over all time."""
     host: pulumi.Output[str]
-    """The machine it runs on."""
+    """The machine or the cluster it runs on."""
     lastSeen: pulumi.Output[str]  # noqa: N815  names of outputs are those of the wire
     """Its phase at create and at every refresh since; `status` says how it ended."""
 
@@ -42,7 +35,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
         self,
         resource_name: str,
         *,
-        runtime: "AnyRuntime",
+        runtime: AnyRuntime,
         trainer: CustomTrainer | Mapping[str, Any] | None = None,
         initializer: Mapping[str, Any] | None = None,
         runtime_patches: Sequence[Mapping[str, Any]] | None = None,
@@ -62,7 +55,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
 
         Args:
             resource_name: Name of the resource, and the beginning of the run's name.
-            runtime: Name of a runtime of the catalog, or a runtime, typed or in wire form.
+            runtime: Name of a runtime of the catalog, or a runtime: a resource, typed, or in wire form.
             trainer: A CustomTrainer, or spec.trainer in wire form.
             initializer: spec.initializer in wire form; env values may be Secret.
             runtime_patches: spec.runtimePatches in wire form.
@@ -83,8 +76,9 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
                 f"TrainJob {resource_name}: wait_for={wait_for!r} would wait for ever for a job "
                 "that is suspended; leave one of the two out"
             )
+        known = declared.known_runtime(runtime)
         job = Written(
-            runtime=runtime,
+            runtime=known,
             trainer=trainer,
             initializer=initializer,
             runtime_patches=runtime_patches,
@@ -104,14 +98,14 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             "target": config.get("target"),
             "engine": config.get("engine"),
             "plugins": config.get_object("plugins"),
-            "owner": _owner(type(self), resource_name, opts),
-            "runtime": _inline(runtime),
+            "owner": declared.owner(type(self), resource_name, opts),
+            "runtime": None if isinstance(known, str) else known,
             "rendered": None,
             "uid": None,
             "host": None,
             "lastSeen": None,
         }
-        super().__init__(TrainJobProvider(), resource_name, inputs | _parts(job), opts)
+        super().__init__(TrainJobProvider(), resource_name, inputs | declared.parts(job), opts)
         self._result: TrainJobResult | None = None
         if wait_for is not None:
             mine = pulumi.ResourceOptions(parent=self)
@@ -161,13 +155,16 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for `job` to be `running` or `complete`."""
+        config = pulumi.Config("trainer")
         inputs = {
             "namespace": job.namespace,
             "jobName": job.name,
             "uid": job.uid,
             "host": job.host,
+            "target": config.get("target"),
+            "engine": config.get("engine"),
             "until": until,
-            "urn": _urn(type(self), resource_name, opts),
+            "urn": declared.urn(type(self), resource_name, opts),
             "status": None,
             "metrics": None,
             "startedAt": None,
@@ -175,46 +172,3 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
             "durationSeconds": None,
         }
         super().__init__(TrainJobResultProvider(), resource_name, inputs, opts)
-
-
-def _parts(job: Written) -> dict[str, Any]:
-    """Spec, code and secretData: now where everything is known, else when its Outputs are."""
-    if not outputs.found_in(job.as_mapping()):
-        parts = _written(job)
-        secret = parts["secretData"]
-        return {**parts, "secretData": pulumi.Output.secret(secret) if secret else None}
-    later = outputs.opened(
-        job.as_mapping(), lambda plain: _written(Written.from_mapping(plain)), PARTS
-    )
-    return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
-
-
-def _written(job: Written) -> dict[str, Any]:
-    try:
-        return written(job)
-    except TrainerInfraError as error:
-        # RunError ends the program with the sentence alone, without a traceback.
-        raise pulumi.RunError(str(error)) from None
-
-
-def _inline(runtime: "AnyRuntime") -> Mapping[str, Any] | None:
-    if isinstance(runtime, str):
-        return None
-    if isinstance(runtime, Mapping):
-        return runtime
-    return runtime.to_wire()
-
-
-def _owner(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
-    return {
-        "project": pulumi.get_project(),
-        "stack": pulumi.get_stack(),
-        "urn": _urn(kind, name, opts),
-    }
-
-
-def _urn(
-    kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None
-) -> pulumi.Output[str]:
-    parent = opts.parent if opts else None
-    return pulumi.resource.create_urn(name, f"pulumi-python:{kind._resource_type_name}", parent)  # noqa: SLF001  Pulumi keeps it there

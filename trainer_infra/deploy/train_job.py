@@ -1,21 +1,23 @@
 """What the engine asks about a TrainJob: check, diff, create, read, update, delete.
 
 Called by `provider.TrainJobProvider` with properties as JSON. Decisions are in `inputs` and
-`changes`; the run itself is `local.runs`'s. Rules: DESIGN.md, "Rules that make it trustworthy".
+`changes`; the run itself is its target's. Rules: DESIGN.md, "Rules that make it trustworthy".
 """
 
-import platform
+from collections.abc import Mapping
 from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from trainer_infra.deploy import boundary, changes, gate, inputs
+from trainer_infra.deploy import boundary, changes, gate, inputs, targets
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
-from trainer_infra.local import ports, runs
-from trainer_infra.local.runs import Owner, Run, Submission
+from trainer_infra.lifecycle.run import Owner, Run, Submission
 
 Properties = dict[str, Any]
+
+OBSERVED: Final = ("uid", "host", "lastSeen")
+"""Outputs that are no inputs."""
 
 _CREATED: Final[set[str]] = set()
 """Uids that create gave back in this process, which serves one operation of the engine."""
@@ -23,17 +25,17 @@ _CREATED: Final[set[str]] = set()
 
 def check(olds: Properties, news: Properties) -> CheckResult:
     """Validate, and fill in name, runtime and rendering."""
-    problems = list(inputs.settings(news))
-    if boundary.unknown(news):
-        return CheckResult(news, boundary.failures(tuple(problems)))
-    filled = news
+    chosen = tuple(targets.problems(news))
+    problems = (*chosen, *inputs.options(news))
+    if chosen or boundary.unknown(news):
+        return CheckResult(news, boundary.failures(problems))
     try:
-        filled = inputs.checked(news, olds)
+        found = inputs.checked(news, olds)
     except InvalidInput as error:
-        problems += error.problems
+        return CheckResult(news, boundary.failures((*problems, *error.problems)))
     if not problems:
-        _notices(news, filled, olds)
-    return CheckResult(filled, boundary.failures(tuple(problems)))
+        _notices(found, news, olds)
+    return CheckResult(found.inputs, boundary.failures(problems))
 
 
 def diff(olds: Properties, news: Properties) -> DiffResult:
@@ -43,14 +45,26 @@ def diff(olds: Properties, news: Properties) -> DiffResult:
 
 def create(given: Properties) -> CreateResult:
     """Submit the run exactly as it was shown."""
+    submission = submitted(given)
+    run = targets.of(given).submit(submission, adopt=bool(given.get("adopt")))
+    _CREATED.add(run.uid)
+    return CreateResult(f"{run.namespace}/{run.name}", outputs(given, run))
+
+
+def submitted(given: Properties) -> Submission:
+    """What a target is asked to run.
+
+    Raises:
+        Refused: The rendering is not that of the specification.
+    """
     composition = inputs.composed(given, given["name"], inputs.runtime_of(given))
-    objects = inputs.rendered(composition)
+    objects = inputs.by_role(composition.objects, given["name"])
     if boundary.plain(objects) != given["rendered"]:
         raise Refused(
             f"TrainJob {given['name']}: rendered is not what its spec renders to; "
             "change the spec instead"
         )
-    submission = Submission(
+    return Submission(
         job=composition.job.to_wire(),
         runtime=composition.runtime.to_wire(),
         objects=composition.objects,
@@ -60,33 +74,39 @@ def create(given: Properties) -> CreateResult:
         content=inputs.content(given, composition.runtime),
         plugins=tuple(given.get("plugins") or ()),
     )
-    run = runs.submit(submission, adopt=bool(given.get("adopt")))
-    _CREATED.add(run.uid)
-    return CreateResult(f"{run.namespace}/{run.name}", _outputs(given, run))
 
 
 def read(id_: str, state: Properties) -> ReadResult:
-    """The run as it is now; one of another machine stays as it was last seen."""
-    if state["host"] != platform.node():
+    """The run as it is now; one of another machine or cluster stays as it was last seen."""
+    target = targets.of(state)
+    if state["host"] != target.host():
         return ReadResult(id_, {**state, "lastSeen": f"unknown (on {state['host']})"})
-    run = runs.get(state["namespace"], state["name"], state["uid"])
-    return ReadResult("", {}) if run is None else ReadResult(id_, _outputs(state, run))
+    run = target.get(state["namespace"], state["name"], state["uid"])
+    if run is None:
+        return ReadResult("", {})
+    seen = outputs(state, run)
+    if seen.get("drift") == state.get("drift"):
+        return ReadResult(id_, seen)
+    # The next `up` sees inputs that the program does not have, and repairs.
+    return ReadResult(id_, seen, {key: seen[key] for key in seen if key not in OBSERVED})
 
 
 def update(olds: Properties, news: Properties) -> UpdateResult:
-    """Suspend, resume, or change secret values; the run goes on."""
-    _only_here(olds)
+    """Suspend, resume, change secret values, or undo what somebody else changed."""
+    target = targets.at_its_place(olds, f"TrainJob {olds['name']}")
     key = (olds["namespace"], olds["name"], olds["uid"])
     if news.get("secretData") != olds.get("secretData"):
-        runs.update_secrets(*key, news.get("secretData") or {})
+        target.update_secrets(*key, news.get("secretData") or {})
+    if olds.get("drift"):
+        target.repair(*key)
     wanted = bool(news["spec"].get("suspend"))
     if wanted != bool(olds["spec"].get("suspend")):
-        run: Run | None = runs.suspend(*key, wanted)
+        run: Run | None = target.suspend(*key, wanted)
     else:
-        run = runs.get(*key)
+        run = target.get(*key)
     if run is None:
         raise NotAvailable(f"TrainJob {olds['name']} is gone; run `pulumi refresh`")
-    return UpdateResult(_outputs(news, run))
+    return UpdateResult(outputs(news, run))
 
 
 def delete(state: Properties) -> None:
@@ -95,40 +115,33 @@ def delete(state: Properties) -> None:
     A forced replacement of an unchanged job (`pulumi up --replace`) creates first, which finds this
     very run, and then deletes the original: the run stays.
     """
-    _only_here(state)
+    target = targets.at_its_place(state, f"TrainJob {state['name']}")
+    messages = Messages(state["owner"]["urn"])
     if state["uid"] in _CREATED:
-        Messages(state["owner"]["urn"]).info(
+        messages.info(
             f"{state['name']} is kept: the same content is the same run; raise attempt to run it again"
         )
         return
     timeout = float(state.get("deleteTimeout", 60))
-    warning = runs.delete(state["namespace"], state["name"], state["uid"], timeout)
+    warning = target.delete(state["namespace"], state["name"], state["uid"], timeout)
     if warning:
-        Messages(state["owner"]["urn"]).warn(warning)
+        messages.warn(warning)
 
 
-def _outputs(given: Properties, run: Run) -> Properties:
+def outputs(given: Mapping[str, Any], run: Run) -> Properties:
+    """What the state keeps of a run."""
+    kept = {key: given[key] for key in given if key != "drift"}
     seen = {"uid": run.uid, "host": run.host, "lastSeen": gate.phase(run)}
-    return {**given, **seen}
+    return kept | seen | ({"drift": dict(run.drift)} if run.drift else {})
 
 
-def _only_here(state: Properties) -> None:
-    if state["host"] != platform.node():
-        raise NotAvailable(
-            f"TrainJob {state['name']} runs on {state['host']}, not on this machine; run "
-            "`pulumi up` or `pulumi destroy` there, or forget it with `pulumi state delete`"
-        )
-
-
-def _notices(given: Properties, filled: Properties, olds: Properties) -> None:
+def _notices(found: inputs.Checked, given: Properties, olds: Properties) -> None:
     """What is worth knowing at preview though nothing is wrong."""
     messages = Messages(given["owner"]["urn"])
     if inputs.unchanged(given, olds):
         if kept := inputs.born_with(given, olds):
             messages.info(kept)
-    else:
-        composition = inputs.composed(filled, filled["name"], inputs.runtime_of(filled))
-        for warning in composition.warnings:
-            messages.warn(warning)
-        for problem in ports.ports_in_use(tuple(filled["rendered"].values())):
-            messages.warn(str(problem))
+        return
+    warnings = targets.of(given).warnings(tuple(found.inputs["rendered"].values()))
+    for warning in (*found.warnings, *warnings):
+        messages.warn(warning)

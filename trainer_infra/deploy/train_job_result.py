@@ -3,15 +3,13 @@
 Called by `provider.TrainJobResultProvider` with properties as JSON. The wait itself is `gate`'s.
 """
 
-import platform
 from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
 
-from trainer_infra.deploy import boundary, changes, gate
+from trainer_infra.deploy import boundary, changes, gate, targets
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.errors import Problem
-from trainer_infra.local import runs
 
 Properties = dict[str, Any]
 
@@ -42,8 +40,9 @@ def create(given: Properties) -> CreateResult:
 
 
 def read(id_: str, state: Properties) -> ReadResult:
-    """The result as it is now; that of a run of another machine stays as it was."""
-    if state["host"] != platform.node():
+    """The result as it is now; that of a run of another place stays as it was."""
+    target = targets.of(state)
+    if state["host"] != target.host():
         return ReadResult(id_, state)
-    run = runs.get(state["namespace"], state["jobName"], state["uid"])
+    run = target.get(state["namespace"], state["jobName"], state["uid"])
     return ReadResult("", {}) if run is None else ReadResult(id_, state | gate.outputs(run))

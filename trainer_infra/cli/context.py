@@ -1,0 +1,66 @@
+"""The context of a kubeconfig that commands talk to: its name and its namespace.
+
+Called by `target`. Only these two are read; whether the cluster can be reached, and what is wrong
+with a kubeconfig, is found out and told by the room kube when a command connects.
+"""
+
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+JSON = Mapping[str, Any]
+
+IN_POD: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
+"""Where a pod finds its own namespace."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """A context, as far as it can be read."""
+
+    name: str
+    """Empty in a pod, and where there is none."""
+    namespace: str
+    """Its own, else `default`."""
+
+
+def of(kubeconfig: str | None, name: str | None) -> Context:
+    """The named or current context.
+
+    Args:
+        kubeconfig: paths or YAML text, as `kube.kubeconfig.read` takes it; None for the default.
+        name: of the context; None for the current one.
+    """
+    files = tuple(_files(kubeconfig))
+    if not files and kubeconfig is None and IN_POD.is_file():
+        return Context("", IN_POD.read_text(encoding="utf-8").strip())
+    named = (str(each.get("current-context") or "") for each in files)
+    wanted = name or next(filter(None, named), "")
+    contexts = [context for each in files for context in each.get("contexts") or ()]
+    found = next((each.get("context") for each in contexts if each.get("name") == wanted), None)
+    return Context(wanted, str((found or {}).get("namespace") or "default"))
+
+
+def _files(kubeconfig: str | None) -> Iterator[JSON]:
+    """Every kubeconfig that can be read, in the order in which the first one to say a thing wins."""
+    source = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
+    texts = [source] if "\n" in source or source.lstrip().startswith("{") else _texts(source)
+    for text in texts:
+        try:
+            content = yaml.load(text, yaml.CSafeLoader)
+        except yaml.YAMLError:
+            continue
+        if isinstance(content, Mapping):
+            yield content
+
+
+def _texts(paths: str) -> Iterator[str]:
+    for path in filter(None, paths.split(os.pathsep)):
+        try:
+            yield Path(path).read_text(encoding="utf-8")
+        except (OSError, UnicodeDecodeError):
+            continue

@@ -1,0 +1,128 @@
+"""`trainer-infra describe`: everything that is known of a run, for a person.
+
+Called by `main`. In the order in which one asks: what it is, why it does not go on, how far each
+step and node is, how it failed, what the cluster said. A program reads `get -o json` instead.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from trainer_infra.cli import known, nodes, table
+from trainer_infra.cli.target import Place
+from trainer_infra.errors import NotAvailable
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Run
+
+if TYPE_CHECKING:
+    from trainer_infra.cluster.describe import Happened
+
+CONDITIONS: Final = ("TYPE", "STATUS", "REASON", "AGE", "MESSAGE")
+EVENTS: Final = ("AGE", "TYPE", "REASON", "ABOUT", "COUNT", "MESSAGE")
+
+
+def show(place: Place, name: str) -> None:
+    """Print a run of the place's namespace.
+
+    Raises:
+        NotAvailable: there is no run of that name.
+    """
+    if place.cluster is None:
+        typer.echo("\n".join(_whole(place, known.run(place, name))))
+        return
+    found = place.cluster.described(place.namespace, name)
+    if found is None:
+        raise NotAvailable(known.missing(place, name))
+    events = _section("Events", _events(found.events))
+    typer.echo("\n".join((*_whole(place, found.run), *events)))
+
+
+def _whole(place: Place, run: Run) -> Iterator[str]:
+    yield from _aligned(_facts(place, run))
+    yield from _section("Drift", _drift(run))
+    yield from _section("Conditions", _conditions(run))
+    if run.status.get("jobsStatus"):
+        yield from _section("Steps", nodes.steps(run))
+    if run.nodes:
+        yield from _section("Nodes", nodes.nodes(run))
+    yield from _section("Failure", _failure(run))
+
+
+def _facts(place: Place, run: Run) -> Mapping[str, str]:
+    percent = told.percent(run)
+    return {
+        "Name": run.name,
+        "Namespace": run.namespace,
+        "UID": run.uid,
+        "Target": f"{place.kind}, {run.host}",
+        "Declared by": run.owner.shown(),
+        "Phase": run.phase,
+        "Waits for": run.waiting_for,
+        "Stuck": run.stuck,
+        "Reason": run.reason,
+        "Message": run.message,
+        "Created": run.created,
+        "Started": run.started,
+        "Finished": run.finished,
+        "Ran for": told.length(run.started, run.finished) if run.started else "",
+        "Progress": "" if percent is None else f"{percent}%",
+        "Metrics": told.pairs(told.metrics(run)),
+    }
+
+
+def _aligned(facts: Mapping[str, str]) -> Iterator[str]:
+    known_facts = {name: value for name, value in facts.items() if value}
+    width = max(map(len, known_facts)) + 1
+    yield from (f"{f'{name}:'.ljust(width)}  {value}" for name, value in known_facts.items())
+
+
+def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
+    """A title and what is below it; nothing where there is nothing."""
+    found = list(lines)
+    if found:
+        yield from ("", f"{title}:", *(f"  {line}" for line in found))
+
+
+def _drift(run: Run) -> Iterator[str]:
+    return (f"{where}: {what}" for where, what in run.drift.items())
+
+
+def _conditions(run: Run) -> Iterator[str]:
+    found = run.status.get("conditions") or ()
+    rows = [
+        (
+            each["type"],
+            each["status"],
+            each.get("reason", ""),
+            told.length(each["lastTransitionTime"]) if each.get("lastTransitionTime") else "",
+            each.get("message", ""),
+        )
+        for each in found
+    ]
+    return table.lines(CONDITIONS, rows) if rows else iter(())
+
+
+def _failure(run: Run) -> Iterator[str]:
+    if run.failure is None:
+        return
+    code = "" if run.failure.exit_code is None else f", exit code {run.failure.exit_code}"
+    yield f"pod {run.failure.pod}: {run.failure.reason}{code}"
+    if run.failure.last_lines:
+        yield from ("the last lines:", *(f"  {line}" for line in run.failure.last_lines))
+
+
+def _events(found: "Sequence[Happened]") -> Iterator[str]:
+    """The newest last, next to where a person goes on reading."""
+    rows = [
+        (
+            told.length(each.time) if each.time else "",
+            each.type,
+            each.reason,
+            each.about,
+            str(each.count),
+            each.message,
+        )
+        for each in found
+    ]
+    return table.lines(EVENTS, rows) if rows else iter(())

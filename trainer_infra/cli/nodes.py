@@ -1,0 +1,41 @@
+"""The parts of a run as tables: its steps with their counts, its nodes with hosts and GPUs. Pure.
+
+Called by `get` for one run and by `describe`.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra.cli import table
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Node, Run
+
+NODES: Final = ("STEP", "POD", "HOST", "GPUS", "PHASE", "RESTARTS", "PROGRESS", "METRICS")
+COUNTS: Final = ("ready", "active", "succeeded", "failed", "suspended")
+"""Of a step's jobs, as `status.jobsStatus` has them."""
+STEPS: Final = ("STEP", *(each.upper() for each in COUNTS))
+
+
+def nodes(run: Run) -> Iterator[str]:
+    """A row per pod of the trainer step; hosts and GPUs only where there are any."""
+    return table.lines(NODES, [_node(run, each) for each in run.nodes], ("HOST", "GPUS", "METRICS"))
+
+
+def steps(run: Run) -> Iterator[str]:
+    """A row per step with the number of its jobs in each state."""
+    found = run.status.get("jobsStatus") or ()
+    rows = [(each["name"], *(str(each.get(count, 0)) for count in COUNTS)) for each in found]
+    return table.lines(STEPS, rows)
+
+
+def _node(run: Run, node: Node) -> tuple[str, ...]:
+    return (
+        node.step or told.short(run, node.pod).rsplit("-", 2)[0],
+        node.pod,
+        node.host,
+        str(node.gpus or ""),
+        node.phase,
+        str(node.restarts),
+        "" if node.progress is None else f"{node.progress}%",
+        told.pairs(node.metrics),
+    )

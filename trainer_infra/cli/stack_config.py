@@ -1,0 +1,186 @@
+"""What the stacks of the nearest Pulumi program say about where their runs live.
+
+Called by `target` for its defaults and by `gc`. Reads the files that the Pulumi command keeps:
+`Pulumi.yaml`, `Pulumi.<stack>.yaml` and its own note of the selected stack; the command itself runs
+only to open a secret value. Pulumi's library is never imported.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from trainer_infra.errors import NotAvailable
+
+JSON = Mapping[str, Any]
+
+PROJECT_FILES: Final = ("Pulumi.yaml", "Pulumi.yml")
+KEYS: Final = ("target", "engine", "kubeconfig", "context")
+"""Of the namespace `trainer` (DESIGN.md, "Targets and engines")."""
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A Pulumi program."""
+
+    file: Path
+    """Its `Pulumi.yaml`, absolute."""
+    name: str
+    """Of the project."""
+    content: JSON
+    """What the file says."""
+
+    @property
+    def folder(self) -> Path:
+        """Where the command runs."""
+        return self.file.parent
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What one stack says, `KEYS` only."""
+
+    project: Project
+    """The stack's."""
+    stack: str
+    """Its name, without organization and project."""
+    values: JSON
+    """As the files have them: a secret is a mapping with `secure`."""
+
+    def get(self, key: str) -> str | None:
+        """A value as text, a secret opened by the Pulumi command; None when it is not set.
+
+        Raises:
+            NotAvailable: The secret cannot be opened.
+        """
+        value = self.values.get(key)
+        if isinstance(value, Mapping):
+            asked = ["config", "get", f"trainer:{key}", "--stack", self.stack]
+            return pulumi(self.project, asked, f"the secret trainer:{key} of stack {self.stack}")
+        return None if value is None else str(value)
+
+
+def nearest(folder: Path) -> Project | None:
+    """The program that a folder is in; None when it is in none.
+
+    Raises:
+        NotAvailable: Its file cannot be read.
+    """
+    for each in (folder, *folder.parents):
+        for name in PROJECT_FILES:
+            if (each / name).is_file():
+                content = _read(each / name)
+                return Project(each / name, str(content.get("name")), content)
+    return None
+
+
+def chosen(project: Project) -> tuple[Settings, ...]:
+    """The selected stack's settings; where none is selected, those of every stack with a file."""
+    selected = os.environ.get("PULUMI_STACK") or _selected(project)
+    stacks = [selected.rpartition("/")[2]] if selected else _stacks(project)
+    return tuple(of_stack(project, each) for each in stacks)
+
+
+def of_stack(project: Project, stack: str) -> Settings:
+    """The settings of one stack, of its own file and else of the project's."""
+    file = _place(project) / f"Pulumi.{stack}{project.file.suffix}"
+    own = (_read(file).get("config") or {}) if file.is_file() else {}
+    shared = project.content.get("config")
+    defaults = shared if isinstance(shared, Mapping) else {}
+    found = {key: own.get(f"trainer:{key}", _default(defaults, key)) for key in KEYS}
+    return Settings(project, stack, {key: each for key, each in found.items() if each is not None})
+
+
+def pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
+    """What the Pulumi command answers.
+
+    Args:
+        project: the program that it is asked about.
+        arguments: of the command.
+        what: what is read with it, for an error.
+
+    Raises:
+        NotAvailable: There is no such command, or it says no.
+    """
+    program = shutil.which("pulumi")
+    if program is None:
+        raise NotAvailable(
+            f"reading {what} needs the `pulumi` command, which is not on PATH: activate the "
+            "virtual environment of `make setup`, or install Pulumi"
+        )
+    done = subprocess.run(
+        [program, *arguments, "--non-interactive"],
+        cwd=project.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    if done.returncode:
+        said = done.stderr.strip() or done.stdout.strip()
+        raise NotAvailable(f"{what} cannot be read: {said}")
+    return done.stdout.removesuffix("\n")
+
+
+def _place(project: Project) -> Path:
+    """The folder of the stacks' files; an older project names it `config`."""
+    named = project.content.get("stackConfigDir") or project.content.get("config")
+    return project.folder / named if isinstance(named, str) else project.folder
+
+
+def _stacks(project: Project) -> list[str]:
+    suffix = project.file.suffix
+    found = sorted(_place(project).glob(f"Pulumi.*{suffix}"))
+    return [each.name.removeprefix("Pulumi.").removesuffix(suffix) for each in found]
+
+
+def _default(defaults: JSON, key: str) -> Any:
+    """What a project says for all of its stacks: a value, or a declaration that has one."""
+    said = defaults.get(f"trainer:{key}")
+    return said.get("value", said.get("default")) if isinstance(said, Mapping) else said
+
+
+def _selected(project: Project) -> str:
+    """The stack of the last `pulumi stack select` there; empty where there was none."""
+    digest = hashlib.sha1(str(project.file).encode(), usedforsecurity=False).hexdigest()
+    note = _home() / "workspaces" / f"{project.name}-{digest}-workspace.json"
+    if not note.is_file():
+        return ""
+    content = json.loads(note.read_text(encoding="utf-8"))
+    by_backend, backend = content.get("stacks") or {}, _backend(project)
+    if not backend and len(by_backend) == 1:
+        return str(next(iter(by_backend.values())))
+    return str(by_backend.get(backend) or content.get("stack") or "")
+
+
+def _backend(project: Project) -> str:
+    """The backend that the Pulumi command uses now, in its own order of places; empty if unknown."""
+    if url := os.environ.get("PULUMI_BACKEND_URL"):
+        return url
+    if url := (project.content.get("backend") or {}).get("url"):
+        return str(url)
+    try:
+        credentials = json.loads((_home() / "credentials.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return ""
+    return str(credentials.get("current") or "")
+
+
+def _home() -> Path:
+    return Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+
+
+def _read(file: Path) -> JSON:
+    try:
+        content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise NotAvailable(f"{file} cannot be read: {error}") from None
+    if not isinstance(content, Mapping):
+        raise NotAvailable(f"{file} holds no mapping of settings")
+    return content

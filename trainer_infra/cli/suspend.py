@@ -1,0 +1,32 @@
+"""`trainer-infra suspend` and `resume`: hold runs back, and let them go on.
+
+Called by `main`. Nothing is changed when one of the names is unknown or has ended.
+"""
+
+from collections.abc import Sequence
+
+import typer
+
+from trainer_infra.cli import known
+from trainer_infra.cli.target import Place
+from trainer_infra.errors import Refused
+from trainer_infra.lifecycle import told
+
+
+def suspend(place: Place, run_names: Sequence[str], *, value: bool) -> None:
+    """Suspend runs of the place's namespace by name, or resume them.
+
+    Raises:
+        NotAvailable: names every name that is unknown.
+        Refused: A run has ended, or is suspended and resumed by somebody else.
+    """
+    word = "suspended" if value else "resumed"
+    runs = known.runs(place, run_names)
+    ended = [run for run in runs if told.finished(run)]
+    if ended:
+        raise Refused(
+            "\n".join(f"{run.name} has ended as {run.phase} and cannot be {word}" for run in ended)
+        )
+    for run in runs:
+        place.target.suspend(run.namespace, run.name, run.uid, value)
+        typer.echo(f"{run.name} {word}")

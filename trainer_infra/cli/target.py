@@ -1,0 +1,188 @@
+"""Which place a command talks to: this machine, or a cluster.
+
+Called by `main` for every command about runs. What the command line says comes first, then the
+nearest Pulumi program's selected stack (`stack_config`), then this machine. Only the chosen
+target's room is imported, and nothing is asked of it here.
+"""
+
+import atexit
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import typer
+
+from trainer_infra.cli import context, stack_config
+from trainer_infra.cli.stack_config import Project, Settings
+from trainer_infra.errors import NotAvailable
+from trainer_infra.lifecycle.target import Target
+
+if TYPE_CHECKING:
+    from trainer_infra.cluster.runs import Cluster
+
+LOCAL: Final = "local"
+KUBERNETES: Final = "kubernetes"
+TARGETS: Final = (LOCAL, KUBERNETES)
+PROVIDER: Final = "provider"
+"""The engine whose runs the command line knows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The options of a command; None where one is not given."""
+
+    target: str | None = None
+    """`local` or `kubernetes`."""
+    kubeconfig: str | None = None
+    """One path or several (`os.pathsep`)."""
+    context: str | None = None
+    """Of the kubeconfig."""
+    namespace: str | None = None
+    """Of the runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a command's runs live."""
+
+    target: Target
+    """Who is asked."""
+    kind: str
+    """`local` or `kubernetes`."""
+    shown: str
+    """As a sentence ends with it: `on this machine`."""
+    namespace: str
+    """The one asked for, else the context's, else `default`."""
+    cluster: "Cluster | None" = None
+    """The target where it is a cluster, which knows events besides."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Connection:
+    """How a target is reached."""
+
+    kind: str
+    kubeconfig: str | None = None
+    context: str | None = None
+
+
+def chosen(asked: Asked) -> Place:
+    """The place of a command in this folder.
+
+    Raises:
+        NotAvailable: Stacks differ and none is selected, or one says what cannot be.
+        typer.BadParameter: The options exclude one another.
+    """
+    project = stack_config.nearest(Path.cwd()) if _needs_stack(asked) else None
+    return _place(asked, stack_config.chosen(project) if project else ())
+
+
+def of_stack(asked: Asked, project: Project, stack: str) -> Place:
+    """The place of a stack's runs; options that are given come first.
+
+    Raises:
+        NotAvailable: The stack says what cannot be.
+        typer.BadParameter: The options exclude one another.
+    """
+    return _place(asked, (stack_config.of_stack(project, stack),))
+
+
+def _needs_stack(asked: Asked) -> bool:
+    return asked.target != LOCAL and asked.kubeconfig is None
+
+
+def _place(asked: Asked, stacks: Sequence[Settings]) -> Place:
+    found = _connection(asked, stacks)
+    if found.kind == LOCAL:
+        from trainer_infra.local.target import ThisMachine  # noqa: PLC0415  only one is loaded
+
+        return Place(ThisMachine(), LOCAL, "on this machine", asked.namespace or "default")
+    seen = context.of(found.kubeconfig, found.context)
+    shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
+    cluster = _cluster(found)
+    namespace = asked.namespace or seen.namespace
+    return Place(cluster, KUBERNETES, shown, namespace, cluster)
+
+
+def _cluster(found: _Connection) -> "Cluster":
+    try:
+        from trainer_infra.cluster.runs import Cluster  # noqa: PLC0415  only one is loaded
+    except ModuleNotFoundError as error:
+        raise NotAvailable(
+            f"talking to a cluster needs the package {error.name}; "
+            "install `trainer-infra[kubernetes]`"
+        ) from None
+    made = Cluster(found.kubeconfig, found.context)
+    atexit.register(made.close)
+    return made
+
+
+def _connection(asked: Asked, stacks: Sequence[Settings]) -> _Connection:
+    given = [each for each in ("kubeconfig", "context") if getattr(asked, each) is not None]
+    if asked.target == LOCAL and given:
+        raise typer.BadParameter(f"--{given[0]} is of --target {KUBERNETES}, not of {LOCAL}")
+    kind = asked.target or (KUBERNETES if given else None)
+    if kind == LOCAL or not _needs_stack(asked):
+        return _Connection(kind or LOCAL, asked.kubeconfig, asked.context)
+    told = "context" if asked.context else ""
+    stack = _only([each for each in stacks if kind in (None, _target(each))], told)
+    if stack is None:
+        return _Connection(kind or LOCAL, None, asked.context)
+    if _target(stack) == LOCAL:
+        return _Connection(LOCAL)
+    _engine(stack)
+    return _Connection(KUBERNETES, _kubeconfig(stack), asked.context or stack.get("context"))
+
+
+def _only(stacks: Sequence[Settings], told: str) -> Settings | None:
+    """The stack to go by, whatever its value of the key `told`; None when there is none.
+
+    Raises:
+        NotAvailable: There are several that say different things.
+    """
+    values = [{key: each.values[key] for key in each.values if key != told} for each in stacks]
+    if all(each == values[0] for each in values):
+        return stacks[0] if stacks else None
+    said = ", ".join(f"{each.stack}: {_summary(each.values)}" for each in stacks)
+    raise NotAvailable(
+        f"the stacks of project {stacks[0].project.name} run in different places ({said}) and none "
+        f"is selected; name the place with --target {LOCAL}, or with --kubeconfig and --context, "
+        "or choose a stack with `pulumi stack select` or PULUMI_STACK"
+    )
+
+
+def _summary(values: Mapping[str, Any]) -> str:
+    """What tells stacks apart, nothing that is secret."""
+    plain = (values.get(key) for key in ("target", "context", "kubeconfig"))
+    return " ".join(each for each in plain if isinstance(each, str)) or LOCAL
+
+
+def _target(stack: Settings) -> str:
+    found = stack.get("target") or LOCAL
+    if found not in TARGETS:
+        raise NotAvailable(
+            f"stack {stack.stack} of project {stack.project.name} has trainer:target {found!r}, "
+            f"which is none of {', '.join(TARGETS)}; name one with --target"
+        )
+    return found
+
+
+def _engine(stack: Settings) -> None:
+    engine = stack.get("engine")
+    if engine not in (None, PROVIDER):
+        raise NotAvailable(
+            f"stack {stack.stack} of project {stack.project.name} has trainer:engine {engine!r}; "
+            f"the command knows the runs of engine {PROVIDER}, for others use "
+            "`kubectl get trainjobs`, or name a cluster with --kubeconfig"
+        )
+
+
+def _kubeconfig(stack: Settings) -> str | None:
+    """The stack's kubeconfig; relative paths begin in the program's folder, as for Pulumi."""
+    found = stack.get("kubeconfig")
+    if not found or "\n" in found or found.lstrip().startswith("{"):
+        return found or None
+    program = stack.project.folder / str(stack.project.content.get("main") or "")
+    return os.pathsep.join(str(program / each) for each in found.split(os.pathsep))

@@ -1,0 +1,191 @@
+"""What a Pulumi program constructs for many runs: TrainJobs, and TrainJobsResult, its one gate.
+
+The constructor splits off secrets and packs the code of every member as that of a TrainJob does
+(`resources`); everything else is decided by the provider's check. Rules: DESIGN.md, rule 6.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Required, TypedDict, cast
+
+import pulumi
+from pulumi.dynamic import Resource
+
+from trainer_infra.deploy import declared, texts
+from trainer_infra.deploy.declared import AnyRuntime
+from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
+from trainer_infra.deploy.written import Written
+from trainer_infra.trainers.custom import CustomTrainer
+
+RUN: Final = ("namespace", "name", "uid", "error")
+"""What the gate needs of a member; its phase is none of it, so a refresh starts no other wait."""
+
+
+class TrainJobArgs(TypedDict, total=False):
+    """One member of TrainJobs: what TrainJob takes, with the same meaning."""
+
+    runtime: Required[AnyRuntime]
+    """Name of a runtime of the catalog, or a runtime: a resource, typed, or in wire form."""
+    trainer: CustomTrainer | Mapping[str, Any] | None
+    """A CustomTrainer, or spec.trainer in wire form."""
+    initializer: Mapping[str, Any] | None
+    """spec.initializer in wire form; env values may be Secret."""
+    runtime_patches: Sequence[Mapping[str, Any]] | None
+    """spec.runtimePatches in wire form."""
+    suspend: bool | None
+    """True holds the run back, or stops it in place."""
+    active_deadline_seconds: int | None
+    """Seconds of running after which the run fails."""
+    name: str | None
+    """Name of the run; without it `<resource>-<member>-<8 hex of its content>`."""
+    namespace: str
+    """Namespace of the run; `default` without it."""
+    labels: Mapping[str, str] | None
+    """Labels of the TrainJob."""
+    annotations: Mapping[str, str] | None
+    """Annotations of the TrainJob."""
+    attempt: int
+    """A higher number runs the same content again; 1 without it."""
+    adopt: bool
+    """True takes over a run of this name that another resource declared."""
+    delete_timeout: float
+    """Seconds that a delete waits for the run to end; 60 without it."""
+
+
+class TrainJobs(Resource, module="trainer", name="TrainJobs"):
+    """Many training runs as one resource: all tried at once, each known by its own name."""
+
+    members: pulumi.Output[dict[str, Any]]
+    """By member: name, namespace, uid and lastSeen of its run, or `error` when it has none."""
+    host: pulumi.Output[str]
+    """The machine or the cluster that they run on."""
+
+    def __init__(
+        self,
+        resource_name: str,
+        jobs: Mapping[str, TrainJobArgs],
+        *,
+        wait_for: str | None = None,
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Declare runs.
+
+        Args:
+            resource_name: Name of the resource, and the beginning of every run's name.
+            jobs: What each member runs, by its name: the arguments of TrainJob.
+            wait_for: `running` or `complete` makes the deployment wait for all, see `results`.
+            opts: Options of the resource.
+        """
+        _judge(resource_name, jobs, waits=wait_for is not None)
+        config = pulumi.Config("trainer")
+        made = {member: _job(args) for member, args in jobs.items()}
+        secrets = {member: job.pop("secretData", None) for member, job in made.items()}
+        shown, apart = texts.shared(made)
+        inputs: dict[str, Any] = {
+            "resource": resource_name,
+            "target": config.get("target"),
+            "engine": config.get("engine"),
+            "plugins": config.get_object("plugins"),
+            "owner": declared.owner(type(self), resource_name, opts),
+            "jobs": shown,
+            "texts": apart or None,
+            "secretData": {name: each for name, each in secrets.items() if each is not None}
+            or None,
+            "members": None,
+            "host": None,
+        }
+        super().__init__(TrainJobsProvider(), resource_name, inputs, opts)
+        self._result: TrainJobsResult | None = None
+        if wait_for is not None:
+            mine = pulumi.ResourceOptions(parent=self)
+            self._result = TrainJobsResult(resource_name, self, until=wait_for, opts=mine)
+
+    @property
+    def result(self) -> "TrainJobsResult":
+        """The gate of all members."""
+        if self._result is None:
+            raise pulumi.RunError(
+                f"TrainJobs {self.pulumi_resource_name}: results are known once somebody waits for "
+                'the runs; add wait_for="complete"'
+            )
+        return self._result
+
+    @property
+    def results(self) -> pulumi.Output[dict[str, Any]]:
+        """By member: status, metrics, startedAt, finishedAt and durationSeconds."""
+        return self.result.results
+
+
+class TrainJobsResult(Resource, module="trainer", name="TrainJobsResult"):
+    """Waits for all members of a batch, then fails the deployment with those that failed."""
+
+    results: pulumi.Output[dict[str, Any]]
+    """By member: status, metrics, startedAt, finishedAt and durationSeconds."""
+
+    def __init__(
+        self,
+        resource_name: str,
+        jobs: TrainJobs,
+        *,
+        until: str = "complete",
+        opts: pulumi.ResourceOptions | None = None,
+    ) -> None:
+        """Wait for every member of `jobs` to be `running` or `complete`."""
+        config = pulumi.Config("trainer")
+        inputs = {
+            "batch": jobs.pulumi_resource_name,
+            "runs": jobs.members.apply(_runs),
+            "host": jobs.host,
+            "target": config.get("target"),
+            "engine": config.get("engine"),
+            "until": until,
+            "urn": declared.urn(type(self), resource_name, opts),
+            "results": None,
+        }
+        super().__init__(TrainJobsResultProvider(), resource_name, inputs, opts)
+
+
+def _runs(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    return {name: {key: each[key] for key in RUN if key in each} for name, each in members.items()}
+
+
+def _judge(resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool) -> None:
+    """Raise for what no check could say better."""
+    known = TrainJobArgs.__annotations__
+    for member, args in jobs.items():
+        where = f"TrainJobs {resource_name}: {member}"
+        if unknown := [key for key in args if key not in known]:
+            raise pulumi.RunError(f"{where}: {unknown[0]!r} is no argument; use {', '.join(known)}")
+        if "runtime" not in args:
+            raise pulumi.RunError(f"{where}: runtime is missing; name one of the catalog's")
+        if waits and args.get("suspend"):
+            raise pulumi.RunError(
+                f"{where}: wait_for would wait for ever for a job that is suspended; "
+                "leave one of the two out"
+            )
+
+
+def _job(args: TrainJobArgs) -> dict[str, Any]:
+    """Inputs of one member, `secretData` among them."""
+    runtime = declared.known_runtime(args["runtime"])
+    written = {key: args.get(key) for key in _WRITTEN}
+    inputs = {
+        "name": args.get("name"),
+        "namespace": args.get("namespace", "default"),
+        "attempt": args.get("attempt", 1),
+        "adopt": args.get("adopt", False),
+        "deleteTimeout": args.get("delete_timeout", 60),
+        "runtime": None if isinstance(runtime, str) else runtime,
+    }
+    job = Written(runtime=runtime, **cast("dict[str, Any]", written))
+    return {key: each for key, each in (inputs | declared.parts(job)).items() if each is not None}
+
+
+_WRITTEN: Final = (
+    "trainer",
+    "initializer",
+    "runtime_patches",
+    "suspend",
+    "active_deadline_seconds",
+    "labels",
+    "annotations",
+)

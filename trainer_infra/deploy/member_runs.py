@@ -1,0 +1,155 @@
+"""What an update does with the run of one member of a batch: submit, replace, update, delete.
+
+Called by `train_jobs`, which gives each member its `Try`. After an error, an interruption or a
+crash the state still has what the next update needs to go on: a member that could not be replaced
+or updated is kept as it was, and a run that could not be deleted is kept by its uid.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from trainer_infra.deploy import members, train_job
+from trainer_infra.deploy.members import Change, Kept
+from trainer_infra.deploy.tries import Try
+from trainer_infra.errors import TrainerInfraError
+from trainer_infra.lifecycle.run import Owner
+from trainer_infra.lifecycle.target import Target
+
+JSON = Mapping[str, Any]
+
+DELETE_TIMEOUT: Final = 60.0
+"""Seconds that a delete waits where the program does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One member before and after an update."""
+
+    owner: Owner
+    """Whose its runs are."""
+    old: JSON | None
+    """Its state as a TrainJob; None where there is none."""
+    known: JSON
+    """Its entry in `members` of the state; empty where there is none."""
+    new: JSON | None
+    """Its inputs as a TrainJob; None where the program has it no more."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemberRuns:
+    """Runs of the members of one batch; safe to use from several threads."""
+
+    target: Target
+    """Where they run."""
+    warnings: list[str] = field(default_factory=list)
+    """Sentences of deletes that worked, but left something."""
+
+    def attempt(self, member: Member, change: Change) -> Try:
+        """What to do with a member, and what the state keeps where that fails."""
+        if change is Change.SUBMIT and member.new is not None:
+            new = member.new
+            return Try(lambda: self._submit(member, new), lambda said: _failed(member, new, said))
+        if change is Change.DELETE or member.old is None or member.new is None:
+            return Try(lambda: self._delete(member), lambda said: _undeleted(member, said))
+        old, new = member.old, member.new
+        as_it_was = _with(Kept(_kept(old, new), members.seen(old)), member.known.get("replaced"))
+        do = self._replace if change is Change.REPLACE else self._update
+        return Try(lambda: do(member, old, new), lambda said: _with_error(as_it_was, said))
+
+    def _submit(self, member: Member, new: JSON) -> Kept:
+        self._sweep(member, new["name"])
+        return self._submitted(new)
+
+    def _submitted(self, new: JSON) -> Kept:
+        run = self.target.submit(train_job.submitted(dict(new)), adopt=bool(new.get("adopt")))
+        state = train_job.outputs(new, run)
+        return Kept(state, members.seen(state))
+
+    def _replace(self, member: Member, old: JSON, new: JSON) -> Kept:
+        self._sweep(member)
+        if _place(old) != _place(new):
+            made = self._submitted(new)
+            try:
+                self._end(_run(old), old)
+            except TrainerInfraError as error:
+                said = f"the run that it replaces cannot be deleted: {error}"
+                return _with_error(_with(made, [_run(old)]), said)
+            return made
+        self._end(_run(old), old)
+        try:
+            return self._submitted(new)
+        except TrainerInfraError as error:
+            return _failed(Member(member.owner, None, {}, new), new, str(error))
+
+    def _update(self, member: Member, old: JSON, new: JSON) -> Kept:
+        self._sweep(member)
+        state = train_job.update(dict(old), dict(new)).outs
+        return Kept(state, members.seen(state or {}))
+
+    def _delete(self, member: Member) -> Kept:
+        self._sweep(member)
+        if "uid" in member.known:
+            self._end(_run(member.known), member.old or {})
+        return Kept(None, None)
+
+    def _sweep(self, member: Member, unless: str = "") -> None:
+        """Delete what earlier updates could not, and what one submitted without knowing it.
+
+        Args:
+            member: whose runs.
+            unless: name of a run that is to be submitted now, and so is left.
+        """
+        for each in member.known.get("replaced") or ():
+            self._end(each, member.old or {})
+        if not member.known or "uid" in member.known or member.known["name"] == unless:
+            return
+        run = self.target.get(member.known["namespace"], member.known["name"])
+        if run is not None and run.owner == member.owner:
+            self._end({"namespace": run.namespace, "name": run.name, "uid": run.uid}, {})
+
+    def _end(self, run: JSON, settings: JSON) -> None:
+        timeout = float(settings.get("deleteTimeout", DELETE_TIMEOUT))
+        said = self.target.delete(run["namespace"], run["name"], run["uid"], timeout)
+        if said:
+            self.warnings.append(said)
+
+
+def _kept(old: JSON, new: JSON) -> JSON:
+    """The old properties where the engine keeps them encrypted: only if new ones are secret too."""
+    if new.get("secretData"):
+        return old
+    return {key: each for key, each in old.items() if key != "secretData"}
+
+
+def _run(state: JSON) -> dict[str, Any]:
+    """What finds the run of a state again."""
+    return {key: state[key] for key in ("namespace", "name", "uid")}
+
+
+def _place(properties: JSON) -> tuple[Any, Any]:
+    return properties["namespace"], properties["name"]
+
+
+def _failed(member: Member, new: JSON, said: str) -> Kept:
+    """A member that has no run."""
+    seen = {"name": new["name"], "namespace": new["namespace"], "error": said}
+    return _with(Kept(new, seen), member.known.get("replaced"))
+
+
+def _undeleted(member: Member, said: str) -> Kept:
+    """A member that the program has no more, and whose run may still be there."""
+    known = member.known
+    left = [*(known.get("replaced") or ()), *([_run(known)] if "uid" in known else [])]
+    seen = {"name": known["name"], "namespace": known["namespace"], "error": said}
+    return _with(Kept(None, seen), left)
+
+
+def _with(kept: Kept, left: Any) -> Kept:
+    if not left or kept.seen is None:
+        return kept
+    return Kept(kept.job, {**kept.seen, "replaced": list(left)})
+
+
+def _with_error(kept: Kept, said: str) -> Kept:
+    return Kept(kept.job, {**(kept.seen or {}), "error": said})

@@ -1,0 +1,141 @@
+"""A batch of TrainJobs <-> its members, each with exactly the properties of a TrainJob resource.
+
+Pure; called by `train_jobs`. So everything that is decided for a member is decided by the functions
+that decide it for a TrainJob. A batch has `jobs`, `secretData` and, in its state, `members` and
+`drift`, all by member; long texts in `jobs` are in `texts`; the rest is shared.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Final
+
+from trainer_infra.deploy import boundary, texts
+from trainer_infra.deploy import changes as of_one
+from trainer_infra.errors import Problem
+
+JSON = Mapping[str, Any]
+
+SHARED: Final = ("target", "engine", "plugins")
+"""Inputs that all members have in common, as they are declared."""
+APART: Final = frozenset({"target", "engine", "resource", "owner", "secretData"})
+"""Properties of a TrainJob that a batch does not keep in `jobs`."""
+OBSERVED: Final = frozenset({"uid", "host", "lastSeen", "drift"})
+"""Outputs of a TrainJob that are no inputs."""
+SHOWN: Final = frozenset({"runtime", "rendered"})
+"""Inputs that the state has once, as inputs: nobody asks for them among the outputs."""
+SEPARATOR: Final = "#"
+"""Between the URN of the batch and the member's name, in the URN that owns a member's run."""
+
+
+class Change(Enum):
+    """What an update does with a member."""
+
+    NONE = auto()
+    SUBMIT = auto()
+    REPLACE = auto()
+    UPDATE = auto()
+    DELETE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the state keeps of a member."""
+
+    job: JSON | None
+    """Its properties as a TrainJob; None once the program does not declare it any more."""
+    seen: JSON | None
+    """Its entry in `members`: name, namespace, uid and lastSeen, or `error`; None when it is gone.
+
+    `replaced` has runs that are still to be deleted, each as name, namespace and uid.
+    """
+
+
+def of(batch: JSON) -> dict[str, dict[str, Any]]:
+    """The members as TrainJob properties: inputs of a batch's inputs, a state of its state."""
+    return {member: _one(batch, member) for member in batch.get("jobs") or {}}
+
+
+def _one(batch: JSON, member: str) -> dict[str, Any]:
+    job = texts.restored(batch["jobs"][member], batch.get("texts") or {})
+    one: dict[str, Any] = {key: batch[key] for key in SHARED if key in batch} | job
+    one["resource"] = f"{batch['resource']}-{member}"
+    one["owner"] = {**batch["owner"], "urn": f"{batch['owner']['urn']}{SEPARATOR}{member}"}
+    for key in ("secretData", "drift"):
+        if value := (batch.get(key) or {}).get(member):
+            one[key] = value
+    seen = (batch.get("members") or {}).get(member) or {}
+    if "uid" in seen:
+        one |= {"uid": seen["uid"], "lastSeen": seen["lastSeen"], "host": batch["host"]}
+    return one
+
+
+def inputs(batch: JSON, jobs: Mapping[str, JSON]) -> dict[str, Any]:
+    """The batch's inputs with these members' TrainJob properties."""
+    rest = {key: each for key, each in batch.items() if key not in _BY_MEMBER}
+    secrets = {name: job["secretData"] for name, job in jobs.items() if job.get("secretData")}
+    kept, apart = texts.shared(
+        {name: _without(job, APART | OBSERVED) for name, job in jobs.items()}
+    )
+    known = {"texts": apart, "secretData": secrets}
+    return {**rest, "jobs": kept, **{key: each for key, each in known.items() if each}}
+
+
+def outputs(batch: JSON, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
+    """The batch's state with these members, in their order."""
+    jobs = {name: each.job for name, each in kept.items() if each.job is not None}
+    seen = {name: each.seen for name, each in kept.items() if each.seen is not None}
+    drift = {name: job["drift"] for name, job in jobs.items() if job.get("drift")}
+    short = {name: _without(job, SHOWN) for name, job in jobs.items()}
+    state = {**inputs(batch, short), "host": host, "members": seen}
+    return state | ({"drift": drift} if drift else {})
+
+
+_BY_MEMBER: Final = frozenset({"jobs", "texts", "secretData", "members", "drift", "host"})
+
+
+def _without(properties: JSON, keys: frozenset[str]) -> dict[str, Any]:
+    return {key: each for key, each in properties.items() if key not in keys}
+
+
+def seen(properties: JSON) -> dict[str, Any]:
+    """The entry in `members` of a member whose state as a TrainJob is known."""
+    return {key: properties[key] for key in ("name", "namespace", "uid", "lastSeen")}
+
+
+def changes(olds: JSON, news: JSON) -> dict[str, Change]:
+    """What becomes of every member: those of the program in its order, then those left out."""
+    before, known = of(olds), olds.get("members") or {}
+    found = {
+        name: _change(before.get(name), known.get(name) or {}, one)
+        for name, one in of(news).items()
+    }
+    return found | {name: Change.DELETE for name in known if name not in found}
+
+
+def _change(old: JSON | None, known: JSON, new: JSON) -> Change:
+    if old is None or "uid" not in known:
+        return Change.SUBMIT
+    if boundary.unknown(new):
+        return Change.REPLACE
+    result = of_one.of_train_job(old, new)
+    if result.replaces:
+        return Change.REPLACE
+    return Change.UPDATE if result.changes or "error" in known else Change.NONE
+
+
+def same_names(jobs: Mapping[str, JSON]) -> Iterator[Problem]:
+    """Problems of members whose runs would have one name."""
+    taken: dict[tuple[Any, Any], str] = {}
+    for member, job in jobs.items():
+        first = taken.setdefault((job.get("namespace"), job["name"]), member)
+        if first != member:
+            what = f"is the name of member {first!r} too"
+            yield Problem("name", what, job["name"], "leave it out", f"jobs.{member}")
+
+
+def listed(sentences: Iterable[tuple[str, str]], limit: int = 10) -> str:
+    """Members with a sentence each, the first ones in full and how many more there are."""
+    lines = [f"{member}: {sentence}" for member, sentence in sentences]
+    more = [f"and {len(lines) - limit} more"] if len(lines) > limit else []
+    return "\n".join([*lines[:limit], *more])

@@ -1,0 +1,231 @@
+"""What the engine asks about a batch of TrainJobs: check, diff, create, read, update, delete.
+
+Called by `provider.TrainJobsProvider` with properties as JSON. Every member is judged, rendered and
+named as the TrainJob that it is (`members`); `member_runs` acts on one of them, `tries` on all at
+the same time. Rules: DESIGN.md, rule 6.
+"""
+
+from collections.abc import Iterable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Final
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from trainer_infra.deploy import boundary, inputs, members, targets, train_job, tries
+from trainer_infra.deploy.boundary import Messages
+from trainer_infra.deploy.inputs import Checked
+from trainer_infra.deploy.member_runs import Member, MemberRuns
+from trainer_infra.deploy.members import Change, Kept
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.lifecycle.run import Owner
+from trainer_infra.lifecycle.target import Target
+
+Properties = dict[str, Any]
+JSON = Mapping[str, Any]
+
+REPLACING: Final = ("target", "engine")
+"""Inputs of which another value makes every member another run."""
+
+_CREATED: Final[set[str]] = set()
+"""Uids that create gave back in this process, which serves one operation of the engine."""
+
+
+def check(olds: Properties, news: Properties) -> CheckResult:
+    """Validate every member, and fill in their names, runtimes and renderings."""
+    if chosen := tuple(targets.problems(news)):
+        return CheckResult(news, boundary.failures(chosen))
+    before = members.of(olds)
+    judged = {name: _judged(one, before.get(name, {})) for name, one in members.of(news).items()}
+    problems = [
+        Problem(each.path, each.what, each.got, each.fix, _where(name, each.where))
+        for name, one in judged.items()
+        for each in one.problems
+    ]
+    named = {name: one.inputs for name, one in judged.items() if "name" in one.inputs}
+    problems += members.same_names(named)
+    filled = members.inputs(news, {name: one.inputs for name, one in judged.items()})
+    if not problems:
+        _notices(news, {name: one for name, one in judged.items() if one.found}, before)
+    return CheckResult(filled, boundary.failures(tuple(problems)))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """What is known of a member before deployment."""
+
+    inputs: JSON
+    """As a TrainJob's: filled in where that was possible."""
+    problems: tuple[Problem, ...] = ()
+    found: Checked | None = None
+    """None where a value is unknown as yet, or something is wrong."""
+
+
+def _judged(one: JSON, old: JSON) -> _Judged:
+    problems = tuple(inputs.options(one))
+    if boundary.unknown(one):
+        return _Judged(one, problems)
+    try:
+        found = inputs.checked(one, old)
+    except InvalidInput as error:
+        return _Judged(one, (*problems, *error.problems))
+    return _Judged(found.inputs, problems, None if problems else found)
+
+
+def _where(member: str, where: str) -> str:
+    return f"jobs.{member}: {where}" if where else f"jobs.{member}"
+
+
+def _notices(news: JSON, judged: Mapping[str, _Judged], before: Mapping[str, JSON]) -> None:
+    """What is worth knowing at preview though nothing is wrong, in one message of each kind."""
+    messages = Messages(news["owner"]["urn"])
+    kept, warned, objects = [], [], []
+    for name, one in judged.items():
+        old = before.get(name, {})
+        if inputs.unchanged(one.inputs, old):
+            kept += [(name, inputs.born_with(members.of(news)[name], old))]
+            continue
+        warned += [(name, each) for each in (one.found.warnings if one.found else ())]
+        objects += one.inputs["rendered"].values()
+    if said := members.listed((name, each) for name, each in kept if each):
+        messages.info(said)
+    if said := members.listed(warned):
+        messages.warn(said)
+    for each in targets.of(news).warnings(tuple(objects)) if objects else ():
+        messages.warn(each)
+
+
+def diff(olds: Properties, news: Properties) -> DiffResult:
+    """Another target is another batch; all else is an update, which may replace members."""
+    if drifted := [(name, _told(each)) for name, each in (olds.get("drift") or {}).items()]:
+        # The engine shows what the program changed; of this it would show nothing.
+        said = f"to be repaired, somebody changed them:\n{members.listed(drifted)}"
+        Messages(news["owner"]["urn"]).info(said)
+    replaces = [key for key in REPLACING if olds.get(key) != news.get(key)]
+    changed = any(each is not Change.NONE for each in members.changes(olds, news).values())
+    return DiffResult(
+        changes=bool(replaces) or changed, replaces=replaces, delete_before_replace=False
+    )
+
+
+def _told(drift: Mapping[str, str]) -> str:
+    return ", ".join(f"{path}: {now}" for path, now in drift.items())
+
+
+def create(given: Properties) -> CreateResult:
+    """Submit every member; succeeds once each was tried, with an error for those that failed."""
+    outputs = _applied({}, given)
+    _CREATED.update(_uids(outputs))
+    return CreateResult(str(given["resource"]), outputs)
+
+
+def update(olds: Properties, news: Properties) -> UpdateResult:
+    """Bring every member that changed to what the program says, and no other."""
+    targets.at_its_place(olds, f"TrainJobs {olds['resource']}")
+    return UpdateResult(_applied(olds, news))
+
+
+def _applied(olds: JSON, news: JSON) -> Properties:
+    """The state once every changed member was tried.
+
+    Raises:
+        NotAvailable: The target does not answer, and nothing was tried.
+    """
+    target = targets.of(news)
+    host, runs = target.host(), MemberRuns(target)
+    changes = members.changes(olds, news)
+    before, after = members.of(olds), members.of(news)
+    known = olds.get("members") or {}
+    kept: dict[str, Kept] = {}
+    attempts = {}
+    for name, change in changes.items():
+        owner = _owner(news, name)
+        one = Member(owner, before.get(name), known.get(name) or {}, after.get(name))
+        if change is Change.NONE:
+            kept[name] = Kept(after[name], known[name])
+        else:
+            attempts[name] = runs.attempt(one, change)
+    messages = Messages(news["owner"]["urn"])
+    tried = tries.all_of(attempts, news["target"], messages, "done" if olds else "submitted")
+    state = members.outputs(news, host, {name: (kept | tried)[name] for name in changes})
+    _said(messages, runs.warnings, state["members"])
+    return state
+
+
+def _owner(batch: JSON, member: str) -> Owner:
+    urn = f"{batch['owner']['urn']}{members.SEPARATOR}{member}"
+    return Owner(**{**batch["owner"], "urn": urn})
+
+
+def _said(messages: Messages, warnings: Iterable[str], seen: Mapping[str, JSON]) -> None:
+    for each in warnings:
+        messages.warn(each)
+    errors = [(name, each["error"]) for name, each in seen.items() if "error" in each]
+    if errors:
+        count = f"{len(errors)} of {len(seen)} TrainJobs failed"
+        again = "the next `pulumi up` tries these again, and no other"
+        messages.warn(f"{count}; {again}\n{members.listed(errors)}")
+
+
+def read(id_: str, state: Properties) -> ReadResult:
+    """Every member as it is now; those that are gone are left out, and so are made again."""
+    target = targets.of(state)
+    known = state["members"]
+    if state["host"] != target.host():
+        lost = f"unknown (on {state['host']})"
+        unseen = {
+            name: {**each, "lastSeen": lost} if "uid" in each else each
+            for name, each in known.items()
+        }
+        return ReadResult(id_, {**state, "members": unseen})
+    before = members.of(state)
+    # A cluster answers so many at once from one list of each kind.
+    with ThreadPoolExecutor(tries.WORKERS[state["target"]]) as pool:
+        looks = [pool.submit(_read, target, before.get(name), each) for name, each in known.items()]
+        found = zip(known, (each.result() for each in looks), strict=True)
+        kept = {name: each for name, each in found if each is not None}
+    if not kept:
+        return ReadResult("", {})
+    return ReadResult(id_, members.outputs(state, state["host"], kept))
+
+
+def _read(target: Target, old: JSON | None, known: JSON) -> Kept | None:
+    """A member as it is now; None when its run is gone."""
+    if old is None or "uid" not in known:
+        return Kept(old, known)
+    run = target.get(known["namespace"], known["name"], known["uid"])
+    if run is None:
+        return None
+    state = train_job.outputs(old, run)
+    return Kept(state, {**known, **members.seen(state)})
+
+
+def delete(state: Properties) -> None:
+    """End every run and remove what is left of it; gone already is fine.
+
+    Raises:
+        NotAvailable: Some could not be deleted; the next delete tries them again.
+    """
+    target = targets.at_its_place(state, f"TrainJobs {state['resource']}")
+    messages = Messages(state["owner"]["urn"])
+    runs, before = MemberRuns(target), members.of(state)
+    attempts = {
+        name: runs.attempt(Member(_owner(state, name), before.get(name), each, None), Change.DELETE)
+        for name, each in state["members"].items()
+        if each.get("uid") not in _CREATED
+    }
+    if len(attempts) < len(state["members"]):
+        messages.info("runs whose content is the same are kept; raise attempt to run them again")
+    left = tries.all_of(attempts, state["target"], messages, "deleted")
+    for each in runs.warnings:
+        messages.warn(each)
+    errors = [(name, str(each.seen["error"])) for name, each in left.items() if each.seen]
+    if errors:
+        raise NotAvailable(
+            f"{len(errors)} of {len(left)} TrainJobs could not be deleted; run it again\n"
+            f"{members.listed(errors)}"
+        )
+
+
+def _uids(state: JSON) -> set[str]:
+    return {each["uid"] for each in state["members"].values() if "uid" in each}

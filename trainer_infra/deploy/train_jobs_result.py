@@ -1,0 +1,163 @@
+"""What the engine asks about the gate of a batch of TrainJobs: check, diff, create, read.
+
+Called by `provider.TrainJobsResultProvider` with properties as JSON. One gate waits for all members
+and then fails with every member that did not end well (DESIGN.md, rules 3 and 6). It shares its
+parts with the gate of one TrainJob: `gate`.
+"""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
+
+from trainer_infra.deploy import boundary, gate, members, targets, train_job_result
+from trainer_infra.deploy.boundary import Messages
+from trainer_infra.deploy.gate import Saying, Silence, Stuck
+from trainer_infra.errors import RunFailed
+from trainer_infra.kube.refusals import Unreachable
+from trainer_infra.lifecycle.run import Run
+from trainer_infra.lifecycle.target import Target
+
+Properties = dict[str, Any]
+JSON = Mapping[str, Any]
+
+
+def check(given: Properties) -> CheckResult:
+    """Only the event to wait for can be wrong."""
+    return train_job_result.check(given)
+
+
+def diff(olds: Properties, news: Properties) -> DiffResult:
+    """Other runs, or another event to wait for, are another wait."""
+    same = not boundary.unknown(news.get("runs")) and olds["runs"] == news["runs"]
+    replaces = ([] if same else ["runs"]) + (
+        ["until"] if olds.get("until") != news.get("until") else []
+    )
+    return DiffResult(changes=bool(replaces), replaces=replaces, delete_before_replace=False)
+
+
+def create(given: Properties) -> CreateResult:
+    """Wait for all; members that fail then fail the deployment."""
+    results = wait(given, Messages(given["urn"]))
+    return CreateResult(str(given["batch"]), {**given, "results": results})
+
+
+def read(id_: str, state: Properties) -> ReadResult:
+    """The results as they are now; of a run that is gone, and of another place, as they were."""
+    target = targets.of(state)
+    if state["host"] != target.host():
+        return ReadResult(id_, state)
+    found = _found(target, state["runs"])
+    now = {
+        name: gate.outputs(found[each["uid"]])
+        for name, each in state["runs"].items()
+        if each["uid"] in found
+    }
+    return ReadResult(id_, {**state, "results": {**state["results"], **now}})
+
+
+def wait(given: JSON, messages: Messages) -> dict[str, Any]:
+    """`status`, `metrics` and times of every member once the event happened to all.
+
+    Raises:
+        RunFailed: Members failed, are lost, gone or stuck, or were never submitted.
+        Unreachable: The cluster does not answer for minutes.
+    """
+    all_of, saying = _All(given), Saying(messages)
+    while not all_of.over:
+        all_of.look()
+        saying.say(all_of.progress(), given["host"])
+        if not all_of.over:
+            time.sleep(gate.INTERVALS[given["target"]])
+    if troubles := list(all_of.troubles()):
+        count = f"{len(troubles)} of {len(given['runs'])} TrainJobs did not end well"
+        raise RunFailed(f"{count}\n{members.listed(troubles)}")
+    return {name: gate.outputs(all_of.ended[name]) for name in given["runs"]}
+
+
+@dataclass(slots=True)
+class _All:
+    """What is known of the members while they are waited for."""
+
+    given: JSON
+    ended: dict[str, Run] = field(default_factory=dict)
+    """Members for which the event happened."""
+    _phases: Mapping[str, str] = field(default_factory=dict)
+    _bad: dict[str, str] = field(default_factory=dict)
+    _stuck: dict[str, str] = field(default_factory=dict)
+    _watches: defaultdict[str, Stuck] = field(default_factory=lambda: defaultdict(Stuck))
+    _silence: Silence = field(default_factory=Silence)
+    _silent: bool = False
+
+    def __post_init__(self) -> None:
+        errors = {name: each.get("error") for name, each in self.given["runs"].items()}
+        self._bad = {name: str(error) for name, error in errors.items() if error}
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is waited for any more."""
+        runs = self.given["runs"]
+        return len(self.ended.keys() | self._bad.keys() | self._stuck.keys()) == len(runs)
+
+    def look(self) -> None:
+        """Look at every member that is waited for; nothing is known while the cluster is silent."""
+        waiting = {
+            name: each
+            for name, each in self.given["runs"].items()
+            if name not in self.ended and name not in self._bad
+        }
+        target = targets.of(self.given)
+        try:
+            found = _found(target, waiting)
+            for name, each in waiting.items():
+                self._judge(target, name, found.get(each["uid"]))
+        except Unreachable as error:
+            self._silence.goes_on(error)
+            self._silent = True
+            return
+        self._silence.ends()
+        self._silent = False
+        left = waiting.keys() - self.ended.keys() - self._bad.keys()
+        self._phases = {name: found[waiting[name]["uid"]].phase for name in left}
+
+    def _judge(self, target: Target, name: str, run: Run | None) -> None:
+        known = self.given["runs"][name]
+        if run is not None and (gate.happened(self.given, run) or gate.trouble(run)):
+            # The list leaves out what only a look at the one run tells: last lines, reports.
+            run = target.get(run.namespace, run.name, run.uid)
+        if run is None:
+            self._bad[name] = gate.gone(known["name"])
+        elif said := gate.trouble(run):
+            self._bad[name] = said
+        elif gate.happened(self.given, run):
+            self.ended[name] = run
+        elif said := self._watches[name].trouble(run):
+            self._stuck[name] = said
+        else:
+            self._stuck.pop(name, None)
+
+    def progress(self) -> str:
+        """How many members are in which phase, or that the cluster is silent."""
+        if self._silent:
+            return self._silence.why
+        stuck = dict.fromkeys(self._stuck, "stuck")
+        counts = Counter(each.lower() for each in {**self._phases, **stuck}.values())
+        counts[str(self.given["until"])] += len(self.ended)
+        counts["failed"] += len(self._bad)
+        parts = [f"{count} {phase}" for phase, count in sorted(counts.items()) if count]
+        return f"{', '.join(parts)}, of {len(self.given['runs'])}"
+
+    def troubles(self) -> Iterator[tuple[str, str]]:
+        """Members that did not end well, with a sentence, in the batch's order."""
+        for name in self.given["runs"]:
+            if said := self._bad.get(name) or ("" if name in self.ended else self._stuck[name]):
+                yield name, said
+
+
+def _found(target: Target, runs: Mapping[str, JSON]) -> dict[str, Run]:
+    """The runs there are, by uid, with one list for each namespace."""
+    spaces = sorted({each["namespace"] for each in runs.values() if "uid" in each})
+    return {run.uid: run for space in spaces for run in target.list_runs(space)}
