@@ -1,15 +1,16 @@
 """etcd, where the API server keeps its objects: the one on PATH, else Go's v3.6.8.
 
-Called by apiserver.py. It listens on a socket file in a folder of ours, which nobody else may
-enter, so it needs neither a free port nor a certificate.
+Called by apiserver.py (`start`) and up.py (`component`). It listens on a socket file in a folder of
+ours, which nobody else may enter, so it needs neither a free port nor a certificate.
 """
 
 import shutil
 from pathlib import Path
 from typing import Final
 
-from tools.cluster import build
+from tools.cluster import build, live
 from tools.cluster.build import Program
+from tools.cluster.daemon import Component
 from tools.cluster.process import Process
 
 ETCD: Final = Program("etcd", "etcd", "go.etcd.io/etcd/server/v3")
@@ -38,6 +39,20 @@ def start(folder: Path) -> tuple[Process, str]:
         NotAvailable: It cannot be built or does not come up.
     """
     socket = folder / _SOCKET
+    process = Process(_command(folder), folder)
+    process.wait_until_ready(socket.exists)
+    return process, f"unix://{socket}"
+
+
+def component() -> tuple[Component, str]:
+    """The cluster's etcd, with the address for clients; its data stay until the cluster goes."""
+    folder = live.folder()
+    command = _command(folder)
+    return Component("etcd", tuple(command)), f"unix://{folder / _SOCKET}"
+
+
+def _command(folder: Path) -> list[str]:
+    """Run in that folder, where the socket file then stands."""
     flags = {
         "data-dir": str(folder / "etcd"),
         "listen-client-urls": f"unix://{_SOCKET}",
@@ -46,7 +61,4 @@ def start(folder: Path) -> tuple[Process, str]:
         "initial-advertise-peer-urls": _UNUSED,
         "initial-cluster": f"default={_UNUSED}",
     }
-    command = [program(), *(f"--{key}={flags[key]}" for key in flags)]
-    process = Process(command, folder)
-    process.wait_until_ready(socket.exists)
-    return process, f"unix://{socket}"
+    return [program(), *(f"--{key}={flags[key]}" for key in flags)]

@@ -1,7 +1,9 @@
-"""kube-apiserver v1.34.4, built from Go modules: on loopback, with one user who may do all.
+"""kube-apiserver v1.34.4, built from Go modules.
 
-Called by apiserver.py. The certificate is the server's own; the user's token is made at the
-start. The port is reserved while the server starts, so that no other program gets it in between.
+`start` is for apiserver.py: on loopback, with one user who may do all; the certificate is the
+server's own, the user's token is made at the start, and the port is reserved while the server
+starts, so that no other program gets it in between. `component` is for up.py: the server of a
+cluster, which lives on in the cluster's network and is reached through forwarder.py.
 """
 
 import secrets
@@ -12,27 +14,26 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from cryptography.hazmat.primitives import serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-
-from tools.cluster import build
-from tools.cluster.build import Program
+from tools.cluster import build, certificates, credentials, kubernetes, live
 from tools.cluster.client import Client, Unreachable
+from tools.cluster.daemon import Component
+from tools.cluster.namespaces import ADDRESS, SERVICES
 from tools.cluster.process import Process
 
-VERSION: Final = "v1.34.4"
-"""Of Kubernetes; go/kubernetes/go.mod names the same."""
+KUBE_APISERVER: Final = kubernetes.program("kube-apiserver")
+"""What is built."""
 
-_VERSION_PACKAGE: Final = "k8s.io/component-base/version"
-
-KUBE_APISERVER: Final = Program(
-    "kube-apiserver",
+_NAMES: Final = (
+    "localhost",
+    "127.0.0.1",
+    ADDRESS,
+    "10.96.0.1",
     "kubernetes",
-    "k8s.io/kubernetes/cmd/kube-apiserver",
-    f"-s -w -X {_VERSION_PACKAGE}.gitVersion={VERSION}"
-    f" -X {_VERSION_PACKAGE}.gitMajor=1 -X {_VERSION_PACKAGE}.gitMinor=34",
+    "kubernetes.default",
+    "kubernetes.default.svc",
+    "kubernetes.default.svc.cluster.local",
 )
-"""What is built; without the version the server takes itself for v0.0.0."""
+"""What the cluster's server is called from outside, on the node and in pods."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,47 @@ def program() -> str:
     return str(build.built(KUBE_APISERVER))
 
 
+def component(etcd: str, port: int) -> Component:
+    """The cluster's server.
+
+    Args:
+        etcd: address of etcd for clients.
+        port: where the forwarder listens on 127.0.0.1.
+    """
+    server = certificates.server("kube-apiserver", _NAMES)
+    kubelets = certificates.client("kube-apiserver-kubelet-client", "system:masters")
+    flags = _shared_flags(service_accounts(), credentials.tokens()) | {
+        "etcd-servers": etcd,
+        "bind-address": "0.0.0.0",  # noqa: S104  all of a network that nobody else is in
+        "advertise-address": ADDRESS,
+        "secure-port": "6443",
+        "tls-cert-file": str(server),
+        "tls-private-key-file": str(server.with_suffix(".key")),
+        "client-ca-file": str(certificates.authority()),
+        "kubelet-client-certificate": str(kubelets),
+        "kubelet-client-key": str(kubelets.with_suffix(".key")),
+        "kubelet-preferred-address-types": "InternalIP",
+        "allow-privileged": "true",
+    }
+    return Component(
+        "kube-apiserver", (program(), *_arguments(flags)), lambda: serves(outside(port))
+    )
+
+
+def outside(port: int) -> Address:
+    """How this machine reaches the cluster's server."""
+    token = credentials.token(credentials.ADMIN)
+    return Address(f"https://127.0.0.1:{port}", token, certificates.authority())
+
+
+def service_accounts() -> Path:
+    """The cluster's key for service accounts, which the controller manager signs with."""
+    file = certificates.folder() / "service-accounts.key"
+    if not file.exists():
+        live.write_private(file, certificates.key())
+    return file
+
+
 def start(folder: Path, etcd: str) -> tuple[Process, Address]:
     """Start the server with its files in a folder and wait until it serves.
 
@@ -67,38 +109,44 @@ def start(folder: Path, etcd: str) -> tuple[Process, Address]:
         NotAvailable: It cannot be built or does not come up.
     """
     token = secrets.token_hex(16)
-    _write_private(folder / "tokens.csv", f'{token},admin,admin,"system:masters"\n'.encode())
-    _write_private(folder / "service-accounts.key", _service_account_key())
-    with _reserved_port() as port:
+    tokens, key = folder / "tokens.csv", folder / "service-accounts.key"
+    live.write_private(tokens, f'{token},admin,admin,"system:masters"\n'.encode())
+    live.write_private(key, certificates.key())
+    with reserved_port() as port:
         address = Address(
             f"https://127.0.0.1:{port}", token, folder / "certificates" / "apiserver.crt"
         )
-        process = Process([program(), *_flags(folder, etcd, port)], folder)
-        process.wait_until_ready(lambda: _serves(address))
+        flags = _shared_flags(key, tokens) | {
+            "etcd-servers": etcd,
+            "bind-address": "127.0.0.1",
+            "advertise-address": "127.0.0.1",
+            "secure-port": str(port),
+            "permit-port-sharing": "true",
+            "cert-dir": str(folder / "certificates"),
+            "endpoint-reconciler-type": "none",
+        }
+        process = Process([program(), *_arguments(flags)], folder)
+        process.wait_until_ready(lambda: serves(address))
     return process, address
 
 
-def _flags(folder: Path, etcd: str, port: int) -> Iterator[str]:
-    key = str(folder / "service-accounts.key")
-    flags = {
-        "etcd-servers": etcd,
-        "bind-address": "127.0.0.1",
-        "advertise-address": "127.0.0.1",
-        "secure-port": str(port),
-        "permit-port-sharing": "true",
-        "cert-dir": str(folder / "certificates"),
-        "token-auth-file": str(folder / "tokens.csv"),
+def _shared_flags(key: Path, tokens: Path) -> dict[str, str]:
+    """What is the same with and without nodes."""
+    return {
+        "token-auth-file": str(tokens),
         "authorization-mode": "Node,RBAC",
         "service-account-issuer": "https://kubernetes.default.svc",
-        "service-account-key-file": key,
-        "service-account-signing-key-file": key,
-        "service-cluster-ip-range": "10.96.0.0/16",
-        "endpoint-reconciler-type": "none",
+        "service-account-key-file": str(key),
+        "service-account-signing-key-file": str(key),
+        "service-cluster-ip-range": SERVICES,
     }
+
+
+def _arguments(flags: dict[str, str]) -> Iterator[str]:
     return (f"--{name}={value}" for name, value in flags.items())
 
 
-def _serves(address: Address) -> bool:
+def serves(address: Address) -> bool:
     """Whether it is ready and has made the namespace `default`."""
     if not address.certificate.exists():
         return False
@@ -110,21 +158,8 @@ def _serves(address: Address) -> bool:
         return False
 
 
-def _write_private(file: Path, content: bytes) -> None:
-    file.touch(mode=0o600)
-    file.write_bytes(content)
-
-
-def _service_account_key() -> bytes:
-    return ec.generate_private_key(ec.SECP256R1()).private_bytes(
-        serialization.Encoding.PEM,
-        serialization.PrivateFormat.TraditionalOpenSSL,
-        serialization.NoEncryption(),
-    )
-
-
 @contextmanager
-def _reserved_port() -> Iterator[int]:
+def reserved_port() -> Iterator[int]:
     """A free port that only a program which shares it with us can take."""
     with socket.socket() as taken:
         taken.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)

@@ -1,0 +1,295 @@
+"""What `pulumi up` costs on a real cluster, as JSON; run by `make bench-cluster`.
+
+TrainJobs as single resources stand beside the same number of resources that do nothing, so that the
+difference is ours. All of them are suspended but in the last measurement: what pods cost is
+Kubernetes' own. The batch is measured with JobSet's controller running, beside a bare writer of the
+same objects, whose time is the API server's share. Medians of the rounds.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+from tools.cluster import base_image, kubectl, up
+from trainer_infra.cluster.runs import Cluster
+from trainer_infra.kube import http
+from trainer_infra.kube.client import KubeClient
+
+ROOT: Final = Path(__file__).resolve().parent.parent.parent
+BIN: Final = ROOT / ".venv" / "bin"
+COUNTS: Final = (1, 50, 200)
+BATCH: Final = 1_000
+WRITERS: Final = 16
+"""Concurrent requests of the bare writer."""
+AIMS: Final = {
+    "ours more than a trivial resource, of 200, each": 0.030,
+    f"batch of {BATCH}, up": 30.0,
+    "refresh of 200 unchanged": 5.0,
+}
+TRIVIAL: Final = """
+from tools.bench.trivial import Trivial
+for index in range({count}):
+    Trivial(f"job-{{index}}", index)
+"""
+HEAD: Final = """
+from trainer_infra import TrainJob, TrainJobs
+def job(index, suspend=True):
+    return {{"runtime": "plain-distributed", "namespace": "{namespace}", "suspend": suspend,
+            "trainer": {{"image": "{image}", "command": ["python3", "-c", "print(" + str(index) + ")"],
+                        "numNodes": 1}}}}
+"""
+SINGLE: Final = """
+for index in range({count}):
+    TrainJob(f"job-{{index}}", **job(index))
+"""
+MANY: Final = """
+TrainJobs("batch", {{f"job-{{index}}": job(index) for index in range({count})}})
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a measurement happens."""
+
+    kubeconfig: Path
+    image: str
+    namespace: str
+
+    def kubectl(self, *arguments: str) -> str:
+        """Run kubectl; what it printed."""
+        command = [kubectl.program(), "--kubeconfig", str(self.kubeconfig), *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+@dataclass(frozen=True, slots=True)
+class Project:
+    """A Pulumi project on a place, with a backend of its own."""
+
+    folder: Path
+    place: Place
+
+    def program(self, text: str, count: int) -> None:
+        """Write the program."""
+        head = HEAD.format(namespace=self.place.namespace, image=self.place.image)
+        (self.folder / "__main__.py").write_text(
+            (head if "TrainJob" in text else "") + text.format(count=count)
+        )
+
+    def pulumi(self, *arguments: str) -> float:
+        """Run the CLI; its wall time in seconds."""
+        env = {
+            **os.environ,
+            "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}",
+            "PULUMI_BACKEND_URL": f"file://{self.folder}",
+            "PULUMI_CONFIG_PASSPHRASE": "",
+            "PULUMI_SKIP_UPDATE_CHECK": "1",
+            "PYTHONPATH": str(ROOT),
+        }
+        started = time.perf_counter()
+        done = subprocess.run(
+            ["pulumi", *arguments, "--non-interactive"],
+            cwd=self.folder,
+            env=env,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if done.returncode:
+            sys.exit(f"pulumi {' '.join(arguments)} failed:\n{done.stdout[-4000:]}")
+        return time.perf_counter() - started
+
+    def up(self) -> float:
+        """Seconds of an `up` without its preview."""
+        return self.pulumi("up", "--yes", "--skip-preview")
+
+    def state_bytes(self) -> int:
+        """Size of the state."""
+        return (self.folder / ".pulumi" / "stacks" / "bench" / "bench.json").stat().st_size
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3, help="rounds of each measurement")
+    parser.add_argument("--batch", type=int, default=BATCH, help="members of the batch")
+    arguments = parser.parse_args()
+    kubeconfig, image = up.ensure(), base_image.loaded()
+    measured: dict[str, float] = {}
+    for measure in (_singles, partial(_batch, count=arguments.batch), _first_pod):
+        found: list[dict[str, float]] = []
+        for _ in range(arguments.rounds):
+            with _place(kubeconfig, image) as place:
+                found.append(measure(place))
+        measured |= {
+            what: round(statistics.median(each[what] for each in found), 4) for what in found[0]
+        }
+    report = {
+        "unit": "median; seconds where nothing else is said",
+        "rounds": arguments.rounds,
+        "measured": measured,
+        "aims": AIMS,
+    }
+    print(json.dumps(report, indent=2))
+
+
+@contextmanager
+def _place(kubeconfig: Path, image: str) -> Iterator[Place]:
+    place = Place(kubeconfig, image, f"bench-{time.time_ns() % 10**9}")
+    place.kubectl("create", "namespace", place.namespace)
+    try:
+        yield place
+    finally:
+        place.kubectl("delete", "namespace", place.namespace)
+
+
+@contextmanager
+def _project(place: Place) -> Iterator[Project]:
+    with tempfile.TemporaryDirectory() as scratch:
+        project = Project(Path(scratch), place)
+        (project.folder / "Pulumi.yaml").write_text("name: bench\nruntime: python\n")
+        project.pulumi("stack", "init", "bench")
+        for key, value in (
+            ("target", "kubernetes"),
+            ("engine", "provider"),
+            ("kubeconfig", str(place.kubeconfig)),
+        ):
+            project.pulumi("config", "set", f"trainer:{key}", value)
+        yield project
+
+
+def _singles(place: Place) -> dict[str, float]:
+    """Single resources: ours, trivial ones, and what an unchanged stack costs."""
+    found: dict[str, float] = {}
+    for count in COUNTS:
+        with _project(place) as project:
+            project.program(TRIVIAL, count)
+            found[f"up of {count} trivial"] = trivial = project.up()
+        with _project(place) as project:
+            project.program(SINGLE, count)
+            found[f"up of {count}"] = ours = project.up()
+            found[f"ours more than a trivial resource, of {count}, each"] = (ours - trivial) / count
+            found[f"state of {count}, bytes"] = project.state_bytes()
+            if count == COUNTS[-1]:
+                found[f"preview of {count} unchanged"] = project.pulumi(
+                    "preview", "--expect-no-changes"
+                )
+                found[f"refresh of {count} unchanged"] = project.pulumi("refresh", "--yes")
+            found[f"destroy of {count}"] = project.pulumi("destroy", "--yes")
+    return found
+
+
+def _batch(place: Place, count: int) -> dict[str, float]:
+    """One resource with many members, and a bare writer of the same objects."""
+    with _project(place) as project:
+        project.program(MANY, count)
+        took = project.up()
+        size = project.state_bytes()
+        listed = json.loads(
+            place.kubectl("get", "jobsets,configmaps", "-n", place.namespace, "-o", "json")
+        )
+        ours = [each for each in listed["items"] if each["metadata"]["name"].startswith("batch-")]
+        destroy = project.pulumi("destroy", "--yes")
+    bare = asyncio.run(_bare(place, [_anew(each) for each in ours]))
+    return {
+        f"batch of {count}, up": took,
+        f"batch of {count}, a bare writer of its objects": bare,
+        f"batch of {count}, the API's share": bare / took,
+        f"batch of {count}, destroy": destroy,
+        f"batch of {count}, state bytes": size,
+    }
+
+
+def _anew(value: dict[str, Any]) -> dict[str, Any]:
+    metadata = {
+        "name": f"bare-{value['metadata']['name']}",
+        "namespace": value["metadata"]["namespace"],
+    }
+    rest = {key: value[key] for key in value if key not in {"metadata", "status"}}
+    return {**rest, "metadata": metadata}
+
+
+async def _bare(place: Place, objects: list[dict[str, Any]]) -> float:
+    """Seconds until all objects are created, by as many requests at once as ours uses."""
+    client: KubeClient = await http.connect(str(place.kubeconfig), None)
+    waiting = iter(objects)
+
+    async def writer() -> None:
+        for each in waiting:
+            await client.create(each, manager="bench")
+
+    started = time.perf_counter()
+    await asyncio.gather(*(writer() for _ in range(WRITERS)))
+    took = time.perf_counter() - started
+    await client.close()
+    return took
+
+
+def _first_pod(place: Place) -> dict[str, float]:
+    """From the beginning of a submit until the first pod runs, one run at a time."""
+    seconds = [_one_pod(place, index) for index in range(10)]
+    return {"submit to first pod running": statistics.median(seconds)}
+
+
+def _one_pod(place: Place, index: int) -> float:
+    cluster = Cluster(str(place.kubeconfig), None)
+    submission = _submission(place, index, cluster)
+    started = time.perf_counter()
+    run = cluster.submit(submission)
+    watching = [
+        "get", "pods", "-n", place.namespace, "-l", f"jobset.sigs.k8s.io/jobset-name={run.name}",
+        "--watch", "-o", "jsonpath={.status.phase}{'\\n'}",
+    ]  # fmt: skip
+    command = [kubectl.program(), "--kubeconfig", str(place.kubeconfig), *watching]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None  # noqa: S101  it is a pipe
+        for line in process.stdout:
+            if line.strip() in {"Running", "Succeeded"}:
+                break
+        took = time.perf_counter() - started
+        process.kill()
+    cluster.delete(run.namespace, run.name, run.uid)
+    return took
+
+
+def _submission(place: Place, index: int, cluster: Cluster) -> Any:
+    from trainer_infra import catalog  # noqa: PLC0415  only this measurement renders
+    from trainer_infra.lifecycle.run import Owner, Submission  # noqa: PLC0415  the same
+    from trainer_infra.trainers import compose  # noqa: PLC0415  the same
+
+    job = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": f"first-{index}", "namespace": place.namespace},
+        "spec": {
+            "runtimeRef": {"name": "plain-distributed"},
+            "trainer": {"image": place.image, "command": ["sleep", "30"], "numNodes": 1},
+        },
+    }
+    made = compose.compose(job, catalog.get("plain-distributed"), None, ())
+    wire = made.job.to_wire()
+    return Submission(
+        job=wire,
+        runtime=made.runtime.to_wire(),
+        objects=cluster.prepared(wire, made.objects, Owner()),
+        secret_data={},
+        packages=(),
+        owner=Owner(),
+        content=str(index),
+    )
+
+
+if __name__ == "__main__":
+    main()

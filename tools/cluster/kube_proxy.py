@@ -1,0 +1,25 @@
+"""kube-proxy v1.34.4: services by nftables, in the cluster's network only.
+
+Called by up.py.
+"""
+
+from tools.cluster import build, credentials, kubernetes, live
+from tools.cluster.daemon import Component
+
+
+def component() -> Component:
+    """The proxy; it leaves the machine's connection tracking as it is.
+
+    Raises:
+        NotAvailable: It cannot be built here.
+    """
+    flags = {
+        "kubeconfig": str(credentials.kubeconfig("system:kube-proxy")),
+        "hostname-override": live.NODE,
+        "proxy-mode": "nftables",
+        "conntrack-max-per-core": "0",
+        "conntrack-tcp-timeout-established": "0s",
+        "conntrack-tcp-timeout-close-wait": "0s",
+    }
+    program = str(build.built(kubernetes.program("kube-proxy")))
+    return Component("kube-proxy", (program, *(f"--{key}={flags[key]}" for key in flags)))

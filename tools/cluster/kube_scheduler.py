@@ -1,0 +1,27 @@
+"""kube-scheduler v1.34.4, with its default profile.
+
+Called by up.py.
+"""
+
+from tools.cluster import build, credentials, kubernetes
+from tools.cluster.daemon import Component
+
+
+def component() -> Component:
+    """The scheduler.
+
+    Raises:
+        NotAvailable: It cannot be built here.
+    """
+    kubeconfig = str(credentials.kubeconfig("system:kube-scheduler"))
+    flags = {
+        "kubeconfig": kubeconfig,
+        "authentication-kubeconfig": kubeconfig,
+        "authorization-kubeconfig": kubeconfig,
+        "bind-address": "127.0.0.1",
+        "leader-elect": "false",
+        "kube-api-qps": "500",
+        "kube-api-burst": "1000",
+    }
+    program = str(build.built(kubernetes.program("kube-scheduler")))
+    return Component("kube-scheduler", (program, *(f"--{key}={flags[key]}" for key in flags)))

@@ -1,0 +1,138 @@
+"""Python packages of the frameworks, for pods of the tests: a folder each, mounted from the host.
+
+Called by tests/e2e. They would make images of gigabytes; a folder below the cache, mounted
+read-only and put on PYTHONPATH, serves every pod at once. What is installed is for the Python of
+base_image.py, whatever Python runs this. A folder appears whole or not at all.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Final
+
+from tools.cluster import build
+from trainer_infra.errors import NotAvailable
+
+PYTHON: Final = "3.11"
+"""Of the image."""
+
+_DIGITS: Final = "scikit-learn==1.9.1"
+"""Ships the data that all of them train on."""
+
+
+@dataclass(frozen=True, slots=True)
+class Packages:
+    """What one folder holds."""
+
+    requirements: tuple[str, ...]
+    """Pinned, as pip takes them."""
+    removed: tuple[str, ...] = ()
+    """Patterns of paths that a machine without GPUs never reads."""
+
+
+ENVIRONMENTS: Final = {
+    "jax": Packages(("jax[cpu]==0.10.2", _DIGITS)),
+    "mlx": Packages(("mlx[cpu]==0.32.4", "numpy==2.4.6", _DIGITS)),
+    "mpi": Packages(("mpi4py==4.1.2", "numpy==2.4.6", _DIGITS)),
+    "torch": Packages(
+        ("torch==2.15.0", "numpy==2.4.6", _DIGITS),
+        # PyPI's torch is linked against CUDA: what it loads must stay, the rest is half of it.
+        removed=(
+            "triton",
+            "nvidia/*/include",
+            "nvidia/cu*/lib/libcusolverMg.so*",
+            "nvidia/cu*/lib/libnvperf_*.so*",
+            "nvidia/cudnn/lib/libcudnn_*.so*",
+            "torch/include",
+        ),
+    ),
+    "xgboost": Packages(("xgboost-cpu==3.2.0", _DIGITS)),
+}
+"""The folders by name."""
+
+
+def environment(name: str) -> Path:
+    """The folder for PYTHONPATH, installed where it is missing; its `bin` is for PATH.
+
+    Raises:
+        NotAvailable: pip failed; the message ends with its output.
+    """
+    packages = ENVIRONMENTS[name]
+    folder = build.cache() / "python" / _key(packages)
+    if not folder.exists():
+        with build.alone("python"):
+            if not folder.exists():
+                _install(name, packages, folder)
+    return folder
+
+
+def _key(packages: Packages) -> str:
+    content = json.dumps([PYTHON, asdict(packages)])
+    return hashlib.sha256(content.encode()).hexdigest()[:12]
+
+
+def _install(name: str, packages: Packages, folder: Path) -> None:
+    partial, log = folder.with_suffix(".partial"), folder.with_suffix(".log")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    print(f"cluster: installing Python packages of {name} (once) ...", flush=True)
+    started = time.monotonic()
+    _pip(packages, partial, log)
+    for pattern in packages.removed:
+        for path in partial.glob(pattern):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
+    for script in (partial / "bin").iterdir():
+        _run_by_the_image(script)
+    # Pods that are not root's read it too.
+    partial.chmod(0o755)
+    partial.rename(folder)
+    took = time.monotonic() - started
+    print(f"cluster: ... packages of {name} are installed after {took:.0f} s", flush=True)
+
+
+def _pip(packages: Packages, folder: Path, log: Path) -> None:
+    binary = ("--python-version", PYTHON, "--only-binary=:all:")
+    quiet = ("--disable-pip-version-check", "--no-input", "--progress-bar=off")
+    command = (sys.executable, "-m", "pip", "install", *quiet, *binary, "--target", str(folder))
+    with log.open("w") as output:
+        code = subprocess.run(
+            (*command, *packages.requirements),
+            env={**os.environ, "PIP_ROOT_USER_ACTION": "ignore"},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            check=False,
+        ).returncode
+    if code != 0:
+        last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-5:])
+        needed = ", ".join(packages.requirements)
+        raise NotAvailable(f"installing {needed} failed (exit code {code}, log {log}):\n{last}")
+
+
+def _run_by_the_image(script: Path) -> None:
+    """Name the image's Python in a script's first line, where pip wrote that of this machine."""
+    content = script.read_bytes()
+    first, _, rest = content.partition(b"\n")
+    if first.startswith(b"#!") and sys.executable.encode() in first:
+        script.write_bytes(b"#!/usr/bin/env python3\n" + rest)
+
+
+def main() -> int:
+    """Install all of them ahead of the tests, in view of who waits for it; the exit code."""
+    try:
+        for name in ENVIRONMENTS:
+            print(f"{name}: {environment(name)}")
+    except NotAvailable as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
