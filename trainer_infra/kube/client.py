@@ -6,7 +6,7 @@ the caller. Every method may raise `refusals.Unreachable`, `refusals.NotServed` 
 names.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Protocol
 
@@ -109,7 +109,8 @@ class KubeClient(Protocol):
     ) -> JSON:
         """Server-side apply: the object as stored; created where it is missing.
 
-        With a `metadata.resourceVersion` or `metadata.uid` it is applied to that one only.
+        With a `metadata.resourceVersion` or `metadata.uid` it is applied to that one only; where
+        there is none, a resourceVersion does not keep the server from making it anew, a uid does.
 
         Raises:
             Conflict: Others own a field and have another value, and not `force`; or it is another
@@ -141,7 +142,7 @@ class KubeClient(Protocol):
             Conflict: It has another uid.
         """
 
-    def watch(self, selection: Selection, since: str) -> AsyncIterator[Change]:
+    def watch(self, selection: Selection, since: str) -> AsyncGenerator[Change, None]:
         """Changes after the resourceVersion `since`, with bookmarks, without an end.
 
         A lost connection is resumed where it broke, as often as needed.
@@ -150,7 +151,7 @@ class KubeClient(Protocol):
             Expired: `since` is too long ago: list again.
         """
 
-    def logs(self, wanted: LogOf) -> AsyncIterator[str]:
+    def logs(self, wanted: LogOf) -> AsyncGenerator[str, None]:
         """The lines of a container's log, without their line ends.
 
         Raises:

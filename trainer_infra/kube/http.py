@@ -7,7 +7,7 @@ imported with the first connection: most commands never make one.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime, timedelta
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -146,7 +146,9 @@ class HttpClient(KubeClient):
         while True:
             path = resource.path(selection.namespace)
             said = await self._value(Request("GET", path, asked, query, resource=resource))
-            items += (head | item for item in said.get("items") or ())
+            for item in said.get("items") or ():
+                item.update(head)
+                items.append(item)
             metadata = said["metadata"]
             if not metadata.get("continue"):
                 return Page(tuple(items), metadata["resourceVersion"])
@@ -257,7 +259,7 @@ class HttpClient(KubeClient):
             raise refusal(request, response, self.server)
 
     @override
-    def watch(self, selection: Selection, since: str) -> AsyncIterator[Change]:
+    def watch(self, selection: Selection, since: str) -> AsyncGenerator[Change, None]:
         """Changes after the resourceVersion `since`, with bookmarks, without an end.
 
         A lost connection is resumed where it broke, as often as needed.
@@ -268,7 +270,7 @@ class HttpClient(KubeClient):
         return watching.changes(self._transport, selection, since)
 
     @override
-    def logs(self, wanted: LogOf) -> AsyncIterator[str]:
+    def logs(self, wanted: LogOf) -> AsyncGenerator[str, None]:
         """The lines of a container's log, without their line ends.
 
         Raises:

@@ -214,10 +214,11 @@ class Memory(KubeClient):
                 position += 1
                 if line.time >= wanted.since:
                     yield f"{line.time} {line.text}" if wanted.since else line.text
+            if position < len(log.lines):
+                continue
             if log.ended or not wanted.follow:
                 return
-            if position == len(log.lines):
-                await self._changed(None)
+            await self._changed(None)
 
     @override
     async def close(self) -> None:

@@ -57,6 +57,10 @@ class Tries:
         """Seconds that this request still has."""
         return max(0.0, self._patience.give_up_after - self.seconds)
 
+    def excuse(self, seconds: float) -> None:
+        """Leave out time that was not spent on trying."""
+        self._began += seconds
+
     def pause(self, known: bool, retry_after: float = 0.0) -> float | None:
         """Seconds to wait before the next try; None when there shall be none.
 
@@ -65,7 +69,9 @@ class Tries:
             retry_after: seconds that the server asked for.
         """
         self.count += 1
-        limit = self._patience.give_up_after if known else self._patience.first_contact
+        limit = self._patience.give_up_after
+        if not known:
+            limit = min(limit, self._patience.first_contact)
         jitter = _random.uniform(0.0, min(_LONGEST, _FIRST * 2.0 ** min(self.count, 10)))
         wait = retry_after + jitter
         return wait if self.seconds + wait < limit else None

@@ -5,10 +5,13 @@ what a failed try means: whether the server may have acted on it, and whether it
 """
 
 import asyncio
+import atexit
+import os
 import time
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from io import BytesIO
 from typing import Any, Final
 from urllib.parse import urlencode
@@ -31,6 +34,8 @@ _CONNECT: Final = 10.0
 """Seconds for a connection with its TLS handshake."""
 _ANSWER: Final = 40.0
 """Seconds without a byte of an answer: a webhook may take 30 of them."""
+_CLOSED_WITHIN: Final = 1.0
+"""Seconds for the connections that are left at the interpreter's end."""
 _SIGNED_FOR: Final = 60.0
 """Seconds after which it is asked whether our token is still good."""
 _BUSY: Final = (429, 500, 502, 503, 504)
@@ -84,7 +89,7 @@ class Transport:
         self._server = signed_in.server
         self._signed_at = 0.0
         self._signing = asyncio.Lock()
-        self._answered = False
+        self._answered_at = 0.0
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._session = aiohttp.ClientSession(
             connector=aiohttp.TCPConnector(limit=0),
@@ -94,6 +99,8 @@ class Transport:
         )
         # A DELETE that aiohttp repeats by itself answers 404, and nobody knows that it was ours.
         self._session._retry_connection = False  # noqa: SLF001  aiohttp.test_utils sets it too
+        self._at_exit = partial(_end, self._session, asyncio.get_running_loop(), os.getpid())
+        atexit.register(self._at_exit)
 
     @property
     def server(self) -> str:
@@ -102,6 +109,7 @@ class Transport:
 
     async def close(self) -> None:
         """End every connection."""
+        atexit.unregister(self._at_exit)
         await self._session.close()
 
     def tries(self) -> Tries:
@@ -117,7 +125,7 @@ class Transport:
         """
         tries, unsure = self.tries(), False
         while True:
-            async with self._slots:
+            async with self._slot(tries):
                 found = await self._try(request, tries)
             if isinstance(found, _Reply):
                 return replace(found.response, unsure=unsure)
@@ -151,6 +159,15 @@ class Transport:
         finally:
             opened.close()
 
+    @asynccontextmanager
+    async def _slot(self, tries: Tries) -> AsyncGenerator[None, None]:
+        """One of the requests in flight; to wait for it is no try while the server answers others."""
+        began = time.monotonic()
+        async with self._slots:
+            if self._answered_at > began:
+                tries.excuse(time.monotonic() - began)
+            yield
+
     async def _wait(self, request: Request, tries: Tries, failure: _Failure) -> None:
         """Until the next try.
 
@@ -158,7 +175,7 @@ class Transport:
             Unreachable: There shall be none.
             Answer: The same, and the server did answer.
         """
-        pause = tries.pause(self._answered, failure.retry_after)
+        pause = tries.pause(self._answered_at > 0.0, failure.retry_after)
         hopeless = failure.final or (failure.acted and not request.repeatable)
         if pause is None or hopeless:
             raise failure.answer or Unreachable(
@@ -180,7 +197,7 @@ class Transport:
             return _Failure(_why(error), acted=False, final=_is_final(error))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return _Failure(_why(error), acted=True)
-        self._answered = True
+        self._answered_at = time.monotonic()
         return _busy(found.response, request.asked) or found
 
     async def _once(self, endpoint: Endpoint, request: Request, silence: float | None) -> _Reply:
@@ -225,6 +242,13 @@ class Transport:
                 self._endpoint = await asyncio.to_thread(self._signed_in.endpoint)
                 self._signed_at = time.monotonic()
             return self._endpoint or refused
+
+
+def _end(session: aiohttp.ClientSession, loop: asyncio.AbstractEventLoop, process: int) -> None:
+    """Close what is open at the interpreter's end, which aiohttp would complain about."""
+    if loop.is_running() and process == os.getpid():
+        with suppress(TimeoutError):
+            asyncio.run_coroutine_threadsafe(session.close(), loop).result(_CLOSED_WITHIN)
 
 
 async def _chunks(opened: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]:
@@ -272,4 +296,4 @@ def _is_final(error: aiohttp.ClientConnectorError) -> bool:
 
 
 def _why(error: BaseException) -> str:
-    return str(error) or type(error).__name__
+    return str(error) or "no answer in time"

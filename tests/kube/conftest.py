@@ -1,0 +1,65 @@
+"""One real API server for each process that runs the tests of this folder, and clients of it."""
+
+import uuid
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.kube import real_server
+from tests.kube.real_server import RealServer
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.memory import Memory
+from trainer_infra.kube.retry import Patience
+
+HISTORY = 20
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[RealServer]:
+    with real_server.running() as running:
+        yield running
+
+
+@pytest.fixture
+def real(server: RealServer) -> Iterator[KubeClient]:
+    """A client of the real server, whose watches bring a bookmark every few seconds."""
+    client = loop.run(http.connect(str(server.kubeconfig), None, Patience(watch_for=4)))
+    yield client
+    loop.run(client.close())
+
+
+@pytest.fixture
+def memory() -> Memory:
+    return Memory(history=HISTORY, bookmarks=0.2)
+
+
+@pytest.fixture
+def forget(client: KubeClient, request: pytest.FixtureRequest) -> Callable[[], None]:
+    """Makes the server forget which changes there were: a restart, or many others."""
+    if isinstance(client, Memory):
+        return lambda: _overflow(client)
+    server: RealServer = request.getfixturevalue("server")
+    return server.restart
+
+
+def _overflow(client: Memory) -> None:
+    for number in range(HISTORY + 1):
+        value = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{number}"}}
+        loop.run(client.apply(value, manager="test"))
+
+
+@pytest.fixture(params=["memory", "real"])
+def client(request: pytest.FixtureRequest) -> KubeClient:
+    """Each client that the contract is for."""
+    found: KubeClient = request.getfixturevalue(request.param)
+    return found
+
+
+@pytest.fixture
+def namespace(client: KubeClient) -> str:
+    """A namespace of the test's own."""
+    name = f"t-{uuid.uuid4().hex[:12]}"
+    value = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    loop.run(client.apply(value, manager="test"))
+    return name

@@ -1,0 +1,225 @@
+"""What a real server's clients do when connections break, the server restarts or is gone."""
+
+import asyncio
+import base64
+import json
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import grpc
+import pytest
+
+from tests.kube import objects
+from tests.kube.changes import seen
+from tests.kube.front import Front
+from tests.kube.real_server import RealServer
+from trainer_infra.errors import NotAvailable
+from trainer_infra.kube import http
+from trainer_infra.kube.client import PAGE, KubeClient, Selection
+from trainer_infra.kube.loop import iterate, run
+from trainer_infra.kube.refusals import Exists, NotFound, Unauthorized, Unreachable
+from trainer_infra.kube.resource import CONFIG_MAP, SECRET
+from trainer_infra.kube.retry import Patience
+
+
+@pytest.fixture
+def client(real: KubeClient) -> KubeClient:
+    return real
+
+
+@contextmanager
+def away(server: RealServer, seconds: float) -> Iterator[None]:
+    """The server is killed now and comes back after so many seconds."""
+    server.stop_serving()
+    try:
+        yield
+    finally:
+        time.sleep(seconds)
+        server.serve_again()
+
+
+def test_a_watch_goes_on_after_its_connection_was_cut(
+    client: KubeClient, server: RealServer, namespace: str
+) -> None:
+    since = run(client.list(Selection(SECRET, namespace))).resource_version
+    changes = iterate(client.watch(Selection(SECRET, namespace), since))
+    run(client.create(objects.secret(namespace, "a"), manager="m"))
+    assert seen(changes, 1) == [("ADDED", "a")]
+    for name in ("b", "c", "d"):
+        assert server.relay.cut() > 0
+        run(client.create(objects.secret(namespace, name), manager="m"))
+    assert seen(changes, 3) == [("ADDED", "b"), ("ADDED", "c"), ("ADDED", "d")]
+    changes.close()
+
+
+def test_a_watch_and_applies_go_on_across_a_restart_of_the_server(
+    client: KubeClient, server: RealServer, namespace: str
+) -> None:
+    """The server is another one then: it knows the user by another token."""
+    since = run(client.list(Selection(SECRET, namespace))).resource_version
+    changes = iterate(client.watch(Selection(SECRET, namespace), since))
+    run(client.create(objects.secret(namespace, "first"), manager="m"))
+    assert seen(changes, 1) == [("ADDED", "first")]
+    names = [f"n{number:02}" for number in range(20)]
+
+    async def all_applied() -> list[str]:
+        made = (client.apply(objects.secret(namespace, name), manager="m") for name in names)
+        return [each["metadata"]["name"] for each in await asyncio.gather(*made)]
+
+    with away(server, 1.0):
+        found: list[str] = []
+        applying = threading.Thread(target=lambda: found.extend(run(all_applied())))
+        applying.start()
+    assert sorted(name for _, name in seen(changes, 20)) == names
+    applying.join()
+    assert found == names
+    changes.close()
+
+
+def test_a_server_that_was_there_is_waited_for_and_then_given_up(server: RealServer) -> None:
+    client = run(http.connect(str(server.kubeconfig), None, Patience(give_up_after=3.0)))
+    with pytest.raises(NotFound):
+        run(client.get(CONFIG_MAP, "none", "default"))
+    with away(server, 0.0):
+        began = time.monotonic()
+        with pytest.raises(Unreachable) as refused:
+            run(client.get(CONFIG_MAP, "none", "default"))
+        took = time.monotonic() - began
+    run(client.close())
+
+    assert 1.0 < took < 4.0
+    assert client.server in str(refused.value)
+    assert "to read ConfigMap default/none, after " in str(refused.value)
+    assert isinstance(refused.value, NotAvailable)
+
+
+def test_a_server_that_never_answered_is_given_up_sooner() -> None:
+    text = json.dumps(config("https://127.0.0.1:1"))
+    client = run(http.connect(text, None, Patience(first_contact=1.0)))
+    began = time.monotonic()
+    with pytest.raises(Unreachable, match=r"https://127\.0\.0\.1:1"):
+        run(client.get(CONFIG_MAP, "none", "default"))
+    run(client.close())
+
+    assert time.monotonic() - began < 5.0
+
+
+def test_a_server_with_another_authority_is_not_trusted(server: RealServer) -> None:
+    text = json.dumps(config(f"https://127.0.0.1:{server.relay.port}", token="t"))
+    client = run(http.connect(text))
+    with pytest.raises(Unreachable, match="certificate verify failed"):
+        run(client.get(CONFIG_MAP, "none", "default"))
+    run(client.close())
+
+
+def test_a_token_that_nobody_knows_is_refused(server: RealServer) -> None:
+    authority = server.address.certificate.read_bytes()
+    cluster = {"certificate-authority-data": base64.b64encode(authority).decode()}
+    url = f"https://127.0.0.1:{server.relay.port}"
+    client = run(http.connect(json.dumps(config(url, token="wrong", **cluster))))
+    with pytest.raises(Unauthorized) as refused:
+        run(client.get(CONFIG_MAP, "none", "default"))
+    run(client.close())
+
+    assert "wrong" not in str(refused.value)
+
+
+def config(server: str, token: str = "t", **cluster: str) -> objects.JSON:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": server, **cluster}}],
+        "users": [{"name": "u", "user": {"token": token}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
+    }
+
+
+@pytest.fixture
+def front(server: RealServer) -> Iterator[Front]:
+    """A proxy before the server that changes requests, or loses answers, as a test says."""
+    found = run(Front.started(server.address))
+    yield found
+    run(found.close())
+
+
+def behind(front: Front) -> KubeClient:
+    return run(http.connect(json.dumps(config(front.url))))
+
+
+def test_a_list_that_expires_half_way_begins_anew(
+    real: KubeClient, server: RealServer, front: Front, namespace: str
+) -> None:
+    names = [f"n{number:04}" for number in range(PAGE + 10)]
+
+    async def all_made() -> None:
+        made = (real.create(objects.secret(namespace, name), manager="m") for name in names)
+        await asyncio.gather(*made)
+
+    run(all_made())
+    old = run(real.list(Selection(SECRET, namespace))).resource_version
+    compact(server, int(old) - 5)
+    front.old_version = 1
+    client = behind(front)
+    found = run(client.list(Selection(SECRET, namespace))).items
+    run(client.close())
+
+    assert [each["metadata"]["name"] for each in found] == names
+    assert front.statuses == [200, 410, 200]
+
+
+def compact(server: RealServer, revision: int) -> None:
+    """Make etcd forget what was before a revision."""
+    address = f"unix:{server.folder / 'etcd.sock:0'}"
+    number = bytearray()
+    while revision:
+        number.append(revision % 128 | (128 if revision >= 128 else 0))
+        revision //= 128
+    with grpc.insecure_channel(address) as channel:
+        call: Any = channel.unary_unary("/etcdserverpb.KV/Compact")
+        call(b"\x08" + bytes(number) + b"\x10\x01", timeout=10)
+
+
+def test_a_create_whose_answer_was_lost_is_found_to_be_ours(
+    front: Front, namespace: str, client: KubeClient
+) -> None:
+    front.lose = 1
+    mine = behind(front)
+    value = objects.config_map(namespace, data={"x": "1"})
+    made = run(mine.create(value, manager="m"))
+    run(mine.close())
+
+    assert front.statuses == [200, 201, 409, 200]
+    assert run(client.get(CONFIG_MAP, "a", namespace)) == made
+
+
+@pytest.mark.parametrize("theirs", ["another manager", "another value", "older"])
+def test_a_create_whose_answer_was_lost_does_not_take_what_is_somebody_elses(
+    front: Front, namespace: str, client: KubeClient, theirs: str
+) -> None:
+    value = objects.config_map(namespace, data={"x": "1"})
+    data = {"x": "2" if theirs == "another value" else "1"}
+    manager = "other" if theirs == "another manager" else "m"
+    run(client.create(objects.config_map(namespace, data=data), manager=manager))
+    if theirs == "older":
+        time.sleep(3.1)
+    front.lose = 1
+    mine = behind(front)
+    with pytest.raises(Exists):
+        run(mine.create(value, manager="m"))
+    run(mine.close())
+
+
+def test_a_delete_whose_answer_was_lost_has_deleted(
+    front: Front, namespace: str, client: KubeClient
+) -> None:
+    run(client.create(objects.config_map(namespace), manager="m"))
+    front.lose = 1
+    mine = behind(front)
+    run(mine.delete(CONFIG_MAP, "a", namespace))
+    run(mine.close())
+
+    assert front.statuses == [200, 404]
