@@ -6,14 +6,15 @@ For a cluster: a real API server with a namespace for each test, and no controll
 import dataclasses
 import itertools
 from collections.abc import Iterator
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.cli.command import Command, command_in
+from tests.cli.command import Command, command_in, until
 from tests.cluster.submissions import Job
-from tests.cluster.world import Collector, World, ok
+from tests.cluster.world import JOBSETS, Collector, World, ok
 from tools.cluster import apiserver
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
@@ -86,6 +87,8 @@ def team(server: tuple[Address, Path], tmp_path: Path) -> Iterator[Team]:
         ok(client.create("/api/v1/namespaces", {"metadata": {"name": name}}))
         account = {"metadata": {"name": "default"}}
         ok(client.create(f"/api/v1/namespaces/{name}/serviceaccounts", account))
+        # A server that has just learned of JobSets does not list them at once.
+        until(lambda: client.get(JOBSETS.format(name)).status == HTTPStatus.OK)
         collector = Collector(collecting, name)
         collector.start()
         yield Team(command, World(client, name), cluster, address, kubeconfig, collector)

@@ -223,8 +223,8 @@ def test_contents_of_a_generated_secret_are_not_shown() -> None:
         (["render", "-f", "-", "--lik"], "Error: No such option: --lik"),
         (["rendr"], "Error: No such command 'rendr'."),
         (
-            ["get", "--target", "kubernetes"],
-            "Error: Invalid value for '--target': 'kubernetes' is not a target of this version",
+            ["get", "--target", "k8s"],
+            "Error: Invalid value for '--target': Value error, 'k8s' is not one of 'local', 'kubernetes'.",
         ),
         (["get", "NAME", "-A"], "Error: Invalid value: --all-namespaces lists runs"),
     ],

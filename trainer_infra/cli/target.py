@@ -5,7 +5,6 @@ nearest Pulumi program's selected stack (`stack_config`), then this machine. Onl
 target's room is imported, and nothing is asked of it here.
 """
 
-import atexit
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -114,9 +113,7 @@ def _cluster(found: _Connection) -> "Cluster":
             f"talking to a cluster needs the package {error.name}; "
             "install `trainer-infra[kubernetes]`"
         ) from None
-    made = Cluster(found.kubeconfig, found.context)
-    atexit.register(made.close)
-    return made
+    return Cluster(found.kubeconfig, found.context)
 
 
 def _connection(asked: Asked, stacks: Sequence[Settings]) -> _Connection:
