@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.trainers.conftest import RUNTIME, Write
-from trainer_infra import names, report
+from trainer_infra import catalog, names, report
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers import code as of_code
 from trainer_infra.trainers import launcher
@@ -88,6 +88,29 @@ def test_torch_runs_under_torchrun() -> None:
     assert attached["spec"]["trainer"] == {
         "command": ["torchrun", "/opt/trainer-infra/code/main.py"]
     }
+
+
+def test_mpi_starts_the_code_on_every_rank_with_the_users_variables() -> None:
+    runtime = catalog.get("deepspeed-distributed").to_wire()
+    given = job(trainer={"env": [{"name": "A", "value": "1"}]})
+    attached, _ = of_code.attach(given, runtime, Code({}, (), secret_args=True))
+    spec = attached["spec"]
+    assert spec["trainer"]["command"] == [
+        *("mpirun", "-x", "A", "-x", "TRAINER_INFRA_SECRET_ARGS"),
+        *("python", "/opt/trainer-infra/code/main.py"),
+    ]
+    patched = spec["runtimePatches"][0]["trainingRuntimeSpec"]["template"]["spec"]
+    mounted = {
+        each["name"]: [mount["name"] for mount in _pod(each)["containers"][0]["volumeMounts"]]
+        for each in patched["replicatedJobs"]
+    }
+    both = ["trainer-infra-code", "trainer-infra-secret"]
+    assert mounted == {"launcher": both, "node": both}
+
+
+def _pod(replicated_job: dict[str, Any]) -> dict[str, Any]:
+    pod: dict[str, Any] = replicated_job["template"]["spec"]["template"]["spec"]
+    return pod
 
 
 def test_secret_arguments_are_one_file_of_the_jobs_own_secret() -> None:

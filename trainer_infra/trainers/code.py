@@ -97,7 +97,7 @@ def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSO
     spec = _own_secret_named(job["spec"], name + names.SECRET_SUFFIX)
     if code is None:
         return {**job, "spec": spec}, ()
-    jobs = _trainer_jobs(runtime)
+    jobs = [*_trainer_jobs(runtime), *_jobs_of_ranks(runtime)]
     config_map = _config_map(job["metadata"], code)
     patch = _patch(jobs, config_map["metadata"]["name"], name + names.SECRET_SUFFIX, code)
     spec = {
@@ -134,22 +134,47 @@ def _own_secret_named(value: Any, name: str) -> Any:
 
 
 def _trainer(trainer: JSON, runtime: JSON, code: Code) -> JSON:
-    torch = ((runtime.get("spec") or {}).get("mlPolicy") or {}).get("torch") is not None
-    command = ["torchrun" if torch else "python", f"{names.CODE_MOUNT}/main.py"]
-    if not code.secret_args:
-        return {**trainer, "command": command}
-    path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
-    env = [*(trainer.get("env") or ()), {"name": names.SECRET_ARGS, "value": path}]
-    return {**trainer, "command": command, "env": env}
+    env = list(trainer.get("env") or ())
+    if code.secret_args:
+        path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
+        env.append({"name": names.SECRET_ARGS, "value": path})
+    command = [*_launcher(runtime, env), f"{names.CODE_MOUNT}/main.py"]
+    return {**trainer, "command": command, **({"env": env} if env else {})}
+
+
+def _launcher(runtime: JSON, env: Iterable[JSON]) -> list[str]:
+    """What starts the code; on the ranks of MPI, to which SSH brings no variables, with the user's."""
+    policy = _policy(runtime)
+    if policy.get("mpi") is not None:
+        exported = (part for each in env for part in ("-x", each["name"]))
+        return ["mpirun", *exported, "python"]
+    return ["torchrun" if policy.get("torch") is not None else "python"]
+
+
+def _jobs_of_ranks(runtime: JSON) -> list[str]:
+    """Replicated jobs that run no command of ours, but whose pods MPI's launcher starts ranks in."""
+    if _policy(runtime).get("mpi") is None:
+        return []
+    return [
+        job["name"]
+        for job in _replicated_jobs(runtime)
+        if job["name"] == names.NODE and not _is_trainer(job.get("template") or {})
+    ]
+
+
+def _policy(runtime: JSON) -> JSON:
+    return (runtime.get("spec") or {}).get("mlPolicy") or {}
+
+
+def _replicated_jobs(runtime: JSON) -> list[JSON]:
+    template = (runtime.get("spec") or {}).get("template") or {}
+    return (template.get("spec") or {}).get("replicatedJobs") or []
 
 
 def _trainer_jobs(runtime: JSON) -> list[str]:
     """Names of the replicated jobs that train: by label, with a container to run the code in."""
-    template = (runtime.get("spec") or {}).get("template") or {}
     found = [
-        job["name"]
-        for job in (template.get("spec") or {}).get("replicatedJobs") or ()
-        if _is_trainer(job.get("template") or {})
+        job["name"] for job in _replicated_jobs(runtime) if _is_trainer(job.get("template") or {})
     ]
     if found:
         return found

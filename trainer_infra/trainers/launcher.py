@@ -12,12 +12,13 @@ import importlib.util
 import json
 import os
 import runpy
+import signal
 import sys
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import TracebackType
+    from types import FrameType, TracebackType
 
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  pathlib starts slowly
 SOURCE = os.path.join(HERE, "source", "")  # noqa: PTH118  the same
@@ -26,12 +27,20 @@ SOURCE = os.path.join(HERE, "source", "")  # noqa: PTH118  the same
 def main() -> None:
     """Run what launch.json names."""
     sys.excepthook = show
+    if os.getpid() == 1:
+        # The kernel spares a container's first process what ends any other one.
+        signal.signal(signal.SIGTERM, end)
     launch = read(os.path.join(HERE, "launch.json"))  # noqa: PTH118
     set_path()
     if "script" in launch:
         run_script(os.path.join(SOURCE, launch["script"]))  # noqa: PTH118
     else:
         load(launch)(**arguments())
+
+
+def end(number: int, _frame: FrameType | None) -> None:
+    """End with the exit code of a program that a signal ended."""
+    sys.exit(128 + number)
 
 
 def set_path() -> None:
