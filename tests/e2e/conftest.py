@@ -1,0 +1,66 @@
+"""What the tests on a real cluster share: the cluster, a namespace of one's own, and stacks on it."""
+
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.project import Stack, processes_of
+from tests.e2e.cluster import Namespace
+from tools.cluster import base_image, kubectl, up
+
+
+@pytest.fixture(scope="session")
+def kubeconfig() -> Path:
+    """The cluster in KUBECONFIG, else the one that `make cluster` makes."""
+    return up.ensure()
+
+
+@pytest.fixture(scope="session")
+def image(kubeconfig: Path) -> str:
+    """Name of an image with Python; `kubeconfig` is there for the order."""
+    assert kubeconfig.exists()
+    return base_image.loaded()
+
+
+@pytest.fixture
+def namespace(kubeconfig: Path) -> Iterator[Namespace]:
+    """A namespace for one test, deleted afterwards with all that is in it."""
+    made = Namespace(f"e2e-{secrets.token_hex(4)}", kubeconfig, kubectl.program())
+    made.kubectl("create", "namespace", made.name)
+    yield made
+    made.kubectl("delete", "namespace", made.name, "--wait=false")
+
+
+@pytest.fixture
+def new_stack(
+    tmp_path: Path, pulumi_env: dict[str, str], namespace: Namespace, image: str
+) -> Iterator[Callable[[str], Stack]]:
+    """Makes a Pulumi project whose runs go to the namespace, with a stack named `test`."""
+
+    def make(name: str) -> Stack:
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "Pulumi.yaml").write_text(f"name: {name}\nruntime: python\n")
+        stack = Stack(folder, pulumi_env)
+        stack.run("stack", "init")
+        for key, value in (
+            ("target", "kubernetes"),
+            ("engine", "provider"),
+            ("kubeconfig", str(namespace.kubeconfig)),
+        ):
+            stack.run("config", "set", f"trainer:{key}", value)
+        (folder / "place.json").write_text(json.dumps({"ns": namespace.name, "image": image}))
+        return stack
+
+    yield make
+    for process in processes_of(tmp_path):
+        process.kill()
+
+
+@pytest.fixture
+def cluster_stack(new_stack: Callable[[str], Stack]) -> Stack:
+    """One such project."""
+    return new_stack("project")

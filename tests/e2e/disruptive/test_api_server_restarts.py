@@ -1,0 +1,31 @@
+"""The API server restarts while a gate waits: the deployment goes on."""
+
+from textwrap import dedent
+
+from tests.deploy.project import Stack
+from tests.e2e.cluster import PROGRAM, Namespace
+from tools.cluster import up
+
+JOB = """
+TrainJob("job", runtime="jax-distributed", namespace=NS, trainer=on(seconds=12.0),
+         wait_for="complete")
+"""
+
+
+def test_a_gate_goes_on_after_the_api_server_restarted(
+    cluster_stack: Stack, namespace: Namespace
+) -> None:
+    cluster_stack.program(PROGRAM + dedent(JOB))
+    server = up.component("kube-apiserver")
+    with cluster_stack.start("up", "--yes", "--skip-preview") as process:
+        assert process.stdout is not None
+        said = ""
+        while "running" not in said:
+            said += (line := process.stdout.readline())
+            assert line, said
+        server.stop()
+        server.start()
+        rest, _ = process.communicate(timeout=180)
+    assert process.returncode == 0, said + rest
+    (jobset,) = namespace.all("jobsets")
+    assert jobset["status"]["terminalState"] == "Completed"

@@ -1,0 +1,47 @@
+"""The node of a run stops answering: the gate names it, and the run is found again."""
+
+import time
+from textwrap import dedent
+
+from tests.deploy.project import Stack, until
+from tests.e2e.cluster import PROGRAM, Namespace
+from tools.cluster import up
+
+JOB = """
+TrainJob("job", runtime="jax-distributed", namespace=NS, trainer=on(seconds={seconds}),
+         wait_for="complete")
+"""
+
+
+def ready(namespace: Namespace) -> bool:
+    (node,) = namespace.all("nodes")
+    (condition,) = (each for each in node["status"]["conditions"] if each["type"] == "Ready")
+    return bool(condition["status"] == "True")
+
+
+def test_a_node_that_goes_not_ready_is_named_within_ten_seconds(
+    cluster_stack: Stack, namespace: Namespace
+) -> None:
+    cluster_stack.program(PROGRAM + dedent(JOB.format(seconds=30.0)))
+    kubelet = up.component("kubelet")
+    with cluster_stack.start("up", "--yes", "--skip-preview") as process:
+        assert process.stdout is not None
+        said = ""
+        while "running" not in said:
+            said += (line := process.stdout.readline())
+            assert line, said
+        kubelet.pause()
+        try:
+            until(lambda: not ready(namespace), 120)
+            known = time.monotonic()
+            rest, _ = process.communicate(timeout=60)
+            took = time.monotonic() - known
+        finally:
+            kubelet.resume()
+    (node,) = namespace.names("nodes")
+    assert process.returncode != 0
+    assert node in rest
+    assert "does not answer" in rest
+    assert took < 10, f"named after {took:.0f} s"
+    until(lambda: ready(namespace), 120)
+    cluster_stack.up()

@@ -1,0 +1,100 @@
+"""The shipped runtimes on the tests' cluster: image and packages are ours, the rest is as shipped.
+
+The published images are gigabytes on registries that a closed network cannot reach. So containers
+run tools/cluster/base_image.py, with the packages of tools/cluster/python.py and, where no
+CustomTrainer brings code, the programs of training/ mounted from the host.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from tools.cluster import base_image
+from trainer_infra import catalog
+from trainer_infra.api.runtime import ClusterTrainingRuntime
+
+JSON = dict[str, Any]
+
+PROGRAMS = "/opt/programs"
+"""Where pods find the programs."""
+PACKAGES = "/opt/packages"
+"""Where pods find the packages: below a home folder, other users than root could not read them."""
+_HERE = Path(__file__).parent
+_PACKAGE = Path(catalog.__file__).parent.parent
+_SYSTEM = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+def on_host(name: str, packages: Path | None = None) -> ClusterTrainingRuntime:
+    """The shipped runtime of that name, in our image.
+
+    Args:
+        name: of the catalog.
+        packages: folder of Python packages, of tools/cluster/python.py.
+    """
+    env, folders = [{"name": "OMP_NUM_THREADS", "value": "1"}], {}
+    if packages:
+        env += [
+            {"name": "PYTHONPATH", "value": PACKAGES},
+            {"name": "PATH", "value": f"{PACKAGES}/bin:{_SYSTEM}"},
+        ]
+        folders[PACKAGES] = packages
+    return _edited(catalog.get(name), env, folders)
+
+
+def with_programs(name: str, packages: Path) -> ClusterTrainingRuntime:
+    """The same, with the training programs in every container, beside `trainer_infra`."""
+    path = f"{PACKAGES}:{PROGRAMS}/lib"
+    folders = {
+        PACKAGES: packages,
+        f"{PROGRAMS}/training": _HERE / "training",
+        f"{PROGRAMS}/lib/trainer_infra": _PACKAGE,
+    }
+    return _edited(catalog.get(name), [{"name": "PYTHONPATH", "value": path}], folders)
+
+
+def with_commands(
+    runtime: ClusterTrainingRuntime, commands: dict[str, list[str]]
+) -> ClusterTrainingRuntime:
+    """A copy whose containers of these names run these commands."""
+    wire = runtime.to_wire()
+    for pod in _pods(wire):
+        for container in pod["containers"]:
+            if container["name"] in commands:
+                container["command"] = commands[container["name"]]
+    return ClusterTrainingRuntime.from_wire(wire)
+
+
+def patch_of_node(pod: JSON) -> JSON:
+    """A runtime patch of the pods of job `node`."""
+    job = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
+    spec = {"template": {"spec": {"replicatedJobs": [job]}}}
+    return {"manager": "trainer-infra.local/e2e", "trainingRuntimeSpec": spec}
+
+
+def _edited(
+    runtime: ClusterTrainingRuntime, env: list[JSON], folders: dict[str, Path]
+) -> ClusterTrainingRuntime:
+    wire = runtime.to_wire()
+    for pod in _pods(wire):
+        pod["volumes"] = [*pod.get("volumes", ()), *_volumes(folders)]
+        for container in pod["containers"]:
+            container["image"] = base_image.NAME
+            container.pop("resources", None)
+            container["env"] = [*container.get("env", ()), *env]
+            container["volumeMounts"] = [*container.get("volumeMounts", ()), *_mounts(folders)]
+    return ClusterTrainingRuntime.from_wire(wire)
+
+
+def _pods(wire: JSON) -> Iterator[JSON]:
+    for job in wire["spec"]["template"]["spec"]["replicatedJobs"]:
+        yield job["template"]["spec"]["template"]["spec"]
+
+
+def _volumes(folders: dict[str, Path]) -> Iterator[JSON]:
+    for index, path in enumerate(folders.values()):
+        yield {"name": f"host-{index}", "hostPath": {"path": str(path), "type": "Directory"}}
+
+
+def _mounts(folders: dict[str, Path]) -> Iterator[JSON]:
+    for index, place in enumerate(folders):
+        yield {"name": f"host-{index}", "mountPath": place, "readOnly": True}

@@ -1,0 +1,163 @@
+"""Deployments to a real cluster that are killed half way: nothing is lost, nothing runs twice.
+
+The link to the API server is slow here, so that every step of a create can be struck.
+"""
+
+import signal
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from textwrap import dedent
+
+import psutil
+import pytest
+
+from tests.deploy.project import Stack, processes_of, until
+from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.slow_link import SlowLink, slow_link
+
+RECORD = "runtime-snapshot"
+
+JOB = """
+TrainJob("job", runtime="jax-distributed", namespace=NS, trainer=on(seconds={seconds}), {more})
+"""
+
+
+def program(seconds: float, more: str = "") -> str:
+    return PROGRAM + dedent(JOB.format(seconds=seconds, more=more))
+
+
+@pytest.fixture
+def link(cluster_stack: Stack, namespace: Namespace, tmp_path: Path) -> Iterator[SlowLink]:
+    """The link through which the stack reaches the cluster; the tests' own kubectl does not."""
+    copy = tmp_path / "slow-kubeconfig"
+    with slow_link(namespace.kubeconfig, copy) as made:
+        cluster_stack.run("config", "set", "trainer:kubeconfig", str(copy))
+        yield made
+
+
+def killed_during_create(stack: Stack, namespace: Namespace, link: SlowLink) -> None:
+    """SIGKILL the CLI once the run record exists and the JobSet does not."""
+    link.delay = 0.5
+    with stack.start("up", "--yes", "--skip-preview") as process:
+        until(lambda: RECORD in str(namespace.names("configmaps")))
+        process.kill()
+    assert namespace.names("jobsets") == [], "killed too late"
+
+
+def providers(folder: Path) -> list[psutil.Process]:
+    """The processes that serve the engine."""
+    return [each for each in processes_of(folder) if "pulumi.dynamic" in " ".join(each.cmdline())]
+
+
+def end_providers(folder: Path) -> None:
+    for process in providers(folder):
+        process.kill()
+        process.wait(10)
+
+
+def test_killed_during_create_the_next_up_ends_with_exactly_one_jobset(
+    cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
+) -> None:
+    cluster_stack.program(program(0.0))
+    killed_during_create(cluster_stack, namespace, link)
+    end_providers(tmp_path)
+    link.delay = 0.0
+
+    cluster_stack.run("cancel", "--yes")
+    cluster_stack.up()
+
+    assert namespace.names("jobsets") == [cluster_stack.job()["name"]]
+    cluster_stack.unchanged()
+
+
+def test_also_while_the_provider_process_of_the_killed_up_is_still_alive(
+    cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
+) -> None:
+    cluster_stack.program(program(0.0))
+    killed_during_create(cluster_stack, namespace, link)
+    alive = providers(tmp_path)
+    for process in alive:
+        process.send_signal(signal.SIGSTOP)
+    link.delay = 0.0
+    cluster_stack.run("cancel", "--yes")
+    try:
+        cluster_stack.up()
+        uids = [each["metadata"]["uid"] for each in namespace.all("jobsets")]
+        assert len(uids) == 1
+    finally:
+        for process in alive:
+            process.send_signal(signal.SIGCONT)
+    # It goes on where it was, and finds what is there already.
+    end = time.monotonic() + 5
+    while time.monotonic() < end:
+        assert [each["metadata"]["uid"] for each in namespace.all("jobsets")] == uids
+    cluster_stack.run("refresh", "--yes")
+    cluster_stack.unchanged()
+
+
+def test_killed_during_create_and_destroyed_gc_removes_what_is_left_and_the_next_up_names_it(
+    cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
+) -> None:
+    cluster_stack.program(program(0.0, 'name="digits"'))
+    killed_during_create(cluster_stack, namespace, link)
+    end_providers(tmp_path)
+    link.delay = 0.0
+    cluster_stack.run("cancel", "--yes")
+    cluster_stack.run("destroy", "--yes")
+    assert RECORD in str(namespace.names("configmaps"))
+
+    cluster_stack.program(program(1.0, 'name="digits"'))
+    named = cluster_stack.up(ok=False)
+    assert f"{namespace.name}/digits exists with other content" in named
+
+    shown = cluster_stack.trainer("gc", "--stack", "test", "--yes")
+    assert f"{namespace.name}/digits" in shown
+    until(lambda: RECORD not in str(namespace.names("configmaps")))
+    cluster_stack.up()
+    assert namespace.names("jobsets") == ["digits"]
+
+
+def test_killed_during_delete_the_next_destroy_ends_it(
+    cluster_stack: Stack, namespace: Namespace, tmp_path: Path
+) -> None:
+    cluster_stack.program(program(60.0, 'wait_for="running"'))
+    cluster_stack.up()
+    (jobset,) = namespace.all("jobsets")
+    with cluster_stack.start("destroy", "--yes") as process:
+        until(
+            lambda: all(
+                each["metadata"].get("deletionTimestamp") for each in namespace.all("jobsets")
+            )
+        )
+        process.kill()
+    end_providers(tmp_path)
+
+    cluster_stack.run("cancel", "--yes")
+    cluster_stack.run("destroy", "--yes")
+
+    assert namespace.names("jobsets") == []
+    until(lambda: namespace.names("configmaps") == ["kube-root-ca.crt"])
+    assert jobset["metadata"]["name"] not in cluster_stack.trainer("get", "-n", namespace.name)
+
+
+def test_killed_during_the_gate_the_next_up_waits_for_the_same_run(
+    cluster_stack: Stack, namespace: Namespace, tmp_path: Path
+) -> None:
+    cluster_stack.program(program(8.0, 'wait_for="complete"'))
+    with cluster_stack.start("up", "--yes", "--skip-preview") as process:
+        assert process.stdout is not None
+        said = ""
+        while "running" not in said:
+            said += (line := process.stdout.readline())
+            assert line, said
+        process.kill()
+    end_providers(tmp_path)
+    (jobset,) = namespace.all("jobsets")
+
+    cluster_stack.run("cancel", "--yes")
+    cluster_stack.up()
+
+    (after,) = namespace.all("jobsets")
+    assert after["metadata"]["uid"] == jobset["metadata"]["uid"]
+    assert after["status"]["terminalState"] == "Completed"
