@@ -6,10 +6,10 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy test lint apiserver check bench
+.PHONY: help setup quickstart destroy test lint apiserver cluster cluster-down check e2e bench bench-cluster
 
 help: ## this list
-	@sed -n 's/^\([a-z]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-11s %s\n", $$1, $$2 }'
+	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
 
 setup: ## make .venv with the package in it, and the Pulumi CLI (built where there is none)
 	@$(PYTHON) tools/setup.py
@@ -20,10 +20,12 @@ quickstart: setup ## train a model on real data with `pulumi up`, on this machin
 destroy: setup ## remove what the quickstart made [FRAMEWORK=jax|torch]
 	@$(BIN)/python tools/quickstart.py destroy --framework $(FRAMEWORK)
 
-test: setup ## run the tests [T=path] [K=pattern]
+ON_CLUSTER = tests/e2e tests/cluster_tool
+
+test: setup ## run the tests that need no cluster [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
 	@$(if $(T),,$(BIN)/python -m tests.parity.reference)
-	@$(BIN)/pytest -n 2 $(T) $(if $(K),-k '$(K)')
+	@$(BIN)/pytest -n 2 $(or $(T),$(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
 
 lint: setup ## format, style, types and the layers of the package, checked only
 	@$(BIN)/ruff format --check .
@@ -34,7 +36,23 @@ lint: setup ## format, style, types and the layers of the package, checked only
 apiserver: setup ## run a real Kubernetes API server with the CRDs, without nodes, until Ctrl-C
 	@$(BIN)/python -m tools.cluster.apiserver
 
-check: lint test ## what CI runs: lint, then test
+cluster: setup ## run a real Kubernetes of one node with JobSet, in the background [KUBECONFIG=yours: only check it]
+	@$(BIN)/python -m tools.cluster.up
+
+cluster-down: setup ## take that cluster away, with all of it
+	@$(BIN)/python -m tools.cluster.down
+
+check: lint test ## lint, then test; CI runs this and `make e2e`
+
+e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
+	@$(BIN)/python -m tools.cluster.base_image
+	@$(BIN)/python -m tools.cluster.python
+	@$(BIN)/pytest -n 2 tests/e2e --ignore=tests/e2e/disruptive
+	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
 
 bench: setup ## measure start-up, the core and the quickstart, as JSON
 	@$(BIN)/python tools/bench/run.py
+
+bench-cluster: cluster ## measure `pulumi up` on a real cluster, as JSON
+	@$(BIN)/python -m tools.cluster.base_image
+	@$(BIN)/python -m tools.bench.cluster

@@ -94,8 +94,8 @@ def _word(deviation: Deviation) -> str:
 def test_every_command_that_the_readme_names_exists() -> None:
     readme = (ROOT / "README.md").read_text()
     source = (ROOT / "trainer_infra" / "cli" / "main.py").read_text()
-    targets = set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
-    assert set(re.findall(r"\bmake ([a-z]+)", readme)) <= targets
+    targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+    assert set(re.findall(r"\bmake ([a-z0-9-]+)", readme)) <= targets
     commands = set(re.findall(r"`trainer-infra ([a-z]+)", readme))
     assert commands == set(re.findall(r"^@app.command\(\)\ndef (\w+)\(", source, re.MULTILINE))
 
