@@ -12,7 +12,7 @@ from tools.cluster import live
 from tools.cluster.namespaces import PODS
 from trainer_infra.errors import NotAvailable
 
-_PLACES: Final = ("/usr/lib/cni", "/opt/cni/bin")
+PLACES: Final = ("/usr/lib/cni", "/opt/cni/bin")
 """Where packages put the plugins."""
 
 
@@ -22,7 +22,7 @@ def programs() -> Path:
     Raises:
         NotAvailable: There is none.
     """
-    for place in map(Path, _PLACES):
+    for place in map(Path, PLACES):
         if (place / "ptp").exists():
             return place
     raise NotAvailable(

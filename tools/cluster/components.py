@@ -4,6 +4,7 @@ Called by up.py. Each is described by its own file; a description is made just b
 because it names what the earlier ones made.
 """
 
+import signal
 import sys
 from typing import Final
 
@@ -72,13 +73,16 @@ def build_all() -> None:
 
 
 def start(name: str) -> None:
-    """Start a component and wait until it answers.
+    """Start a component, or let it go on where it runs, and wait until it answers.
 
     Raises:
         NotAvailable: It does not.
     """
     component = _DESCRIBED[name]()
-    daemon.start(component)
+    if daemon.alive(name):
+        daemon.signalled(name, signal.SIGCONT)
+    else:
+        daemon.start(component)
     daemon.wait_until_ready(component)
 
 

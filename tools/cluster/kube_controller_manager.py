@@ -18,12 +18,9 @@ def component() -> Component:
     Raises:
         NotAvailable: It cannot be built here.
     """
-    kubeconfig = str(credentials.kubeconfig("system:kube-controller-manager"))
     authority = certificates.authority()
     flags = {
-        "kubeconfig": kubeconfig,
-        "authentication-kubeconfig": kubeconfig,
-        "authorization-kubeconfig": kubeconfig,
+        "kubeconfig": str(credentials.kubeconfig("system:kube-controller-manager")),
         "bind-address": "127.0.0.1",
         "leader-elect": "false",
         "use-service-account-credentials": "true",

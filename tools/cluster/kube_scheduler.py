@@ -13,11 +13,8 @@ def component() -> Component:
     Raises:
         NotAvailable: It cannot be built here.
     """
-    kubeconfig = str(credentials.kubeconfig("system:kube-scheduler"))
     flags = {
-        "kubeconfig": kubeconfig,
-        "authentication-kubeconfig": kubeconfig,
-        "authorization-kubeconfig": kubeconfig,
+        "kubeconfig": str(credentials.kubeconfig("system:kube-scheduler")),
         "bind-address": "127.0.0.1",
         "leader-elect": "false",
         "kube-api-qps": "500",

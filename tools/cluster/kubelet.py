@@ -56,6 +56,8 @@ def _configuration() -> dict[str, Any]:
         "maxPods": 250,
         "nodeLeaseDurationSeconds": _LEASE,
         "nodeStatusUpdateFrequency": "4s",
+        # JobSet waits for the certificate that it wrote to a secret to appear in its volume.
+        "syncFrequency": "5s",
         # Images have no registry to come back from, and the disk is shared with other work.
         "imageGCHighThresholdPercent": 100,
         "evictionHard": {"memory.available": "100Mi"},

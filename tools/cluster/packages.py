@@ -9,6 +9,7 @@ import subprocess
 from pathlib import Path
 from typing import Final
 
+from tools.cluster import cni
 from trainer_infra.errors import NotAvailable
 
 _PROGRAMS: Final = {
@@ -33,7 +34,7 @@ def install() -> None:
         NotAvailable: We may not, or apt-get fails.
     """
     missing = sorted({_PROGRAMS[each] for each in _PROGRAMS if shutil.which(each) is None})
-    if not any(Path(place, "ptp").exists() for place in ("/usr/lib/cni", "/opt/cni/bin")):
+    if not any(Path(place, "ptp").exists() for place in cni.PLACES):
         missing.append(_PLUGINS)
     if missing:
         print(f"cluster: installing Debian packages {', '.join(missing)} ...", flush=True)

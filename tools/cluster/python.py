@@ -87,7 +87,7 @@ def _install(name: str, packages: Packages, folder: Path) -> None:
     for pattern in packages.removed:
         for path in partial.glob(pattern):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
-    for script in (partial / "bin").iterdir():
+    for script in partial.glob("bin/*"):
         _run_by_the_image(script)
     # Pods that are not root's read it too.
     partial.chmod(0o755)

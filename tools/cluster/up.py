@@ -136,10 +136,7 @@ def _make_whole() -> None:
 
 def _bring_up() -> None:
     for name in components.ORDER:
-        if daemon.alive(name):
-            daemon.signalled(name, signal.SIGCONT)
-        else:
-            components.start(name)
+        components.start(name)
     kubeconfig = credentials.kubeconfig(credentials.ADMIN, f"https://127.0.0.1:{components.port()}")
     busybox.loaded()
     storage.install(kubeconfig)
@@ -154,8 +151,13 @@ def _wait_until_serving() -> None:
     Raises:
         NotAvailable: A component ended, or it takes too long.
     """
-    if not wait_until(_serves, _SERVES_WITHIN):
-        ended = [name for name in components.ORDER if not daemon.alive(name)]
+
+    def ended_or_serves() -> bool:
+        return not all(map(daemon.alive, components.ORDER)) or _serves()
+
+    in_time = wait_until(ended_or_serves, _SERVES_WITHIN)
+    ended = [name for name in components.ORDER if not daemon.alive(name)]
+    if ended or not in_time:
         why = f"{', '.join(ended)} ended" if ended else "its node or JobSet is not ready"
         raise NotAvailable(
             f"the cluster does not serve: {why}; logs are in {live.folder() / 'logs'}"
