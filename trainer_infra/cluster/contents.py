@@ -21,7 +21,7 @@ _CONTENT = ("data", "stringData", "binaryData")
 
 def new(value: JSON, record: Record, secret_data: Mapping[str, str]) -> JSON:
     """The object as it is created."""
-    return ssh_auth.filled(_with_values(owned(value, record), secret_data))
+    return ssh_auth.filled(_with_values(owned(value, record), record, secret_data))
 
 
 def owned(value: JSON, record: Record) -> JSON:
@@ -49,23 +49,18 @@ def existing(value: JSON, record: Record, live: JSON) -> JSON:
     return whole
 
 
-def is_generated(value: JSON) -> bool:
-    """Whether contents of the object are made at create, and made only once."""
-    return names.GENERATED_SHOWN in (value.get("data") or {}).values()
-
-
-def is_own_secret(value: JSON) -> bool:
+def is_own_secret(value: JSON, record: Record) -> bool:
     """Whether the object is the job's own Secret, whose values the user gave."""
-    name = str(value["metadata"]["name"])
-    return bool(value["kind"] == "Secret" and name.endswith(names.SECRET_SUFFIX))
+    wanted = ("Secret", f"{record.name}{names.SECRET_SUFFIX}")
+    return (value["kind"], value["metadata"]["name"]) == wanted
 
 
-def _with_values(value: JSON, secret_data: Mapping[str, str]) -> JSON:
+def _with_values(value: JSON, record: Record, secret_data: Mapping[str, str]) -> JSON:
     """The job's own Secret with its values.
 
     They go into `data`: what server-side apply makes of `stringData` cannot be taken back.
     """
-    if not is_own_secret(value):
+    if not is_own_secret(value, record):
         return value
     rest = {key: each for key, each in value.items() if key != "stringData"}
     shown = value.get("stringData") or {}

@@ -143,11 +143,13 @@ def _narrowed_to_item(writers: Writers, name: JSON) -> Writers:
 
 
 def _narrowed(writers: Writers, key: str) -> Writers:
-    """Writers of a field; who has all of what it is in, as one value, has the field too."""
+    """Writers of a field; where nobody has parts of what it is in, that is one value as a whole."""
+    if not any(each.fields for each in writers):
+        return writers
     return [
-        _Writer(writer.name, writer.time, writer.fields.get(key) or {})
-        for writer in writers
-        if key in writer.fields or not writer.fields
+        _Writer(each.name, each.time, each.fields[key] or {})
+        for each in writers
+        if key in each.fields
     ]
 
 

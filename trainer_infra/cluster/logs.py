@@ -34,6 +34,9 @@ INTERVAL: Final = 0.5
 GONE: Final = "(the pod is gone, and its log with it)"
 PATIENCE: Final = 120.0
 """Seconds that the server may not answer."""
+BROKEN: Final = "(the log cannot be read any more)"
+TRIES: Final = 20
+"""Tries in a row to take up a log again, each of which waits for the server itself too."""
 _TIME: Final = re.compile(r"([-0-9]{10}T[:0-9]{8})(?:\.([0-9]+))?(Z|[-+][:0-9]{5})")
 _WAITING: Final = 1000
 """Lines that are read ahead of who follows."""
@@ -198,26 +201,29 @@ class _Reader:
 
     async def _read(self, source: _Source) -> None:
         """Every line of a container, over lost connections and its own restarts."""
-        last, tail = source.pod["metadata"]["creationTimestamp"], self._wanted.tail
-        while True:
-            before = last
-            wanted = source.log(follow=True, tail=tail, since=before)
+        position = _Position(source.pod["metadata"]["creationTimestamp"])
+        tail, broken = self._wanted.tail, 0
+        while broken < TRIES:
+            position.begin()
             try:
-                async for line in self._client.logs(wanted):
+                async for line in self._client.logs(
+                    source.log(follow=True, tail=tail, since=position.since)
+                ):
                     at, _, text = line.partition(" ")
-                    if _sortable(at) <= _sortable(before):
-                        continue
-                    last, tail = at, None
-                    if not _is_report(text):
+                    tail, broken = None, 0
+                    if position.is_new(at) and not _is_report(text):
                         await self._lines.put((source.name, text))
             except NotFound:
                 await self._lines.put((source.name, GONE))
                 return
             except TrainerInfraError:
-                pass  # the server or the node may answer again
-            if await self._is_over(source):
-                return
+                # The server or the node may answer again.
+                broken += 1
+            else:
+                if await self._is_over(source):
+                    return
             await asyncio.sleep(INTERVAL)
+        await self._lines.put((source.name, BROKEN))
 
     async def _is_over(self, source: _Source) -> bool:
         """Whether the container has ended for good."""
@@ -236,6 +242,33 @@ class _Reader:
         )
         ended = next((each.get("terminated") for each in states), None)
         return ended is not None and ended.get("exitCode") == 0
+
+
+class _Position:
+    """How far a container's log was read: a log is asked for from a second on."""
+
+    def __init__(self, since: str) -> None:
+        self.since = since
+        """Time of the last line."""
+        self._same = self._known = 0
+        self._is_behind = False
+
+    def begin(self) -> None:
+        """The log is opened, perhaps again: lines that were read come first."""
+        self._is_behind, self._known = self._same > 0, self._same
+
+    def is_new(self, at: str) -> bool:
+        """Whether a line of that time was not read before."""
+        if self._is_behind:
+            if _sortable(at) < _sortable(self.since):
+                return False
+            if at == self.since and self._known:
+                self._known -= 1
+                return False
+            self._is_behind = False
+        self._same = self._same + 1 if at == self.since else 1
+        self.since = at
+        return True
 
 
 async def _seen(client: KubeClient, record: Record) -> tuple[JSON | None, tuple[JSON, ...]]:

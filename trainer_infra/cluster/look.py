@@ -15,10 +15,11 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import around, drift, log_tails, objects, ownership, run_status
+from trainer_infra.cluster import around, drift, log_tails, objects, ownership, run_status, stuck
 from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster import record as of_record
 from trainer_infra.cluster.fresh import Fresh
+from trainer_infra.cluster.last_seen import Failed, LastSeen
 from trainer_infra.cluster.record import Record
 from trainer_infra.cluster.run_status import Seen
 from trainer_infra.kube.client import KubeClient, Selection
@@ -44,14 +45,19 @@ class Place:
     """Lists and nodes that were just read."""
     asked: deque[tuple[float, tuple[str, str]]] = field(default_factory=deque)
     """When which run was asked for."""
+    last_seen: LastSeen = field(init=False)
+    """Pods that failed while somebody looked."""
+
+    def __post_init__(self) -> None:
+        self.last_seen = LastSeen(self.client)
 
     def is_one_of_many(self, key: tuple[str, str]) -> bool:
-        """Whether so many runs were asked for lately, this one among them."""
+        """Whether so many runs of its namespace were asked for lately, this one among them."""
         now = time.monotonic()
         self.asked.append((now, key))
         while now - self.asked[0][0] > WITHIN:
             self.asked.popleft()
-        return len({each for _, each in self.asked}) >= MANY
+        return len({each for _, each in self.asked if each[0] == key[0]}) >= MANY
 
     async def listed(self, kind: Resource, namespace: str, labels: str) -> tuple[JSON, ...]:
         """Objects of a kind, read once for everyone who asks in this moment."""
@@ -117,12 +123,14 @@ async def _looked(place: Place, record: Record, seen: Seen, *, closely: bool) ->
     """The run as it is now; one that has just ended is read once more and kept."""
     if record.final:
         return replace(record.final, host=place.host)
-    run = run_status.current(record, seen, place.host, _now())
-    if run.phase in FINISHED:
-        return await _ended(place, record, seen)
     jobset = seen.jobset
     if jobset is None:
-        return run
+        return run_status.current(record, seen, place.host, _now())
+    failed = place.last_seen.of(record.namespace, jobset)
+    seen = replace(seen, pods=_with_failed(seen.pods, failed))
+    run = run_status.current(record, seen, place.host, _now())
+    if run.phase in FINISHED:
+        return await _ended(place, record, seen, failed)
     seen = replace(
         seen,
         nodes=await around.nodes_of(place.client, place.fresh, seen.pods),
@@ -130,7 +138,11 @@ async def _looked(place: Place, record: Record, seen: Seen, *, closely: bool) ->
     )
     if closely:
         training = of_pods.trainer_steps(jobset)
-        pods = [each for each in seen.pods if of_pods.step(each) in training]
+        pods = [
+            each
+            for each in seen.pods
+            if of_pods.step(each) in training and not stuck.is_lost(each, seen.nodes)
+        ]
         lines, others = await asyncio.gather(
             log_tails.of_pods_that_ran(place.client, pods),
             around.of_run(place.client, jobset, seen.pods),
@@ -139,23 +151,31 @@ async def _looked(place: Place, record: Record, seen: Seen, *, closely: bool) ->
     return run_status.current(record, seen, place.host, _now())
 
 
-async def _ended(place: Place, record: Record, seen: Seen) -> Run:
+async def _ended(place: Place, record: Record, seen: Seen, failed: Mapping[str, Failed]) -> Run:
     """The run as it ended, with why and the last lines, written to its record.
 
     Its pods are read again: they may have changed since they were, and go with the JobSet.
     """
     client = place.client
     pods = await _pods(client, record.namespace, record.name)
-    seen = replace(seen, pods=tuple(pods))
+    seen = replace(seen, pods=_with_failed(pods, failed))
     run = run_status.current(record, seen, place.host, _now())
     if run.phase == FAILED:
         seen = await _with_reason(client, record, seen, run)
+        if run.failure and run.failure.pod in failed and not seen.lines[run.failure.pod]:
+            seen = replace(seen, lines={run.failure.pod: failed[run.failure.pod].lines})
         run = run_status.current(record, seen, place.host, _now())
     with suppress(Answer):
         # Who may only read sees the same; the next one who may write keeps it.
         patch = of_record.ended(record, run)
         await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
     return run
+
+
+def _with_failed(pods: Sequence[JSON], failed: Mapping[str, Failed]) -> tuple[JSON, ...]:
+    """The pods, and those that failed and were deleted since."""
+    live = {each["metadata"]["name"] for each in pods}
+    return (*pods, *(each.pod for name, each in failed.items() if name not in live))
 
 
 async def _with_reason(client: KubeClient, record: Record, seen: Seen, run: Run) -> Seen:

@@ -57,7 +57,7 @@ async def rewritten(client: KubeClient, record: Record, value: JSON) -> JSON:
         NotAvailable: It is gone, and nobody knows what was in it.
     """
     now = await live(client, value, record.namespace)
-    if now is None and _is_forgotten(value):
+    if now is None and _is_forgotten(value, record):
         raise NotAvailable(
             f"{value['kind']} {record.namespace}/{value['metadata']['name']} was deleted, and what "
             "was in it is kept nowhere else; raise attempt to run the job again"
@@ -72,7 +72,7 @@ async def rewritten(client: KubeClient, record: Record, value: JSON) -> JSON:
         raise refused.said(error, whole) from error
 
 
-def _is_forgotten(value: JSON) -> bool:
+def _is_forgotten(value: JSON, record: Record) -> bool:
     """Whether the record does not have what is in the object."""
     code = value["kind"] == "ConfigMap" and bool(value.get("immutable"))
-    return code or contents.is_own_secret(value)
+    return code or contents.is_own_secret(value, record)

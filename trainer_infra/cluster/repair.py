@@ -46,7 +46,7 @@ async def secrets(client: KubeClient, key: tuple[str, str, str], data: Mapping[s
     """
     record = await present.present(client, *key)
     for each in record.objects:
-        if not contents.is_own_secret(each):
+        if not contents.is_own_secret(each, record):
             continue
         new = contents.new(each, record, data)
         try:

@@ -4,7 +4,7 @@ Called by `look` whenever somebody asks. Conditions are decided by `lifecycle.pl
 driver; deadline and TTL are left out of it, because the Jobs keep the one and nobody here the other.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -204,8 +204,14 @@ def _phase(conditions: Any, seen: Seen) -> str:
         if of.is_true(conditions, phase):
             return phase
     begun = any(of_pods.phase(each) != "Pending" for each in seen.pods)
-    again = ((seen.jobset or {}).get("status") or {}).get("restarts")
-    return RUNNING if begun or again else CREATED
+    # Pods of an earlier try may be gone.
+    theirs = (seen.jobset or {}).get("status") or {}
+    counts = (
+        each.get(key)
+        for each in theirs.get("replicatedJobsStatus") or ()
+        for key in ("ready", "succeeded", "failed")
+    )
+    return RUNNING if begun or theirs.get("restarts") or any(counts) else CREATED
 
 
 def _failure(seen: Seen) -> Failure | None:
@@ -232,21 +238,25 @@ def failed_container(pods: Iterable[JSON]) -> str:
 
 
 def _nodes(seen: Seen, said: Mapping[str, JSON]) -> tuple[Node, ...]:
+    """One for each place in the training steps: its newest pod, with the tries before it."""
     training = of_pods.trainer_steps(seen.jobset or {})
+    tries: dict[str, list[JSON]] = {}
+    for pod in seen.pods:
+        if of_pods.step(pod) in training:
+            tries.setdefault(of_pods.host_name(pod), []).append(pod)
     return tuple(
-        _node(pod, said.get(pod["metadata"]["name"]) or {})
-        for pod in seen.pods
-        if of_pods.step(pod) in training
+        _node(each, said.get(each[-1]["metadata"]["name"]) or {}) for each in tries.values()
     )
 
 
-def _node(pod: JSON, report: JSON) -> Node:
+def _node(tries: Sequence[JSON], report: JSON) -> Node:
+    pod = tries[-1]
     return Node(
         pod=pod["metadata"]["name"],
         phase=of_pods.phase(pod),
         progress=report.get("progressPercentage"),
         metrics={each["name"]: each["value"] for each in report.get("metrics") or ()},
-        restarts=of_pods.restarts(pod),
+        restarts=len(tries) - 1 + sum(map(of_pods.restarts, tries)),
         step=of_pods.step(pod),
         host=of_pods.node(pod),
         gpus=of_pods.gpus(pod),

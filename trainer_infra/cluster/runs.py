@@ -6,9 +6,10 @@ Called by `deploy` and `cli`, whose threads share one connection in the backgrou
 
 import atexit
 import threading
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+import time
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from typing_extensions import override
 
@@ -23,11 +24,17 @@ from trainer_infra.cluster.run_status import Seen
 from trainer_infra.cluster.served import Served
 from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.kube import http, loop
+from trainer_infra.kube.retry import Patience
 from trainer_infra.lifecycle.run import Owner, Run, Submission
 from trainer_infra.lifecycle.target import Target
 
 JSON = Mapping[str, Any]
 T = TypeVar("T")
+
+SERVED_WITHIN: Final = 3.0
+"""Seconds that a cluster gets to say what it serves."""
+SERVED_FOR: Final = 30.0
+"""Seconds for which that is known."""
 
 
 class Cluster(Target):
@@ -37,6 +44,8 @@ class Cluster(Target):
         self._address = (kubeconfig, context)
         self._lock = threading.Lock()
         self._place: Place | None = None
+        self._asking = threading.Lock()
+        self._served: tuple[Served | None, float] = (None, 0.0)
 
     @override
     def host(self) -> str:
@@ -44,16 +53,23 @@ class Cluster(Target):
         return self._here().host
 
     def served(self) -> Served:
-        """What the cluster has of what this engine needs; also when it cannot be reached."""
-        try:
-            return self._ask(lambda place: served.served(place.client, place.host))
-        except NotAvailable as error:
-            return Served(reachable=False, problem=str(error))
+        """What the cluster has of what this engine needs, also when it cannot be reached.
+
+        Asked once for many previews, and given up soon: a preview goes on without a cluster.
+        """
+        with self._asking:
+            known, at = self._served
+            if known is None or time.monotonic() - at > SERVED_FOR:
+                known = self._look_what_is_served()
+                self._served = (known, time.monotonic())
+            return known
 
     @override
-    def problems(self, job: JSON, objects: tuple[JSON, ...]) -> tuple[Problem, ...]:
+    def problems(
+        self, job: JSON, objects: tuple[JSON, ...], packages: Sequence[str] = ()
+    ) -> tuple[Problem, ...]:
         """What this engine cannot run; asks nobody."""
-        return unsupported.problems(job, objects)
+        return (*unsupported.problems(job, objects), *unsupported.packages(packages))
 
     @override
     def prepared(self, job: JSON, objects: tuple[JSON, ...], owner: Owner) -> tuple[JSON, ...]:
@@ -156,6 +172,16 @@ class Cluster(Target):
                 loop.run(self._place.client.close())
             self._place = None
 
+    def _look_what_is_served(self) -> Served:
+        try:
+            place = self._here(Patience(first_contact=SERVED_WITHIN))
+            return loop.run(served.served(place.client, place.host), SERVED_WITHIN)
+        except NotAvailable as error:
+            return Served(reachable=False, problem=str(error))
+        except TimeoutError:
+            problem = f"the cluster does not answer within {SERVED_WITHIN:g} s"
+            return Served(reachable=False, problem=problem)
+
     def _known(self, namespace: str, name: str, uid: str) -> Run:
         run = self.get(namespace, name, uid)
         if run is None:
@@ -173,22 +199,25 @@ class Cluster(Target):
         finally:
             place.fresh.forget()
 
-    def _here(self) -> Place:
+    def _here(self, patience: Patience | None = None) -> Place:
         """The connection, made once.
+
+        Args:
+            patience: how long to go on trying; None for the usual.
 
         Raises:
             NotAvailable: There is no kubeconfig, or the cluster cannot be reached.
         """
         with self._lock:
             if self._place is None:
-                self._place = loop.run(_connected(*self._address))
+                self._place = loop.run(_connected(self._address, patience))
                 # Callers keep it for as long as their process lives.
                 atexit.register(self.close)
             return self._place
 
 
-async def _connected(kubeconfig: str | None, context: str | None) -> Place:
-    client = await http.connect(kubeconfig, context)
+async def _connected(address: tuple[str | None, str | None], patience: Patience | None) -> Place:
+    client = await http.connect(*address, patience)
     try:
         return Place(client, await served.host(client))
     except BaseException:

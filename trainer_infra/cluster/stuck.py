@@ -43,6 +43,11 @@ def is_suspicious(pod: JSON) -> bool:
     return not ready or "deletionTimestamp" in pod["metadata"]
 
 
+def is_lost(pod: JSON, nodes: Mapping[str, JSON]) -> bool:
+    """Whether its node is known not to answer, so that its log cannot be read."""
+    return bool(_lost(pod, nodes.get(of_pods.node(pod))))
+
+
 def _lost(pod: JSON, node: JSON | None) -> str:
     name, place = pod["metadata"]["name"], of_pods.node(pod)
     status = pod.get("status") or {}

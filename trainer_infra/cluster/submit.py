@@ -206,7 +206,7 @@ async def _kept(wanted: _Wanted, record: Record, new: JSON, live: JSON) -> JSON:
             f"{ownership.where(live)} exists and belongs to {ownership.shown(live)}; choose "
             "another name, delete it, or set adopt=True to take its place"
         )
-    if mine and not contents.is_own_secret(live):
+    if mine and not contents.is_own_secret(live, record):
         return live
     return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
 

@@ -48,7 +48,7 @@ def _of_runtime(job: JSON, objects: Sequence[JSON]) -> Iterator[Problem]:
     if record is None:
         return
     try:
-        runtime = snapshot.runtime(TrainJob.from_wire(job), record)
+        runtime = snapshot.runtime(TrainJob.of_valid(job), record)
     except InvalidInput as error:
         yield from error.problems
         return

@@ -4,7 +4,7 @@
 this protocol. All methods are synchronous and safe to call from several threads.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from trainer_infra.errors import Problem
@@ -23,10 +23,12 @@ class Target(Protocol):
             NotAvailable: The cluster cannot be reached.
         """
 
-    def problems(self, job: JSON, objects: tuple[JSON, ...]) -> tuple[Problem, ...]:
-        """What the place cannot run of a TrainJob and its objects; asks nobody."""
+    def problems(
+        self, job: JSON, objects: tuple[JSON, ...], packages: Sequence[str] = (), /
+    ) -> tuple[Problem, ...]:
+        """What the place cannot run of a TrainJob, its objects and its packages; asks nobody."""
 
-    def prepared(self, job: JSON, objects: tuple[JSON, ...], owner: Owner) -> tuple[JSON, ...]:
+    def prepared(self, job: JSON, objects: tuple[JSON, ...], owner: Owner, /) -> tuple[JSON, ...]:
         """The objects as the place writes them; asks nobody, so that a preview is exact."""
 
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:

@@ -1,7 +1,7 @@
 """This machine as a Target. Called by `deploy` and `cli`, which choose among targets."""
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainer_infra.errors import NotAvailable, Problem
@@ -26,7 +26,9 @@ class ThisMachine:
         """The machine's name."""
         return platform.node()
 
-    def problems(self, _job: JSON, objects: tuple[JSON, ...]) -> tuple[Problem, ...]:
+    def problems(
+        self, _job: JSON, objects: tuple[JSON, ...], _packages: Sequence[str] = ()
+    ) -> tuple[Problem, ...]:
         """What this machine cannot run."""
         return support.problems(objects)
 

@@ -1,0 +1,62 @@
+"""Submissions for the tests of this folder, composed and prepared as the provider does."""
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from trainer_infra import catalog, names
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.cluster import prepared
+from trainer_infra.lifecycle.run import Owner, Submission
+from trainer_infra.trainers import compose
+from trainer_infra.trainers.code import Code
+
+OWNER = Owner("digits", "dev", "urn:pulumi:dev::digits::pulumi-python:dynamic/trainer:TrainJob::tj")
+OTHER = replace(OWNER, stack="prod", urn=OWNER.urn.replace(":dev:", ":prod:"))
+SECRET = "correct horse battery staple"
+CODE = Code({"main.py": "print('training')\n"}, (), secret_args=False)
+
+
+@dataclass
+class Job:
+    """What a test submits; `submission()` is it as a driver gets it."""
+
+    namespace: str
+    name: str = "tj"
+    runtime: str = "torch-distributed"
+    code: Code | None = CODE
+    secrets: dict[str, str] = field(default_factory=dict)
+    spec: dict[str, Any] = field(default_factory=dict)
+    metadata: dict[str, Any] = field(default_factory=dict)
+    job_spec: dict[str, Any] = field(default_factory=dict)
+    """Fields of the runtime's first JobSpec."""
+    pod_spec: dict[str, Any] = field(default_factory=dict)
+    """Fields of its PodSpec."""
+    owner: Owner = OWNER
+    content: str = "c1"
+
+    def submission(self) -> Submission:
+        job = {
+            "apiVersion": names.API_VERSION,
+            "kind": names.TRAIN_JOB,
+            "metadata": {"name": self.name, "namespace": self.namespace, **self.metadata},
+            "spec": {"runtimeRef": {"name": self.runtime}, **self.spec},
+        }
+        made = compose.compose(job, self._runtime(), self.code, self.secrets)
+        wire = made.job.to_wire()
+        return Submission(
+            job=wire,
+            runtime=made.runtime.to_wire(),
+            objects=prepared.prepared(wire, made.objects, self.owner),
+            secret_data=self.secrets,
+            packages=(),
+            owner=self.owner,
+            content=self.content,
+        )
+
+    def _runtime(self) -> Runtime:
+        runtime = catalog.get(self.runtime)
+        wire = runtime.to_wire()
+        spec = wire["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]
+        spec.update(self.job_spec)
+        spec["template"]["spec"].update(self.pod_spec)
+        return type(runtime).from_wire(wire)

@@ -1,0 +1,198 @@
+"""Drift is what somebody else made of our own fields, and nothing else."""
+
+from typing import Any
+
+import pytest
+
+from tests.cluster.submissions import SECRET, Job
+from tests.cluster.world import World
+from trainer_infra.cluster.runs import Cluster
+from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.lifecycle.run import Run
+
+TEMPLATE = "spec.replicatedJobs[node].template.spec"
+POD = f"JobSet tj: {TEMPLATE}.template.spec"
+
+
+def now(cluster: Cluster, job: Job) -> Run:
+    found = cluster.get(job.namespace, "tj")
+    assert found is not None
+    return found
+
+
+def template(jobset: dict[str, Any]) -> Any:
+    return jobset["spec"]["replicatedJobs"][0]["template"]["spec"]
+
+
+def container(jobset: dict[str, Any]) -> Any:
+    return template(jobset)["template"]["spec"]["containers"][0]
+
+
+def edited(world: World, change: Any, manager: str = "kubectl-edit") -> dict[str, Any]:
+    return world.change("JobSet", "tj", change, fieldManager=manager)
+
+
+def time_of(value: dict[str, Any], manager: str) -> str:
+    return next(
+        str(each["time"])
+        for each in value["metadata"]["managedFields"]
+        if each["manager"] == manager
+    )
+
+
+def test_a_field_of_ours_that_was_changed_is_drift_and_says_whose_it_is_now(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    run = cluster.submit(job.submission())
+
+    def change(value: dict[str, Any]) -> None:
+        container(value)["image"] = "acme/other:1"
+        container(value)["env"][0]["value"] = "7"
+        container(value)["command"] = ["sleep"]
+        template(value)["parallelism"] = 5
+        value["metadata"]["labels"]["trainer-infra.dev/stack"] = "prod"
+        del container(value)["env"][1]
+
+    live = edited(world, change)
+    whose = f", set by kubectl-edit at {time_of(live, 'kubectl-edit')}"
+    drift = {
+        "JobSet tj: metadata.labels[trainer-infra.dev/stack]": f"'prod'{whose}",
+        f"{POD}.containers[node].command": f"['sleep']{whose}",
+        f"{POD}.containers[node].env[PET_NNODES].value": f"'7'{whose}",
+        f"{POD}.containers[node].env[PET_NPROC_PER_NODE]": "was removed",
+        f"{POD}.containers[node].image": f"'acme/other:1'{whose}",
+        f"JobSet tj: {TEMPLATE}.parallelism": f"5{whose}",
+    }
+    assert now(cluster, job).drift == drift
+    repaired = cluster.repair(job.namespace, "tj", run.uid)
+    assert repaired.drift == {}
+    assert repaired.uid == run.uid
+    assert container(world.there("JobSet", "tj"))["image"] != "acme/other:1"
+
+
+def test_what_others_add_is_no_drift_and_stays_when_ours_is_repaired(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    run = cluster.submit(job.submission())
+
+    def change(value: dict[str, Any]) -> None:
+        value["metadata"]["labels"]["team"] = "vision"
+        value["metadata"].setdefault("annotations", {})["note"] = "mine"
+        container(value)["env"].append({"name": "ADDED", "value": "1"})
+        template(value)["template"]["spec"]["nodeSelector"] = {"pool": "gpu"}
+        value["spec"]["suspend"] = True
+
+    edited(world, change, "kueue")
+    assert now(cluster, job).drift == {}
+
+    def harm(value: dict[str, Any]) -> None:
+        container(value)["image"] = "acme/other:1"
+
+    edited(world, harm)
+    cluster.repair(job.namespace, "tj", run.uid)
+    jobset = world.there("JobSet", "tj")
+    assert now(cluster, job).drift == {}
+    assert jobset["metadata"]["labels"]["team"] == "vision"
+    assert container(jobset)["env"][-1] == {"name": "ADDED", "value": "1"}
+    assert template(jobset)["template"]["spec"]["nodeSelector"] == {"pool": "gpu"}
+    assert jobset["spec"]["suspend"] is True
+
+
+def test_a_secret_that_somebody_wrote_is_drift_without_its_value(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    job.secrets = {"token": SECRET, "user": "me"}
+    run = cluster.submit(job.submission())
+    assert now(cluster, job).drift == {}
+
+    def change(value: dict[str, Any]) -> None:
+        value["data"]["token"] = "dGhlaXJz"
+        del value["data"]["user"]
+
+    live = world.change("Secret", "tj-secret", change, fieldManager="kubectl-edit")
+    assert now(cluster, job).drift == {
+        "Secret tj-secret: data.token": (
+            f"<secret>, set by kubectl-edit at {time_of(live, 'kubectl-edit')}"
+        ),
+        "Secret tj-secret: data.user": "was removed",
+    }
+    cluster.update_secrets(job.namespace, "tj", run.uid, job.secrets)
+    assert now(cluster, job).drift == {}
+
+
+def test_labels_of_a_secret_are_repaired_and_its_values_kept(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    job.secrets = {"token": SECRET}
+    run = cluster.submit(job.submission())
+    before = world.there("Secret", "tj-secret")["data"]
+
+    def change(value: dict[str, Any]) -> None:
+        value["metadata"]["labels"] = {}
+
+    world.change("Secret", "tj-secret", change)
+    assert now(cluster, job).drift == {"Secret tj-secret: metadata.labels": "was removed"}
+    assert cluster.repair(job.namespace, "tj", run.uid).drift == {}
+    assert world.there("Secret", "tj-secret")["data"] == before
+
+
+def test_an_object_that_is_gone_is_drift_and_made_again_where_its_content_is_known(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    job.runtime, job.code = "deepspeed-distributed", None
+    run = cluster.submit(job.submission())
+    for kind, name in (("ConfigMap", "tj-mpi-hostfile"), ("Secret", "tj-mpi-ssh-auth")):
+        world.client.delete(world.path(kind, name))
+        # Generated keys are immutable, so they are not looked after; the hostfile is.
+    assert now(cluster, job).drift == {"ConfigMap tj-mpi-hostfile": "is gone"}
+    assert cluster.repair(job.namespace, "tj", run.uid).drift == {}
+    assert "tj-mpi-hostfile" in world.names("ConfigMap")
+
+
+def test_a_secret_that_is_gone_cannot_be_made_again(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    job.secrets = {"token": SECRET}
+    run = cluster.submit(job.submission())
+    world.client.delete(world.path("Secret", "tj-secret"))
+    assert now(cluster, job).drift == {"Secret tj-secret": "is gone"}
+    with pytest.raises(NotAvailable, match="what was in it is kept nowhere else; raise attempt"):
+        cluster.repair(job.namespace, "tj", run.uid)
+
+
+def test_suspending_and_resuming_is_no_drift_and_survives_a_repair(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    run = cluster.submit(job.submission())
+    suspended = cluster.suspend(job.namespace, "tj", run.uid, True)
+    assert (suspended.phase, suspended.drift, suspended.waiting_for) == ("Suspended", {}, "")
+    assert world.there("JobSet", "tj")["spec"]["suspend"] is True
+
+    def harm(value: dict[str, Any]) -> None:
+        container(value)["image"] = "acme/other:1"
+
+    edited(world, harm)
+    assert cluster.repair(job.namespace, "tj", run.uid).phase == "Suspended"
+    assert world.there("JobSet", "tj")["spec"]["suspend"] is True
+    resumed = cluster.suspend(job.namespace, "tj", run.uid, False)
+    assert (resumed.phase, resumed.drift) == ("Created", {})
+    assert world.there("JobSet", "tj")["spec"]["suspend"] is False
+    edited(world, harm)
+    cluster.repair(job.namespace, "tj", run.uid)
+    assert world.there("JobSet", "tj")["spec"]["suspend"] is False
+    assert cluster.submit(job.submission()).phase == "Created"
+
+
+def test_a_run_in_a_queue_is_kueues_to_suspend(cluster: Cluster, world: World, job: Job) -> None:
+    job.metadata = {"labels": {"kueue.x-k8s.io/queue-name": "research"}}
+    run = cluster.submit(job.submission())
+    with pytest.raises(Refused, match="is in queue research, so Kueue alone suspends and resumes"):
+        cluster.suspend(job.namespace, "tj", run.uid, True)
+    assert world.there("JobSet", "tj")["spec"]["suspend"] is False
+
+
+@pytest.mark.parametrize("verb", ["suspend", "repair", "update_secrets"])
+def test_a_run_that_is_not_there_is_said(cluster: Cluster, job: Job, verb: str) -> None:
+    more: tuple[Any, ...] = {"suspend": (True,), "update_secrets": ({},)}.get(verb, ())
+    with pytest.raises(NotAvailable, match=f"there is no run {job.namespace}/tj with uid u in"):
+        getattr(cluster, verb)(job.namespace, "tj", "u", *more)

@@ -1,0 +1,120 @@
+"""Pods that failed while somebody looked, kept when Kubernetes deletes them.
+
+A Job whose pods have restartPolicy OnFailure (JobSet's default) deletes its last failed pod at once,
+and with it exit code, reason and log. Called by `look` for a run that is looked at closely: the pods
+of its namespace are watched from then on, until nobody has looked for a while.
+"""
+
+import asyncio
+import time
+from collections.abc import Mapping
+from contextlib import aclosing, suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.cluster import log_tails
+from trainer_infra.cluster import pods as of_pods
+from trainer_infra.errors import TrainerInfraError
+from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.resource import POD
+
+JSON = Mapping[str, Any]
+
+IDLE: Final = 15.0
+"""Seconds after the last look at which watching ends."""
+MOST: Final = 256
+"""Failed pods that are kept of a cluster; the oldest go."""
+PAUSE: Final = 1.0
+"""Seconds before a watch that failed begins anew."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failed:
+    """A pod that failed, as it was last seen."""
+
+    pod: JSON
+    lines: tuple[str, ...] = ()
+    """The last lines of its log, where they could still be read."""
+
+
+class LastSeen:
+    """Failed pods of the namespaces that are looked at; lives in one event loop."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+        self._failed: dict[str, Failed] = {}
+        self._looked: dict[str, float] = {}
+        self._watching: dict[str, asyncio.Task[None]] = {}
+        self._reading: set[asyncio.Task[None]] = set()
+
+    def of(self, namespace: str, jobset: JSON) -> dict[str, Failed]:
+        """The failed pods of the JobSet's present try, by name; its namespace is watched now."""
+        self._looked[namespace] = time.monotonic()
+        if namespace not in self._watching:
+            task = asyncio.get_running_loop().create_task(self._watch(namespace))
+            task.add_done_callback(lambda _: self._watching.pop(namespace, None))
+            self._watching[namespace] = task
+        attempt = str((jobset.get("status") or {}).get("restarts", 0))
+        wanted = (jobset["metadata"]["uid"], attempt)
+        return {
+            each.pod["metadata"]["name"]: each
+            for each in self._failed.values()
+            if _try(each.pod) == wanted
+        }
+
+    async def _watch(self, namespace: str) -> None:
+        while time.monotonic() - self._looked[namespace] < IDLE:
+            try:
+                async with asyncio.timeout(IDLE):
+                    await self._changes(Selection(POD, namespace, names.JOBSET_NAME_LABEL))
+            except TimeoutError:
+                continue
+            except TrainerInfraError:
+                await asyncio.sleep(PAUSE)
+
+    async def _changes(self, selection: Selection) -> None:
+        page = await self._client.list(selection)
+        for each in page.items:
+            self._note(each)
+        async with aclosing(self._client.watch(selection, page.resource_version)) as changes:
+            async for change in changes:
+                if change.type != "BOOKMARK":
+                    self._note(change.value)
+
+    def _note(self, pod: JSON) -> None:
+        uid, container = pod["metadata"]["uid"], _failed_container(pod)
+        if container is None:
+            return
+        known = self._failed.pop(uid, None)
+        self._failed[uid] = Failed(pod, known.lines if known else ())
+        while len(self._failed) > MOST:
+            self._failed.pop(next(iter(self._failed)))
+        if known is None:
+            task = asyncio.get_running_loop().create_task(self._read(uid, pod, container))
+            self._reading.add(task)
+            task.add_done_callback(self._reading.discard)
+
+    async def _read(self, uid: str, pod: JSON, container: str) -> None:
+        """Read the pod's last lines while the kubelet still has them."""
+        lines: tuple[str, ...] = ()
+        with suppress(TrainerInfraError):
+            lines = await log_tails.of_container(self._client, pod, container)
+        if lines and uid in self._failed:
+            self._failed[uid] = Failed(self._failed[uid].pod, lines)
+
+
+def _try(pod: JSON) -> tuple[str, str]:
+    """The JobSet that a pod is of, and which of its tries."""
+    labels = pod["metadata"].get("labels") or {}
+    return labels.get(names.JOBSET_UID_LABEL, ""), labels.get(names.RESTART_ATTEMPT_LABEL, "0")
+
+
+def _failed_container(pod: JSON) -> str | None:
+    """The container that failed, empty when it is the pod as a whole; None when nothing did."""
+    for each in of_pods.containers(pod):
+        for key in ("state", "lastState"):
+            ended = (each.get(key) or {}).get("terminated") or {}
+            if ended.get("exitCode", 0) != 0:
+                return str(each["name"])
+    return "" if of_pods.phase(pod) == "Failed" else None
