@@ -78,8 +78,8 @@ class Cluster(Target):
 
     @override
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
-        """Nothing: a cluster judges what is submitted, and `served` says what it lacks."""
-        return ()
+        """What the cluster lacks, or that it does not answer."""
+        return served.warnings(self.served())
 
     @override
     def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:

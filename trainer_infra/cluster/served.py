@@ -33,6 +33,24 @@ class Served:
     """Why it cannot be reached."""
 
 
+def warnings(found: Served) -> tuple[str, ...]:
+    """What is worth knowing of a cluster before anything is submitted to it."""
+    if not found.reachable:
+        return (f"the cluster does not answer, the preview goes on without it: {found.problem}",)
+    said = []
+    if not found.jobset:
+        said.append(
+            f"the cluster at {found.server} serves no JobSet, on which every run is built: install "
+            "it first, see https://jobset.sigs.k8s.io/docs/installation"
+        )
+    if found.train_jobs:
+        said.append(
+            f"the cluster at {found.server} serves TrainJobs, so a controller may be there; engine "
+            "provider does not use it: its runs are no TrainJobs in the cluster"
+        )
+    return tuple(said)
+
+
 async def served(client: KubeClient, host: str) -> Served:
     """What a cluster that answers serves."""
     jobset = await _serves(client, names.JOBSET_API_VERSION, names.JOBSET)

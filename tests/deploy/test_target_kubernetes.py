@@ -1,0 +1,87 @@
+"""Which cluster a stack is on, and what is said when it cannot be asked; no cluster is needed."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.project import Stack
+
+JOB = """
+TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train, packages={packages}))
+"""
+
+
+@pytest.fixture
+def nowhere(stack: Stack, tmp_path: Path) -> Stack:
+    """The stack on a cluster that does not answer."""
+    name = "nowhere"
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": name, "cluster": {"server": "https://127.0.0.1:9"}}],
+        "users": [{"name": name, "user": {"token": "planted-token"}}],
+        "contexts": [{"name": name, "context": {"cluster": name, "user": name}}],
+        "current-context": name,
+    }
+    file = tmp_path / "kubeconfig"
+    file.write_text(json.dumps(config))
+    for key, value in (
+        ("target", "kubernetes"),
+        ("engine", "provider"),
+        ("kubeconfig", str(file)),
+    ):
+        stack.run("config", "set", f"trainer:{key}", value)
+    stack.program(JOB.format(packages=[]))
+    return stack
+
+
+def test_a_preview_without_its_cluster_warns_and_shows_everything(nowhere: Stack) -> None:
+    shown = nowhere.preview()
+    assert "warning: the cluster does not answer, the preview goes on without it" in shown
+    assert "JAX_COORDINATOR_ADDRESS" in shown
+    assert "trainer-infra.dev/run" in shown
+
+
+def test_an_up_without_its_cluster_is_one_sentence_and_leaves_nothing(nowhere: Stack) -> None:
+    shown = nowhere.up(ok=False)
+    assert "https://127.0.0.1:9" in shown
+    assert "Traceback" not in shown
+    assert nowhere.resources("dynamic/trainer:TrainJob") == []
+    assert "planted-token" not in nowhere.export()
+
+
+def test_an_engine_that_is_missing_or_unknown_is_one_failure_that_names_the_choices(
+    nowhere: Stack,
+) -> None:
+    nowhere.run("config", "rm", "trainer:engine")
+    choices = "run `pulumi config set trainer:engine provider`"
+    assert f"engine: is not set; {choices}" in nowhere.preview(ok=False)
+    nowhere.run("config", "set", "trainer:engine", "controller")
+    shown = nowhere.preview(ok=False)
+    assert f"engine: is no engine of this version, got 'controller'; {choices}" in shown
+
+
+def test_packages_are_refused_at_preview_because_nobody_would_install_them(nowhere: Stack) -> None:
+    nowhere.program(JOB.format(packages=["six==1.17.0"]))
+    shown = nowhere.preview(ok=False)
+    assert "packages: are installed on this machine only" in shown
+    assert "build them into the image" in shown
+
+
+def test_a_kubeconfig_that_is_missing_is_named(nowhere: Stack) -> None:
+    nowhere.run("config", "set", "trainer:kubeconfig", "missing/kubeconfig")
+    shown = nowhere.up(ok=False)
+    assert "missing/kubeconfig" in shown
+    assert "Traceback" not in shown
+
+
+def test_a_secret_kubeconfig_in_the_configuration_is_read_and_not_in_the_state(
+    nowhere: Stack, tmp_path: Path
+) -> None:
+    text = (tmp_path / "kubeconfig").read_text()
+    nowhere.run("config", "set", "--secret", "trainer:kubeconfig", text)
+    shown = nowhere.up(ok=False)
+    assert "https://127.0.0.1:9" in shown
+    assert "planted-token" not in shown
+    assert "planted-token" not in nowhere.export()
