@@ -5,12 +5,24 @@ import base64
 import pytest
 from pulumi.dynamic.dynamic import serialize_provider
 
-from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
+from trainer_infra.deploy import provider as providers
+from trainer_infra.deploy.batch import TrainJobs, TrainJobsResult
 from trainer_infra.deploy.resources import TrainJob, TrainJobResult
+from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime, TrainingRuntime
+
+KINDS = (
+    TrainJob,
+    TrainJobResult,
+    TrainJobs,
+    TrainJobsResult,
+    TrainingRuntime,
+    ClusterTrainingRuntime,
+)
 
 
-@pytest.mark.parametrize("provider", [TrainJobProvider, TrainJobResultProvider])
-def test_a_provider_is_pickled_by_reference(provider: type) -> None:
+@pytest.mark.parametrize("name", [kind.__name__ for kind in KINDS])
+def test_a_provider_is_pickled_by_reference(name: str) -> None:
+    provider = getattr(providers, f"{name}Provider")
     pickled = base64.b64decode(serialize_provider(provider()))
     assert b"trainer_infra.deploy.provider" in pickled
     assert provider.__name__.encode() in pickled
@@ -18,5 +30,12 @@ def test_a_provider_is_pickled_by_reference(provider: type) -> None:
 
 
 def test_the_types_are_those_of_the_design() -> None:
-    names = [kind._resource_type_name for kind in (TrainJob, TrainJobResult)]  # noqa: SLF001  Pulumi keeps it there
-    assert names == ["dynamic/trainer:TrainJob", "dynamic/trainer:TrainJobResult"]
+    names = [kind._resource_type_name for kind in KINDS]  # noqa: SLF001  Pulumi keeps it there
+    assert names == [
+        "dynamic/trainer:TrainJob",
+        "dynamic/trainer:TrainJobResult",
+        "dynamic/trainer:TrainJobs",
+        "dynamic/trainer:TrainJobsResult",
+        "dynamic/trainer:TrainingRuntime",
+        "dynamic/trainer:ClusterTrainingRuntime",
+    ]

@@ -43,7 +43,9 @@ def new_stack(
     def make(name: str) -> Stack:
         folder = tmp_path / name
         folder.mkdir()
-        (folder / "Pulumi.yaml").write_text(f"name: {name}\nruntime: python\n")
+        # `gc` finds runs by project and stack, whoever's they are: tests run side by side.
+        project = f"name: {name}-{namespace.name}\nruntime: python\n"
+        (folder / "Pulumi.yaml").write_text(project)
         stack = Stack(folder, pulumi_env)
         stack.run("stack", "init")
         for key, value in (

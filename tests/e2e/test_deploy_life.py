@@ -106,7 +106,7 @@ def test_of_two_stacks_with_the_same_job_name_the_second_is_refused(
     refused = second.up(ok=False)
 
     assert f"{namespace.name}/digits exists and belongs to" in refused
-    assert "of stack test of project first" in refused
+    assert f"of stack test of project first-{namespace.name}" in refused
     assert "Traceback" not in refused
     assert [each["metadata"]["uid"] for each in namespace.all("jobsets")] == [
         jobset["metadata"]["uid"]

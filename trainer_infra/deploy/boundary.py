@@ -9,12 +9,13 @@ import sys
 import threading
 import traceback
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any, Final
 
 import grpc
 from pulumi.dynamic import CheckFailure, ConfigureRequest, ResourceProvider
 from pulumi.output import Unknown
-from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2
 from typing_extensions import override
 
 from trainer_infra.deploy import targets
@@ -72,6 +73,7 @@ class Provider(ResourceProvider):
             serving.traceback = _OneLine  # type: ignore[attr-defined]
             # gRPC bound the method when the server started, so the function itself must change.
             servicer.Cancel.__code__ = _cancel.__code__
+            serving.proto = _Messages(serving.proto)  # type: ignore[attr-defined]
 
 
 class _OneLine:
@@ -82,6 +84,40 @@ class _OneLine:
         """The message of an error of ours; the whole traceback of a bug."""
         error = sys.exc_info()[1]
         return str(error) if isinstance(error, TrainerInfraError) else traceback.format_exc()
+
+
+class Detail(threading.local):
+    """Which inputs differ, for a diff that answers in this thread; the SDK has no word for it.
+
+    Without it the engine shows a changed object with everything else that is in it.
+    """
+
+    paths: Mapping[str, str] = MappingProxyType({})
+    """Path of an input, as the engine writes it, to `ADD`, `UPDATE` or `DELETE`."""
+
+
+DETAIL: Final = Detail()
+
+
+class _Messages:
+    """Stands in for the `proto` module of the serving process: a diff says its details as well."""
+
+    def __init__(self, proto: Any) -> None:
+        self._proto = proto
+        self.DiffResponse = self
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._proto, name, None) or getattr(provider_pb2.DiffResponse, name)
+
+    def __call__(self, **fields: Any) -> Any:
+        paths, DETAIL.paths = DETAIL.paths, MappingProxyType({})
+        kinds = provider_pb2.PropertyDiff
+        details = {
+            path: kinds(kind=getattr(kinds, kind), inputDiff=True) for path, kind in paths.items()
+        }
+        return provider_pb2.DiffResponse(
+            **fields, detailedDiff=details, hasDetailedDiff=bool(details)
+        )
 
 
 def _cancel(_self: object, _request: object, _context: object) -> object:

@@ -154,7 +154,8 @@ def checked(inputs: JSON, olds: JSON) -> Checked:
     run = composed(inputs, name, runtime)
     shown = by_role(run.objects, name)
     leaks = tuple(leaked(inputs, shown))
-    impossible = targets.of(inputs).problems(run.job.to_wire(), run.objects)
+    packages = (inputs.get("code") or {}).get("packages") or ()
+    impossible = targets.of(inputs).problems(run.job.to_wire(), run.objects, packages)
     if leaks or impossible:
         raise InvalidInput((*leaks, *impossible))
     if same and _shown_alike(inputs, olds):

@@ -5,6 +5,7 @@ that decide it for a TrainJob. A batch has `jobs`, `secretData` and, in its stat
 `drift`, all by member; long texts in `jobs` are in `texts`; the rest is shared.
 """
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
@@ -57,7 +58,7 @@ def of(batch: JSON) -> dict[str, dict[str, Any]]:
 
 
 def _one(batch: JSON, member: str) -> dict[str, Any]:
-    job = texts.restored(batch["jobs"][member], batch.get("texts") or {})
+    job = texts.restored(_open(batch["jobs"][member]), batch.get("texts") or {})
     one: dict[str, Any] = {key: batch[key] for key in SHARED if key in batch} | job
     one["resource"] = f"{batch['resource']}-{member}"
     one["owner"] = {**batch["owner"], "urn": f"{batch['owner']['urn']}{SEPARATOR}{member}"}
@@ -74,11 +75,10 @@ def inputs(batch: JSON, jobs: Mapping[str, JSON]) -> dict[str, Any]:
     """The batch's inputs with these members' TrainJob properties."""
     rest = {key: each for key, each in batch.items() if key not in _BY_MEMBER}
     secrets = {name: job["secretData"] for name, job in jobs.items() if job.get("secretData")}
-    kept, apart = texts.shared(
-        {name: _without(job, APART | OBSERVED) for name, job in jobs.items()}
-    )
+    kept, apart = texts.shared({name: _its_own(batch, job) for name, job in jobs.items()})
     known = {"texts": apart, "secretData": secrets}
-    return {**rest, "jobs": kept, **{key: each for key, each in known.items() if each}}
+    closed = {name: _closed(job) for name, job in kept.items()}
+    return {**rest, "jobs": closed, **{key: each for key, each in known.items() if each}}
 
 
 def outputs(batch: JSON, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
@@ -91,7 +91,73 @@ def outputs(batch: JSON, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
     return state | ({"drift": drift} if drift else {})
 
 
+def differences(olds: JSON, news: JSON) -> dict[str, str]:
+    """Inputs that a preview shows, by path and kind of change: members, secrets and texts.
+
+    A member that is only tried again is declared as it was, and so is not among them.
+    """
+    changed = {name for name, each in changes(olds, news).items() if each is not Change.NONE}
+    found = {}
+    for key in ("jobs", "secretData", "texts"):
+        before, after = _declared(olds, key), _declared(news, key)
+        for name in before.keys() | after.keys():
+            if before.get(name) != after.get(name) and (key == "texts" or name in changed):
+                found[f"{key}[{json.dumps(name)}]"] = _kind(before, after, name)
+    return found
+
+
+def _declared(batch: JSON, key: str) -> JSON:
+    """What both inputs and state have under a key, by member or by name of a text."""
+    if key == "secretData":
+        return batch.get(key) or {}
+    jobs = {name: _without(job, SHOWN) for name, job in (batch.get("jobs") or {}).items()}
+    if key == "jobs":
+        return jobs
+    known = batch.get("texts") or {}
+    return {name: known[name] for name in texts.named(jobs) if name in known}
+
+
+def _kind(before: JSON, after: JSON, name: str) -> str:
+    if name in before:
+        return "UPDATE" if name in after else "DELETE"
+    return "ADD"
+
+
 _BY_MEMBER: Final = frozenset({"jobs", "texts", "secretData", "members", "drift", "host"})
+
+
+def _closed(job: JSON) -> dict[str, Any]:
+    """The job with its objects as JSON texts.
+
+    The engine logs each value once for every level that it is below, on each of its ways between
+    processes; in a preview it takes such texts apart again, and shows the fields that differ.
+    """
+    closed = dict(job)
+    if isinstance(job.get("runtime"), Mapping):
+        closed["runtime"] = _text(job["runtime"])
+    if "rendered" in job:
+        closed["rendered"] = {role: _text(each) for role, each in job["rendered"].items()}
+    return closed
+
+
+def _open(job: JSON) -> dict[str, Any]:
+    """The inverse of `_closed`; a program gives the objects themselves."""
+    opened = dict(job)
+    if isinstance(job.get("runtime"), str):
+        opened["runtime"] = json.loads(job["runtime"])
+    if "rendered" in job:
+        opened["rendered"] = {role: json.loads(each) for role, each in job["rendered"].items()}
+    return opened
+
+
+def _text(value: JSON) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _its_own(batch: JSON, job: JSON) -> dict[str, Any]:
+    """What a batch keeps of a member; one that was born without plugins has none added."""
+    own = _without(job, APART | OBSERVED)
+    return own | ({"plugins": job.get("plugins") or []} if batch.get("plugins") else {})
 
 
 def _without(properties: JSON, keys: frozenset[str]) -> dict[str, Any]:

@@ -5,15 +5,17 @@
 """
 
 from collections.abc import Mapping
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pulumi
 from pulumi.dynamic import Resource, ResourceProvider
 
 from trainer_infra import names
-from trainer_infra.api import runtime as api
 from trainer_infra.deploy import declared
 from trainer_infra.deploy.provider import ClusterTrainingRuntimeProvider, TrainingRuntimeProvider
+
+if TYPE_CHECKING:
+    from trainer_infra.api import runtime as api
 
 AnySpec: TypeAlias = (
     "api.TrainingRuntimeSpec | api.TrainingRuntime | api.ClusterTrainingRuntime | Mapping[str, Any]"

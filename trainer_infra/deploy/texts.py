@@ -45,13 +45,23 @@ def restored(value: Any, texts: Mapping[str, str]) -> Any:
     return value
 
 
+def named(value: Any) -> set[str]:
+    """The names of all texts that a value refers to."""
+    if isinstance(value, str):
+        return {value[len(_BEGIN) : -len(_END)]} if _refers(value) else set()
+    if isinstance(value, Mapping):
+        value = list(value.values())
+    return set().union(*map(named, value)) if isinstance(value, list | tuple) else set()
+
+
 def _long(value: Any, field: str) -> Iterator[tuple[str, str]]:
     if isinstance(value, str):
         if len(value) >= LONG or _refers(value):
             yield field, value
     elif isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _long(each, str(key))
+        # Objects come back from the engine in another order.
+        for key in sorted(value):
+            yield from _long(value[key], key)
     elif isinstance(value, list | tuple):
         for each in value:
             yield from _long(each, field)

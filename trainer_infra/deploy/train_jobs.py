@@ -78,12 +78,12 @@ def _where(member: str, where: str) -> str:
 
 def _notices(news: JSON, judged: Mapping[str, _Judged], before: Mapping[str, JSON]) -> None:
     """What is worth knowing at preview though nothing is wrong, in one message of each kind."""
-    messages = Messages(news["owner"]["urn"])
+    messages, declared = Messages(news["owner"]["urn"]), members.of(news)
     kept, warned, objects = [], [], []
     for name, one in judged.items():
         old = before.get(name, {})
         if inputs.unchanged(one.inputs, old):
-            kept += [(name, inputs.born_with(members.of(news)[name], old))]
+            kept += [(name, inputs.born_with(declared[name], old))]
             continue
         warned += [(name, each) for each in (one.found.warnings if one.found else ())]
         objects += one.inputs["rendered"].values()
@@ -102,6 +102,9 @@ def diff(olds: Properties, news: Properties) -> DiffResult:
         said = f"to be repaired, somebody changed them:\n{members.listed(drifted)}"
         Messages(news["owner"]["urn"]).info(said)
     replaces = [key for key in REPLACING if olds.get(key) != news.get(key)]
+    boundary.DETAIL.paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.differences(
+        olds, news
+    )
     changed = any(each is not Change.NONE for each in members.changes(olds, news).values())
     return DiffResult(
         changes=bool(replaces) or changed, replaces=replaces, delete_before_replace=False

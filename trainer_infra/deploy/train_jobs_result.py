@@ -9,7 +9,7 @@ import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
 
@@ -23,6 +23,9 @@ from trainer_infra.lifecycle.target import Target
 
 Properties = dict[str, Any]
 JSON = Mapping[str, Any]
+
+PAUSE: Final = 3
+"""How many times as long as a look at all members the pause after it is: lists are large."""
 
 
 def check(given: Properties) -> CheckResult:
@@ -68,10 +71,12 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
     """
     all_of, saying = _All(given), Saying(messages)
     while not all_of.over:
+        began = time.monotonic()
         all_of.look()
         saying.say(all_of.progress(), given["host"])
         if not all_of.over:
-            time.sleep(gate.INTERVALS[given["target"]])
+            took = time.monotonic() - began
+            time.sleep(max(gate.INTERVALS[given["target"]], took * PAUSE))
     if troubles := list(all_of.troubles()):
         count = f"{len(troubles)} of {len(given['runs'])} TrainJobs did not end well"
         raise RunFailed(f"{count}\n{members.listed(troubles)}")

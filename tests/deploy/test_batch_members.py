@@ -1,0 +1,200 @@
+"""What is decided for a batch of TrainJobs before anything is created, without an engine."""
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainer_infra.deploy import inputs, members, texts, train_jobs
+from trainer_infra.deploy.members import Change, Kept
+
+ENV = {"name": "T", "valueFrom": {"secretKeyRef": {"name": "trainer-infra-own-secret", "key": "t"}}}
+
+
+def job(*args: str, **changed: Any) -> dict[str, Any]:
+    trainer = {"command": ["python", *args], "env": [ENV]}
+    spec = {"runtimeRef": {"name": "jax-distributed"}, "trainer": trainer}
+    return {"namespace": "default", "attempt": 1, "spec": spec, **changed}
+
+
+def declared(jobs: dict[str, Any], **changed: Any) -> dict[str, Any]:
+    """Inputs of a batch as the engine hands them over."""
+    return {
+        "resource": "sweep",
+        "target": "local",
+        "owner": {"project": "project", "stack": "test", "urn": "urn:sweep"},
+        "jobs": jobs,
+        "secretData": {name: {"t": f"value-of-{name}"} for name in jobs},
+        **changed,
+    }
+
+
+def checked(batch: dict[str, Any], olds: dict[str, Any] | None = None) -> dict[str, Any]:
+    result = train_jobs.check(olds or {}, batch)
+    assert [each.reason for each in result.failures] == []
+    return result.inputs
+
+
+def running(batch: dict[str, Any]) -> dict[str, Any]:
+    """The state once every member runs."""
+    kept = {
+        name: Kept(one, {"name": one["name"], "namespace": "default", "uid": name, "lastSeen": ""})
+        for name, one in members.of(batch).items()
+    }
+    return members.outputs(batch, "here", kept)
+
+
+JOBS = {name: job(name) for name in ("a", "b", "c")}
+BORN = checked(declared(JOBS))
+STATE = running(BORN)
+
+
+def test_a_member_is_exactly_the_train_job_that_it_would_be_alone() -> None:
+    alone = {
+        **job("a"),
+        "resource": "sweep-a",
+        "target": "local",
+        "owner": {"project": "project", "stack": "test", "urn": "urn:sweep#a"},
+        "secretData": {"t": "value-of-a"},
+    }
+    assert members.of(BORN)["a"] == inputs.checked(alone, {}).inputs
+
+
+def test_an_unchanged_batch_changes_nothing() -> None:
+    again = checked(declared(JOBS), BORN)
+    assert again == BORN
+    result = train_jobs.diff(STATE, again)
+    assert (result.changes, result.replaces) == (False, [])
+
+
+def test_every_member_changes_by_itself() -> None:
+    spec = {**JOBS["b"]["spec"], "suspend": True}
+    new = declared({"d": job("d"), "a": job("other"), "b": {**JOBS["b"], "spec": spec}})
+    news = checked(new, BORN)
+    assert members.changes(STATE, news) == {
+        "d": Change.SUBMIT,
+        "a": Change.REPLACE,
+        "b": Change.UPDATE,
+        "c": Change.DELETE,
+    }
+    assert members.differences(STATE, news) == {
+        'jobs["a"]': "UPDATE",
+        'jobs["b"]': "UPDATE",
+        'jobs["c"]': "DELETE",
+        'jobs["d"]': "ADD",
+        'secretData["c"]': "DELETE",
+        'secretData["d"]': "ADD",
+    }
+
+
+def test_a_changed_secret_is_an_update_of_that_member_and_shows_nothing_else() -> None:
+    secrets = {**BORN["secretData"], "b": {"t": "another"}}
+    news = checked(declared(JOBS, secretData=secrets), BORN)
+    expected = {"a": Change.NONE, "b": Change.UPDATE, "c": Change.NONE}
+    assert members.changes(STATE, news) == expected
+    assert members.differences(STATE, news) == {'secretData["b"]': "UPDATE"}
+
+
+def test_a_member_with_an_error_is_tried_again_and_no_other() -> None:
+    kept = {name: Kept(one, STATE["members"][name]) for name, one in members.of(STATE).items()}
+    kept["b"] = Kept(kept["b"].job, {"name": "x", "namespace": "default", "error": "no"})
+    failed = members.outputs(BORN, "here", kept)
+    news = checked(declared(JOBS), BORN)
+    expected = {"a": Change.NONE, "b": Change.SUBMIT, "c": Change.NONE}
+    assert members.changes(failed, news) == expected
+    assert members.differences(failed, news) == {}
+    assert train_jobs.diff(failed, news).changes is True
+
+
+def test_a_run_that_could_not_be_deleted_is_tried_again_though_nothing_declares_it() -> None:
+    left = {"name": "x", "namespace": "default", "error": "no", "replaced": [{"uid": "1"}]}
+    kept = {name: Kept(one, STATE["members"][name]) for name, one in members.of(STATE).items()}
+    state = members.outputs(BORN, "here", {**kept, "gone": Kept(None, left)})
+    assert members.changes(state, checked(declared(JOBS), BORN))["gone"] is Change.DELETE
+
+
+def test_another_target_is_another_batch() -> None:
+    news = {**BORN, "target": "kubernetes", "engine": "provider"}
+    assert train_jobs.diff(STATE, news).replaces == ["target", "engine"]
+
+
+def test_an_edited_runtime_retrains_no_member() -> None:
+    runtime = json.loads(BORN["jobs"]["a"]["runtime"])
+    runtime["metadata"]["labels"] = {"edited": "yes"}
+    news = checked(
+        declared({name: {**each, "runtime": runtime} for name, each in JOBS.items()}), BORN
+    )
+    assert set(members.changes(STATE, news).values()) == {Change.NONE}
+    assert news["jobs"] == BORN["jobs"]
+
+
+def test_problems_name_their_member() -> None:
+    bad = {**job("x"), "spec": {"runtimeRef": {"name": "jax-distributd"}}}
+    result = train_jobs.check({}, declared({"a": job("a"), "b": bad, "c": job("c", attempt=0)}))
+    reasons = [each.reason for each in result.failures]
+    assert [each.split(": ")[0] for each in reasons] == ["jobs.b", "jobs.c"]
+    assert "did you mean jax-distributed" in reasons[0]
+
+
+def test_two_members_of_one_name_are_refused() -> None:
+    both = {name: job(name, name="same") for name in ("a", "b")}
+    result = train_jobs.check({}, declared(both))
+    assert [each.reason for each in result.failures] == [
+        "jobs.b: name: is the name of member 'a' too, got 'same'; leave it out"
+    ]
+
+
+def test_a_secret_in_plain_text_is_refused_by_member_and_path() -> None:
+    result = train_jobs.check({}, declared({"a": job("value-of-a"), "b": job("b")}))
+    (failure,) = result.failures
+    assert failure.reason.startswith("jobs.a: spec.trainer.command[1]: holds the value of secret")
+
+
+def test_a_thousand_members_carry_their_common_code_once() -> None:
+    code = {"files": {"main.py": "x = 1\n" * 3000}, "packages": [], "secretArgs": False}
+    spec = {"runtimeRef": {"name": "jax-distributed"}, "trainer": {"numNodes": 2}}
+    one = job(spec=spec, code=code)
+    batch = checked(declared({f"m{index}": one for index in range(50)}, secretData={}))
+    assert len(batch["texts"]["main.py"]) == 18000
+    assert len(json.dumps(batch)) / 50 < 4500
+
+
+json_values = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text()
+    | st.text(min_size=texts.LONG)
+    | st.sampled_from(["<text a>", "<text >", "y" * texts.LONG]),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=20,
+)
+
+
+@given(json_values)
+def test_texts_kept_apart_come_back_as_they_were(value: Any) -> None:
+    referring, apart = texts.shared(value)
+    assert texts.restored(referring, apart) == value
+
+
+def test_texts_of_one_field_are_told_apart() -> None:
+    long = ["x" * texts.LONG, "y" * texts.LONG]
+    referring, apart = texts.shared([{"file.py": each} for each in long])
+    assert len(apart) == 2
+    assert all(re_name.startswith("file.py ") for re_name in apart)
+    assert texts.restored(referring, apart) == [{"file.py": each} for each in long]
+
+
+@pytest.mark.parametrize("count", [3, 12])
+def test_a_list_of_members_is_cut(count: int) -> None:
+    lines = members.listed((str(index), "no") for index in range(count)).splitlines()
+    assert lines[0] == "0: no"
+    assert lines[-1] == ("2: no" if count == 3 else "and 2 more")
+
+
+def test_a_member_keeps_the_plugins_that_it_was_born_with() -> None:
+    news = checked(declared(JOBS, plugins=["nobody.knows:This"]), BORN)
+    assert set(members.changes(STATE, news).values()) == {Change.NONE}
+    assert [one.get("plugins") for one in members.of(news).values()] == [[], [], []]
