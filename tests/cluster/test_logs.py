@@ -156,6 +156,7 @@ def test_nobody_reads_on_when_the_reader_leaves() -> None:
         assert isinstance(lines, AsyncGenerator)
         assert await anext(lines) == (FIRST, "a")
         await lines.aclose()
+        await small.place.last_seen.close()
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     run(case())

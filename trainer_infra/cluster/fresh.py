@@ -5,26 +5,35 @@ Lives in one event loop.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 T = TypeVar("T")
 
 AGE: Final = 0.9
-"""Seconds that an answer is used, from when it was asked for: a gate looks once a second."""
+"""Seconds that an answer is used: a gate looks once a second. One that took longer to come is used
+as long again as it took, so that large lists are not read for each of those who want a part."""
 
 
-@dataclass(frozen=True, slots=True)
 class _Answer:
-    task: "asyncio.Task[Any]"
-    asked: float
+    """An answer that is there or on its way."""
+
+    def __init__(self, asked: "asyncio.Task[Any]") -> None:
+        self.task = asked
+        self._began = time.monotonic()
+        self._until = math.inf
+        asked.add_done_callback(self._came)
+
+    def _came(self, _task: object) -> None:
+        now = time.monotonic()
+        self._until = now + max(AGE - (now - self._began), now - self._began)
 
     def serves(self, now: float) -> bool:
         """Whether it is new enough, and no failure."""
         failed = self.task.done() and (self.task.cancelled() or self.task.exception() is not None)
-        return now - self.asked <= AGE and not failed
+        return now <= self._until and not failed
 
 
 class Fresh:
@@ -41,7 +50,7 @@ class Fresh:
             self._answers = {
                 each: answer for each, answer in self._answers.items() if answer.serves(now)
             }
-            known = _Answer(asyncio.ensure_future(_asked(ask)), now)
+            known = _Answer(asyncio.ensure_future(_asked(ask)))
             self._answers[key] = known
         # Who gives up does not take the answer from the others.
         result: T = await asyncio.shield(known.task)

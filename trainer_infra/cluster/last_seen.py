@@ -48,13 +48,17 @@ class LastSeen:
         self._watching: dict[str, asyncio.Task[None]] = {}
         self._reading: set[asyncio.Task[None]] = set()
 
-    def of(self, namespace: str, jobset: JSON) -> dict[str, Failed]:
-        """The failed pods of the JobSet's present try, by name; its namespace is watched now."""
+    def look(self, namespace: str) -> None:
+        """Watch the pods of a namespace from now on, for a while."""
         self._looked[namespace] = time.monotonic()
         if namespace not in self._watching:
             task = asyncio.get_running_loop().create_task(self._watch(namespace))
             task.add_done_callback(lambda _: self._watching.pop(namespace, None))
             self._watching[namespace] = task
+
+    def of(self, namespace: str, jobset: JSON) -> dict[str, Failed]:
+        """The failed pods of the JobSet's present try, by name; its namespace is watched now."""
+        self.look(namespace)
         attempt = str((jobset.get("status") or {}).get("restarts", 0))
         wanted = (jobset["metadata"]["uid"], attempt)
         return {
@@ -62,6 +66,13 @@ class LastSeen:
             for each in self._failed.values()
             if _try(each.pod) == wanted
         }
+
+    async def close(self) -> None:
+        """End every watch."""
+        tasks = [*self._watching.values(), *self._reading]
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _watch(self, namespace: str) -> None:
         while time.monotonic() - self._looked[namespace] < IDLE:

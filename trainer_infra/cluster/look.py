@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.cluster import around, drift, log_tails, objects, ownership, run_status, stuck
@@ -34,6 +34,9 @@ MANY: Final = 5
 WITHIN: Final = 2.0
 
 
+ByName: TypeAlias = Mapping[tuple[str, str], JSON]
+
+
 @dataclass(slots=True)
 class Place:
     """A cluster that runs are looked at in; lives in one event loop."""
@@ -51,6 +54,11 @@ class Place:
     def __post_init__(self) -> None:
         self.last_seen = LastSeen(self.client)
 
+    async def close(self) -> None:
+        """End every watch and every connection."""
+        await self.last_seen.close()
+        await self.client.close()
+
     def is_one_of_many(self, key: tuple[str, str]) -> bool:
         """Whether so many runs of its namespace were asked for lately, this one among them."""
         now = time.monotonic()
@@ -59,11 +67,23 @@ class Place:
             self.asked.popleft()
         return len({each for _, each in self.asked if each[0] == key[0]}) >= MANY
 
-    async def listed(self, kind: Resource, namespace: str, labels: str) -> tuple[JSON, ...]:
-        """Objects of a kind, read once for everyone who asks in this moment."""
+    async def listed(self, kind: Resource, namespace: str, labels: str) -> "ByName":
+        """Objects of a kind by namespace and name, read once for all who ask in this moment."""
         selection = Selection(kind, namespace, labels)
-        page = await self.fresh.of(selection, lambda: self.client.list(selection))
-        return page.items
+
+        async def ask() -> ByName:
+            return {_key(each): each for each in (await self.client.list(selection)).items}
+
+        return await self.fresh.of(selection, ask)
+
+    async def pods(self, namespace: str) -> Mapping[tuple[str, str], list[JSON]]:
+        """Pods by the namespace and name of their JobSet, read once for all likewise."""
+        selection = Selection(POD, namespace, names.JOBSET_NAME_LABEL)
+
+        async def ask() -> Mapping[tuple[str, str], list[JSON]]:
+            return _by_jobset((await self.client.list(selection)).items)
+
+        return await self.fresh.of(selection, ask)
 
 
 async def at_one(place: Place, namespace: str, name: str) -> Run | None:
@@ -86,35 +106,43 @@ async def at_all(place: Place, namespace: str) -> tuple[Run, ...]:
     records = await place.listed(CONFIG_MAP, namespace, names.RECORD_LABEL)
     # After the records: what was submitted before they were read is there.
     jobsets, pods = await asyncio.gather(
-        place.listed(JOBSET, namespace, names.RUN_LABEL),
-        place.listed(POD, namespace, names.JOBSET_NAME_LABEL),
+        place.listed(JOBSET, namespace, names.RUN_LABEL), place.pods(namespace)
     )
-    by_name = {_key(each): each for each in jobsets}
-    of_jobset = _by_jobset(pods)
+    every = (each for found in pods.values() for each in found)
+    nodes = await around.nodes_of(place.client, place.fresh, every)
     runs = []
-    for record in filter(None, map(of_record.read, records)):
+    for record in filter(None, map(of_record.read, records.values())):
         key = (record.namespace, record.name)
-        seen = Seen(_its(record, by_name.get(key)), tuple(of_jobset.get(key, ())))
-        runs.append(record.final or run_status.current(record, seen, place.host, _now()))
+        seen = Seen(_its(record, jobsets.get(key)), tuple(pods.get(key, ())), nodes=nodes)
+        runs.append(_listed(place, record, seen))
     return tuple(sorted(runs, key=lambda each: (each.namespace, each.name)))
+
+
+def _listed(place: Place, record: Record, seen: Seen) -> Run:
+    """The run as a list has it; that of one which has just ended is not written to its record."""
+    if record.final:
+        return replace(record.final, host=place.host)
+    if seen.jobset is not None:
+        failed = place.last_seen.of(record.namespace, seen.jobset)
+        seen = replace(seen, pods=_with_failed(seen.pods, failed))
+    return run_status.current(record, seen, place.host, _now())
 
 
 async def _one_of_many(place: Place, namespace: str, name: str) -> Run | None:
     """The run from lists; what is missing there may be newer than they are, and is asked for."""
     key = (namespace, of_record.name_of(name))
     records = await place.listed(CONFIG_MAP, namespace, names.RECORD_LABEL)
-    value = next((each for each in records if _key(each) == key), None)
-    value = value or await _get(place.client, CONFIG_MAP, *key)
+    value = records.get(key) or await _get(place.client, CONFIG_MAP, *key)
     record = of_record.read(value) if value else None
     if record is None:
         return None
     if record.final:
         return replace(record.final, host=place.host)
     jobsets = await place.listed(JOBSET, namespace, names.RUN_LABEL)
-    jobset = _its(record, next((each for each in jobsets if _key(each) == (namespace, name)), None))
+    jobset = _its(record, jobsets.get((namespace, name)))
     if jobset is None:
         jobset = _its(record, await _get(place.client, JOBSET, namespace, name))
-    pods = _by_jobset(await place.listed(POD, namespace, names.JOBSET_NAME_LABEL))
+    pods = await place.pods(namespace)
     seen = Seen(jobset, tuple(pods.get((namespace, name), ())))
     return await _looked(place, record, seen, closely=False)
 
@@ -210,8 +238,7 @@ async def _live(place: Place, record: Record, value: JSON, *, closely: bool) -> 
     kind = await objects.address(place.client, value)
     found = await place.listed(kind, record.namespace, names.RUN_LABEL)
     key = (record.namespace, value["metadata"]["name"])
-    listed = next((each for each in found if _key(each) == key), None)
-    return listed or await objects.live(place.client, value, record.namespace)
+    return found.get(key) or await objects.live(place.client, value, record.namespace)
 
 
 async def _get(client: KubeClient, kind: Resource, namespace: str, name: str) -> JSON | None:

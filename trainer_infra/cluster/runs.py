@@ -169,7 +169,7 @@ class Cluster(Target):
         atexit.unregister(self.close)
         with self._lock:
             if self._place is not None:
-                loop.run(self._place.client.close())
+                loop.run(self._place.close())
             self._place = None
 
     def _look_what_is_served(self) -> Served:

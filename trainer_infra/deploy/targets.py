@@ -25,6 +25,9 @@ ENGINES: Final = (PROVIDER,)
 _CONFIGURED: Final[dict[str, str | None]] = {"kubeconfig": None, "context": None}
 """Of this process, which serves one stack."""
 
+_SAID: Final[set[str]] = set()
+"""What this process said of its target."""
+
 
 def configure(request: ConfigureRequest) -> None:
     """Take the stack's connection from what the engine tells the serving process."""
@@ -59,6 +62,16 @@ def of(inputs: JSON) -> Target:
 
         return ThisMachine()
     return _cluster(*connection())
+
+
+def news_of(inputs: JSON, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+    """What the target has to say before the objects are submitted, that this process did not say.
+
+    What is wrong with a cluster is wrong for all its runs.
+    """
+    said = tuple(each for each in of(inputs).warnings(objects) if each not in _SAID)
+    _SAID.update(said)
+    return said
 
 
 def at_its_place(state: JSON, what: str) -> Target:

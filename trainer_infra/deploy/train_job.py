@@ -22,9 +22,6 @@ OBSERVED: Final = ("uid", "host", "lastSeen")
 _CREATED: Final[set[str]] = set()
 """Uids that create gave back in this process, which serves one operation of the engine."""
 
-_SAID: Final[set[str]] = set()
-"""What this process said of its target."""
-
 
 def check(olds: Properties, news: Properties) -> CheckResult:
     """Validate, and fill in name, runtime and rendering."""
@@ -145,9 +142,6 @@ def _notices(found: inputs.Checked, given: Properties, olds: Properties) -> None
         if kept := inputs.born_with(given, olds):
             messages.info(kept)
         return
-    of_target = targets.of(given).warnings(tuple(found.inputs["rendered"].values()))
-    # What is wrong with a cluster is wrong for all its runs, and said once.
-    new = [each for each in of_target if each not in _SAID]
-    _SAID.update(new)
-    for warning in (*found.warnings, *new):
+    of_target = targets.news_of(given, tuple(found.inputs["rendered"].values()))
+    for warning in (*found.warnings, *of_target):
         messages.warn(warning)

@@ -91,7 +91,7 @@ def _notices(news: JSON, judged: Mapping[str, _Judged], before: Mapping[str, JSO
         messages.info(said)
     if said := members.listed(warned):
         messages.warn(said)
-    for each in targets.of(news).warnings(tuple(objects)) if objects else ():
+    for each in targets.news_of(news, tuple(objects)) if objects else ():
         messages.warn(each)
 
 
