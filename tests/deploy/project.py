@@ -147,3 +147,14 @@ def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
 
 def interrupt(process: "subprocess.Popen[str]") -> None:
     process.send_signal(signal.SIGINT)
+
+
+def read_until(text: str, process: "subprocess.Popen[str]") -> str:
+    """What the CLI prints up to a line with the text."""
+    assert process.stdout is not None
+    said = ""
+    while text not in said:
+        line = process.stdout.readline()
+        assert line, said
+        said += line
+    return said

@@ -3,12 +3,11 @@
 import os
 import re
 import signal
-import subprocess
 from pathlib import Path
 
 import psutil
 
-from tests.deploy.project import Stack, interrupt, processes_of, until
+from tests.deploy.project import Stack, interrupt, processes_of, read_until, until
 
 WAITING = """
 TrainJob("job", runtime="jax-distributed", wait_for="complete",
@@ -23,16 +22,6 @@ TrainJob("job", runtime="jax-distributed",
 def training(folder: Path) -> list[psutil.Process]:
     """The processes that train, not the supervisor."""
     return [each for each in processes_of(folder) if "main.py" in " ".join(each.cmdline())]
-
-
-def read_until(text: str, process: "subprocess.Popen[str]") -> None:
-    """Read what the CLI prints up to a line with the text."""
-    assert process.stdout is not None
-    said = ""
-    while text not in said:
-        line = process.stdout.readline()
-        assert line, said
-        said += line
 
 
 def test_a_failed_run_fails_the_up_with_pod_code_and_last_lines(stack: Stack) -> None:

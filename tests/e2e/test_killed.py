@@ -12,7 +12,7 @@ from textwrap import dedent
 import psutil
 import pytest
 
-from tests.deploy.project import Stack, processes_of, until
+from tests.deploy.project import Stack, processes_of, read_until, until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.slow_link import SlowLink, slow_link
 
@@ -146,11 +146,7 @@ def test_killed_during_the_gate_the_next_up_waits_for_the_same_run(
 ) -> None:
     cluster_stack.program(program(8.0, 'wait_for="complete"'))
     with cluster_stack.start("up", "--yes", "--skip-preview") as process:
-        assert process.stdout is not None
-        said = ""
-        while "running" not in said:
-            said += (line := process.stdout.readline())
-            assert line, said
+        read_until("running", process)
         process.kill()
     end_providers(tmp_path)
     (jobset,) = namespace.all("jobsets")

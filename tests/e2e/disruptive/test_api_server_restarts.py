@@ -2,7 +2,7 @@
 
 from textwrap import dedent
 
-from tests.deploy.project import Stack
+from tests.deploy.project import Stack, read_until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tools.cluster import up
 
@@ -18,11 +18,7 @@ def test_a_gate_goes_on_after_the_api_server_restarted(
     cluster_stack.program(PROGRAM + dedent(JOB))
     server = up.component("kube-apiserver")
     with cluster_stack.start("up", "--yes", "--skip-preview") as process:
-        assert process.stdout is not None
-        said = ""
-        while "running" not in said:
-            said += (line := process.stdout.readline())
-            assert line, said
+        said = read_until("running", process)
         server.stop()
         server.start()
         rest, _ = process.communicate(timeout=180)

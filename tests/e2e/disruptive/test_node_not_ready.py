@@ -3,7 +3,7 @@
 import time
 from textwrap import dedent
 
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack, read_until, until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tools.cluster import up
 
@@ -25,11 +25,7 @@ def test_a_node_that_goes_not_ready_is_named_within_ten_seconds(
     cluster_stack.program(PROGRAM + dedent(JOB.format(seconds=30.0)))
     kubelet = up.component("kubelet")
     with cluster_stack.start("up", "--yes", "--skip-preview") as process:
-        assert process.stdout is not None
-        said = ""
-        while "running" not in said:
-            said += (line := process.stdout.readline())
-            assert line, said
+        read_until("running", process)
         kubelet.pause()
         try:
             until(lambda: not ready(namespace), 120)
