@@ -26,6 +26,7 @@ from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Answer, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, JOB, JOBSET, POD, Resource
 from trainer_infra.lifecycle.run import FAILED, FINISHED, Run
+from trainer_infra.render import resolve
 
 JSON = Mapping[str, Any]
 
@@ -165,7 +166,7 @@ async def _looked(place: Place, record: Record, seen: Seen, *, closely: bool) ->
         drift=await _drift(place, record, jobset, closely=closely),
     )
     if closely:
-        training = of_pods.trainer_steps(jobset)
+        training = resolve.trainer_jobs(jobset["spec"])
         pods = [
             each
             for each in seen.pods

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.render import resolve, resources
+from trainer_infra.render import resources
 
 JSON = Mapping[str, Any]
 
@@ -32,15 +32,6 @@ def in_order(jobset: JSON | None, pods: Iterable[JSON]) -> tuple[JSON, ...]:
 def step(pod: JSON) -> str:
     """The replicated job that the pod is of."""
     return str((pod["metadata"].get("labels") or {}).get(names.REPLICATED_JOB_LABEL, ""))
-
-
-def trainer_steps(jobset: JSON) -> frozenset[str]:
-    """The replicated jobs that train."""
-    return frozenset(
-        each["name"]
-        for each in jobset["spec"].get("replicatedJobs") or ()
-        if resolve.ancestor(each) == names.TRAINER
-    )
 
 
 def host_name(pod: JSON) -> str:

@@ -32,7 +32,7 @@ from trainer_infra.lifecycle.run import (
     Node,
     Run,
 )
-from trainer_infra.render import listed
+from trainer_infra.render import listed, resolve
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed import Observed
 
@@ -113,7 +113,7 @@ def _told(run: Run, record: Record, seen: Seen, now: datetime) -> Run:
         reason=end["reason"] if end else "",
         message=end["message"] if end else "",
         failure=_failure(seen) if phase == FAILED else None,
-        nodes=_nodes(seen, said),
+        nodes=_nodes(seen.jobset, seen.pods, said),
         started=min(begun, default=""),
         finished=end["lastTransitionTime"] if end else "",
         waiting_for=""
@@ -237,11 +237,11 @@ def failed_container(pods: Iterable[JSON]) -> str:
     return first.container if first else ""
 
 
-def _nodes(seen: Seen, said: Mapping[str, JSON]) -> tuple[Node, ...]:
+def _nodes(jobset: JSON, pods: Sequence[JSON], said: Mapping[str, JSON]) -> tuple[Node, ...]:
     """One for each place in the training steps: its newest pod, with the tries before it."""
-    training = of_pods.trainer_steps(seen.jobset or {})
+    training = resolve.trainer_jobs(jobset["spec"])
     tries: dict[str, list[JSON]] = {}
-    for pod in seen.pods:
+    for pod in pods:
         if of_pods.step(pod) in training:
             tries.setdefault(of_pods.host_name(pod), []).append(pod)
     return tuple(

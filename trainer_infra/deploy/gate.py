@@ -48,7 +48,7 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
     saying = Saying(messages)
     while True:
         run = look.again()
-        if run is not None and (happened(given, run)):
+        if run is not None and happened(given, run):
             return outputs(run)
         saying.say(look.silence if run is None else progress(run), look.where)
         time.sleep(INTERVALS[given["target"]])

@@ -40,7 +40,7 @@ from trainer_infra.local.jobset.pods import Phase, PodId, Start
 from trainer_infra.local.pod import Hooks, PodSetup, PodTry
 from trainer_infra.local.pod_setup import Ground
 from trainer_infra.local.run_status import Seen, Tried
-from trainer_infra.render import listed
+from trainer_infra.render import listed, resolve
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
 
@@ -229,7 +229,7 @@ class Reconciler:
         spec = (self._jobset or {})["spec"]
         secret = f"{run.name}{names.SECRET_SUFFIX}"
         data = folder.read(self._folder.secrets) or {}
-        reports = start.id.job in run_status.trainer_jobs(spec)
+        reports = start.id.job in resolve.trainer_jobs(spec)
         place = Place(
             pod=manifest,
             sources=sources.sources(self._objects.values(), secret, data),

@@ -99,15 +99,6 @@ def _name(jobset: str, pod: PodId) -> str:
     return endpoints.pod_name(jobset, pod.job, pod.replica, pod.index)
 
 
-def trainer_jobs(spec: JSON) -> frozenset[str]:
-    """The replicated jobs that train."""
-    return frozenset(
-        job["name"]
-        for job in spec.get("replicatedJobs") or ()
-        if resolve.ancestor(job) == names.TRAINER
-    )
-
-
 def _true(conditions: Sequence[JSON], kind: str) -> JSON | None:
     return of.find(conditions, kind) if of.is_true(conditions, kind) else None
 
@@ -141,7 +132,7 @@ def _nodes(seen: Seen, phase: str) -> tuple[Node, ...]:
     if seen.jobset is None:
         return ()
     name, spec = seen.jobset["metadata"]["name"], seen.jobset["spec"]
-    training = trainer_jobs(spec)
+    training = resolve.trainer_jobs(spec)
     return tuple(
         _node(
             _name(name, pod),

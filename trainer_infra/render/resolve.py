@@ -60,6 +60,13 @@ def ancestor(replicated_job: JSON) -> str | None:
     return value
 
 
+def trainer_jobs(spec: JSON) -> frozenset[str]:
+    """Names of the replicated jobs of a JobSet's spec that train."""
+    return frozenset(
+        each["name"] for each in spec.get("replicatedJobs") or () if ancestor(each) == names.TRAINER
+    )
+
+
 def pod_spec(replicated_job: JSON) -> JSON:
     """The PodSpec of a replicated job."""
     job_spec = replicated_job.get("template", {}).get("spec") or {}
