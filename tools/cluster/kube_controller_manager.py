@@ -5,7 +5,7 @@ Called by up.py.
 
 from typing import Final
 
-from tools.cluster import build, certificates, credentials, kube_apiserver, kubernetes
+from tools.cluster import certificates, credentials, kube_apiserver, kubernetes
 from tools.cluster.daemon import Component
 
 LOST_AFTER: Final = 12
@@ -33,7 +33,4 @@ def component() -> Component:
         "kube-api-qps": "500",
         "kube-api-burst": "1000",
     }
-    program = str(build.built(kubernetes.program("kube-controller-manager")))
-    return Component(
-        "kube-controller-manager", (program, *(f"--{key}={flags[key]}" for key in flags))
-    )
+    return kubernetes.component("kube-controller-manager", flags)

@@ -3,7 +3,7 @@
 Called by up.py.
 """
 
-from tools.cluster import build, credentials, kubernetes, live
+from tools.cluster import credentials, kubernetes, live
 from tools.cluster.daemon import Component
 
 
@@ -21,5 +21,4 @@ def component() -> Component:
         "conntrack-tcp-timeout-established": "0s",
         "conntrack-tcp-timeout-close-wait": "0s",
     }
-    program = str(build.built(kubernetes.program("kube-proxy")))
-    return Component("kube-proxy", (program, *(f"--{key}={flags[key]}" for key in flags)))
+    return kubernetes.component("kube-proxy", flags)

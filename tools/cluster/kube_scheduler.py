@@ -3,7 +3,7 @@
 Called by up.py.
 """
 
-from tools.cluster import build, credentials, kubernetes
+from tools.cluster import credentials, kubernetes
 from tools.cluster.daemon import Component
 
 
@@ -20,5 +20,4 @@ def component() -> Component:
         "kube-api-qps": "500",
         "kube-api-burst": "1000",
     }
-    program = str(build.built(kubernetes.program("kube-scheduler")))
-    return Component("kube-scheduler", (program, *(f"--{key}={flags[key]}" for key in flags)))
+    return kubernetes.component("kube-scheduler", flags)

@@ -6,7 +6,7 @@ Called by up.py.
 import json
 from typing import Any, Final
 
-from tools.cluster import build, certificates, cgroup, containerd, credentials, kubernetes, live
+from tools.cluster import certificates, cgroup, containerd, credentials, kubernetes, live
 from tools.cluster.daemon import Component
 from tools.cluster.namespaces import ADDRESS
 
@@ -30,8 +30,7 @@ def component() -> Component:
         "hostname-override": live.NODE,
         "node-ip": ADDRESS,
     }
-    program = str(build.built(kubernetes.program("kubelet")))
-    return Component("kubelet", (program, *(f"--{key}={flags[key]}" for key in flags)))
+    return kubernetes.component("kubelet", flags)
 
 
 def _configuration() -> dict[str, Any]:

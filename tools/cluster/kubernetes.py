@@ -3,9 +3,12 @@
 Called by the file of each component that belongs to Kubernetes itself.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
+from tools.cluster import build
 from tools.cluster.build import Program
+from tools.cluster.daemon import Component
 
 VERSION: Final = "v1.34.4"
 """Of Kubernetes; go/kubernetes/go.mod names the same."""
@@ -22,3 +25,13 @@ _LDFLAGS: Final = (
 def program(name: str) -> Program:
     """What is built for one of its programs, for example `kubelet`."""
     return Program(name, "kubernetes", f"k8s.io/kubernetes/cmd/{name}", _LDFLAGS)
+
+
+def component(name: str, flags: Mapping[str, str]) -> Component:
+    """One of its programs, with its flags.
+
+    Raises:
+        NotAvailable: It cannot be built here.
+    """
+    command = (str(build.built(program(name))), *(f"--{key}={flags[key]}" for key in flags))
+    return Component(name, command)
