@@ -82,6 +82,22 @@ def test_without_a_list_every_code_that_is_not_retried_is_the_users_error() -> N
     assert none.to_wire()["rules"] == [{"action": "FailJob", "onExitCodes": codes}]
 
 
+def test_codes_whose_restart_counts_not_have_a_rule_before_the_users_errors() -> None:
+    policies = FaultTolerance(uncounted_exit_codes=(143,)).policies()
+    assert policies.pod_failure is not None
+    assert policies.failure is not None
+    codes = {"operator": "In", "values": [143], "containerName": "node"}
+    assert policies.pod_failure.to_wire()["rules"][1] == {
+        "action": "FailJob",
+        "onExitCodes": codes,
+    }
+    assert policies.failure.to_wire()["rules"] == [
+        rule(0, "preempted", "RestartJobSetAndIgnoreMaxRestarts"),
+        rule(1, "uncounted", "RestartJobSetAndIgnoreMaxRestarts"),
+        rule(2, "userError", "FailJobSet"),
+    ]
+
+
 def test_nothing_to_tell_apart_is_a_number_of_restarts_alone() -> None:
     made = FaultTolerance(ignore_preemption=False, fail_fast_exit_codes=(), max_restarts=1)
     runtime = with_fault_tolerance(TORCH, made)
@@ -273,6 +289,7 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
             lambda: FaultTolerance(
                 max_restarts=-1,
                 retry_exit_codes=(0, 137, 137),
+                uncounted_exit_codes=(143, 143),
                 fail_fast_exit_codes=(300, 137),
                 restart_strategy="Now",
             ),
@@ -280,8 +297,10 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
                 "max_restarts: must be at least 0, got -1",
                 "retry_exit_codes[0]: must be from 1 to 255, got 0",
                 "retry_exit_codes[2]: is there twice, got 137",
+                "uncounted_exit_codes[1]: is there twice, got 143",
                 "fail_fast_exit_codes[0]: must be from 1 to 255, got 300",
                 "fail_fast_exit_codes: is in retry_exit_codes too, got 137",
+                "uncounted_exit_codes: must be in retry_exit_codes, got 143",
                 "restart_strategy: must be Recreate or BlockingRecreate, got 'Now'",
             ],
             id="the helper",

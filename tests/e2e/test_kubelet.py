@@ -12,7 +12,7 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import Jobs, eventually
 from trainer_infra import names
 from trainer_infra.api import fault_tolerance
-from trainer_infra.api.fault_tolerance import FaultTolerance, Policies
+from trainer_infra.api.fault_tolerance import SIGTERM, FaultTolerance, Policies
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.success_policy import SuccessPolicy
 from trainer_infra.lifecycle.run import COMPLETE, FAILED
@@ -86,15 +86,26 @@ def test_an_evicted_pod_starts_all_nodes_anew_and_that_costs_no_restart(
 
 
 @pytest.mark.usefixtures("image")
-def test_a_pod_that_somebody_deletes_by_hand_costs_a_restart(namespace: Namespace) -> None:
+@pytest.mark.parametrize(
+    ("tolerance", "counted"),
+    [
+        pytest.param(FaultTolerance(max_restarts=1), 1, id="costs a restart"),
+        pytest.param(
+            FaultTolerance(max_restarts=0, uncounted_exit_codes=(SIGTERM,)), 0, id="is free"
+        ),
+    ],
+)
+def test_a_pod_that_somebody_deletes_starts_all_nodes_anew(
+    tolerance: FaultTolerance, counted: int, namespace: Namespace
+) -> None:
     jobs = Jobs(namespace)
-    started(jobs, FaultTolerance(max_restarts=1))
+    started(jobs, tolerance)
 
     namespace.kubectl("delete", "pod", namespace.names("pods")[0], "--wait=false")
 
     assert jobs.finished().phase == COMPLETE
     status = jobs.jobset_status()
-    assert (status["restarts"], status["restartsCountTowardsMax"]) == (1, 1)
+    assert (status["restarts"], status.get("restartsCountTowardsMax", 0)) == (1, counted)
 
 
 @pytest.mark.usefixtures("image")

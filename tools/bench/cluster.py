@@ -18,7 +18,6 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
@@ -125,14 +124,19 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rounds", type=int, default=3, help="rounds of each measurement")
     parser.add_argument("--batch", type=int, default=BATCH, help="members of the batch")
+    parser.add_argument("--only", choices=MEASUREMENTS, help="one of the measurements")
     arguments = parser.parse_args()
     kubeconfig, image = up.ensure(), base_image.loaded()
     measured: dict[str, float] = {}
-    for measure in (_singles, partial(_batch, count=arguments.batch), _first_pod):
+    for name in [arguments.only] if arguments.only else MEASUREMENTS:
         found: list[dict[str, float]] = []
-        for _ in range(arguments.rounds):
+        for index in range(arguments.rounds):
             with _place(kubeconfig, image) as place:
-                found.append(measure(place))
+                found.append(MEASUREMENTS[name](place, arguments.batch))
+            # It takes minutes: whoever waits sees that it goes on.
+            print(
+                f"{name}, round {index + 1}: {json.dumps(found[-1])}", file=sys.stderr, flush=True
+            )
         measured |= {
             what: round(statistics.median(each[what] for each in found), 4) for what in found[0]
         }
@@ -170,7 +174,7 @@ def _project(place: Place) -> Iterator[Project]:
         yield project
 
 
-def _singles(place: Place) -> dict[str, float]:
+def _singles(place: Place, _batch_size: int) -> dict[str, float]:
     """Single resources: ours, trivial ones, and what an unchanged stack costs."""
     found: dict[str, float] = {}
     for count in COUNTS:
@@ -237,7 +241,7 @@ async def _bare(place: Place, objects: list[dict[str, Any]]) -> float:
     return took
 
 
-def _first_pod(place: Place) -> dict[str, float]:
+def _first_pod(place: Place, _batch_size: int) -> dict[str, float]:
     """From the beginning of a submit until the first pod runs, one run at a time."""
     seconds = [_one_pod(place, index) for index in range(10)]
     return {"submit to first pod running": statistics.median(seconds)}
@@ -289,6 +293,9 @@ def _submission(place: Place, index: int, cluster: Cluster) -> Any:
         owner=Owner(),
         content=str(index),
     )
+
+
+MEASUREMENTS: Final = {"singles": _singles, "batch": _batch, "first-pod": _first_pod}
 
 
 if __name__ == "__main__":

@@ -37,6 +37,7 @@ SIGTERM: Final = 143
 NEVER: Final = "Never"
 
 PREEMPTED: Final = "preempted"
+UNCOUNTED: Final = "uncounted"
 USER_ERROR: Final = "userError"
 _INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
 
@@ -69,6 +70,9 @@ class FaultTolerance(Checked):
     """Whether a restart after preemption, eviction or the loss of a node counts not."""
     retry_exit_codes: tuple[StrictInt, ...] = (SIGKILL, SIGTERM)
     """Exit codes of the infrastructure, 1 to 255, after which the nodes restart."""
+    uncounted_exit_codes: tuple[StrictInt, ...] = ()
+    """Those of `retry_exit_codes` whose restart counts not. 143 makes a pod that somebody deleted
+    free, which Kubernetes does not mark; a program that always ends so is started for ever."""
     fail_fast_exit_codes: tuple[StrictInt, ...] | None = None
     """Exit codes of the user's errors, which end the run at once; None for every other code. With
     some given, a code that is in neither list restarts the nodes."""
@@ -81,15 +85,19 @@ class FaultTolerance(Checked):
 
     @override
     def problems(self) -> Iterator[Problem]:
-        """Negative counts, codes that are none or in both lists, and a gated strategy."""
+        """Negative counts, codes that are none or in the wrong lists, and a gated strategy."""
         for name in ("max_restarts", "backoff_limit"):
             if getattr(self, name) < 0:
                 yield Problem(name, "must be at least 0", getattr(self, name))
         retried, fatal = self.retry_exit_codes, self.fail_fast_exit_codes or ()
+        uncounted = self.uncounted_exit_codes
         yield from pod_failure_policy.exit_codes("retry_exit_codes", retried, lowest=1)
+        yield from pod_failure_policy.exit_codes("uncounted_exit_codes", uncounted, lowest=1)
         yield from pod_failure_policy.exit_codes("fail_fast_exit_codes", fatal, lowest=1)
         for code in sorted({*retried} & {*fatal}):
             yield Problem("fail_fast_exit_codes", "is in retry_exit_codes too", code)
+        for code in sorted({*uncounted} - {*retried}):
+            yield Problem("uncounted_exit_codes", "must be in retry_exit_codes", code)
         if self.restart_strategy is not None:
             yield from failure_policy.strategy("restart_strategy", self.restart_strategy)
 
@@ -121,19 +129,23 @@ class FaultTolerance(Checked):
             action=pod_failure_policy.FAIL_JOB, on_pod_conditions=(disrupted,)
         )
         codes = self._user_errors()
+        free = self._codes(pod_failure_policy.IN, self.uncounted_exit_codes)
         return (
             *([(PREEMPTED, failure_policy.RESTART_FREELY, preempted)] * self.ignore_preemption),
+            *([(UNCOUNTED, failure_policy.RESTART_FREELY, free)] if free else ()),
             *([(USER_ERROR, failure_policy.FAIL, codes)] if codes else ()),
         )
 
     def _user_errors(self) -> PodFailurePolicyRule | None:
-        if self.fail_fast_exit_codes == ():
-            return None
         if self.fail_fast_exit_codes is None:
             # 0 is no failure: a list of retried codes must not be empty.
-            operator, values = pod_failure_policy.NOT_IN, self.retry_exit_codes or (0,)
-        else:
-            operator, values = pod_failure_policy.IN, self.fail_fast_exit_codes
+            return self._codes(pod_failure_policy.NOT_IN, self.retry_exit_codes or (0,))
+        return self._codes(pod_failure_policy.IN, self.fail_fast_exit_codes)
+
+    def _codes(self, operator: str, values: tuple[int, ...]) -> PodFailurePolicyRule | None:
+        """The rule that fails the Job by its exit code; None without codes."""
+        if not values:
+            return None
         in_order = tuple(sorted(values))
         codes = OnExitCodes(operator=operator, values=in_order, container_name=self.container)
         return PodFailurePolicyRule(action=pod_failure_policy.FAIL_JOB, on_exit_codes=codes)

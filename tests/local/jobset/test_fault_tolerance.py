@@ -54,6 +54,14 @@ def test_restarts_end_at_their_maximum() -> None:
     assert failed_with(made, 143).startswith("Failed: ReachedMaxRestarts: ")
 
 
+def test_codes_that_count_not_restart_beyond_the_maximum() -> None:
+    made = world(max_restarts=0, uncounted_exit_codes=(143,))
+    for attempt in (1, 2, 3):
+        assert failed_with(made, 143).startswith("RestartingJobSet: ")
+        assert made.running == [("node", 0, attempt), ("node", 1, attempt)]
+    assert failed_with(made, 137).startswith("Failed: ReachedMaxRestarts: ")
+
+
 @pytest.mark.parametrize(("code", "restarts"), [(1, False), (2, False), (3, True), (137, True)])
 def test_with_a_list_of_user_errors_every_other_code_restarts(code: int, restarts: bool) -> None:
     made = world(fail_fast_exit_codes=(1, 2))
