@@ -14,6 +14,9 @@ JOBSET: Final = "JobSet"
 TRAIN_JOB: Final = "TrainJob"
 TRAINING_RUNTIME: Final = "TrainingRuntime"
 CLUSTER_TRAINING_RUNTIME: Final = "ClusterTrainingRuntime"
+RUNTIMES: Final = frozenset((TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME))
+WITH_PODS: Final = RUNTIMES | {TRAIN_JOB, JOBSET}
+"""Kinds in which pods are written, or which render to some."""
 
 MANAGED_BY: Final = "trainer.kubeflow.org/trainjob-controller"
 

@@ -1,5 +1,6 @@
 """A client in front of another one, for tests in which requests are late, hang or end a process."""
 
+from abc import abstractmethod
 from collections.abc import AsyncGenerator, Coroutine
 from typing import Any, TypeVar
 
@@ -17,9 +18,9 @@ class Relayed(KubeClient):
     def __init__(self, client: KubeClient) -> None:
         self._client = client
 
+    @abstractmethod
     async def sent(self, request: Coroutine[Any, Any, T], verb: str) -> T:
         """One request: `get`, `list`, `create`, `apply`, `status` or `delete`."""
-        raise NotImplementedError(verb)
 
     @property
     @override

@@ -1,0 +1,88 @@
+"""Good and bad examples of a rule, as data: what tests, documentation and `rules test` run.
+
+A file `<rule id>.yaml` has `cases`: objects that are `good` (the first is judged, the others are
+there beside it), and what makes the first one `bad`: another value at one path, which is exactly
+the path that the rule must name. `parameters` and `pools` are as in a configuration.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, Self
+
+import yaml
+from pydantic import model_validator
+
+from trainer_infra.api.base import JSON, KubeModel
+from trainer_infra.rules.pool import Pool
+
+FOLDER: Final = Path(__file__).parent / "fixtures"
+"""Where the examples of our rules are."""
+
+
+class Bad(KubeModel):
+    """What makes the good object a bad one."""
+
+    path: tuple[str | int, ...]
+    """The one field in which the two differ."""
+    value: Any = None
+    """What stands there in the bad one; None where nothing does."""
+
+
+class Case(KubeModel):
+    """One example."""
+
+    name: str
+    """What it shows, a noun phrase."""
+    good: tuple[JSON, ...]
+    """The object that is judged, and those that are there beside it."""
+    bad: Bad
+    """What makes it a bad one."""
+    parameters: JSON | None = None
+    """The rule's parameters; None for its own."""
+    pools: tuple[Pool, ...] = ()
+    """Machines that there are."""
+
+    def objects(self, *, is_good: bool) -> tuple[JSON, ...]:
+        """The objects of one of the two."""
+        first, *others = self.good
+        return (first if is_good else changed(first, self.bad.path, self.bad.value), *others)
+
+
+class Cases(KubeModel):
+    """The examples of a rule."""
+
+    cases: tuple[Case, ...]
+    """At least one."""
+
+    @model_validator(mode="after")
+    def _is_not_empty(self) -> Self:
+        if not self.cases:
+            raise ValueError("must have at least 1 case")
+        return self
+
+
+def changed(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
+    """A copy with another value at a path, or without one where that is None."""
+    if not path:
+        return other
+    key, rest = path[0], path[1:]
+    if isinstance(key, int):
+        items = list(value or ())
+        items[key : key + 1] = (
+            []
+            if other is None and not rest
+            else [changed(items[key] if key < len(items) else None, rest, other)]
+        )
+        return items
+    fields = dict(value) if isinstance(value, Mapping) else {}
+    below = changed(fields.get(key), rest, other)
+    if below is None:
+        fields.pop(key, None)
+        return fields
+    return {**fields, key: below}
+
+
+def shipped(rule: str) -> tuple[Case, ...]:
+    """The examples of one of our rules."""
+    text = (FOLDER / f"{rule}.yaml").read_text(encoding="utf-8")
+    return Cases.model_validate(yaml.load(text, Loader=yaml.CSafeLoader)).cases

@@ -1,0 +1,107 @@
+"""The pods that an object asks for, wherever in it they stand: what most rules judge.
+
+A runtime's and a JobSet's stand in themselves; a TrainJob's stand in the JobSet that it renders to,
+after its patches. Rules take `of`, `containers` or `jobsets` as their places.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import Value
+
+INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
+_CONTAINERS: Final = ("initContainers", "containers")
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """The pods of one replicated job."""
+
+    job: Value
+    """The replicated job: `replicas`, and the Job below `template`."""
+    template: Value
+    """The pod template: `metadata` and `spec`."""
+    step: str
+    """Which step of a TrainJob it is: trainer, an initializer, or empty."""
+    policy: Value
+    """The mlPolicy of the runtime that it stands in or was rendered from."""
+
+    @property
+    def spec(self) -> Value:
+        """The PodSpec."""
+        return self.template["spec"]
+
+    @property
+    def job_spec(self) -> Value:
+        """The JobSpec: `parallelism`, `backoffLimit`."""
+        return self.job.at("template", "spec")
+
+    @property
+    def trains(self) -> bool:
+        """Whether it is one of the nodes that train, or their launcher."""
+        return self.step == names.TRAINER
+
+    def name(self) -> str:
+        """The replicated job's name.
+
+        Raises:
+            Unseen: It is not known.
+        """
+        return self.job["name"].text()
+
+    def count(self) -> int:
+        """How many pods there are: replicas times parallelism.
+
+        Raises:
+            Unseen: One of them is not known.
+        """
+        replicas = self.job["replicas"].number()
+        parallelism = self.job_spec["parallelism"].number()
+        return (1 if replicas is None else replicas) * (1 if parallelism is None else parallelism)
+
+
+@dataclass(frozen=True, slots=True)
+class Container:
+    """One container of the pods of a replicated job."""
+
+    value: Value
+    """The container."""
+    pod: Pod
+    """Where it is."""
+    is_init: bool
+    """Whether it is an init container."""
+
+    @property
+    def is_node(self) -> bool:
+        """Whether it is the container that trains."""
+        return self.pod.trains and not self.is_init and self.value["name"].raw == names.NODE
+
+
+def jobsets(subject: Subject) -> Iterator[Value]:
+    """The spec of each JobSet that the object asks for."""
+    if subject.kind in names.RUNTIMES:
+        yield subject.object.at("spec", "template", "spec")
+    elif subject.kind == names.JOBSET:
+        yield subject.object["spec"]
+    yield from (each["spec"] for each in subject.rendered_of(names.JOBSET))
+
+
+def of(subject: Subject) -> Iterator[Pod]:
+    """The pods that the object asks for."""
+    policy = subject.ml_policy
+    for spec in jobsets(subject):
+        for job in spec["replicatedJobs"].items():
+            template = job.at("template", "spec", "template")
+            label = job.at("template", "metadata", "labels", names.ANCESTOR_LABEL).raw
+            yield Pod(job, template, label if isinstance(label, str) else "", policy)
+
+
+def containers(subject: Subject) -> Iterator[Container]:
+    """The containers of those pods, init containers first."""
+    for pod in of(subject):
+        for key in _CONTAINERS:
+            for each in pod.spec[key].items():
+                yield Container(each, pod, key == _CONTAINERS[0])

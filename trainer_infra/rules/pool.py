@@ -1,0 +1,49 @@
+"""A pool of machines, as a check's configuration declares it.
+
+Rules of capacity and schedulability judge against pools; `configuration` reads them, and the
+platform's GpuNodePool will hand over the same.
+"""
+
+from decimal import Decimal
+
+from pydantic import Field, StrictInt
+
+from trainer_infra.api import quantity
+from trainer_infra.api.base import KubeModel
+
+
+class Taint(KubeModel):
+    """A taint of a pool's machines, as Kubernetes has it."""
+
+    key: str
+    """Its key."""
+    value: str = ""
+    """Its value."""
+    effect: str
+    """NoSchedule, PreferNoSchedule or NoExecute."""
+
+
+class Pool(KubeModel):
+    """Machines of one kind."""
+
+    name: str
+    """Name of the pool."""
+    capacity: dict[str, str | StrictInt]
+    """What one machine has for pods, by resource: `cpu`, `memory`, `nvidia.com/gpu`."""
+    nodes: StrictInt
+    """Most machines that there are."""
+    accelerator: str | None = None
+    """What its accelerators are called in the catalog and in the price table."""
+    labels: dict[str, str] = Field(default_factory=dict)
+    """Labels of the machines."""
+    taints: tuple[Taint, ...] = ()
+    """Taints of the machines."""
+    preemptible: bool = False
+    """Whether machines can be taken away at any time."""
+    topology: dict[str, StrictInt] = Field(default_factory=dict)
+    """Most machines of one domain, by the label that names the domain."""
+
+    def amount(self, resource: str) -> Decimal:
+        """What one machine has of a resource, in units; 0 where it has none."""
+        written = self.capacity.get(resource)
+        return Decimal(0) if written is None else quantity.parse(written)

@@ -1,0 +1,157 @@
+"""What a TrainJob renders to, also while some of its values are not known.
+
+Called by `subject`. A string that is not known is rendered as a stand-in and found again in the
+objects, where it is unknown too. What is of another type is left out, and what it would have filled
+in the training nodes is marked; the rest of what is left out is said to be unseen.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api import manifests, schema
+from trainer_infra.api.finding import Path
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render import pipeline, resolve
+from trainer_infra.render.behaviour import OURS, Behaviour
+from trainer_infra.rules.value import UNKNOWN
+
+JSON = Mapping[str, Any]
+
+_STAND_IN: Final = "value-that-is-not-known"
+_TRAINER: Final[Path] = ("spec", "trainer")
+_FILLS: Final[Mapping[str, str]] = {
+    "resourcesPerNode": "resources",
+    "env": "env",
+    "command": "command",
+    "args": "args",
+}
+"""Fields of `spec.trainer` that are no strings, and those of the container `node` they fill."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rendering:
+    """What a TrainJob renders to."""
+
+    objects: tuple[JSON, ...] = ()
+    """In apply order; unknown values stand in them."""
+    problems: tuple[Problem, ...] = ()
+    """Why it renders to nothing."""
+    unseen: tuple[Path, ...] = ()
+    """Values that may change it, are not known, and are marked nowhere in it."""
+
+
+def of(job: JSON, runtime: Runtime, behaviour: Behaviour = OURS) -> Rendering:
+    """What the TrainJob renders to on the runtime.
+
+    Args:
+        job: In wire form; not changed.
+        runtime: What it refers to.
+        behaviour: What renders it.
+    """
+    unknown = tuple(_unknown(job, ()))
+    if not unknown:
+        return _rendered(job, runtime, behaviour)
+    filled = _replaced(job, dict.fromkeys(unknown, _STAND_IN), ())
+    wrong = [each.path for each in schema.findings(filled, names.TRAIN_JOB)]
+    left_out = {each for each in unknown if any(path[: len(each)] == each for path in wrong)}
+    filled = _replaced(filled, dict.fromkeys(left_out, None), ())
+    made = _rendered(filled, runtime, behaviour)
+    objects = tuple(_marked(_found(each), left_out) for each in made.objects)
+    unseen = tuple(sorted(left_out, key=str)) if made.problems else tuple(_unmarked(left_out))
+    return Rendering(objects, made.problems, unseen)
+
+
+def _rendered(job: JSON, runtime: Runtime, behaviour: Behaviour) -> Rendering:
+    try:
+        typed = manifests.parse(job)
+        if not isinstance(typed, TrainJob):
+            return Rendering()
+        return Rendering(pipeline.render(typed, runtime, behaviour))
+    except InvalidInput as error:
+        return Rendering(problems=error.problems)
+
+
+def _unknown(value: Any, path: Path) -> Iterator[Path]:
+    if value is UNKNOWN:
+        yield path
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _unknown(each, (*path, key))
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            yield from _unknown(each, (*path, index))
+
+
+def _replaced(value: Any, others: Mapping[Path, Any], path: Path) -> Any:
+    """A copy with other values at some paths; what is None there is left out."""
+    if path in others:
+        return others[path]
+    if isinstance(value, Mapping):
+        fields = {key: _replaced(each, others, (*path, key)) for key, each in value.items()}
+        return {key: each for key, each in fields.items() if each is not None}
+    if isinstance(value, list | tuple):
+        items = [_replaced(each, others, (*path, index)) for index, each in enumerate(value)]
+        return [each for each in items if each is not None]
+    return value
+
+
+def _found(value: Any) -> Any:
+    """A copy in which every text that has a stand-in in it is unknown."""
+    if isinstance(value, str):
+        return UNKNOWN if _STAND_IN in value else value
+    if isinstance(value, Mapping):
+        return {key: _found(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_found(each) for each in value]
+    return value
+
+
+def _unmarked(left_out: Iterable[Path]) -> Iterator[Path]:
+    for each in sorted(left_out, key=str):
+        if each[:2] != _TRAINER or any(isinstance(key, int) for key in each):
+            yield each
+
+
+def _marked(value: JSON, left_out: Iterable[Path]) -> JSON:
+    """The object with what the training nodes have from values that were left out unknown."""
+    if value["kind"] != names.JOBSET:
+        return value
+    others: dict[Path, Any] = {}
+    for index, job in enumerate(value["spec"]["replicatedJobs"]):
+        if resolve.ancestor(job) == names.TRAINER:
+            at: Path = ("spec", "replicatedJobs", index)
+            others |= {(*at, *below): UNKNOWN for each in left_out for below in _filled(job, each)}
+    marked: JSON = value
+    for path, other in others.items():
+        marked = _set(marked, path, other)
+    return marked
+
+
+def _filled(job: JSON, path: Path) -> Iterator[Path]:
+    """Places in a replicated job that a value of the TrainJob fills."""
+    if path[:2] != _TRAINER or any(isinstance(key, int) for key in path):
+        return
+    if path[2:] in ((), ("numNodes",)):
+        yield ("replicas",)
+        yield "template", "spec", "parallelism"
+    pod: Path = ("template", "spec", "template", "spec", "containers")
+    for index, each in enumerate(resolve.pod_spec(job).get("containers") or ()):
+        if each["name"] == names.NODE:
+            fields = _FILLS.values() if len(path) == len(_TRAINER) else (_FILLS.get(str(path[2])),)
+            yield from ((*pod, index, field, *path[3:]) for field in fields if field)
+
+
+def _set(value: Any, path: Path, other: Any) -> Any:
+    if not path:
+        return other
+    key, rest = path[0], path[1:]
+    if isinstance(key, int):
+        return [
+            _set(each, rest, other) if index == key else each for index, each in enumerate(value)
+        ]
+    own = value if isinstance(value, Mapping) else {}
+    return {**own, key: _set(own.get(key, {}), rest, other)}

@@ -1,0 +1,73 @@
+"""A policy rule: one thing that is to be so, and how to see that it is not.
+
+Each file of `shape`, `supply_chain`, `pod_security`, `capacity`, `scheduling`, `data` and `tuning`
+makes one; `trainer_infra.rules.RULES` has them all in order. A rule is pure, never raises on
+any object, and never shows a secret.
+"""
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import Any, Generic, TypeVar
+
+from trainer_infra.api.base import KubeModel
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import Value
+from trainer_infra.rules.world import World
+
+Place = TypeVar("Place")
+P = TypeVar("P", bound="Parameters")
+
+
+class Parameters(KubeModel):
+    """What a user may set of a rule; one without fields for most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Context(Generic[P]):
+    """What a rule knows beside the place that it judges."""
+
+    subject: Subject
+    """The object that is judged."""
+    world: World
+    """All objects and pools that are known."""
+    parameters: P
+    """The rule's own, as the user set them."""
+
+
+def whole(subject: Subject) -> Iterable[Value]:
+    """The object itself: the one place of rules that judge it as a whole."""
+    return (subject.object,)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule(Generic[Place, P]):
+    """One thing that is to be so."""
+
+    id: str
+    """Names it everywhere: output, configuration, exemptions, docs/rules.md and its fixtures."""
+    title: str
+    """What is to be so, a sentence without a full stop."""
+    severity: Severity
+    """How bad it is otherwise, unless the user says something else."""
+    kinds: frozenset[str]
+    """Kinds of the objects that it judges."""
+    tags: tuple[str, ...]
+    """Its group first (the folder that its file is in), then what else to select it by."""
+    why: str
+    """What happens otherwise, one or two sentences."""
+    fix: str
+    """What to do about it, a sentence."""
+    places: Callable[[Subject], Iterable[Place]]
+    """The places of an object that are judged one by one: one of `pods`, or `whole`."""
+    check: Callable[[Place, Context[P]], Iterable[Finding]]
+    """What is wrong with one place. Raises Unseen where a value that it needs is not known."""
+    parameters: type[P] = field(default=Parameters)  # type: ignore[assignment]
+    """Their model; its defaults are what holds without a configuration."""
+    frameworks: tuple[str, ...] = ()
+    """Controls of published standards that it is part of, `pod-security-standards/restricted`."""
+    remediates: bool = False
+    """Whether its patches may be applied unasked, by CrossGuard and `--fix`."""
+
+
+AnyRule = Rule[Any, Any]

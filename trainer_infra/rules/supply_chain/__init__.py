@@ -1,0 +1,9 @@
+"""Rules of the supply chain: what images may be run."""
+
+from typing import Final
+
+from trainer_infra.rules.rule import AnyRule
+from trainer_infra.rules.supply_chain import image_digest, image_registry
+
+RULES: Final[tuple[AnyRule, ...]] = (image_digest.RULE, image_registry.RULE)
+"""In the order in which they are applied and listed."""

@@ -1,0 +1,36 @@
+"""image-digest: an image is named by its digest, so that what was reviewed is what runs."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules import pods
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pods import Container
+from trainer_infra.rules.rule import Context, Parameters, Rule
+
+_DIGEST: Final = "@sha256:"
+
+
+def _check(place: Container, _context: Context[Parameters]) -> Iterator[Finding]:
+    image = place.value["image"]
+    if image.text() and _DIGEST not in image.text():
+        fix = f"name it by its digest, {image.text().partition('@')[0]}{_DIGEST}<64 hex digits>"
+        yield image.finding("is not pinned by a digest", image.text(), fix)
+
+
+RULE: Final = Rule(
+    id="image-digest",
+    title="Images are named by their digest",
+    severity=Severity.MEDIUM,
+    kinds=names.WITH_PODS,
+    tags=("supply-chain", "images"),
+    frameworks=("nist-800-190/4.1.5",),
+    why=(
+        "A tag can be moved: the image that a restart or a new node pulls may be another one than "
+        "the one that was reviewed."
+    ),
+    fix="Write the image as `name@sha256:…`, as `crane digest name:tag` prints it.",
+    places=pods.containers,
+    check=_check,
+)

@@ -1,0 +1,89 @@
+"""Objects -> subjects: each TrainJob with the runtime that it refers to.
+
+Called by `review` for files and clusters, by `deploy` for stacks, and for fixtures. A runtime is
+looked for among the objects, then in the catalog.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from trainer_infra import catalog, names
+from trainer_infra.errors import InvalidInput
+from trainer_infra.render.behaviour import OURS, Behaviour
+from trainer_infra.rules import subject as subjects
+from trainer_infra.rules.subject import AnyRuntime, Subject
+from trainer_infra.rules.value import UNKNOWN
+
+JSON = Mapping[str, Any]
+Key = tuple[str, str, str]
+"""Kind, namespace and name; the namespace of cluster-scoped kinds is empty."""
+
+
+def of(
+    judged: Sequence[JSON], others: Iterable[JSON] = (), behaviour: Behaviour = OURS
+) -> tuple[Subject, ...]:
+    """The subjects of the objects that are judged, in order.
+
+    Args:
+        judged: As they were written.
+        others: What is known beside them, for example what is in the cluster already.
+        behaviour: What renders TrainJobs.
+    """
+    own = runtimes(judged)
+    known = {**runtimes(others), **own}
+    return tuple(_subject(each, own, known, behaviour) for each in judged)
+
+
+def runtimes(objects: Iterable[JSON]) -> dict[Key, AnyRuntime]:
+    """Those of the objects that are runtimes."""
+    found = {}
+    for each in objects:
+        kind, metadata = each.get("kind"), each.get("metadata")
+        if kind in names.RUNTIMES and isinstance(metadata, Mapping):
+            namespace = metadata.get("namespace") if kind == names.TRAINING_RUNTIME else None
+            found[str(kind), str(namespace or ""), str(metadata.get("name"))] = AnyRuntime.read(
+                each
+            )
+    return found
+
+
+def _subject(
+    value: JSON,
+    own: Mapping[Key, AnyRuntime],
+    known: Mapping[Key, AnyRuntime],
+    behaviour: Behaviour,
+) -> Subject:
+    key = reference(value)
+    if key is None:
+        return subjects.of(value)
+    made = subjects.of(value, known.get(key) or shipped(key), behaviour)
+    return replace(made, runtime_is_judged=key in own)
+
+
+def reference(value: JSON) -> Key | None:
+    """What runtime a TrainJob refers to; None for other kinds, and where it is not known."""
+    spec, metadata = value.get("spec"), value.get("metadata")
+    named = spec.get("runtimeRef") if isinstance(spec, Mapping) else None
+    if value.get("kind") != names.TRAIN_JOB or not isinstance(named, Mapping):
+        return None
+    name, kind = named.get("name"), named.get("kind") or names.CLUSTER_TRAINING_RUNTIME
+    namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
+    if UNKNOWN in (name, kind, namespace):
+        return None
+    of_namespace = kind == names.TRAINING_RUNTIME
+    return str(kind), str(namespace or "") if of_namespace else "", str(name)
+
+
+@cache
+def shipped(key: Key) -> AnyRuntime | None:
+    """The catalog's runtime of that kind and name; None where it has none."""
+    kind, _, name = key
+    if kind != names.CLUSTER_TRAINING_RUNTIME:
+        return None
+    try:
+        runtime = catalog.get(name)
+    except InvalidInput:
+        return None
+    return AnyRuntime(runtime.to_wire(), runtime)

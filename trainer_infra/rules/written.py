@@ -1,0 +1,130 @@
+"""Where a TrainJob says what stands in the JobSet that it renders to, or that its runtime says it.
+
+`subject` gives it to the values of a rendered JobSet, so that a finding points at the line that a
+user has to change. What neither the TrainJob nor its patches mention is the runtime's: the path is
+then that of the reference to it.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.finding import Path
+from trainer_infra.render import resolve
+from trainer_infra.rules.value import Written
+
+JSON = Mapping[str, Any]
+
+INHERITED: Final = Written(("spec", "runtimeRef", "name"), inherited=True)
+_JOB: Final = 3
+"""Length of the path of a replicated job: spec, replicatedJobs, position."""
+_POD: Final = 7
+"""Length of the path of its PodSpec: and template, spec, template, spec."""
+_CONTAINER: Final = 9
+"""Length of the path of a container: and containers, position."""
+_TRAINER: Final = {
+    "image": "image",
+    "command": "command",
+    "args": "args",
+    "env": "env",
+    "resources": "resourcesPerNode",
+}
+"""Fields of the container `node`, and those of `spec.trainer` that fill them."""
+_COUNTS: Final = (("replicas",), ("template", "spec", "parallelism"))
+"""Fields of a replicated job that `spec.trainer.numNodes` fills."""
+_INITIALIZER: Final[Mapping[str, Path]] = {
+    names.DATASET_INITIALIZER: ("spec", "initializer", "dataset"),
+    names.MODEL_INITIALIZER: ("spec", "initializer", "model"),
+}
+
+
+def in_train_job(job: JSON, jobset: JSON, path: Path) -> Written:
+    """Where the TrainJob says what stands at a path of its JobSet.
+
+    Args:
+        job: The TrainJob as it was written; values of it may be unknown.
+        jobset: What it renders to.
+        path: In that JobSet.
+    """
+    found = (*_patched(job, jobset, path), *_own(job, jobset, path))
+    return next((Written(each) for each in found if _at(job, each) is not None), INHERITED)
+
+
+def _patched(job: JSON, jobset: JSON, path: Path) -> Iterator[Path]:
+    """Places in the TrainJob's runtimePatches, that which was merged last first."""
+    patches = _at(job, ("spec", "runtimePatches"))
+    for index in reversed(range(len(patches) if isinstance(patches, list | tuple) else 0)):
+        start: Path = ("spec", "runtimePatches", index, "trainingRuntimeSpec", "template")
+        yield from _same_items(_at(job, start), jobset, start, path)
+
+
+def _same_items(here: Any, there: Any, start: Path, path: Path) -> Iterator[Path]:
+    """The path below `start` to what `path` names, where lists may have another order."""
+    found = start
+    for key in path:
+        there = _at(there, (key,))
+        own = _position(here, there) if isinstance(key, int) else key
+        here = _at(here, (own,))
+        if here is None:
+            return
+        found = (*found, own)
+    yield found
+
+
+def _position(items: Any, like: Any) -> int:
+    """Where a list has the item of the same name; -1 where it has none."""
+    name = _at(like, ("name",))
+    for index, each in enumerate(items if isinstance(items, list | tuple) else ()):
+        if each == like or (name is not None and _at(each, ("name",)) == name):
+            return index
+    return -1
+
+
+def _own(job: JSON, jobset: JSON, path: Path) -> Iterator[Path]:
+    """Places in `metadata`, `spec.trainer` and `spec.initializer`."""
+    replicated = _at(jobset, path[:_JOB]) if len(path) >= _JOB else None
+    if not isinstance(replicated, Mapping):
+        yield from (path,) if path[:1] == ("metadata",) else ()
+        return
+    step = resolve.ancestor(replicated) or ""
+    if path[_JOB:] in _COUNTS:
+        yield "spec", "trainer", "numNodes"
+    if path[_POD : _POD + 1] != ("containers",):
+        return
+    container, rest = _at(jobset, path[:_CONTAINER]), path[_CONTAINER:]
+    if step in _INITIALIZER:
+        yield from _of_initializer(job, container, _INITIALIZER[step], rest)
+    elif _at(container, ("name",)) == names.NODE:
+        yield from _of_trainer(job, container, rest)
+
+
+def _of_trainer(job: JSON, container: Any, path: Path) -> Iterator[Path]:
+    field = _TRAINER.get(str(path[0])) if path else None
+    if field is None:
+        return
+    start: Path = ("spec", "trainer", field)
+    if field == "env":
+        yield from _same_items(_at(job, start), container["env"], start, path[1:])
+    else:
+        yield (*start, *path[1:])
+
+
+def _of_initializer(job: JSON, container: Any, start: Path, path: Path) -> Iterator[Path]:
+    if path[:1] == ("envFrom",):
+        yield (*start, "secretRef")
+    if path[:1] == ("env",):
+        if _at(container, (*path[:2], "name")) == names.STORAGE_URI:
+            yield (*start, "storageUri")
+        env: Path = (*start, "env")
+        yield from _same_items(_at(job, env), container["env"], env, path[1:])
+
+
+def _at(value: Any, path: Path) -> Any:
+    """What stands at a path; None where nothing does."""
+    for key in path:
+        if isinstance(key, int):
+            is_in = isinstance(value, list | tuple) and 0 <= key < len(value)
+            value = value[key] if is_in else None
+        else:
+            value = value.get(key) if isinstance(value, Mapping) else None
+    return value
