@@ -114,6 +114,10 @@ class Project:
         """Seconds of an `up` without its preview."""
         return self.pulumi("up", "--yes", "--skip-preview")
 
+    def preview(self) -> float:
+        """Seconds of a preview of what is unchanged."""
+        return self.pulumi("preview", "--expect-no-changes")
+
     def state_bytes(self) -> int:
         """Size of the state."""
         return (self.folder / ".pulumi" / "stacks" / "bench" / "bench.json").stat().st_size
@@ -181,16 +185,16 @@ def _singles(place: Place, _batch_size: int) -> dict[str, float]:
         with _project(place) as project:
             project.program(TRIVIAL, count)
             found[f"up of {count} trivial"] = trivial = project.up()
+            found[f"preview of {count} trivial, unchanged"] = project.preview()
         with _project(place) as project:
             project.program(SINGLE, count)
             found[f"up of {count}"] = ours = project.up()
             found[f"ours more than a trivial resource, of {count}, each"] = (ours - trivial) / count
             found[f"state of {count}, bytes"] = project.state_bytes()
-            if count == COUNTS[-1]:
-                found[f"preview of {count} unchanged"] = project.pulumi(
-                    "preview", "--expect-no-changes"
-                )
-                found[f"refresh of {count} unchanged"] = project.pulumi("refresh", "--yes")
+            found[f"preview of {count} unchanged"] = project.preview()
+            found[f"refresh of {count} unchanged"] = project.pulumi(
+                "refresh", "--yes", "--skip-preview"
+            )
             found[f"destroy of {count}"] = project.pulumi("destroy", "--yes")
     return found
 
@@ -264,7 +268,9 @@ def _one_pod(place: Place, index: int) -> float:
                 break
         took = time.perf_counter() - started
         process.kill()
-    cluster.delete(run.namespace, run.name, run.uid)
+    # `sleep` is not waited for: it ends when the kubelet kills it, half a minute later.
+    cluster.delete(run.namespace, run.name, run.uid, timeout=0)
+    cluster.close()
     return took
 
 
