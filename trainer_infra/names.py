@@ -48,6 +48,15 @@ JOB_NAME_LABEL: Final = "batch.kubernetes.io/job-name"
 JOB_NAME_OLD_LABEL: Final = "job-name"
 JOB_COMPLETION_INDEX: Final = "JOB_COMPLETION_INDEX"  # env name that the Job controller adds
 
+# Node labels that say which accelerators a machine has (GPU feature discovery, GKE, Karpenter).
+ACCELERATOR_LABELS: Final = (
+    "nvidia.com/gpu.product",
+    "cloud.google.com/gke-accelerator",
+    "karpenter.k8s.aws/instance-gpu-name",
+)
+RESOURCE_QUOTA: Final = "ResourceQuota"
+SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  of a pod, not of this machine
+
 # Our own annotations of a TrainJob or its runtime, for what the API has no field for.
 TTL_SECONDS: Final = "trainer-infra.dev/ttl-seconds-after-finished"
 
@@ -121,6 +130,27 @@ YUNIKORN_TASK_GROUPS: Final = "yunikorn.apache.org/task-groups"
 KUEUE_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_REQUIRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-required-topology"
 KUEUE_PREFERRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-preferred-topology"
+
+# Kueue's kinds; some of these words are kinds of others too, so the group goes with them.
+KUEUE_GROUP: Final = "kueue.x-k8s.io"
+LOCAL_QUEUE: Final = "LocalQueue"
+CLUSTER_QUEUE: Final = "ClusterQueue"
+RESOURCE_FLAVOR: Final = "ResourceFlavor"
+COHORT: Final = "Cohort"
+ADMISSION_CHECK: Final = "AdmissionCheck"
+KUEUE_TOPOLOGY: Final = "Topology"
+VOLCANO_SCHEDULER: Final = "volcano"
+VOLCANO_QUEUE: Final = "Queue"
+
+# Kinds that queue and place jobs: Kueue's, Volcano's and coscheduling's.
+QUEUEING_KINDS: Final = frozenset(
+    (
+        *("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology"),
+        *("AdmissionCheck", "ProvisioningRequestConfig", "WorkloadPriorityClass"),
+        *("MultiKueueConfig", "MultiKueueCluster"),
+        *("Queue", "HyperNode", POD_GROUP),
+    )
+)
 
 # The progress protocol (section 6).
 PROGRESS_URL: Final = "KUBEFLOW_TRAINER_SERVER_URL"

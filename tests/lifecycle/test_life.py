@@ -211,7 +211,7 @@ def test_patches_on_one_field_are_told_with_the_first_apply_only() -> None:
     assert plan(later, RUNTIME, seen(later, jobset(patched)), NOW).events == ()
 
 
-def test_events_of_pods_that_wait_are_told_once_and_make_no_condition() -> None:
+def test_events_of_pods_that_wait_are_where_to_fix_and_make_no_condition() -> None:
     running = job()
     pods = (pod("tj-node-0-0", waits("ErrImagePull", "not found"), phase="Pending"),)
     event = Event(

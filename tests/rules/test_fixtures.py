@@ -19,6 +19,8 @@ CASES = [
 def found(rule: AnyRule, case: Case, *, is_good: bool) -> list[tuple[Any, ...]]:
     """Paths of what the rule finds in the first object."""
     subjects = tree.of(case.objects(is_good=is_good))
+    if is_good:
+        assert subjects[0].problems == ()
     chosen = Chosen(rule, rule.severity, rule.parameters(**(case.parameters or {})))
     judged = judge(subjects[0], world.of(subjects, case.pools, is_whole=True), [chosen])
     return [finding.path for each in judged for finding in each.findings]

@@ -17,11 +17,15 @@ _WORDS: Final = {
     "missing": "is required",
     "extra_forbidden": "unknown field",
     "int": "must be a whole number",
+    "float": "must be a number",
+    "enum": "is none of the known words",
+    "date": "must be a day, written as 2027-01-31",
     "string": "must be a string",
     "bool": "must be true or false",
     "tuple": "must be a list",
     "dict": "must be an object",
     "model": "must be an object",
+    "greater": "is too small",
 }
 """Words by pydantic's error type, or by its part before the underscore."""
 
@@ -35,7 +39,7 @@ def problems(error: ValidationError, fields: dict[str, Any]) -> Iterator[Problem
     """
     for each in error.errors(include_url=False):
         path: Path = each["loc"]
-        what = _WORDS.get(each["type"]) or _WORDS[each["type"].split("_")[0]]
+        what = _WORDS.get(each["type"]) or _WORDS.get(each["type"].split("_")[0]) or each["msg"]
         unknown = each["type"] == "extra_forbidden"
         fix = nearest(str(path[-1]), fields) if unknown and len(path) == 1 else ""
         got = None if unknown or each["type"] == "missing" else each["input"]

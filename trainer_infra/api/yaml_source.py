@@ -7,6 +7,7 @@ reader would pass over in silence: a key written twice, a key that is no string.
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import Any, Final
 
 import yaml
@@ -57,6 +58,40 @@ class Source:
         mark = self._nodes(path)[0].start_mark
         return mark.line + 1, mark.column + 1
 
+    def end(self, path: Path) -> tuple[int, int]:
+        """Line and column, from 1, behind the value at a path, or behind what is nearest above it.
+
+        A block ends where its last line does, not where the next one begins.
+        """
+        node = self._nodes(path)[1]
+        while isinstance(node, MappingNode | SequenceNode) and not node.flow_style and node.value:
+            last = node.value[-1]
+            node = last[1] if isinstance(last, tuple) else last
+        return node.end_mark.line + 1, node.end_mark.column + 1
+
+    def node(self, path: Path) -> Node | None:
+        """The node of the value at a path; None where nothing stands."""
+        way = self._way(path)
+        return way[-1] if len(way) == len(path) + 1 else None
+
+    def is_shared(self, path: Path) -> bool:
+        """Whether what stands at a path, or above it, is an alias: written elsewhere, used twice."""
+        way = self._way(path)
+        return any(_begins(below) < _begins(above) for above, below in pairwise(way))
+
+    def _way(self, path: Path) -> list[Node]:
+        """The nodes from the root down to the value at a path, or to what is nearest above it."""
+        found = [self.root]
+        for part in path:
+            node = found[-1]
+            if isinstance(node, SequenceNode) and isinstance(part, int) and part < len(node.value):
+                found.append(node.value[part])
+            elif part in self.fields.get(id(node), {}):
+                found.append(self.fields[id(node)][part][1])
+            else:
+                break
+        return found
+
     def written(self, path: Path) -> str:
         """The text of the scalar at a path, as it stands in the file."""
         text: str = self._nodes(path)[1].value
@@ -73,6 +108,10 @@ class Source:
             else:
                 break
         return shown, node
+
+
+def _begins(node: Node) -> tuple[int, int]:
+    return node.start_mark.line, node.start_mark.column
 
 
 def read(text: str, file: str) -> tuple[Source, ...]:

@@ -34,6 +34,14 @@ def dump(objects: Iterable[Mapping[str, Any]]) -> str:
     return text
 
 
+def flow(value: Any) -> str:
+    """One value on one line, as it stands inside other YAML: a scalar, `{a: 1}`, `[a, b]`."""
+    text: str = yaml.dump(
+        value, Dumper=_Dumper, default_flow_style=True, allow_unicode=True, width=_NEVER_FOLDED
+    )
+    return text.removesuffix("\n").removesuffix("\n...")
+
+
 class _Dumper(yaml.CSafeDumper):
     """Knows JSON's types only."""
 

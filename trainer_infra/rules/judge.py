@@ -4,7 +4,7 @@ Called by `review` and `deploy`. A value that is not known hides nothing but its
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from trainer_infra.api.finding import Path
@@ -77,6 +77,8 @@ def _own(found: Iterable[Finding], subject: Subject, rule: AnyRule) -> Iterator[
     said_there = subject.runtime_is_judged and kind in rule.kinds
     told: list[Finding] = []
     for each in found:
-        if each not in told and not (each.inherited and said_there):
-            told.append(each)
+        # What a runtime lacks in every pod is one finding of the TrainJob that refers to it.
+        same = replace(each, seen_at="") if each.inherited else each
+        if same not in told and not (each.inherited and said_there):
+            told.append(same)
             yield each

@@ -5,11 +5,17 @@ platform's GpuNodePool will hand over the same.
 """
 
 from decimal import Decimal
+from typing import Annotated
 
-from pydantic import Field, StrictInt
+from pydantic import AfterValidator, Field
 
 from trainer_infra.api import quantity
 from trainer_infra.api.base import KubeModel
+
+
+def _quantity(value: str | int) -> str | int:
+    quantity.parse(value)
+    return value
 
 
 class Taint(KubeModel):
@@ -28,9 +34,9 @@ class Pool(KubeModel):
 
     name: str
     """Name of the pool."""
-    capacity: dict[str, str | StrictInt]
+    capacity: dict[str, Annotated[str | int, AfterValidator(_quantity)]]
     """What one machine has for pods, by resource: `cpu`, `memory`, `nvidia.com/gpu`."""
-    nodes: StrictInt
+    nodes: Annotated[int, Field(ge=0)]
     """Most machines that there are."""
     accelerator: str | None = None
     """What its accelerators are called in the catalog and in the price table."""
@@ -40,7 +46,7 @@ class Pool(KubeModel):
     """Taints of the machines."""
     preemptible: bool = False
     """Whether machines can be taken away at any time."""
-    topology: dict[str, StrictInt] = Field(default_factory=dict)
+    topology: dict[str, Annotated[int, Field(ge=1)]] = Field(default_factory=dict)
     """Most machines of one domain, by the label that names the domain."""
 
     def amount(self, resource: str) -> Decimal:

@@ -28,8 +28,9 @@ _FILLS: Final[Mapping[str, str]] = {
     "env": "env",
     "command": "command",
     "args": "args",
+    "image": "image",
 }
-"""Fields of `spec.trainer` that are no strings, and those of the container `node` they fill."""
+"""Fields of `spec.trainer`, and those of the container `node` that they fill."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -40,12 +40,11 @@ def runtimes(objects: Iterable[JSON]) -> dict[Key, AnyRuntime]:
     """Those of the objects that are runtimes."""
     found = {}
     for each in objects:
-        kind, metadata = each.get("kind"), each.get("metadata")
+        metadata = each.get("metadata")
+        kind = _text(each.get("kind"))
         if kind in names.RUNTIMES and isinstance(metadata, Mapping):
             namespace = metadata.get("namespace") if kind == names.TRAINING_RUNTIME else None
-            found[str(kind), str(namespace or ""), str(metadata.get("name"))] = AnyRuntime.read(
-                each
-            )
+            found[kind, _text(namespace), _text(metadata.get("name"))] = AnyRuntime.read(each)
     return found
 
 
@@ -70,10 +69,16 @@ def reference(value: JSON) -> Key | None:
         return None
     name, kind = named.get("name"), named.get("kind") or names.CLUSTER_TRAINING_RUNTIME
     namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
-    if UNKNOWN in (name, kind, namespace):
-        return None
     of_namespace = kind == names.TRAINING_RUNTIME
-    return str(kind), str(namespace or "") if of_namespace else "", str(name)
+    if UNKNOWN in (name, kind) or (of_namespace and namespace is UNKNOWN):
+        return None
+    if named.get("apiGroup") not in (None, names.GROUP):
+        return None
+    return _text(kind), _text(namespace) if of_namespace else "", _text(name)
+
+
+def _text(value: Any) -> str:
+    return value if isinstance(value, str) else ""
 
 
 @cache

@@ -17,8 +17,9 @@ NOWHERE: Final = ""
 class World:
     """All objects that are known."""
 
-    subjects: Mapping[tuple[str, str, str], Subject] = field(default_factory=dict)
-    """By kind, namespace and name; the namespace of cluster-scoped ones is empty."""
+    subjects: Mapping[tuple[str, str, str], tuple[Subject, ...]] = field(default_factory=dict)
+    """By kind, namespace and name; the namespace of cluster-scoped ones is empty. Kinds of several
+    API groups may have one name."""
     pools: tuple[Pool, ...] = ()
     """The machines that there are; none where nobody declared any."""
     is_whole: bool = False
@@ -26,16 +27,20 @@ class World:
 
     def of_kind(self, kind: str, namespace: str | None = None) -> Iterator[Subject]:
         """The objects of a kind; of one namespace where that is given."""
-        for (each, where, _), subject in self.subjects.items():
+        for (each, where, _), subjects in self.subjects.items():
             if each == kind and namespace in (None, where):
-                yield subject
+                yield from subjects
 
     def get(self, kind: str, name: str, namespace: str = NOWHERE) -> Subject | None:
-        """The object of that name; None where there is none."""
-        return self.subjects.get((kind, namespace, name))
+        """The object of that name, the first one of several API groups; None where there is none."""
+        return next(iter(self.subjects.get((kind, namespace, name), ())), None)
 
 
 def of(subjects: Iterable[Subject], pools: Iterable[Pool] = (), *, is_whole: bool = False) -> World:
-    """The world of these objects; of two with one name the last."""
-    named = {(each.kind, each.namespace, each.name): each for each in subjects}
-    return World(named, tuple(pools), is_whole)
+    """The world of these objects; of two with one kind and name the last."""
+    named: dict[tuple[str, str, str], dict[str, Subject]] = {}
+    for each in subjects:
+        group = each.api_version.partition("/")[0]
+        named.setdefault((each.kind, each.namespace, each.name), {})[group] = each
+    found = {key: tuple(groups.values()) for key, groups in named.items()}
+    return World(found, tuple(pools), is_whole)

@@ -10,8 +10,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.finding import Path
-from trainer_infra.render import resolve
-from trainer_infra.rules.value import Written
+from trainer_infra.rules.value import UNKNOWN, Written
 
 JSON = Mapping[str, Any]
 
@@ -47,7 +46,17 @@ def in_train_job(job: JSON, jobset: JSON, path: Path) -> Written:
         path: In that JobSet.
     """
     found = (*_patched(job, jobset, path), *_own(job, jobset, path))
-    return next((Written(each) for each in found if _at(job, each) is not None), INHERITED)
+    places = (_stands(job, each) for each in found)
+    return next((Written(each) for each in places if each is not None), INHERITED)
+
+
+def _stands(job: JSON, path: Path) -> Path | None:
+    """The path where something stands there, or as far as it is known; None where nothing does."""
+    for length in range(1, len(path) + 1):
+        value = _at(job, path[:length])
+        if value is None or value is UNKNOWN:
+            return path[:length] if value is UNKNOWN else None
+    return path
 
 
 def _patched(job: JSON, jobset: JSON, path: Path) -> Iterator[Path]:
@@ -86,7 +95,7 @@ def _own(job: JSON, jobset: JSON, path: Path) -> Iterator[Path]:
     if not isinstance(replicated, Mapping):
         yield from (path,) if path[:1] == ("metadata",) else ()
         return
-    step = resolve.ancestor(replicated) or ""
+    step = _at(replicated, ("template", "metadata", "labels", names.ANCESTOR_LABEL))
     if path[_JOB:] in _COUNTS:
         yield "spec", "trainer", "numNodes"
     if path[_POD : _POD + 1] != ("containers",):

@@ -2,7 +2,18 @@
 
 from typing import Final
 
+from trainer_infra.rules.data import (
+    cache_permissions,
+    persistent_output,
+    storage_scheme,
+    token_reference,
+)
 from trainer_infra.rules.rule import AnyRule
 
-RULES: Final[tuple[AnyRule, ...]] = ()
+RULES: Final[tuple[AnyRule, ...]] = (
+    storage_scheme.RULE,
+    token_reference.RULE,
+    persistent_output.RULE,
+    cache_permissions.RULE,
+)
 """In the order in which they are applied and listed."""

@@ -3,6 +3,35 @@
 from typing import Final
 
 from trainer_infra.rules.rule import AnyRule
+from trainer_infra.rules.shape import (
+    framework_label,
+    gang_policy,
+    image_present,
+    initializer_mount,
+    job_replicas,
+    jobset_name,
+    quoted_strings,
+    renders,
+    required_jobs,
+    reserved_env,
+    runtime_deprecated,
+    runtime_exists,
+    schema,
+)
 
-RULES: Final[tuple[AnyRule, ...]] = ()
+RULES: Final[tuple[AnyRule, ...]] = (
+    schema.RULE,
+    renders.RULE,
+    runtime_exists.RULE,
+    runtime_deprecated.RULE,
+    framework_label.RULE,
+    required_jobs.RULE,
+    job_replicas.RULE,
+    initializer_mount.RULE,
+    jobset_name.RULE,
+    reserved_env.RULE,
+    gang_policy.RULE,
+    quoted_strings.RULE,
+    image_present.RULE,
+)
 """In the order in which they are applied and listed."""

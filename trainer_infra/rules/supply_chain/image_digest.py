@@ -4,19 +4,17 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.pods import Container
 from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.supply_chain import image
+from trainer_infra.rules.value import Value
 
-_DIGEST: Final = "@sha256:"
 
-
-def _check(place: Container, _context: Context[Parameters]) -> Iterator[Finding]:
-    image = place.value["image"]
-    if image.text() and _DIGEST not in image.text():
-        fix = f"name it by its digest, {image.text().partition('@')[0]}{_DIGEST}<64 hex digits>"
-        yield image.finding("is not pinned by a digest", image.text(), fix)
+def _check(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+    text = place.text()
+    if text and not image.has_digest(text):
+        fix = f"name it by its digest, {text.partition('@')[0]}@sha256:<64 hex digits>"
+        yield place.finding("is not pinned by a digest", text, fix)
 
 
 RULE: Final = Rule(
@@ -31,6 +29,6 @@ RULE: Final = Rule(
         "the one that was reviewed."
     ),
     fix="Write the image as `name@sha256:…`, as `crane digest name:tag` prints it.",
-    places=pods.containers,
+    places=image.images,
     check=_check,
 )

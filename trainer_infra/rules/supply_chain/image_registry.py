@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.pods import Container
 from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.supply_chain import image
+from trainer_infra.rules.value import Value
 
 _HUB: Final = "docker.io"
 
@@ -19,22 +19,22 @@ class ImageRegistry(Parameters):
     """Registries, or registries with the beginning of a path, `ghcr.io/kubeflow`; None for any."""
 
 
-def _check(place: Container, context: Context[ImageRegistry]) -> Iterator[Finding]:
-    image, allow = place.value["image"], context.parameters.allow
-    if allow is None or not image.text():
+def _check(place: Value, context: Context[ImageRegistry]) -> Iterator[Finding]:
+    allow = context.parameters.allow
+    if allow is None or not place.text():
         return
-    whole = _whole(image.text())
+    whole = _whole(image.repository(place.text()))
     if not any(whole == each or whole.startswith(f"{each.rstrip('/')}/") for each in allow):
         fix = f"use one from {' or '.join(allow) or 'no registry: none is allowed'}"
-        yield image.finding("comes from a registry that is not allowed", image.text(), fix)
+        yield place.finding("comes from a registry that is not allowed", place.text(), fix)
 
 
-def _whole(image: str) -> str:
+def _whole(name: str) -> str:
     """The image with the registry that a short name stands for."""
-    first, slash, _ = image.partition("/")
+    first, slash, _ = name.partition("/")
     if slash and ("." in first or ":" in first or first == "localhost"):
-        return image
-    return f"{_HUB}/{image}" if slash else f"{_HUB}/library/{image}"
+        return name
+    return f"{_HUB}/{name}" if slash else f"{_HUB}/library/{name}"
 
 
 RULE: Final = Rule(
@@ -46,7 +46,7 @@ RULE: Final = Rule(
     frameworks=("nist-800-190/4.1.5",),
     why="Whoever can publish an image anywhere else can run code with your data and your GPUs.",
     fix="Copy the image to a registry of `allow`, and name it there.",
-    places=pods.containers,
+    places=image.images,
     check=_check,
     parameters=ImageRegistry,
 )

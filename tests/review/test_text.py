@@ -1,0 +1,68 @@
+"""What a person at a terminal sees."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.review.reports import CLEAN, EXPIRED, LIMITS, item
+from trainer_infra.review import text
+from trainer_infra.review.report import Place
+
+
+def excerpt(place: Place) -> list[str]:
+    made = text.text(replace(CLEAN, items=(item(place=place),)), colour=False)
+    return [line for line in made.splitlines() if " | " in line]
+
+
+def test_a_clean_report_is_three_lines() -> None:
+    assert text.text(CLEAN, colour=False) == (
+        "2 objects of 1 file judged by 1 rule\n"
+        "0 critical, 0 high, 0 medium, 0 low\n"
+        "The check passed.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("place", "shown"),
+    [
+        (
+            Place("f", 9, 5, 9, 6, ("a:  b", "c")),
+            ["     9 | a:  b", "       |     ^", "    10 | c"],
+        ),
+        (
+            Place("f", 1, 7, 1, 9, ("日本: 'é'",)),
+            ["    1 | 日本: 'é'", "      |         ^"],
+        ),
+        (
+            Place("f", 1, 4, 1, 5, ("a: \x1bb",)),
+            ["    1 | a: \\x1bb", "      |    ^^^^"],
+        ),
+        (
+            Place("f", 1, 4, 3, 2, ("a: {", "  b: c", "}")),
+            ["    1 | a: {", "      |    ^", "    2 |   b: c", "    3 | }"],
+        ),
+        (
+            Place("f", 1, 101, 1, 103, ("x" * 100 + "yy" + "z" * 100,)),
+            [
+                f"    1 | …{'x' * 40}yy{'z' * 78}…",
+                f"      |  {' ' * 40}^^",
+            ],
+        ),
+        (Place("f", 1, 40, 1, 41, ("short",)), ["    1 | short", "      |      ^"]),
+    ],
+    ids=["two lines", "wide", "escape", "many lines", "long", "behind the end"],
+)
+def test_the_marker_stands_below_the_value(place: Place, shown: list[str]) -> None:
+    assert excerpt(place) == shown
+
+
+def test_an_expired_exemption_is_loud() -> None:
+    report = replace(CLEAN, items=(item(LIMITS, excuse=EXPIRED),))
+    loud = "EXEMPTION EXPIRED on 2026-01-31, team-b answers for it: until the move"
+    assert f"\n    {loud}\n" in text.text(report, colour=False)
+    assert f"\n    \x1b[1;37;41m{loud}\x1b[0m\n" in text.text(report, colour=True)
+
+
+def test_a_long_sentence_is_cut() -> None:
+    report = replace(CLEAN, items=(item(got="x" * 9_000),))
+    assert max(map(len, text.text(report, colour=False).splitlines())) < 1_100

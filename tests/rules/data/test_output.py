@@ -1,0 +1,82 @@
+"""What is recognized as a folder of results, and what becomes of it."""
+
+from typing import Any
+
+import pytest
+
+from trainer_infra.rules import tree
+from trainer_infra.rules.data import output
+from trainer_infra.rules.data.output import Fate, Job
+
+
+def job(**container: Any) -> Job:
+    volumes = [
+        {"name": "kept", "persistentVolumeClaim": {"claimName": "kept"}},
+        {"name": "scratch", "emptyDir": {}},
+        {"name": "disk", "hostPath": {"path": "/disk"}},
+    ]
+    pod = {"containers": [{"name": "node", **container}], "volumes": volumes}
+    replicated = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
+    claims = [{"templates": [{"metadata": {"name": "claimed"}}]}]
+    spec = {"replicatedJobs": [replicated], "volumeClaimPolicies": claims}
+    (subject,) = tree.of([{"kind": "JobSet", "spec": spec}])
+    (found,) = output.jobs(subject)
+    return found
+
+
+def folders(**container: Any) -> list[str]:
+    value = job(**container).container.value
+    return [each.folder for each in output.outputs(value, output.VARIABLES, output.OPTIONS)]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (["--output_dir", "/a"], ["/a"]),
+        (["--output-dir=/a"], ["/a"]),
+        (["output_dir=/a", "checkpointer.checkpoint_dir=/model"], ["/a"]),
+        (["bash", "-c", "python train.py --save_dir '/a' && x"], ["/a"]),
+        (["bash", "-c", "output_dir=/a python train.py"], []),
+        (["--output_dir"], []),
+        (["--verbose", "--data", "/a"], []),
+    ],
+)
+def test_arguments(arguments: list[str], expected: list[str]) -> None:
+    assert folders(args=arguments) == expected
+
+
+def test_variables() -> None:
+    env = [{"name": "OUTPUT_DIR", "value": "s3://a"}, {"name": "HOME", "value": "/b"}]
+    assert folders(env=env) == ["s3://a"]
+
+
+@pytest.mark.parametrize(
+    ("folder", "expected"),
+    [
+        ("/kept/run", Fate.KEPT),
+        ("/kept/tmp/run", Fate.LOST),
+        ("/keptnot", Fate.LOST),
+        ("/claimed", Fate.KEPT),
+        ("/disk/run", Fate.MACHINE),
+        ("/nowhere", Fate.OPEN),
+        ("run", Fate.OPEN),
+        ("$HOME/run", Fate.OPEN),
+        ("gs://bucket/run", Fate.KEPT),
+        ("file:///kept", Fate.LOST),
+    ],
+)
+def test_the_fate_of_a_folder(folder: str, expected: Fate) -> None:
+    mounts = [
+        {"name": "kept", "mountPath": "/kept/"},
+        {"name": "scratch", "mountPath": "/kept/tmp"},
+        {"name": "claimed", "mountPath": "/claimed"},
+        {"name": "disk", "mountPath": "/disk"},
+        {"name": "nowhere", "mountPath": "/nowhere"},
+    ]
+    assert output.fate(folder, job(volumeMounts=mounts)) is expected
+
+
+def test_a_relative_folder_is_in_the_working_folder() -> None:
+    mounts = [{"name": "kept", "mountPath": "/kept"}]
+    assert output.fate("run", job(volumeMounts=mounts, workingDir="/kept")) is Fate.KEPT
+    assert output.fate("run", job()) is Fate.LOST

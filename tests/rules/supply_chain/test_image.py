@@ -1,0 +1,75 @@
+"""How the names of images are read, and that an image of the runtime is told once."""
+
+from typing import Any
+
+import pytest
+
+from trainer_infra.rules import tree, world
+from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.rule import AnyRule
+from trainer_infra.rules.supply_chain import image_digest, image_latest, image_registry
+
+SHA256 = "sha256:" + "0123456789abcdef" * 4
+
+
+def paths(rule: AnyRule, value: dict[str, Any], **parameters: Any) -> list[tuple[Any, ...]]:
+    subjects = tree.of([value])
+    chosen = Chosen(rule, rule.severity, rule.parameters(**parameters))
+    judged = judge(subjects[0], world.of(subjects), [chosen])
+    return [each.path for one in judged for each in one.findings]
+
+
+def train_job(runtime: str, **trainer: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "digits", "namespace": "vision"},
+        "spec": {"runtimeRef": {"name": runtime}, "trainer": trainer},
+    }
+
+
+def is_found(rule: AnyRule, image: str, **parameters: Any) -> bool:
+    return bool(paths(rule, train_job("plain-distributed", image=image), **parameters))
+
+
+@pytest.mark.parametrize(
+    ("image", "floats", "is_pinned"),
+    [
+        ("train", True, False),
+        ("train:latest", True, False),
+        ("train:v7", False, False),
+        ("localhost:5000/train", True, False),
+        ("localhost:5000/train:v7", False, False),
+        (f"train@{SHA256}", False, True),
+        (f"train:latest@{SHA256}", False, True),
+        ("train@sha256:", True, False),
+        (f"train@{SHA256}0", True, False),
+        ("train@sha512:" + "0" * 128, False, True),
+        ("train:latest-cuda13", False, False),
+    ],
+)
+def test_a_tag_may_float_and_a_digest_does_not(image: str, floats: bool, is_pinned: bool) -> None:
+    assert is_found(image_latest.RULE, image) is floats
+    assert is_found(image_digest.RULE, image) is not is_pinned
+
+
+@pytest.mark.parametrize(
+    ("image", "allow", "is_refused"),
+    [
+        ("train:v7", "docker.io", False),
+        ("train:v7", "docker.io/library/train", False),
+        (f"ghcr.io/vision/train:v7@{SHA256}", "ghcr.io/vision/train", False),
+        ("ghcr.io/vision/train:v7", "ghcr.io/vis", True),
+        ("ghcr.io.example.com/vision/train", "ghcr.io", True),
+        ("localhost:5000/train", "localhost:5000", False),
+        ("localhost:5001/train", "localhost:5000", True),
+    ],
+)
+def test_a_registry_is_allowed_with_what_is_in_it(image: str, allow: str, is_refused: bool) -> None:
+    assert is_found(image_registry.RULE, image, allow=(allow,)) is is_refused
+
+
+def test_an_image_that_the_runtime_names_twice_is_where_to_fix() -> None:
+    runtime = ("spec", "runtimeRef", "name")
+    assert paths(image_digest.RULE, train_job("deepspeed-distributed")) == [runtime]
+    assert paths(image_digest.RULE, train_job("torchtune-llama3.2-1b")) == [runtime] * 3

@@ -1,0 +1,194 @@
+"""Objects -> a report: every rule of a pack on every object, with places, exemptions and edits.
+
+Pure; called by `cli.check` with what `sources` read.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any, Final
+
+from trainer_infra.api.finding import Finding as OfYaml
+from trainer_infra.api.finding import path_text
+from trainer_infra.errors import shown
+from trainer_infra.review import edits, fingerprint, placed
+from trainer_infra.review.documents import Document
+from trainer_infra.review.redaction import Redaction
+from trainer_infra.review.report import Excuse, Item, Report, Unseen
+from trainer_infra.rules import exemption, judge, pack, tree, world
+from trainer_infra.rules.configuration import Settled
+from trainer_infra.rules.exemption import Exemption, State
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.judge import Chosen, Judged
+from trainer_infra.rules.pack import Applied
+from trainer_infra.rules.shape import schema
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.world import World
+
+JSON = Mapping[str, Any]
+_SHOWN: Final = 120
+"""Characters of a value in a report."""
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is to be checked, beside the documents."""
+
+    settled: Settled
+    """Pack, pools and exemptions."""
+    today: date
+    """The day that exemptions are judged on."""
+    fail_on: Severity = Severity.HIGH
+    """Severity from which on a finding fails the check."""
+    baseline: frozenset[str] = frozenset()
+    """Fingerprints of findings that are known."""
+    others: Sequence[JSON] = ()
+    """Objects that are there beside those that are checked: those of a cluster."""
+    problems: tuple[str, ...] = ()
+    """What could not be read."""
+    is_judged: Mapping[int, bool] = field(default_factory=dict)
+    """Documents, by position, that are left out because they did not change: False."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What was found in one object."""
+
+    items: tuple[Item, ...]
+    unseen: tuple[Unseen, ...]
+    used: frozenset[Exemption]
+    problems: tuple[str, ...]
+
+
+def check(documents: Sequence[Document], asked: Asked) -> Report:
+    """The report on the documents.
+
+    Raises:
+        InvalidInput: The pack's settings name no rule, or do not fit their rule.
+    """
+    rules = pack.applied(asked.settled.pack)
+    subjects = tree.of([each.value for each in documents], asked.others)
+    beside = tree.of(asked.others)
+    around = world.of((*beside, *subjects), asked.settled.pools, is_whole=asked.settled.is_whole)
+    redaction = Redaction.of(zip(documents, subjects, strict=True))
+    found = [
+        _found(document, subject, _Knowledge(rules, around, redaction, asked))
+        for index, (document, subject) in enumerate(zip(documents, subjects, strict=True))
+        if asked.is_judged.get(index, True)
+    ]
+    used = frozenset(each for one in found for each in one.used)
+    items = sorted((each for one in found for each in one.items), key=_order(rules))
+    return Report(
+        items=tuple(items),
+        rules=tuple(each.rule for each in rules),
+        objects=len(found),
+        files=len({each.file for each in documents}),
+        problems=(*asked.problems, *(each for one in found for each in one.problems)),
+        unused=tuple(_unused(asked.settled.exemptions, used)),
+        unseen=tuple(each for one in found for each in one.unseen),
+        fail_on=asked.fail_on,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Knowledge:
+    """What is the same for all objects."""
+
+    rules: tuple[Applied, ...]
+    around: World
+    redaction: Redaction
+    asked: Asked
+
+
+def _found(document: Document, subject: Subject, known: _Knowledge) -> _Found:
+    own = exemption.annotated(subject)
+    exemptions = (*own.exemptions, *known.asked.settled.exemptions)
+    judged = tuple(judge.judge(subject, known.around, known.rules))
+    used: set[Exemption] = set()
+    items = []
+    for chosen, finding in (*_of_yaml(document, known), *_of_rules(judged)):
+        excusing = _excusing(exemptions, chosen.rule.id, subject, known.asked.today)
+        used.update(filter(None, (excusing,)))
+        items.append(_item(document, subject, (chosen, finding, excusing), known))
+    return _Found(
+        tuple(items),
+        tuple(_unseen(subject, judged)),
+        frozenset(used),
+        tuple(f"{document.file}: {each}" for each in own.problems),
+    )
+
+
+def _of_yaml(document: Document, known: _Knowledge) -> Iterator[tuple[Chosen, OfYaml]]:
+    """What is wrong with the YAML itself, which the schema's rule speaks for."""
+    for chosen in known.rules:
+        if chosen.rule.id == schema.RULE.id:
+            yield from ((chosen, each) for each in document.findings())
+
+
+def _of_rules(judged: Iterable[Judged]) -> Iterator[tuple[Chosen, OfYaml]]:
+    return ((one.chosen, each) for one in judged for each in one.findings)
+
+
+def _unseen(subject: Subject, judged: Iterable[Judged]) -> Iterator[Unseen]:
+    rules: dict[str, list[str]] = {}
+    for one in judged:
+        for path in one.unseen:
+            rules.setdefault(path_text(path), []).append(one.chosen.rule.id)
+    for where, ids in rules.items():
+        yield Unseen(subject.kind, subject.name, where, tuple(ids))
+
+
+def _excusing(
+    exemptions: Iterable[Exemption], rule: str, subject: Subject, today: date
+) -> Exemption | None:
+    """The exemption that a finding falls under: one that holds before one that has expired."""
+    found = [each for each in exemptions if each.rule == rule and each.is_for(subject)]
+    found.sort(key=lambda each: each.state(today) == State.EXPIRED)
+    return found[0] if found else None
+
+
+def _item(
+    document: Document,
+    subject: Subject,
+    found: tuple[Chosen, OfYaml, Exemption | None],
+    known: _Knowledge,
+) -> Item:
+    chosen, finding, excusing = found
+    hidden = known.redaction
+    mark = fingerprint.fingerprint(chosen.rule.id, document.value, finding.path, finding.what)
+    of_rule = finding if isinstance(finding, Finding) else Finding(finding.path, finding.what)
+    return Item(
+        rule=chosen.rule,
+        severity=chosen.severity,
+        kind=subject.kind,
+        namespace=subject.namespace,
+        name=subject.name,
+        path=path_text(finding.path),
+        what=hidden.text(finding.what),
+        got="" if finding.got is None else hidden.text(shown(finding.got, _SHOWN)),
+        fix=hidden.text(finding.fix),
+        seen_at=of_rule.seen_at,
+        place=hidden.place(placed.place(document, finding.path)),
+        fingerprint=mark,
+        edits=edits.edits(document, of_rule.patch),
+        excuse=_excuse(excusing, known.asked.today) if excusing else None,
+        is_known=mark in known.asked.baseline,
+    )
+
+
+def _excuse(excusing: Exemption, today: date) -> Excuse:
+    expired = excusing.state(today) == State.EXPIRED
+    return Excuse(excusing.owner, excusing.reason, excusing.expires, expired)
+
+
+def _order(rules: Iterable[Applied]) -> Callable[[Item], tuple[str, int, int, int]]:
+    """Findings in the order in which a reader of the files meets them."""
+    places = {each.rule.id: index for index, each in enumerate(rules)}
+    return lambda item: (item.place.file, item.place.line, item.place.column, places[item.rule.id])
+
+
+def _unused(exemptions: Iterable[Exemption], used: frozenset[Exemption]) -> Iterator[str]:
+    for each in exemptions:
+        if each not in used:
+            whose = f"{each.kind} {each.namespace}/{each.name}"
+            yield f"{each.owner}'s exemption from {each.rule} for {whose} excuses nothing"

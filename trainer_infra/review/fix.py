@@ -1,0 +1,54 @@
+"""Writing the edits of a report into the files.
+
+Called by `cli.check --fix`, which checks again afterwards: edits that meet are made one after the
+other, each on the text that the one before it left.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from trainer_infra.review.report import Edit, Item
+
+
+def fixed(text: str, edits: Iterable[Edit]) -> str:
+    """The text with those edits that do not overlap, from its end to its beginning."""
+    lines = text.splitlines(keepends=True)
+    starts = [0]
+    for line in lines:
+        starts.append(starts[-1] + len(line))
+    before = len(text) + 1
+    for each in sorted(set(edits), key=lambda edit: edit.start, reverse=True):
+        start, end = (_offset(starts, at) for at in (each.start, each.end))
+        if end < before:
+            text, before = text[:start] + each.text + text[end:], start
+    return text
+
+
+def write(items: Iterable[Item]) -> tuple[str, ...]:
+    """Write what mends the items; the files that were changed."""
+    by_file: dict[str, list[Edit]] = {}
+    for each in items:
+        for edit in each.edits:
+            by_file.setdefault(edit.file, []).append(edit)
+    return tuple(file for file, edits in by_file.items() if _written(Path(file), edits))
+
+
+def _offset(starts: list[int], at: tuple[int, int]) -> int:
+    line, column = at
+    return starts[min(line, len(starts)) - 1] + column - 1
+
+
+def _written(path: Path, edits: list[Edit]) -> bool:
+    # Bytes: line ends stay as they are.
+    old = path.read_bytes().decode("utf-8")
+    new = fixed(old, edits)
+    if new == old:
+        return False
+    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    with os.fdopen(handle, "wb") as file:
+        file.write(new.encode("utf-8"))
+    Path(scratch).chmod(path.stat().st_mode)
+    Path(scratch).replace(path)
+    return True

@@ -1,0 +1,77 @@
+"""A report as workflow commands, which a GitHub runner shows as annotations at the lines. Pure.
+
+GitHub shows the first ten of each kind in a step: what fails the check comes first.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from trainer_infra.review import summary, visible
+from trainer_infra.review.report import Item, Place, Report
+
+_MESSAGE: Final = 4000
+"""Characters of a message at most: GitHub cuts what is much longer."""
+_TITLE: Final = 200
+_ERROR: Final = "error"
+_WARNING: Final = "warning"
+_NOTICE: Final = "notice"
+_ORDER: Final = (_ERROR, _WARNING, _NOTICE)
+
+Command = tuple[str, Mapping[str, str | int], str]
+"""Name, properties and message."""
+
+
+def text(report: Report) -> str:
+    """The report: errors, warnings, notices, and what came of the check on a line of its own."""
+    commands = sorted(_commands(report), key=lambda each: _ORDER.index(each[0]))
+    lines = [_written(*each) for each in commands]
+    return "".join(f"{line}\n" for line in (*lines, f"{summary.verdict(report)}."))
+
+
+def _commands(report: Report) -> Iterator[Command]:
+    for each in report.problems:
+        yield _ERROR, {"title": "could not be read"}, visible.line(each)
+    failing = {id(each) for each in report.failing()}
+    for item in report.items:
+        name = _WARNING if item.counts else _NOTICE
+        yield _of(_ERROR if id(item) in failing else name, item)
+    for each in report.unused:
+        yield _WARNING, {"title": "exemption that excuses nothing"}, visible.line(each)
+    for unseen in report.unseen:
+        yield _NOTICE, {"title": "could not be seen"}, summary.blind(unseen)
+
+
+def _of(name: str, item: Item) -> Command:
+    title = visible.cut(f"{item.severity} {item.rule.id}: {item.rule.title}", _TITLE)
+    lines = [
+        summary.clause(item),
+        f"Fix: {visible.line(item.fix)}" if item.fix else "",
+        f"Seen at {visible.line(item.seen_at)}" if item.seen_at else "",
+        *summary.remarks(item),
+    ]
+    return name, {**_place(item.place), "title": title}, "\n".join(filter(None, lines))
+
+
+def _place(place: Place) -> dict[str, str | int]:
+    """Where it is; a runner refuses columns of a value on several lines."""
+    if not place.line:
+        return {}
+    column = place.column if place.end_line in {0, place.line} else 0
+    numbers = {"line": place.line, "col": column, "endLine": place.end_line}
+    return {"file": place.file, **{name: each for name, each in numbers.items() if each}}
+
+
+def _written(name: str, properties: Mapping[str, str | int], message: str) -> str:
+    fields = ",".join(f"{key}={_property(str(each))}" for key, each in properties.items())
+    cut = message if len(message) <= _MESSAGE else f"{message[:_MESSAGE]}…"
+    return f"::{name} {fields}::{_data(cut)}"
+
+
+def _data(words: str) -> str:
+    """As a runner reads it back: its escapes are those of three characters only."""
+    safe = words.encode("utf-8", "replace").decode("utf-8")
+    return safe.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(words: str) -> str:
+    return _data(words).replace(":", "%3A").replace(",", "%2C")

@@ -1,0 +1,157 @@
+"""A report as Markdown, for the summary of a CI step or a comment on a pull request. Pure.
+
+What users wrote is escaped so that it is text: no markup, no HTML, no link under other words, and
+nobody is called by `@name`.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import groupby
+from typing import Final
+
+from trainer_infra.review import address, summary, visible
+from trainer_infra.review.report import Item, Place, Report
+
+_LIMIT: Final = 900_000
+"""Bytes at most: GitHub refuses a step's summary of more than 1 MiB as a whole."""
+_CELL: Final = 400
+"""Characters of a cell at most."""
+_LEFT_OUT: Final = "The rest is left out: it is too long for a summary. The other formats have all."
+_ESCAPES: Final = {
+    **{ord(each): f"&#{ord(each)};" for each in "&<>|`*_[]\\~#$!"},
+    ord("@"): "@<!-- -->",
+}
+
+
+def text(report: Report, links: str = "") -> str:
+    """The report: verdict, table by severity, findings by file, exemptions and notes.
+
+    Args:
+        report: What the check found.
+        links: What a file's path is put behind to make a link, for example
+            `https://github.com/o/r/blob/<commit>/`; empty for no links.
+    """
+    parts = (
+        (f"## {summary.verdict(report)}",),
+        (f"{summary.scope(report)}.",),
+        _severities(report),
+        _list("Could not be read", report.problems),
+        _findings(report, links),
+        _exemptions(report.items),
+        _list("Exemptions that excuse nothing", report.unused),
+        _notes(report),
+        _unseen(report),
+    )
+    return _fitted(line for part in parts for line in (*part, ""))
+
+
+def _fitted(lines: Iterable[str]) -> str:
+    """The lines that fit into a summary, one blank line between two parts."""
+    kept: list[str] = []
+    size = 0
+    for line in lines:
+        size += len(line.encode("utf-8")) + 1
+        if size > _LIMIT:
+            kept += ("", _LEFT_OUT)
+            break
+        kept.append(line)
+    return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip() + "\n"
+
+
+def _severities(report: Report) -> Iterator[str]:
+    rows = []
+    for severity, count in summary.counted(report).items():
+        same = [each for each in report.items if each.severity == severity]
+        exempt = sum(summary.is_exempt(each) for each in same)
+        rows.append((severity, str(count), str(exempt), str(sum(each.is_known for each in same))))
+    return _table(("Severity", "Findings", "Exempt", "In the baseline"), rows)
+
+
+def _findings(report: Report, links: str) -> Iterator[str]:
+    if report.items:
+        yield from ("### Findings", "")
+    failing = {id(each) for each in report.failing()}
+    for file, items in groupby(report.items, lambda each: each.place.file):
+        rows = [_row(each, links, fails=id(each) in failing) for each in items]
+        yield from (f"#### {_code(file)}", "")
+        yield from _table(("Where", "Severity", "Rule", "Finding"), rows)
+        yield ""
+
+
+def _row(item: Item, links: str, *, fails: bool) -> Sequence[str]:
+    severity = f"**{item.severity}**" if fails else str(item.severity)
+    told = [
+        _words(summary.clause(item)),
+        f"Fix: {_words(item.fix)}" if item.fix else "",
+        f"Seen at {_words(item.seen_at)}" if item.seen_at else "",
+        *(_remark(each) for each in summary.remarks(item)),
+    ]
+    finding = "<br>".join(filter(None, told))
+    return _where(item.place, links), severity, _code(item.rule.id), finding
+
+
+def _remark(words: str) -> str:
+    shown = _words(words)
+    return f"**{shown}**" if words.startswith(summary.EXPIRED) else shown
+
+
+def _where(place: Place, links: str) -> str:
+    shown = _code(f"{place.file}:{place.line}" if place.line else place.file)
+    if not links or not place.line or address.is_whole(place.file):
+        return shown
+    return f"[{shown}]({links}{address.uri(place.file)}#L{place.line})"
+
+
+def _exemptions(items: Iterable[Item]) -> Iterator[str]:
+    rows = []
+    for each in items:
+        if each.excuse is not None:
+            state = "**EXPIRED**" if each.excuse.is_expired else "active"
+            who, why = _words(each.excuse.owner), _words(each.excuse.reason)
+            object_ = _code(summary.named(each))
+            row = (_code(each.rule.id), object_, who, why, str(each.excuse.expires), state)
+            rows.append(row)
+    if rows:
+        yield from ("### Exemptions", "")
+        yield from _table(("Rule", "Object", "Owner", "Reason", "Expires", "State"), rows)
+
+
+def _unseen(report: Report) -> Iterator[str]:
+    if report.unseen:
+        yield from ("### Could not be seen, because it is not known yet", "")
+        rows = [
+            (_code(summary.named(each)), _code(each.path), ", ".join(map(_code, each.rules)))
+            for each in report.unseen
+        ]
+        yield from _table(("Object", "Value", "Rules"), rows)
+
+
+def _notes(report: Report) -> Iterator[str]:
+    if report.notes:
+        yield from ("### Notes", "")
+        rows = [
+            (_words(title), "<br>".join(map(_words, note.splitlines())))
+            for title, note in report.notes.items()
+        ]
+        yield from _table(("What", "Figures"), rows)
+
+
+def _list(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from (f"### {title}", "")
+        yield from (f"- {_code(each)}" for each in lines)
+
+
+def _table(columns: Sequence[str], rows: Iterable[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(columns)} |"
+    yield f"| {' | '.join('---' for _ in columns)} |"
+    yield from (f"| {' | '.join(row)} |" for row in rows)
+
+
+def _code(words: str) -> str:
+    return f"<code>{_words(words)}</code>"
+
+
+def _words(words: str) -> str:
+    """As plain text of one line."""
+    return visible.cut(words, _CELL).translate(_ESCAPES)

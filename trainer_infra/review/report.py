@@ -1,0 +1,161 @@
+"""What a check found: the one value that every format is made of.
+
+Made by `check`; pure. Nothing in it is a secret's value.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Final
+
+from trainer_infra.rules.finding import Severity
+from trainer_infra.rules.pack import is_at_least
+from trainer_infra.rules.rule import AnyRule
+
+FORMAT_VERSION: Final = 1
+"""Of the report as JSON; raised when a field changes its meaning or goes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands in a file."""
+
+    file: str
+    """As the user named it, or its path from the folder that was named; `stdin`; for an object of a
+    cluster its kind, namespace and name."""
+    line: int = 0
+    """From 1; 0 where there is no text."""
+    column: int = 0
+    """From 1; 0 where there is no text."""
+    end_line: int = 0
+    """Where the value ends; 0 where there is no text."""
+    end_column: int = 0
+    """Behind its last character; 0 where there is no text."""
+    excerpt: tuple[str, ...] = ()
+    """The lines that it is on, as they stand in the file, five at most."""
+
+
+@dataclass(frozen=True, slots=True)
+class Edit:
+    """A piece of a file's text that is replaced."""
+
+    file: str
+    """Path of the file."""
+    start: tuple[int, int]
+    """Line and column, from 1, of the first character that goes."""
+    end: tuple[int, int]
+    """Line and column behind the last one that goes; the same as `start` where text is added."""
+    text: str
+    """What stands there instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Excuse:
+    """An exemption that a finding falls under."""
+
+    owner: str
+    """Who answers for it."""
+    reason: str
+    """Why it has to be."""
+    expires: date
+    """The last day on which it holds."""
+    is_expired: bool
+    """Whether it holds no more: the finding counts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One finding."""
+
+    rule: AnyRule
+    """The rule that is broken."""
+    severity: Severity
+    """How bad it is here."""
+    kind: str
+    """Kind of the object."""
+    namespace: str
+    """Its namespace; may be empty."""
+    name: str
+    """Its name; may be empty."""
+    path: str
+    """Field path in the object as it was written."""
+    what: str
+    """What is wrong, a clause without a full stop."""
+    got: str
+    """The offending value, as it is shown; empty when there is none to show."""
+    fix: str
+    """What to do about it; may be empty."""
+    seen_at: str
+    """The place in what the object renders to; empty when it was seen where it is."""
+    place: Place
+    """Where it stands."""
+    fingerprint: str
+    """The same for the same finding in another version of the file: 16 hex digits."""
+    edits: tuple[Edit, ...] = ()
+    """What mends it; empty when a human must decide."""
+    excuse: Excuse | None = None
+    """The exemption that it falls under."""
+    is_known: bool = False
+    """Whether the baseline has it."""
+
+    @property
+    def counts(self) -> bool:
+        """Whether it can fail the check."""
+        return not self.is_known and (self.excuse is None or self.excuse.is_expired)
+
+    def sentence(self) -> str:
+        """`<kind> <namespace>/<name>: <path>: <what>, got <value>; <fix>`."""
+        name = "/".join(filter(None, (self.namespace, self.name)))
+        head = ": ".join(filter(None, (f"{self.kind} {name}".strip(), self.path, self.what)))
+        got = f", got {self.got}" if self.got else ""
+        return f"{head}{got}{f'; {self.fix}' if self.fix else ''}"
+
+
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A value that rules could not see because it is not known yet."""
+
+    kind: str
+    """Kind of the object."""
+    name: str
+    """Its name."""
+    path: str
+    """The value."""
+    rules: tuple[str, ...]
+    """Ids of the rules."""
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All that a check found."""
+
+    items: tuple[Item, ...]
+    """By file, line and rule."""
+    rules: tuple[AnyRule, ...]
+    """Those that were applied, in order."""
+    objects: int
+    """How many objects were judged."""
+    files: int
+    """How many files they are from."""
+    problems: tuple[str, ...] = ()
+    """What could not be read, a sentence each: the check is not complete, and fails."""
+    unused: tuple[str, ...] = ()
+    """Exemptions that excuse nothing, a sentence each."""
+    unseen: tuple[Unseen, ...] = ()
+    """What rules could not see."""
+    fail_on: Severity = Severity.HIGH
+    """Severity from which on a finding fails the check."""
+    notes: Mapping[str, str] = field(default_factory=dict)
+    """Further figures by title, for example the cost beside that of the base branch."""
+
+    def failing(self) -> tuple[Item, ...]:
+        """The findings that fail the check."""
+        return tuple(
+            each for each in self.items if each.counts and is_at_least(each.severity, self.fail_on)
+        )
+
+    def exit_code(self) -> int:
+        """0 when nothing fails the check, 1 when a finding does, 3 when something cannot be read."""
+        if self.problems:
+            return 3
+        return 1 if self.failing() else 0

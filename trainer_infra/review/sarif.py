@@ -1,0 +1,204 @@
+"""A report as SARIF 2.1.0, the OASIS standard that code scanning and editors read. Pure.
+
+Severities go by GitHub's scale of `security-severity` too. An exemption is a suppression; one that
+has expired is a rejected suppression, so that viewers show the finding.
+"""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from trainer_infra.review import address, as_json, summary, visible
+from trainer_infra.review.report import Edit, Item, Place, Report
+from trainer_infra.rules.finding import Severity
+from trainer_infra.rules.rule import AnyRule
+
+JSON = dict[str, Any]
+
+SCHEMA: Final = (
+    "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+)
+RULES_PAGE: Final = "https://trainer-infra.dev/docs/rules.md"
+"""Where docs/rules.md is published; a rule's id is its fragment. The standard wants a whole URI."""
+FINGERPRINT: Final = "trainerInfra/v1"
+
+_LEVELS: Final = {
+    Severity.LOW: "note",
+    Severity.MEDIUM: "warning",
+    Severity.HIGH: "error",
+    Severity.CRITICAL: "error",
+}
+_PROBLEMS: Final = {
+    Severity.LOW: "recommendation",
+    Severity.MEDIUM: "warning",
+    Severity.HIGH: "error",
+    Severity.CRITICAL: "error",
+}
+"""What GitHub shows for rules that are not about security."""
+_SCORES: Final = {
+    Severity.LOW: "3.0",
+    Severity.MEDIUM: "5.5",
+    Severity.HIGH: "8.0",
+    Severity.CRITICAL: "9.5",
+}
+"""GitHub: critical over 9.0, high from 7.0, medium from 4.0."""
+_SECURITY: Final = frozenset({"supply-chain", "pod-security", "secrets"})
+"""Tags of rules that are about security."""
+
+
+def text(report: Report) -> str:
+    """The report as one run."""
+    rules = {each.id: each for each in (*report.rules, *(item.rule for item in report.items))}
+    order = {each: index for index, each in enumerate(rules)}
+    has_baseline = any(each.is_known for each in report.items)
+    run: JSON = {
+        "tool": {
+            "driver": {"name": "trainer-infra", "rules": [_rule(each) for each in rules.values()]}
+        },
+        "columnKind": "unicodeCodePoints",
+        "invocations": [_invocation(report)],
+        "results": [
+            _result(each, order[each.rule.id], has_baseline=has_baseline) for each in report.items
+        ],
+        "properties": {"objects": report.objects, "files": report.files, **_notes(report)},
+    }
+    return as_json.dumped({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+
+
+def _rule(rule: AnyRule) -> JSON:
+    return {
+        "id": rule.id,
+        "name": "".join(each.capitalize() for each in rule.id.split("-")),
+        "shortDescription": {"text": f"{rule.title}."},
+        "fullDescription": {"text": rule.why},
+        "help": {"text": f"{rule.why} {rule.fix}", "markdown": _help(rule)},
+        "helpUri": f"{RULES_PAGE}#{address.uri(rule.id)}",
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+        "properties": {
+            "tags": list(dict.fromkeys(_tags(rule))),
+            "security-severity": _SCORES[rule.severity],
+            "problem.severity": _PROBLEMS[rule.severity],
+            "precision": "high",
+        },
+    }
+
+
+def _help(rule: AnyRule) -> str:
+    frameworks = f"\n\nPart of {', '.join(rule.frameworks)}." if rule.frameworks else ""
+    return f"**{rule.title}.**\n\n{rule.why}\n\n**What to do:** {rule.fix}{frameworks}"
+
+
+def _tags(rule: AnyRule) -> Iterator[str]:
+    if _SECURITY & {*rule.tags}:
+        yield "security"
+    yield from (*rule.tags, *rule.frameworks)
+
+
+def _result(item: Item, index: int, *, has_baseline: bool) -> JSON:
+    found: JSON = {
+        "ruleId": item.rule.id,
+        "ruleIndex": index,
+        "level": _LEVELS[item.severity],
+        "message": _message(item.sentence()),
+        "locations": [_location(item)],
+        "partialFingerprints": {FINGERPRINT: item.fingerprint},
+        "suppressions": list(_suppressions(item)),
+        "properties": {"severity": item.severity, "seenAt": item.seen_at},
+    }
+    if has_baseline:
+        found["baselineState"] = "unchanged" if item.is_known else "new"
+    if item.edits:
+        found["fixes"] = [_fix(item)]
+    return found
+
+
+def _location(item: Item) -> JSON:
+    object_ = {
+        "kind": item.kind,
+        "namespace": item.namespace,
+        "name": item.name,
+        "path": item.path,
+    }
+    physical: JSON = {"artifactLocation": _artifact(item.place.file)}
+    if item.place.line:
+        physical["region"] = _region(item.place)
+    logical = {
+        "name": visible.line(item.path) or summary.named(item),
+        "fullyQualifiedName": f"{summary.named(item)}: {visible.line(item.path)}",
+        "kind": "object",
+        "properties": object_,
+    }
+    return {"physicalLocation": physical, "logicalLocations": [logical]}
+
+
+def _artifact(file: str) -> JSON:
+    base = {} if address.is_whole(file) else {"uriBaseId": "%SRCROOT%"}
+    return {"uri": address.uri(file), **base}
+
+
+def _region(place: Place) -> JSON:
+    fields = {
+        "startLine": place.line,
+        "startColumn": place.column,
+        "endLine": place.end_line,
+        "endColumn": place.end_column,
+    }
+    region: JSON = {name: number for name, number in fields.items() if number}
+    if place.excerpt:
+        region["snippet"] = {"text": "\n".join(place.excerpt)}
+    return region
+
+
+def _fix(item: Item) -> JSON:
+    by_file: dict[str, list[JSON]] = {}
+    for each in item.edits:
+        by_file.setdefault(each.file, []).append(_replacement(each))
+    changes = [
+        {"artifactLocation": _artifact(file), "replacements": replacements}
+        for file, replacements in by_file.items()
+    ]
+    return {"description": _message(item.fix or item.rule.fix), "artifactChanges": changes}
+
+
+def _replacement(edit: Edit) -> JSON:
+    (line, column), (end_line, end_column) = edit.start, edit.end
+    region = {
+        "startLine": line,
+        "startColumn": column,
+        "endLine": end_line,
+        "endColumn": end_column,
+    }
+    return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
+
+
+def _suppressions(item: Item) -> Iterator[JSON]:
+    """None in an empty list says that it is not suppressed; the standard wants one everywhere."""
+    if item.excuse is not None:
+        why = next(summary.remarks(item))
+        status = "rejected" if item.excuse.is_expired else "accepted"
+        yield {"kind": "external", "status": status, "justification": why}
+
+
+def _invocation(report: Report) -> JSON:
+    read = [_notification("error", each) for each in report.problems]
+    seen = [_notification("note", f"not seen: {summary.blind(each)}") for each in report.unseen]
+    return {
+        "executionSuccessful": not report.problems,
+        "exitCode": report.exit_code(),
+        "toolExecutionNotifications": [*read, *seen],
+        "toolConfigurationNotifications": [
+            _notification("warning", each) for each in report.unused
+        ],
+    }
+
+
+def _notification(level: str, words: str) -> JSON:
+    return {"level": level, "message": _message(words)}
+
+
+def _message(words: str) -> JSON:
+    """A message without the links that viewers make of `[words](address)`."""
+    return {"text": visible.line(words).replace("](", "] (")}
+
+
+def _notes(report: Report) -> JSON:
+    return {"notes": dict(report.notes)} if report.notes else {}

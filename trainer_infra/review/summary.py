@@ -1,0 +1,91 @@
+"""What several formats say of a report, in the same words. Pure."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from trainer_infra.review import visible
+from trainer_infra.review.report import Item, Report, Unseen
+from trainer_infra.rules.finding import Severity
+
+EXPIRED = "EXEMPTION EXPIRED"
+
+
+def verdict(report: Report) -> str:
+    """What came of the check, a sentence without a full stop."""
+    failing = len(report.failing())
+    worse = "critical" if report.fail_on == Severity.CRITICAL else f"{report.fail_on} or worse"
+    bad = f"{many(failing, 'finding')} {'is' if failing == 1 else 'are'} {worse}"
+    if report.problems:
+        unread = f"{many(len(report.problems), 'thing')} could not be read"
+        return f"The check is not complete: {unread}{f', and {bad}' if failing else ''}"
+    return f"The check failed: {bad}" if failing else "The check passed"
+
+
+def counted(report: Report) -> Mapping[Severity, int]:
+    """How many findings count, by severity, the worst first."""
+    return {
+        severity: sum(each.counts and each.severity == severity for each in report.items)
+        for severity in reversed(Severity)
+    }
+
+
+def tally(report: Report) -> str:
+    """`1 critical, 0 high, 2 medium, 0 low; 1 exempt, 1 with an expired exemption, 3 known`."""
+    found = ", ".join(f"{count} {severity}" for severity, count in counted(report).items())
+    others = {
+        "exempt": sum(is_exempt(each) for each in report.items),
+        "with an expired exemption": sum(is_expired(each) for each in report.items),
+        "known by the baseline": sum(each.is_known for each in report.items),
+    }
+    told = ", ".join(f"{count} {what}" for what, count in others.items() if count)
+    return f"{found}; {told}" if told else found
+
+
+def scope(report: Report) -> str:
+    """`12 objects of 3 files judged by 40 rules`."""
+    objects = f"{many(report.objects, 'object')} of {many(report.files, 'file')}"
+    return f"{objects} judged by {many(len(report.rules), 'rule')}"
+
+
+def is_exempt(item: Item) -> bool:
+    """Whether an exemption holds for it."""
+    return item.excuse is not None and not item.excuse.is_expired
+
+
+def is_expired(item: Item) -> bool:
+    """Whether an exemption held for it once."""
+    return item.excuse is not None and item.excuse.is_expired
+
+
+def remarks(item: Item) -> Iterator[str]:
+    """Why a finding does not count, or counts again."""
+    if item.excuse is not None:
+        state = f"{EXPIRED} on" if item.excuse.is_expired else "exempt until"
+        owner, reason = visible.line(item.excuse.owner), visible.line(item.excuse.reason)
+        yield f"{state} {item.excuse.expires}, {owner} answers for it: {reason}"
+    if item.is_known:
+        yield "known by the baseline"
+
+
+def clause(item: Item) -> str:
+    """The finding on one line, without what to do about it."""
+    return visible.line(replace(item, fix="").sentence())
+
+
+def named(item: Item | Unseen) -> str:
+    """`TrainJob team-a/tj`: the object on one line."""
+    namespace = item.namespace if isinstance(item, Item) else ""
+    name = "/".join(filter(None, (namespace, item.name)))
+    return visible.line(f"{item.kind} {name}".strip())
+
+
+def blind(unseen: Unseen) -> str:
+    """`TrainJob tj: spec.trainer.image: image-digest, image-registry`."""
+    return ": ".join(
+        filter(None, (named(unseen), visible.line(unseen.path), ", ".join(unseen.rules)))
+    )
+
+
+def many(count: int, noun: str) -> str:
+    """`1 file`, `2 files`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,124 @@
+"""A report for people at a terminal: findings by file with the lines that they are on. Pure."""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Final
+
+from rich.cells import cell_len
+from rich.color import ColorSystem
+from rich.style import Style
+
+from trainer_infra.review import summary, visible
+from trainer_infra.review.report import Item, Place, Report
+from trainer_infra.rules.finding import Severity
+
+Paint = Callable[[str, str], str]
+"""Words, and the style that they are shown in -> what is written."""
+
+_STYLES: Final[Mapping[Severity, str]] = {
+    Severity.CRITICAL: "bold white on red",
+    Severity.HIGH: "bold red",
+    Severity.MEDIUM: "yellow",
+    Severity.LOW: "cyan",
+}
+_LOUD: Final = "bold white on red"
+_WIDTH: Final = 120
+"""Characters of a source line that are shown at most."""
+_BEFORE: Final = 40
+"""Characters of a longer one that are shown before the column."""
+_SENTENCE: Final = 1000
+"""Characters of a sentence that are shown at most."""
+
+
+def text(report: Report, colour: bool) -> str:
+    """The report, one finding below the other.
+
+    Args:
+        report: What the check found.
+        colour: Whether to colour it with ANSI escapes.
+    """
+    paint = _ansi if colour else _plain
+    lines: list[str] = []
+    for _, items in groupby(report.items, lambda each: each.place.file):
+        lines += (line for each in items for line in _item(each, paint))
+        lines.append("")
+    blind = (summary.blind(each) for each in report.unseen)
+    lines += _section("Could not be seen, because it is not known yet:", blind, paint)
+    lines += _section("Exemptions that excuse nothing:", report.unused, paint)
+    lines += _section("Could not be read:", report.problems, paint)
+    lines += _notes(report.notes, paint)
+    lines += (summary.scope(report), summary.tally(report), _verdict(report, paint))
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _plain(words: str, _style: str) -> str:
+    return words
+
+
+def _ansi(words: str, style: str) -> str:
+    return Style.parse(style).render(words, color_system=ColorSystem.STANDARD)
+
+
+def _item(item: Item, paint: Paint) -> Iterator[str]:
+    severity = paint(item.severity, _STYLES[item.severity] if item.counts else "dim")
+    clause = visible.cut(summary.clause(item), _SENTENCE)
+    yield f"{paint(_where(item.place), 'bold')}: {severity} {item.rule.id}: {clause}"
+    yield from _excerpt(item.place, paint)
+    if item.seen_at:
+        yield f"    seen at: {visible.cut(item.seen_at, _SENTENCE)}"
+    if item.fix:
+        yield f"    fix: {visible.cut(item.fix, _SENTENCE)}"
+    for each in summary.remarks(item):
+        yield f"    {paint(each, _LOUD if each.startswith(summary.EXPIRED) else 'dim')}"
+
+
+def _where(place: Place) -> str:
+    """`file:line:column`."""
+    numbers = (place.line, place.column) if place.line else ()
+    return ":".join((_begin(place.file), *(str(each) for each in numbers if each)))
+
+
+def _begin(words: str) -> str:
+    """Words that start a line, not as the commands of CI runners start."""
+    shown = visible.line(words)
+    return f"./{shown}" if shown.lstrip().startswith("::") else shown
+
+
+def _excerpt(place: Place, paint: Paint) -> Iterator[str]:
+    last = place.line + len(place.excerpt) - 1
+    for number, raw in enumerate(place.excerpt, place.line):
+        column = place.column if number == place.line else 0
+        margin = f"    {number:>{len(str(last))}} | "
+        start = max(0, column - 1 - _BEFORE) if len(raw) > _WIDTH else 0
+        before = "…" if start else ""
+        after = "…" if start + _WIDTH < len(raw) else ""
+        yield f"{margin}{before}{visible.line(raw[start : start + _WIDTH])}{after}"
+        if column:
+            indent = cell_len(before + visible.line(raw[start : column - 1]))
+            marked = raw[column - 1 : min(_end(place, raw), start + _WIDTH)]
+            carets = "^" * max(1, cell_len(visible.line(marked)))
+            yield f"{' ' * (len(margin) - 2)}| {' ' * indent}{paint(carets, 'bold red')}"
+
+
+def _end(place: Place, raw: str) -> int:
+    """How many characters of the first line there are before what is behind the value."""
+    is_one_line = place.end_line in {0, place.line} and place.end_column
+    return min(place.end_column - 1, len(raw)) if is_one_line else len(raw.rstrip())
+
+
+def _section(title: str, lines: Iterable[str], paint: Paint) -> Iterator[str]:
+    told = [f"    - {visible.cut(each, _SENTENCE)}" for each in lines]
+    if told:
+        yield paint(title, "bold")
+        yield from told
+        yield ""
+
+
+def _notes(notes: Mapping[str, str], paint: Paint) -> Iterator[str]:
+    for title, note in notes.items():
+        yield from _section(f"{_begin(title)}:", note.splitlines() or [""], paint)
+
+
+def _verdict(report: Report, paint: Paint) -> str:
+    style = "bold red" if report.exit_code() else "bold green"
+    return paint(f"{summary.verdict(report)}.", style)

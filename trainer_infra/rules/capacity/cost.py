@@ -1,0 +1,173 @@
+"""What a TrainJob or JobSet costs at most: GPU-hours, and money by a table of prices.
+
+Each pod counts from the start to the end of the time that it may take, for all that it asks for:
+
+    GPU-hours = sum over kinds of pods of  pods x GPUs of each x hours
+    price     = sum over kinds of pods of  pods x hours x sum of (amount x price per hour)
+
+The hours end with `activeDeadlineSeconds` of the TrainJob, which restarts do not begin anew
+(lifecycle/deadline.py), or with that of the Job x (1 + maxRestarts), which each restart begins
+anew, whichever is first. Failures that count not towards maxRestarts leave a Job without an end.
+
+The rules `gpu-hours` and `price` judge it with `judged`; `review` shows with `of` how it changes.
+"""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import chain
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.api import failure_policy
+from trainer_infra.api.finding import Path, path_text
+from trainer_infra.catalog import accelerators
+from trainer_infra.rules import pods
+from trainer_infra.rules.capacity import machines, nodes, requests
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import Unseen
+from trainer_infra.rules.world import World
+
+Prices = Mapping[str, Decimal]
+"""Price of one hour of one accelerator by its name, or of one unit by the name of a resource.
+
+The unit of `memory` is a GiB, that of `cpu` a core. Resources without a price cost nothing, but
+accelerators must have one.
+"""
+
+ENDLESS: Final = "nothing ends it: it has no activeDeadlineSeconds"
+_KINDS: Final = (names.TRAIN_JOB, names.JOBSET)
+_HOUR: Final = 3600
+_UNITS: Final = {"memory": Decimal(2**30)}
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What something costs at most."""
+
+    gpu_hours: Decimal | None = None
+    """GPUs times hours; None where it is not known."""
+    price: Decimal | None = None
+    """In the currency of the prices; None where it is not known."""
+    why: str = ""
+    """Why one of them is not known, a clause; empty where both are."""
+
+
+def of(subject: Subject, world: World, prices: Prices) -> Cost:
+    """What an object costs at most.
+
+    Args:
+        subject: A TrainJob or a JobSet.
+        world: Its pools say what accelerators a pod gets.
+        prices: By accelerator or resource.
+    """
+    for root in subject.roots():
+        root.unseen.clear()
+    try:
+        found = judged(subject, world, prices)
+    except Unseen as error:
+        return _not_known(error.path)
+    noted = (path for root in subject.roots() for path in root.unseen)
+    missed = next(chain(subject.unseen, noted), None)
+    return found if missed is None else _not_known(missed)
+
+
+def judged(subject: Subject, world: World, prices: Prices) -> Cost:
+    """As `of`, for rules: lists and mappings that are not known are noted, and cost nothing.
+
+    Raises:
+        Unseen: A value that it depends on is not known.
+    """
+    found = tuple(pods.of(subject)) if subject.kind in _KINDS else ()
+    if not found:
+        return Cost(why="it asks for no pods that are known")
+    parts = [_part(subject, each, world, prices) for each in found]
+    reasons = dict.fromkeys(reason for each in parts for reason in each.why)
+    is_known = all(each.hours is not None for each in parts if each.gpus)
+    return Cost(
+        sum((each.gpus * (each.hours or 0) for each in parts), Decimal(0)) if is_known else None,
+        None if reasons else sum((each.rate * (each.hours or 0) for each in parts), Decimal(0)),
+        " and ".join(reasons),
+    )
+
+
+def table(written: Mapping[str, float]) -> Prices:
+    """The prices that a configuration has, by what the catalog calls the accelerators."""
+    return {
+        accelerators.called(name): Decimal(repr(each))
+        for name, each in written.items()
+        if math.isfinite(each)
+    }
+
+
+def limit(written: float | None) -> Decimal | None:
+    """A budget that a configuration has; None where it sets no limit."""
+    return None if written is None or not math.isfinite(written) else Decimal(repr(written))
+
+
+@dataclass(frozen=True, slots=True)
+class _Part:
+    """What all pods of one kind cost."""
+
+    gpus: Decimal
+    hours: Decimal | None
+    """None without an end."""
+    rate: Decimal
+    """Price of one hour, without that of accelerators that have none."""
+    why: tuple[str, ...]
+    """Why its price is not known."""
+
+
+def _part(subject: Subject, pod: Pod, world: World, prices: Prices) -> _Part:
+    count, amounts = nodes.count(pod), requests.of(pod)
+    hours, rate, why = _hours(subject, pod), Decimal(0), []
+    for name, amount in amounts.items():
+        price = _price(pod, name, world, prices)
+        if price is not None:
+            rate += count * price * amount / _UNITS.get(name, 1)
+        elif requests.is_accelerator(name) and amount:
+            called = " or ".join(machines.accelerators(pod, world.pools)) or name
+            why.append(f"there is no price for {called}")
+    gpus = count * requests.accelerators(amounts)
+    if hours is None and (gpus or rate):
+        why.append(ENDLESS)
+    return _Part(gpus, hours, rate, tuple(why))
+
+
+def _not_known(path: Path) -> Cost:
+    return Cost(why=f"{path_text(path)} is not known yet")
+
+
+def _hours(subject: Subject, pod: Pod) -> Decimal | None:
+    """How long a pod may run, restarts and all; None without an end."""
+    own = subject.object.at("spec", "activeDeadlineSeconds")
+    found = [own.number() if subject.kind == names.TRAIN_JOB else None, _of_job(subject, pod)]
+    known = [min(max(each, 0), nodes.MOST) for each in found if each is not None]
+    return Decimal(min(known)) / _HOUR if known else None
+
+
+def _of_job(subject: Subject, pod: Pod) -> int | None:
+    """Seconds that the pod's Job may take in all."""
+    seconds = pod.job_spec["activeDeadlineSeconds"].number()
+    if seconds is None:
+        return None
+    most = 0
+    for spec in pods.jobsets(subject):
+        policy = spec["failurePolicy"]
+        actions = [each["action"].text() for each in policy["rules"].items()]
+        if failure_policy.RESTART_FREELY in actions:
+            return None
+        most = max(most, policy["maxRestarts"].number() or 0)
+    return seconds * (1 + most)
+
+
+def _price(pod: Pod, resource: str, world: World, prices: Prices) -> Decimal | None:
+    """The price of a unit of a resource: of an accelerator that of the dearest it may be."""
+    if requests.is_accelerator(resource):
+        found = [prices.get(each) for each in machines.accelerators(pod, world.pools)]
+        known = [each for each in found if each is not None]
+        if known and len(known) == len(found):
+            return max(known)
+    return prices.get(resource)

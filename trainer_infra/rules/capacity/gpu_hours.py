@@ -1,0 +1,47 @@
+"""gpu-hours: a TrainJob takes no more GPU-hours than it may."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules import rule
+from trainer_infra.rules.capacity import cost
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.value import Value
+
+
+class GpuHours(Parameters):
+    """How much a TrainJob may take."""
+
+    budget: float | None = None
+    """The most GPU-hours of one TrainJob; None for any number."""
+
+
+def _check(place: Value, context: Context[GpuHours]) -> Iterator[Finding]:
+    budget = cost.limit(context.parameters.budget)
+    if budget is None:
+        return
+    found = cost.judged(context.subject, context.world, {})
+    deadline = place.at("spec", "activeDeadlineSeconds")
+    if found.gpu_hours is None and cost.ENDLESS in found.why:
+        fix = "write after how many seconds the job is to be ended"
+        yield deadline.finding("is not set, so that GPU-hours have no bound", None, fix)
+    elif found.gpu_hours is not None and found.gpu_hours > budget:
+        fix = "shorten it, or use fewer nodes or GPUs"
+        what = f"makes up to {found.gpu_hours:.1f} GPU-hours, more than the budget of {budget:.1f}"
+        yield deadline.finding(what, deadline.number(), fix)
+
+
+RULE: Final = Rule(
+    id="gpu-hours",
+    title="A TrainJob takes no more GPU-hours than it may",
+    severity=Severity.MEDIUM,
+    kinds=frozenset((names.TRAIN_JOB,)),
+    tags=("capacity", "gpu", "cost"),
+    why="A job that hangs, or was made too large by a slip, uses up what others were promised.",
+    fix="Shorten `spec.activeDeadlineSeconds`, or use fewer nodes or GPUs.",
+    places=rule.whole,
+    check=_check,
+    parameters=GpuHours,
+)

@@ -1,0 +1,99 @@
+"""gpu-quota: all pods of a job together fit into the quota of its namespace.
+
+The quota is that of each ResourceQuota without scopes, of which the extended resources count here
+(`requests.nvidia.com/gpu`), and that of the parameter.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules import rule
+from trainer_infra.rules.capacity import nodes, requests
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.value import Value
+
+_PREFIX: Final = "requests."
+_SCOPES: Final = ("scopes", "scopeSelector")
+
+
+class GpuQuota(Parameters):
+    """How much a job may ask for."""
+
+    namespaces: dict[str, dict[str, str | int]] | None = None
+    """By namespace, the most of each resource, `nvidia.com/gpu: 16`; None for ResourceQuotas alone."""
+
+
+def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
+    quotas = _quotas(context) if context.subject.namespace else {}
+    if not quotas:
+        return
+    asked = [(pod, requests.of(pod)) for pod in nodes.together(context.subject)]
+    total = requests.summed((nodes.count(pod), amounts) for pod, amounts in asked)
+    for resource, whole in total.items():
+        most = quotas.get(resource, whole)
+        if whole > most:
+            pod, amounts = max(asked, key=lambda each: each[1].get(resource, Decimal(0)))
+            single = amounts.get(resource, Decimal(0))
+            where = _where(pod, resource, is_one=single > most)
+            what = (
+                f"makes {requests.shown(whole, resource)} {resource} in all, more than the quota "
+                f"of {requests.shown(most, resource)} of namespace {context.subject.namespace}"
+            )
+            yield where.finding(what, where.raw, _fix(resource, single, most))
+
+
+def _where(pod: Pod, resource: str, *, is_one: bool) -> Value:
+    return requests.where(pod, resource) if is_one else nodes.count_value(pod)
+
+
+def _fix(resource: str, single: Decimal, most: Decimal) -> str:
+    if not single or single > most:
+        return f"ask for at most {requests.shown(most, resource)} of {resource}"
+    return (
+        f"use at most {int(most / single)} nodes of {requests.shown(single, resource)} {resource}"
+    )
+
+
+def _quotas(context: Context[GpuQuota]) -> dict[str, Decimal]:
+    """The least of each resource that a quota allows."""
+    found: dict[str, Decimal] = {}
+    for resource, most in (*_configured(context), *_declared(context)):
+        found[resource] = min(most, found.get(resource, most))
+    return found
+
+
+def _configured(context: Context[GpuQuota]) -> Iterator[tuple[str, Decimal]]:
+    quotas = (context.parameters.namespaces or {}).get(context.subject.namespace, {})
+    for resource, written in quotas.items():
+        most = requests.read(written)
+        if most is not None:
+            yield resource, most
+
+
+def _declared(context: Context[GpuQuota]) -> Iterator[tuple[str, Decimal]]:
+    for quota in context.world.of_kind(names.RESOURCE_QUOTA, context.subject.namespace):
+        spec = quota.object["spec"]
+        if any(spec[each].is_there() for each in _SCOPES):
+            continue
+        for name, amount in spec["hard"].fields():
+            most = amount.quantity()
+            if name.startswith(_PREFIX) and "/" in name and most is not None:
+                yield name.removeprefix(_PREFIX), most
+
+
+RULE: Final = Rule(
+    id="gpu-quota",
+    title="All pods of a job together fit into the quota of its namespace",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    tags=("capacity", "gpu", "quota"),
+    why="Some of the pods are refused, and the others hold their GPUs and wait for them for ever.",
+    fix="Use fewer nodes or GPUs, or have the quota raised.",
+    places=rule.whole,
+    check=_check,
+    parameters=GpuQuota,
+)

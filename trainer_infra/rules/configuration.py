@@ -1,0 +1,96 @@
+"""The configuration of a check: a pack, what else holds for its rules, pools, exemptions.
+
+One YAML file, read by `review` and by policy packs; what it says of an environment wins. Pure: the
+text has been read.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import Field
+
+from trainer_infra.api.base import KubeModel
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.rules import packs
+from trainer_infra.rules.exemption import Exemption
+from trainer_infra.rules.pack import Pack, Setting
+from trainer_infra.rules.pool import Pool
+
+JSON = Mapping[str, Any]
+
+
+class Environment(KubeModel):
+    """What holds in one environment besides."""
+
+    rules: dict[str, Setting] = Field(default_factory=dict)
+    """By rule."""
+    pools: tuple[Pool, ...] | None = None
+    """The machines; None for those of the file."""
+    exemptions: tuple[Exemption, ...] = ()
+    """Further ones."""
+    is_whole: bool | None = None
+    """As the file's; None for the file's."""
+
+
+class Configuration(KubeModel):
+    """The file."""
+
+    pack: str | None = None
+    """Name of one of our packs; None for the one that was asked for."""
+    rules: dict[str, Setting] = Field(default_factory=dict)
+    """By rule."""
+    pools: tuple[Pool, ...] = ()
+    """The machines that there are."""
+    exemptions: tuple[Exemption, ...] = ()
+    """Who answers for what."""
+    is_whole: bool = False
+    """Whether what is not in the files that are checked is nowhere."""
+    environments: dict[str, Environment] = Field(default_factory=dict)
+    """By name."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What holds in the end."""
+
+    pack: Pack
+    """The pack with the settings of file and environment."""
+    pools: tuple[Pool, ...] = ()
+    """The machines that there are."""
+    exemptions: tuple[Exemption, ...] = ()
+    """Who answers for what."""
+    is_whole: bool = False
+    """Whether what is not in the files that are checked is nowhere."""
+
+
+def settled(configuration: Configuration, environment: str | None, pack: Pack | None) -> Settled:
+    """What holds in an environment.
+
+    Args:
+        configuration: The file; an empty one where there is none.
+        environment: Its name; None for none.
+        pack: The one that was asked for; None for the file's, or `training`.
+
+    Raises:
+        InvalidInput: The file does not have that environment, or names no pack.
+    """
+    there = _environment(configuration, environment)
+    chosen = pack or packs.get(configuration.pack or packs.TRAINING.name)
+    whole = configuration.is_whole if there.is_whole is None else there.is_whole
+    return Settled(
+        chosen.with_settings(configuration.rules).with_settings(there.rules),
+        configuration.pools if there.pools is None else there.pools,
+        (*configuration.exemptions, *there.exemptions),
+        whole,
+    )
+
+
+def _environment(configuration: Configuration, name: str | None) -> Environment:
+    if name is None:
+        return Environment()
+    if name not in configuration.environments:
+        known = " or ".join(configuration.environments) or "add it: there are none"
+        problem = Problem("environments", "does not have this environment", name, f"use {known}")
+        raise InvalidInput([problem])
+    return configuration.environments[name]

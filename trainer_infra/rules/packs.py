@@ -1,0 +1,42 @@
+"""The packs that we ship.
+
+`policies/<name>` serves each to CrossGuard; `trainer-infra check --pack NAME` applies it to files.
+"""
+
+from typing import Final
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.rules.finding import Severity
+from trainer_infra.rules.pack import Pack, Selection
+
+TRAINING: Final = Pack(
+    name="training",
+    description="For every team: what fails, harms others or gives away secrets is stopped.",
+    mandatory_from=Severity.HIGH,
+)
+RESTRICTED: Final = Pack(
+    name="restricted",
+    description="For clusters that several tenants share: what may cost somebody else is stopped.",
+    mandatory_from=Severity.MEDIUM,
+)
+COST: Final = Pack(
+    name="cost",
+    description="For whoever pays: what is asked for, for how long, and what it costs.",
+    selection=Selection(tags=("capacity", "cost")),
+    mandatory_from=Severity.HIGH,
+)
+
+PACKS: Final = (TRAINING, RESTRICTED, COST)
+
+
+def get(name: str) -> Pack:
+    """The pack of that name.
+
+    Raises:
+        InvalidInput: There is none.
+    """
+    for each in PACKS:
+        if each.name == name:
+            return each
+    known = " or ".join(each.name for each in PACKS)
+    raise InvalidInput([Problem("pack", "is no pack", name, f"use {known}")])

@@ -1,0 +1,44 @@
+"""seccomp: a container can use only the system calls of a profile."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules import pods
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pod_security import security_context
+from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
+from trainer_infra.rules.pods import Container
+from trainer_infra.rules.rule import Context, Parameters, Rule
+
+_TYPE: Final = ("seccompProfile", "type")
+_CONFINED: Final = ("RuntimeDefault", "Localhost")
+_FIX: Final = "set securityContext.seccompProfile.type to RuntimeDefault"
+
+
+def _check(place: Container, _context: Context[Parameters]) -> Iterator[Finding]:
+    of_pod = security_context.of_pod(place, *_TYPE)
+    said = [each for each in (security_context.own(place, *_TYPE), of_pod) if each.is_there()]
+    if not said:
+        yield where_to_fix(of_pod.finding("names no seccomp profile", None, _FIX))
+    for each in said:
+        if each.text() not in _CONFINED:
+            what = "allows every system call"
+            yield where_to_fix(each.finding(what, each.text() or None, _FIX))
+
+
+RULE: Final = Rule(
+    id="seccomp",
+    title="Containers have a seccomp profile",
+    severity=Severity.MEDIUM,
+    kinds=names.WITH_PODS,
+    tags=("pod-security",),
+    frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.7.2", "owasp-k8s/K01"),
+    why=(
+        "Most ways out of a container use a system call that no training needs. Kubernetes allows "
+        "them all where nothing is said."
+    ),
+    fix="Set `seccompProfile.type` of the pod or the container to `RuntimeDefault`.",
+    places=pods.containers,
+    check=_check,
+)

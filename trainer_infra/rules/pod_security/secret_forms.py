@@ -1,0 +1,75 @@
+"""Secrets that are known by their form, wherever they stand.
+
+Each form is the issuer's published one: a fixed beginning, then enough characters to be no word.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What secrets of one issuer look like."""
+
+    kind: str
+    """What such a secret is, as findings name it."""
+    mark: str
+    """A part that each has; texts without it are not searched."""
+    pattern: re.Pattern[str]
+    """The whole of it."""
+
+
+def _form(kind: str, mark: str, pattern: str) -> Form:
+    return Form(kind, mark, re.compile(rf"(?<![A-Za-z0-9]){pattern}", re.ASCII))
+
+
+_URL: Final = (
+    r"[A-Za-z][A-Za-z0-9+.-]{1,20}://[^\s/:@'\"]{0,128}:"
+    r"(?![<*$%{]|x{3})[^\s/@?#'\"]{1,256}@(?!sha256:)"
+)
+"""A password in a URL; not one that is put in later, `$(PASSWORD)`, `{password}`, `<password>`."""
+
+FORMS: Final = (
+    _form("Hugging Face token", "hf_", r"hf_[A-Za-z0-9]{30,}"),
+    _form("Hugging Face token", "api_org_", r"api_org_[A-Za-z0-9]{30,}"),
+    _form("AWS access key", "AKIA", r"AKIA[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    _form("AWS access key", "ASIA", r"ASIA[0-9A-Z]{16}(?![0-9A-Za-z])"),
+    _form("GitHub token", "gh", r"gh[pousr]_[A-Za-z0-9]{36,}"),
+    _form("GitHub token", "github_pat_", r"github_pat_\w{22,}"),
+    _form("GitLab token", "glpat-", r"glpat-[\w-]{20,}"),
+    _form("Slack token", "xox", r"xox[abeprs]-[A-Za-z0-9-]{10,}"),
+    _form(
+        "Slack webhook", "hooks.slack.com", r"hooks\.slack\.com/services/T\w{6,}/B\w{6,}/\w{16,}"
+    ),
+    _form("Google API key", "AIza", r"AIza[\w-]{35}(?![\w-])"),
+    _form("Google access token", "ya29.", r"ya29\.[\w-]{20,}"),
+    _form("OpenAI or Anthropic key", "sk-", r"sk-(?:proj|svcacct|admin|ant)-[\w-]{20,}"),
+    _form("OpenAI or Anthropic key", "sk-", r"sk-[A-Za-z0-9]{48}(?![A-Za-z0-9])"),
+    _form("NVIDIA API key", "nvapi-", r"nvapi-[\w-]{40,}"),
+    _form("Docker token", "dckr_pat_", r"dckr_pat_[\w-]{20,}"),
+    _form("npm token", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
+    _form("PyPI token", "pypi-AgE", r"pypi-AgE[\w-]{50,}"),
+    _form("Azure storage key", "AccountKey=", r"AccountKey=[A-Za-z0-9+/]{80,}={0,2}"),
+    _form("JSON web token", "eyJ", r"(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"),
+    Form("private key", "PRIVATE KEY", re.compile(r"-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY")),
+    _form("password in a URL", "://", _URL),
+)
+"""What is searched for, in order."""
+
+
+_PLACEHOLDER: Final = re.compile(r"(.)\1{7}")
+"""One character again and again, as in `hf_xxxxxxxxxxxx`."""
+
+
+def kinds(text: str) -> Iterator[str]:
+    """The kinds of the secrets that a text has in it."""
+    for form in FORMS:
+        if form.mark in text and _is_in(text, form):
+            yield form.kind
+
+
+def _is_in(text: str, form: Form) -> bool:
+    found = form.pattern.finditer(text)
+    return any(not _PLACEHOLDER.search(each[0]) for each in found)

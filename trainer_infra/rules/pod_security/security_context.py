@@ -1,0 +1,24 @@
+"""The securityContext of a container, and that of its pod, which holds where it says nothing."""
+
+from trainer_infra.rules.pods import Container
+from trainer_infra.rules.value import Value
+
+
+def own(container: Container, *path: str) -> Value:
+    """What the container itself says."""
+    return container.value.at("securityContext", *path)
+
+
+def of_pod(container: Container, *path: str) -> Value:
+    """What its pod says for all containers."""
+    return container.pod.spec.at("securityContext", *path)
+
+
+def effective(container: Container, *path: str) -> Value:
+    """What holds for the container; where nobody says anything, the pod's place for it.
+
+    Raises:
+        Unseen: It is not known what the container says.
+    """
+    said = own(container, *path)
+    return said if said.is_there() else of_pod(container, *path)

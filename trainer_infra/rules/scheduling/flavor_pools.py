@@ -1,0 +1,142 @@
+"""flavor-pools: flavors and quotas are those of declared machines.
+
+A flavor's pools are those whose labels are its nodeLabels; a label that no pool declares is not
+judged. Quotas may be more than there is on purpose, so this is advice, not proof.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final, TypeAlias
+
+from trainer_infra import names
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pool import Pool
+from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.scheduling import amounts, lookup, placement
+from trainer_infra.rules.scheduling.kueue import Flavor
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import Value
+
+_HOSTNAME: Final = "kubernetes.io/hostname"
+
+Place: TypeAlias = Subject | Value
+"""A ResourceFlavor, or a flavor of a ClusterQueue's resource group."""
+
+
+class FlavorPools(Parameters):
+    """What is no machine's."""
+
+    ignore: tuple[str, ...] = ("pods",)
+    """Resources that are counted in quotas and that no machine has, for example licences."""
+
+
+def _places(subject: Subject) -> Iterator[Place]:
+    if subject.kind == names.RESOURCE_FLAVOR:
+        yield subject
+        return
+    for group in subject.object.at("spec", "resourceGroups").items():
+        yield from group["flavors"].items()
+
+
+def _check(place: Place, context: Context[FlavorPools]) -> Iterator[Finding]:
+    pools = context.world.pools
+    if not pools:
+        return
+    if isinstance(place, Value):
+        yield from _of_quotas(place, context)
+        return
+    flavor = Flavor(place.object, place.name, place)
+    found = _pools(flavor, pools)
+    if found:
+        yield from _of_taints(flavor, found)
+        yield from _of_topology(flavor, found, context)
+        return
+    what = "are the labels of no declared pool"
+    pool = " or ".join(each.name for each in pools[:3])
+    labels = flavor.labels()
+    yield flavor.spec["nodeLabels"].finding(what, labels, f"write those of pool {pool}")
+
+
+def _of_quotas(quotas: Value, context: Context[FlavorPools]) -> Iterator[Finding]:
+    name = quotas["name"].text()
+    subject = lookup.find(context.world, names.RESOURCE_FLAVOR, name)
+    if subject is None:
+        return
+    pools = _pools(Flavor(quotas, name, subject), context.world.pools)
+    for each in lookup.items(quotas["resources"]) if pools else ():
+        resource = each["name"].text()
+        nominal = amounts.read(each["nominalQuota"])
+        there = sum(pool.nodes * placement.amount(pool, resource) for pool in pools)
+        judged = resource not in context.parameters.ignore and _is_declared(resource, context)
+        if judged and nominal is not None and nominal > there:
+            room = amounts.text(resource, max(0, there))
+            machines = ", ".join(pool.name for pool in pools)
+            what = f"is more {resource} than pool {machines} has"
+            got = amounts.text(resource, nominal)
+            yield each["nominalQuota"].finding(what, got, f"write at most {room}, or add machines")
+
+
+def _of_taints(flavor: Flavor, pools: Sequence[Pool]) -> Iterator[Finding]:
+    """A taint of the machines of which Kueue does not know, so that it admits what never starts."""
+    own = placement.tolerations(flavor.spec)
+    written = {(each.key, each.effect) for each in flavor.taints()}
+    missing = [
+        next(
+            (
+                taint
+                for taint in pool.taints
+                if placement.untolerated((taint,), own) and (taint.key, taint.effect) not in written
+            ),
+            None,
+        )
+        for pool in pools
+    ]
+    first = missing[0]
+    if first is not None and None not in missing:
+        text = f"{first.key}={first.value}:{first.effect}"
+        what = f"lack the taint {text} that the machines of pool {pools[0].name} have"
+        fix = "write it in nodeTaints, or tolerate it in tolerations"
+        yield flavor.spec["nodeTaints"].finding(what, fix=fix)
+
+
+def _of_topology(
+    flavor: Flavor, pools: Sequence[Pool], context: Context[FlavorPools]
+) -> Iterator[Finding]:
+    """A level of the topology that the machines, as far as they declare domains, do not have."""
+    value = flavor.spec["topologyName"]
+    topology = lookup.find(context.world, names.KUEUE_TOPOLOGY, value.text())
+    if topology is None or not all(each.topology for each in pools):
+        return
+    for level in lookup.items(topology.object.at("spec", "levels")):
+        label = level["nodeLabel"].text()
+        lacking = [each.name for each in pools if label not in {*each.topology, *each.labels}]
+        if lacking and label != _HOSTNAME:
+            what = f"has the level {label}, which the machines of pool {lacking[0]} have not"
+            yield value.finding(what, value.text(), "label the machines, or use another Topology")
+
+
+def _pools(flavor: Flavor, among: Sequence[Pool]) -> tuple[Pool, ...]:
+    known = {label for pool in among for label in pool.labels}
+    labels = {key: each for key, each in flavor.labels().items() if key in known}
+    return tuple(each for each in among if labels.items() <= each.labels.items())
+
+
+def _is_declared(resource: str, context: Context[FlavorPools]) -> bool:
+    """Whether pools would say it: a device, or what one of them says."""
+    return "/" in resource or any(resource in each.capacity for each in context.world.pools)
+
+
+RULE: Final = Rule(
+    id="flavor-pools",
+    title="Flavors and quotas are those of declared pools",
+    severity=Severity.MEDIUM,
+    kinds=frozenset((names.RESOURCE_FLAVOR, names.CLUSTER_QUEUE)),
+    tags=("scheduling", "kueue", "gpu", "cost"),
+    why=(
+        "Kueue admits by what flavors and quotas say: what the machines do not have, or do not let "
+        "in, is admitted and then waits with its quota taken."
+    ),
+    fix="Write labels, taints and quotas as the pool has them.",
+    places=_places,
+    check=_check,
+    parameters=FlavorPools,
+)

@@ -1,0 +1,175 @@
+"""quota-fits: what a job asks for can fit into the quota of its ClusterQueue at all.
+
+Kueue counts all pods of a job, initializers too, and admits them together. Each replicated job gets
+one flavor for all resources of a resource group. The most that a flavor can ever give is in `quota`.
+Volcano compares what a PodGroup needs at least with its queue's capability.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules import pods
+from trainer_infra.rules.data import patches
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.scheduling import amounts, gang, kueue, quota, volcano
+from trainer_infra.rules.scheduling.kueue import Group
+from trainer_infra.rules.scheduling.shortage import Shortage
+from trainer_infra.rules.subject import Subject
+
+_PODS: Final = "pods"
+_ONE: Final = 10**9
+"""One pod, in billionths."""
+
+Pods = tuple[Pod, ...]
+"""A replicated job by itself, all of a job's together, or none for its PodGroup."""
+
+
+class QuotaFits(Parameters):
+    """What Kueue's own configuration changes."""
+
+    ignore: tuple[str, ...] = ()
+    """Beginnings of resource names that Kueue leaves out, as in `excludeResourcePrefixes`."""
+
+
+def _places(subject: Subject) -> Iterator[Pods]:
+    every = tuple(pods.of(subject))
+    yield from ((each,) for each in every)
+    if len(every) > 1:
+        yield every
+    yield ()
+
+
+def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
+    patches.be_known(context.subject)
+    if place:
+        yield from _of_kueue(place, context)
+        return
+    short = volcano.shortage(context.subject, context.world)
+    members = gang.together(context.subject)
+    if short is not None and members:
+        yield _finding(members, short, context.subject)
+
+
+def _of_kueue(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
+    queue = kueue.cluster_queue(context.subject, context.world)
+    if queue is None:
+        return
+    groups = kueue.groups(queue, context.world)
+    if len(place) == 1:
+        yield from _uncovered(place[0], queue, groups, context)
+    for group in groups:
+        found = (_of_one if len(place) == 1 else _of_all)(place, queue, group, context)
+        if found is not None:
+            yield _finding(place, found, context.subject)
+
+
+def _uncovered(
+    pod: Pod, queue: Subject, groups: Sequence[Group], context: Context[QuotaFits]
+) -> Iterator[Finding]:
+    """Resources of no resource group: Kueue never admits who asks for them."""
+    covered = {resource for group in groups for resource in group.covered}
+    for resource in _asked(pod, context) if amounts.count(pod) else ():
+        if resource not in covered and resource != _PODS:
+            what = f"is a resource of which ClusterQueue {queue.name} has no quota at all"
+            fix = f"do not ask for it, or add {resource} to a resource group of the queue"
+            yield amounts.place(pod, resource).finding(what, resource, fix)
+
+
+def _of_one(
+    place: Pods, queue: Subject, group: Group, context: Context[QuotaFits]
+) -> Shortage | None:
+    """What a replicated job lacks in the flavor that has most of it; None where one suffices."""
+    (pod,) = place
+    asked = _total(place, group.covered, context)
+    found: list[Shortage] = []
+    for flavor in kueue.usable(group, pod) if asked else ():
+        rooms = {each: _most(queue, flavor.name, each, asked[each], context) for each in asked}
+        short = [
+            Shortage(each, asked[each], room, _limit(queue, each, room, flavor.name))
+            for each, room in rooms.items()
+            if room is not None and room < asked[each]
+        ]
+        if not short:
+            return None
+        found.append(short[0])
+    return max(found, key=lambda each: each.room, default=None)
+
+
+def _of_all(
+    place: Pods, queue: Subject, group: Group, context: Context[QuotaFits]
+) -> Shortage | None:
+    """What all replicated jobs together lack, though each of them would find its place."""
+    for resource, asked in _total(place, group.covered, context).items():
+        own = [_total((each,), (resource,), context).get(resource, 0) for each in place]
+        users = [pod for pod, amount in zip(place, own, strict=True) if amount]
+        flavors = {each.name for pod in users for each in kueue.usable(group, pod)}
+        rooms = [_most(queue, each, resource, asked, context) for each in sorted(flavors)]
+        room = sum(each for each in rooms if each is not None)
+        if rooms and None not in rooms and max(own) <= room < asked:
+            limit = _limit(queue, resource, room, " and ".join(sorted(flavors)))
+            return Shortage(resource, asked, room, limit)
+    return None
+
+
+def _most(
+    queue: Subject, flavor: str, resource: str, asked: int, context: Context[QuotaFits]
+) -> int | None:
+    return quota.most(queue, flavor, resource, context.world, enough=asked)
+
+
+def _limit(queue: Subject, resource: str, room: int, flavors: str) -> str:
+    most = amounts.text(resource, room)
+    return f"ClusterQueue {queue.name} can give at most {most} in {flavors}, borrowing all it may"
+
+
+def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
+    """At the number of pods; at what one pod asks for where that is too much already."""
+    resource = short.resource
+    pod = max(place, key=lambda each: _of_pod(each, resource) * amounts.count(each))
+    one = _of_pod(pod, resource)
+    what = f"makes {amounts.text(resource, short.asked)} {resource} in all, and {short.limit}"
+    if one > short.room or not one:
+        fix = f"ask for at most {amounts.text(resource, short.room)}, or raise the limit"
+        got = amounts.text(resource, one)
+        return amounts.place(pod, resource).finding(what, got, fix)
+    others = short.asked - one * amounts.count(pod)
+    fix = f"use at most {max(0, short.room - others) // one} pods, or raise the limit"
+    return gang.count_place(pod, subject).finding(what, amounts.count(pod), fix)
+
+
+def _of_pod(pod: Pod, resource: str) -> int:
+    return (amounts.of(pod) | {_PODS: _ONE}).get(resource, 0)
+
+
+def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -> dict[str, int]:
+    """What all pods ask for of the covered resources."""
+    found: dict[str, int] = {}
+    for pod in place:
+        for resource, each in _asked(pod, context).items():
+            if resource in covered:
+                found[resource] = found.get(resource, 0) + each * amounts.count(pod)
+    return {resource: each for resource, each in found.items() if each > 0}
+
+
+def _asked(pod: Pod, context: Context[QuotaFits]) -> dict[str, int]:
+    """What one pod asks for, itself as one of `pods`, without what Kueue leaves out."""
+    found = amounts.of(pod) | {_PODS: _ONE}
+    ignore = context.parameters.ignore
+    return {name: each for name, each in found.items() if not name.startswith(ignore)}
+
+
+RULE: Final = Rule(
+    id="quota-fits",
+    title="A job fits into the quota of its queue",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    tags=("scheduling", "kueue", "volcano", "gpu"),
+    why="A job that asks for more than its queue can ever have is never admitted: it waits forever.",
+    fix="Ask for less, or raise the queue's quota, its borrowingLimit or its capability.",
+    places=_places,
+    check=_check,
+    parameters=QuotaFits,
+)

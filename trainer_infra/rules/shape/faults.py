@@ -1,0 +1,82 @@
+"""What an object's schema says is wrong with it, for the rules `schema` and `quoted-strings`.
+
+The kinds of the trainer have a published schema, a JobSet has one of its spec. Kueue's and
+Volcano's are judged by their metadata and by fields that are texts in all of them. What stands
+below a value that is not known is noted and left out.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api import finding as api
+from trainer_infra.api import schema
+from trainer_infra.api.object_meta import OBJECT_META
+from trainer_infra.api.schema_walk import Walk
+from trainer_infra.rules.shape import texts, unknown
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import ABSENT, Value
+
+_TYPED: Final = names.RUNTIMES | {names.TRAIN_JOB}
+_JOBSET_SPEC: Final = "JobSetSpec"
+_VERSIONS: Final = {
+    **dict.fromkeys(_TYPED, names.API_VERSION),
+    names.JOBSET: names.JOBSET_API_VERSION,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One thing wrong."""
+
+    value: Value
+    """Where."""
+    finding: api.Finding
+    """What; its path is below the part of the object that was judged."""
+
+    @property
+    def wants_quotes(self) -> bool:
+        """Whether it is a number or a boolean where a text belongs."""
+        return self.finding.fix == api.QUOTE
+
+    @property
+    def got(self) -> object:
+        """What to show of the offending value: no variable's value, and nothing large."""
+        got = self.finding.got
+        is_hidden = "env" in self.value.path or not isinstance(got, str | int | float)
+        return None if is_hidden else got
+
+
+def of(subject: Subject) -> Iterator[Fault]:
+    """Everything wrong with the object as it was written."""
+    whole = subject.object
+    version = _VERSIONS.get(subject.kind)
+    if version and whole["apiVersion"].raw is ABSENT:
+        missing = api.Finding(("apiVersion",), "is required", fix=f"write {version}")
+        yield Fault(whole["apiVersion"], missing)
+    if subject.kind in _TYPED:
+        yield from _found(whole, partial(schema.findings, name=subject.kind))
+        return
+    yield from _found(whole["metadata"], _of_metadata)
+    judge = partial(schema.findings, name=_JOBSET_SPEC)
+    yield from _found(whole["spec"], judge if subject.kind == names.JOBSET else texts.unquoted)
+
+
+def _found(value: Value, judge: Callable[[Any], Iterable[api.Finding]]) -> Iterator[Fault]:
+    if value.raw is ABSENT:
+        yield Fault(value, api.Finding((), "is required"))
+        return
+    hidden = tuple(unknown.paths(value.raw))
+    for each in hidden:
+        value.at(*each).is_noted()
+    for finding in judge(unknown.filled(value.raw)):
+        if not any(finding.path[: len(each)] == each for each in hidden):
+            yield Fault(value.at(*finding.path), finding)
+
+
+def _of_metadata(value: Any) -> Iterable[api.Finding]:
+    walk = Walk({})
+    walk.check(value, OBJECT_META, ())
+    return walk.found

@@ -1,0 +1,32 @@
+"""The replicated jobs of a runtime or JobSet, as the rules of this group read them."""
+
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.api.finding import Path
+from trainer_infra.rules.value import Value
+
+IN_RUNTIME: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
+INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
+CONTAINERS: Final = {names.TRAINER: names.NODE} | {each: each for each in INITIALIZERS}
+"""The container that a job must have, by its ancestor label."""
+
+
+def label(job: Value) -> Value:
+    """The label that says which step of a TrainJob a replicated job is."""
+    return job.at("template", "metadata", "labels", names.ANCESTOR_LABEL)
+
+
+def pod_spec(job: Value) -> Value:
+    """The PodSpec of a replicated job."""
+    return job.at("template", "spec", "template", "spec")
+
+
+def named(items: Value, name: str) -> Value | None:
+    """The item of that name in a list; None where there is none.
+
+    Raises:
+        Unseen: The list or the name of an item is not known.
+    """
+    found = items.items() if items.is_there() else ()
+    return next((each for each in found if each["name"].text() == name), None)

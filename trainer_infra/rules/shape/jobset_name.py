@@ -1,0 +1,127 @@
+"""jobset-name: names are short and plain enough for the pods and claims that JobSet names after them.
+
+JobSet refuses a JobSet whose longest pod name, `<name>-<job>-<replica>-<index>-<5 characters>`, or
+claim name, `<claim>-<name>`, has more than 63 characters or is no DNS label (RFC 1035): JobSet
+v0.12's webhook, spec/trainer-behaviour.md section 12.3.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.render import metadata_name
+from trainer_infra.rules import pods
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.shape import refusals
+from trainer_infra.rules.shape.refusals import Refusal
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import Value
+
+_NAME: Final = ("metadata", "name")
+_LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_INNER: Final = re.compile(r"[-a-z0-9]+", re.ASCII)
+_SUFFIX: Final = len("-abcde")
+
+
+class JobSetName(Parameters):
+    """What a runtime must leave room for."""
+
+    name_length: int = 12
+    """Characters that a TrainJob's name must be able to have; those that the SDK makes have 12."""
+
+
+Part = Callable[[Context[JobSetName]], Iterator[Finding]]
+
+
+def tells(refusal: Refusal) -> bool:
+    """Whether this rule says why a TrainJob renders to nothing, and `renders` need not."""
+    return refusal.value.path == _NAME
+
+
+def _places(subject: Subject) -> Iterator[Part]:
+    if subject.kind == names.TRAIN_JOB:
+        found = (each for each in refusals.of(subject) if tells(each))
+        yield from (partial(_of_train_job, each) for each in found)
+        return
+    if subject.kind == names.JOBSET:
+        yield partial(_is_label, subject.object.at(*_NAME))
+    for spec in pods.jobsets(subject):
+        for job in spec["replicatedJobs"].items():
+            yield partial(_is_inner, job["name"])
+            yield partial(_leaves_room, job)
+        for policy in spec["volumeClaimPolicies"].items():
+            yield from (partial(_leaves_claim, each) for each in policy["templates"].items())
+
+
+def _of_train_job(refusal: Refusal, _context: Context[JobSetName]) -> Iterator[Finding]:
+    problem = refusal.problem
+    yield refusal.value.finding(problem.what, problem.got, problem.fix)
+
+
+def _is_label(name: Value, _context: Context[JobSetName]) -> Iterator[Finding]:
+    if name.text() and not _LABEL.fullmatch(name.text()):
+        fix = "write lower-case letters, digits and -, and begin with a letter"
+        yield name.finding("is no DNS label, as names of pods must be", name.text(), fix)
+
+
+def _is_inner(name: Value, _context: Context[JobSetName]) -> Iterator[Finding]:
+    if name.text() and not _INNER.fullmatch(name.text()):
+        fix = "write lower-case letters, digits and -"
+        yield name.finding("is no part of a DNS label, as names of pods must be", name.text(), fix)
+
+
+def _leaves_room(job: Value, context: Context[JobSetName]) -> Iterator[Finding]:
+    """The name of the object, or of TrainJobs, fits before what is added for the pods."""
+    name, spec = job["name"], job.at("template", "spec")
+    if name.text():
+        tail = f"-{name.text()}-{_last(job['replicas'])}"
+        length = len(tail)
+        if spec["completionMode"].text() != "NonIndexed":
+            length = len(f"{tail}-{_last(spec['parallelism'])}") + _SUFFIX
+        yield from _fits(name, metadata_name.LIMIT - length, "pods of the job", context)
+
+
+def _leaves_claim(template: Value, context: Context[JobSetName]) -> Iterator[Finding]:
+    name = template.at(*_NAME)
+    if name.text():
+        yield from _fits(name, metadata_name.LIMIT - len(f"{name.text()}-"), "claim", context)
+
+
+def _fits(part: Value, room: int, what: str, context: Context[JobSetName]) -> Iterator[Finding]:
+    """Points at the JobSet's own name where there is one, else at the part that is too long."""
+    subject = context.subject
+    if subject.kind != names.JOBSET:
+        if room < context.parameters.name_length:
+            least = context.parameters.name_length
+            left = f"leaves {max(room, 0)} characters for the names of TrainJobs"
+            yield part.finding(left, part.text(), f"shorten it by {least - room}")
+        return
+    name = subject.object.at(*_NAME)
+    if len(name.text()) > room:
+        text = f"is too long for the {what} {part.text()!r}: {max(room, 0)} characters are left"
+        yield name.finding(text, name.text(), f"shorten it by {len(name.text()) - room}")
+
+
+def _last(count: Value) -> int:
+    """The last of so many indexes; 0 where it is not said."""
+    return max((count.number() or 1) - 1, 0)
+
+
+RULE: Final = Rule(
+    id="jobset-name",
+    title="Names fit into the names of pods and claims",
+    severity=Severity.HIGH,
+    kinds=names.WITH_PODS,
+    tags=("shape", "names"),
+    why=(
+        "JobSet refuses the JobSet; a TrainJob was admitted before that and waits for ever, with "
+        "an event as the only sign."
+    ),
+    fix="Shorten the name; all names together have 63 characters.",
+    places=_places,
+    check=lambda part, context: part(context),
+    parameters=JobSetName,
+)

@@ -1,0 +1,117 @@
+"""Why a TrainJob renders to nothing, for the rules that say it: `renders` and `jobset-name`.
+
+The renderer names places by text, some of them in the runtime, where the reference has them.
+"""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api import schema
+from trainer_infra.api.finding import Path
+from trainer_infra.errors import Problem
+from trainer_infra.rules.shape import faults, unknown
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import Value
+
+REFERENCE: Final[Path] = ("spec", "runtimeRef", "name")
+_RUNTIMES: Final = tuple(f"{kind} " for kind in sorted(names.RUNTIMES))
+_JOBS: Final = "spec.template."
+"""Where `required-jobs` and `job-replicas` say the same of the runtime."""
+_ONE_POLICY: Final = "must have only one of coscheduling and volcano"
+"""What `gang-policy` says of it."""
+_PART: Final = re.compile(r"\[([^\]]*)\]|([^.\[\]]+)")
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One reason."""
+
+    value: Value
+    """Where in the TrainJob."""
+    problem: Problem
+    """What."""
+
+
+def of(subject: Subject) -> Iterator[Refusal]:
+    """The reasons, unless they are its schema's or come from a value that is not known."""
+    if subject.kind != names.TRAIN_JOB or subject.unseen:
+        return
+    problems = subject.problems or tuple(_of_runtime(subject))
+    if not problems or any(True for _ in faults.of(subject)):
+        return
+    hidden = tuple(unknown.paths(subject.object.raw))
+    for problem in problems:
+        if subject.runtime_is_judged and _is_of_runtime(problem):
+            continue
+        value = _place(subject, problem)
+        related = [each for each in hidden if _is_near(each, value.path)]
+        for each in related:
+            subject.object.at(*each).is_noted()
+        if not related:
+            yield Refusal(value, problem)
+
+
+def _of_runtime(subject: Subject) -> Iterator[Problem]:
+    """A runtime that nothing can be rendered on, and that is not judged itself."""
+    runtime = subject.runtime
+    if runtime is None or subject.rendered or subject.runtime_is_judged:
+        return
+    if not any(True for _ in unknown.paths(runtime.raw)):
+        yield Problem("spec.runtimeRef.name", "names a runtime that its schema refuses")
+
+
+def _is_of_runtime(problem: Problem) -> bool:
+    is_said = problem.path.startswith(_JOBS) or problem.what == _ONE_POLICY
+    return is_said and problem.where.startswith(_RUNTIMES)
+
+
+def _place(subject: Subject, problem: Problem) -> Value:
+    """Where a problem is: the reference to the runtime for what is not the TrainJob's own."""
+    here, own = subject.object, not problem.where.startswith(_RUNTIMES)
+    fields: Any = schema.published()[0][names.TRAIN_JOB]
+    for part in (one or two for one, two in _PART.findall(problem.path)):
+        if isinstance(here.raw, list | tuple) and not part.isdigit():
+            break
+        fields = _below(fields, part)
+        here = here[int(part) if part.isdigit() else part]
+        own = own and fields is not None
+    if not own or here.path == REFERENCE[:-1]:
+        return subject.object.at(*REFERENCE)
+    return _named(here, problem.got)
+
+
+def _below(fields: Any, part: str) -> Any:
+    """The schema of a field; None where there is no such field."""
+    fields = fields if isinstance(fields, Mapping) else {}
+    if "$ref" in fields:
+        fields = schema.published()[1][fields["$ref"]]
+    if part.isdigit():
+        return fields.get("items")
+    return fields.get("properties", {}).get(part, fields.get("additionalProperties"))
+
+
+def _named(value: Value, got: object) -> Value:
+    """The text below a place that the problem shows; the place itself where there is none."""
+    if not isinstance(got, str) or not got:
+        return value
+    return next(_texts(value, got), value)
+
+
+def _texts(value: Value, text: str) -> Iterator[Value]:
+    if value.raw == text:
+        yield value
+    elif isinstance(value.raw, Mapping):
+        for _, each in value.fields():
+            yield from _texts(each, text)
+    elif isinstance(value.raw, list | tuple):
+        for each in value.items():
+            yield from _texts(each, text)
+
+
+def _is_near(one: Path, other: Path) -> bool:
+    """Whether one of the two is the other or stands in it."""
+    length = min(len(one), len(other))
+    return one[:length] == other[:length]

@@ -1,0 +1,39 @@
+"""renders: a TrainJob and its runtime make objects that a cluster takes."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.shape import jobset_name, refusals, reserved_env, runtime_exists
+from trainer_infra.rules.shape.refusals import REFERENCE, Refusal
+
+_OTHERS: Final = (jobset_name.tells, reserved_env.tells, runtime_exists.tells)
+"""Rules that say some of the reasons better."""
+
+
+def _check(refusal: Refusal, _context: Context[Parameters]) -> Iterator[Finding]:
+    if any(tells(refusal) for tells in _OTHERS):
+        return
+    problem, value = refusal.problem, refusal.value
+    is_elsewhere = value.path == REFERENCE and not problem.path.startswith("spec.runtimeRef")
+    what = f"names a runtime whose {problem.path} {problem.what}" if is_elsewhere else problem.what
+    got = problem.got if isinstance(problem.got, str | int | float) else None
+    yield value.finding(what, got, problem.fix)
+
+
+RULE: Final = Rule(
+    id="renders",
+    title="TrainJobs render to objects that a cluster takes",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.TRAIN_JOB,)),
+    tags=("shape",),
+    why=(
+        "The admission of the trainer refuses the TrainJob, or its controller makes no JobSet of "
+        "it, and nothing ever runs."
+    ),
+    fix="Make the TrainJob one that its runtime can run, or name another runtime.",
+    places=refusals.of,
+    check=_check,
+)

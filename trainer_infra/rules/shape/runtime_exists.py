@@ -1,0 +1,87 @@
+"""runtime-exists: the runtime that a TrainJob names exists."""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra import catalog, names
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.rule import Context, Parameters, Rule, whole
+from trainer_infra.rules.shape.refusals import Refusal
+from trainer_infra.rules.value import UNKNOWN, Value
+
+
+class RuntimeExists(Parameters):
+    """What runtimes there are that a check does not see."""
+
+    assume_installed: tuple[str, ...] = ()
+    """Names of runtimes of either kind that are known to be in the cluster."""
+
+
+def tells(refusal: Refusal) -> bool:
+    """Whether this rule says why a TrainJob renders to nothing, and `renders` need not.
+
+    A runtime is found by kind and name; the renderer refuses one of another API group.
+    """
+    return refusal.problem.path == "spec.runtimeRef" and "at hand" in refusal.problem.what
+
+
+def _check(job: Value, context: Context[RuntimeExists]) -> Iterator[Finding]:
+    reference = job.at("spec", "runtimeRef")
+    group, kind = reference["apiGroup"], reference["kind"]
+    if group.text() not in {"", names.GROUP}:
+        yield group.finding("is not the group of runtimes", group.text(), f"write {names.GROUP}")
+    elif kind.text() and kind.text() not in names.RUNTIMES:
+        fix = f"write {' or '.join(sorted(names.RUNTIMES))}"
+        yield kind.finding("is no kind of runtime", kind.text(), fix)
+    else:
+        yield from _of_name(reference["name"], context)
+
+
+def _of_name(name: Value, context: Context[RuntimeExists]) -> Iterator[Finding]:
+    wanted, subject = name.text(), context.subject
+    is_known = wanted in context.parameters.assume_installed
+    if subject.runtime is not None or not wanted or is_known or _may_be_another(context):
+        return
+    nowhere = "neither in the cluster nor in the catalog"
+    unseen = "neither in what is checked nor in the catalog"
+    what = f"names a runtime that is {nowhere if context.world.is_whole else unseen}"
+    yield name.finding(what, wanted, _advice(wanted, context))
+
+
+def _may_be_another(context: Context[RuntimeExists]) -> bool:
+    """Whether a runtime that there is may be meant: its name is not known, or a namespace not said."""
+    reference = context.subject.object.at("spec", "runtimeRef")
+    kind = reference["kind"].text() or names.CLUSTER_TRAINING_RUNTIME
+    own = context.subject.object.at("metadata", "namespace").text()
+    for each in context.world.of_kind(kind):
+        is_same = each.name == reference["name"].text()
+        if each.object.at("metadata", "name").raw is UNKNOWN or (is_same and not own):
+            return True
+        if is_same and not each.namespace:
+            return True
+    return False
+
+
+def _advice(wanted: str, context: Context[RuntimeExists]) -> str:
+    """The runtime of that name of the other kind or in another namespace, else the catalog's."""
+    for kind in sorted(names.RUNTIMES):
+        for each in context.world.of_kind(kind):
+            if each.name == wanted:
+                where = f" in namespace {each.namespace}" if each.namespace else ""
+                return f"there is a {kind} of that name{where}"
+    is_shipped = any(each.name == wanted for each in catalog.RUNTIMES)
+    return "leave `kind` out to use the catalog's" if is_shipped else catalog.advice(wanted)
+
+
+RULE: Final = Rule(
+    id="runtime-exists",
+    title="The runtime that a TrainJob names exists",
+    severity=Severity.HIGH,
+    kinds=frozenset((names.TRAIN_JOB,)),
+    tags=("shape",),
+    why="The admission of the trainer refuses a TrainJob whose runtime is not there yet.",
+    fix="Add the runtime, correct its name, or list it in `assumeInstalled`.",
+    places=whole,
+    check=_check,
+    parameters=RuntimeExists,
+)

@@ -1,0 +1,33 @@
+"""Where an object has values that are not known, and the object with stand-ins for them.
+
+Of use to what judges an object as a whole and knows no unknown values: schemas and the renderer.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from trainer_infra.api.finding import Path
+from trainer_infra.rules.value import UNKNOWN
+
+
+def paths(value: Any, path: Path = ()) -> Iterator[Path]:
+    """The paths of the values that are not known."""
+    if value is UNKNOWN:
+        yield path
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from paths(each, (*path, key))
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            yield from paths(each, (*path, index))
+
+
+def filled(value: Any, path: Path = ()) -> Any:
+    """A copy in which each of them is a text of its own, so that no two are the same."""
+    if value is UNKNOWN:
+        return f"unknown-{'-'.join(map(str, path))}"
+    if isinstance(value, Mapping):
+        return {key: filled(each, (*path, key)) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [filled(each, (*path, index)) for index, each in enumerate(value)]
+    return value

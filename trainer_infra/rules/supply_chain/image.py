@@ -1,0 +1,37 @@
+"""The images that an object's pods run or mount, and what their names say."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra.rules import pods
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import Value
+
+_DIGEST: Final = re.compile(r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z")
+
+
+def images(subject: Subject) -> Iterator[Value]:
+    """The image of each container and of each image volume."""
+    for container in pods.containers(subject):
+        yield container.value["image"]
+    for pod in pods.of(subject):
+        for volume in pod.spec["volumes"].items():
+            yield volume.at("image", "reference")
+
+
+def has_digest(image: str) -> bool:
+    """Whether it is named by a digest, so that it is always the same one."""
+    return _DIGEST.search(image) is not None
+
+
+def tag(image: str) -> str:
+    """Its tag; empty where it names none."""
+    last = image.partition("@")[0].rpartition("/")[2]
+    return last.partition(":")[2]
+
+
+def repository(image: str) -> str:
+    """It without tag and digest."""
+    folder, slash, last = image.partition("@")[0].rpartition("/")
+    return f"{folder}{slash}{last.partition(':')[0]}"

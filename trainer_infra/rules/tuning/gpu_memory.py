@@ -1,0 +1,104 @@
+"""gpu-memory: what a fine-tuning job holds at least fits into the memory of its GPUs.
+
+A lower bound of what each GPU holds, so that what is found cannot work:
+
+    full, several GPUs   (weights + gradients + two AdamW states) / GPUs
+    full, single device  weights
+    LoRA, DoRA           weights / GPUs
+    QLoRA                weights in 4 bits / GPUs
+
+Weights, gradients and states have 2 bytes per parameter each (torchtune's bf16), 4 with
+`dtype=fp32`. FSDP shards all of them over the GPUs of all nodes: Rajbhandari et al., "ZeRO", 2020,
+section 5 (Pos+g+p), which torchtune's distributed recipes use. Its configs for a single device step
+the optimizer in the backward pass with paged 8-bit states (torchtune, "Memory Optimization
+Overview"), so that weights alone count there. Activations, adapters and buffers come on top.
+
+Nothing is said where model, recipe or accelerator is not known, nor with `fsdp_cpu_offload`, which
+the config llama3_3/70B_full has; of what an override of the optimizer changes nothing counts. GPUs
+have what their data sheet says.
+"""
+
+from collections.abc import Iterator
+from decimal import Decimal
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.catalog import accelerators
+from trainer_infra.rules.capacity import machines, nodes, requests
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pods import Container, Pod
+from trainer_infra.rules.pool import Pool
+from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.tuning import model, recipe
+from trainer_infra.rules.tuning.recipe import Recipe
+
+_GIB: Final = 2**30
+_OFFLOAD: Final = "fsdp_cpu_offload"
+_OFFLOADED: Final = ("llama3_3/70B_full",)
+"""Configs that keep what is sharded in the memory of the machine."""
+_STATES: Final = 2
+"""What AdamW keeps of each parameter: its mean and its variance."""
+
+
+def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
+    gpu = requests.gpu(place.value)
+    found = None if gpu is None else recipe.of(place.value)
+    needed = None if found is None else _needed(found)
+    most = _memory(place.pod, context.world.pools)
+    if gpu is None or found is None or needed is None or most is None:
+        return
+    gpus = requests.gpus(requests.of_container(place.value)) * nodes.total(context.subject)
+    used = Decimal(1) if found.is_single_device else gpus
+    if used > 0 and needed / used > most:
+        what = (
+            f"leaves at least {needed / used:.0f} GiB of {found.config} to each GPU, which has "
+            f"{most} GiB"
+        )
+        yield gpu.finding(what, gpu.raw, _fix(found, needed, most))
+
+
+def _needed(found: Recipe) -> Decimal | None:
+    """GiB that all GPUs together hold at least; None where that is not known."""
+    parameters = model.parameters(found.config)
+    by_default = "true" if found.config in _OFFLOADED else ""
+    if parameters is None or (found.setting(_OFFLOAD) or by_default) == "true":
+        return None
+    size = Decimal(4 if found.setting("dtype") == "fp32" else 2)
+    if found.is_lora:
+        return parameters * (Decimal("0.5") if found.is_quantized else size) / _GIB
+    kept = 0 if found.is_single_device else _kept(found)
+    return parameters * size * (1 + kept) / _GIB
+
+
+def _kept(found: Recipe) -> int:
+    """How many numbers beside each weight are kept."""
+    gradients = 0 if found.setting("optimizer_in_bwd") == "true" else 1
+    return gradients + (0 if found.overrides("optimizer") else _STATES)
+
+
+def _memory(pod: Pod, pools: tuple[Pool, ...]) -> int | None:
+    """GiB of the largest accelerator that the pod may get; None where one is not known."""
+    found = [accelerators.find(each) for each in machines.accelerators(pod, pools)]
+    known = [each.memory for each in found if each is not None]
+    return max(known) if known and len(known) == len(found) else None
+
+
+def _fix(found: Recipe, needed: Decimal, most: int) -> str:
+    at_least = int(needed / most) + 1
+    lora = "" if found.is_lora else ", or train adapters with LoRA"
+    if found.is_single_device:
+        return f"use {at_least} GPUs and the recipe for several{lora}"
+    return f"use at least {at_least} GPUs in all{lora}"
+
+
+RULE: Final = Rule(
+    id="gpu-memory",
+    title="A fine-tuning job fits into the memory of its GPUs",
+    severity=Severity.MEDIUM,
+    kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
+    tags=("tuning", "torchtune", "gpu", "memory"),
+    why="The job runs out of memory once it has fetched the model and loaded it.",
+    fix="Use more or larger GPUs, or a method that holds less.",
+    places=nodes.containers,
+    check=_check,
+)
