@@ -7,7 +7,7 @@ DESIGN.md, rule 3.
 import math
 import os
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Final
@@ -30,6 +30,10 @@ HEARTBEAT: Final = 5.0
 
 STUCK_FOR: Final = 3.0
 """Seconds that a run must be stuck before that fails the wait: a node may answer again."""
+PAUSE: Final = 5.0
+"""Seconds between two looks from which on the cluster is taken to have been away."""
+RECOVERY: Final = 20.0
+"""Seconds that a run has after that: kubelets report every ten."""
 UNREACHABLE_FOR: Final = 300.0
 """Seconds that a cluster may not answer before that fails the wait."""
 
@@ -114,16 +118,26 @@ class Silence:
 
 
 class Stuck:
-    """How long one run has been stuck."""
+    """How long one run has been stuck.
 
-    def __init__(self) -> None:
+    When an API server comes back, nodes have not been heard for as long as it was away, and are taken
+    for lost until they report: who becomes stuck after a pause has time to recover.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._looked = math.inf
         self._since = math.inf
+        self._not_before = 0.0
 
     def trouble(self, run: Run) -> str:
-        """What to say of a run that is stuck for long enough; else empty."""
-        now = time.monotonic()
+        """What to say of a run that is stuck for long enough; else empty. Called at every look."""
+        now = self._clock()
+        if math.isinf(self._since) and now - self._looked > PAUSE:
+            self._not_before = now + RECOVERY
+        self._looked = now
         self._since = min(self._since, now) if run.stuck else math.inf
-        if now - self._since < STUCK_FOR:
+        if now - self._since < STUCK_FOR or now < self._not_before:
             return ""
         return (
             f"TrainJob {run.name} is stuck: {run.stuck}\n"
