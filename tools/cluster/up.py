@@ -35,6 +35,8 @@ _SERVES_WITHIN: Final = 180.0
 """Seconds until the node is ready and JobSet available, once all components run."""
 
 _INSTALLED: Final = "installed"
+_STANDS_WITHIN: Final = 5.0
+"""Seconds in which the kernel stops every thread of a process."""
 """File that says that JobSet and the storage class were installed, and worked."""
 
 
@@ -54,8 +56,9 @@ class Handle:
         components.start(self.name)
 
     def pause(self) -> None:
-        """Let it stand still, with its connections open."""
+        """Let it stand still, with its connections open; it does when this returns."""
         daemon.signalled(self.name, signal.SIGSTOP)
+        wait_until(lambda: not daemon.runs(self.name), _STANDS_WITHIN)
 
     def resume(self) -> None:
         """Let it go on."""
