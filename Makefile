@@ -6,7 +6,7 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy test lint apiserver cluster cluster-down check e2e bench bench-cluster
+.PHONY: help setup quickstart destroy test lint apiserver cluster cluster-down check e2e bench bench-policy bench-cluster
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -47,11 +47,15 @@ check: lint test ## lint, then test; CI runs this and `make e2e`
 e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/python -m tools.cluster.base_image
 	@$(BIN)/python -m tools.cluster.python
+	@$(BIN)/python -m tools.cluster.helm
 	@$(BIN)/pytest -n 2 tests/e2e --ignore=tests/e2e/disruptive
 	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
 
 bench: setup ## measure start-up, the core and the quickstart, as JSON
 	@$(BIN)/python tools/bench/run.py
+
+bench-policy: setup ## measure checks of files and what a policy pack costs, as JSON
+	@$(BIN)/python -m tools.bench.policy
 
 bench-cluster: cluster ## measure `pulumi up` on a real cluster, as JSON
 	@$(BIN)/python -m tools.cluster.base_image

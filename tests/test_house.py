@@ -6,8 +6,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import typer.core
+import typer.main
 
 import trainer_infra
+from trainer_infra.cli import main
 from trainer_infra.render.deviation import Deviation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -61,7 +64,7 @@ def test_an_unknown_public_name_is_an_attribute_error() -> None:
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
 def test_every_path_that_the_documentation_names_exists(document: Path) -> None:
     named = re.findall(
-        r"`((?:trainer_infra|tests|docs|tools|stacks|render|lifecycle|local)/[\w./-]*)`",
+        r"`((?:trainer_infra|tests|docs|tools|stacks|gitops|policies|render|lifecycle|local)/[\w./-]*)`",
         document.read_text(),
     )
     missing = [
@@ -93,11 +96,12 @@ def _word(deviation: Deviation) -> str:
 
 def test_every_command_that_the_readme_names_exists() -> None:
     readme = (ROOT / "README.md").read_text()
-    source = (ROOT / "trainer_infra" / "cli" / "main.py").read_text()
     targets = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
     assert set(re.findall(r"\bmake ([a-z0-9-]+)", readme)) <= targets
     commands = set(re.findall(r"`trainer-infra ([a-z]+)", readme))
-    assert commands == set(re.findall(r"^@app.command\(\)\ndef (\w+)\(", source, re.MULTILINE))
+    command = typer.main.get_command(main.app)
+    assert isinstance(command, typer.core.TyperGroup)
+    assert commands == {*command.commands}
 
 
 def test_the_readme_shows_the_quickstart_as_it_is() -> None:

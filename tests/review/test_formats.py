@@ -95,6 +95,17 @@ def check_github(report: Report, made: str) -> None:
     )
 
 
+def check_gitlab(report: Report, made: str) -> None:
+    made.encode()
+    issues = json.loads(made)
+    assert len(issues) == sum(each.counts for each in report.items)
+    assert len({each["fingerprint"] for each in issues}) == len(issues)
+    for each in issues:
+        assert [*each] == ["description", "check_name", "fingerprint", "severity", "location"]
+        assert each["location"]["lines"]["begin"] > 0
+        assert each["severity"] in {"minor", "major", "critical", "blocker"}
+
+
 def check_markdown(_report: Report, made: str) -> None:
     made.encode()
     tokens = MARKDOWN.parse(made)
@@ -128,6 +139,7 @@ CHECKS: dict[str, Callable[[Report, str], None]] = {
     "sarif": check_sarif,
     "junit": check_junit,
     "github": check_github,
+    "gitlab": check_gitlab,
     "markdown": check_markdown,
 }
 

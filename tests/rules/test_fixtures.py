@@ -1,32 +1,81 @@
 """Every rule says nothing of its good examples, and names the one field that makes the bad ones bad."""
 
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from trainer_infra.rules import RULES, fixture, tree, world
+from trainer_infra import rules
+from trainer_infra.rules import RULES, fixture, patch, tree, world
+from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import Chosen, judge
 from trainer_infra.rules.rule import AnyRule
+from trainer_infra.rules.subject import Subject
 
+JSON = Mapping[str, Any]
+Form = Callable[[Sequence[JSON]], Sequence[Subject]]
+"""How objects come to rules; the first one is judged."""
+
+FORMS: dict[str, Form] = {"plain": tree.of}
 CASES = [
     pytest.param(rule, case, id=f"{rule.id}: {case.name}")
     for rule in RULES
     for case in fixture.shipped(rule.id)
 ]
+GROUPS = {
+    rule.id: Path(group).name.replace("_", "-")
+    for group in sorted(Path(rules.__file__).parent.iterdir())
+    for rule in getattr(getattr(rules, Path(group).name, None), "RULES", ())
+}
+"""Folder of each rule."""
 
 
-def found(rule: AnyRule, case: Case, *, is_good: bool) -> list[tuple[Any, ...]]:
-    """Paths of what the rule finds in the first object."""
-    subjects = tree.of(case.objects(is_good=is_good))
-    if is_good:
-        assert subjects[0].problems == ()
+def found(rule: AnyRule, case: Case, objects: Sequence[JSON], form: Form) -> list[Finding]:
+    """What the rule finds in the first object."""
+    subjects = form(objects)
     chosen = Chosen(rule, rule.severity, rule.parameters(**(case.parameters or {})))
     judged = judge(subjects[0], world.of(subjects, case.pools, is_whole=True), [chosen])
-    return [finding.path for each in judged for finding in each.findings]
+    return [finding for each in judged for finding in each.findings]
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+@pytest.mark.parametrize(("rule", "case"), CASES)
+def test_a_rule_finds_what_is_bad_and_nothing_else(rule: AnyRule, case: Case, form: Form) -> None:
+    good, bad = (case.objects(is_good=is_good) for is_good in (True, False))
+    assert form(good)[0].problems == ()
+    assert found(rule, case, good, form) == []
+    assert [each.path for each in found(rule, case, bad, form)] == [case.bad.path]
 
 
 @pytest.mark.parametrize(("rule", "case"), CASES)
-def test_a_rule_finds_what_is_bad_and_nothing_else(rule: AnyRule, case: Case) -> None:
-    assert found(rule, case, is_good=True) == []
-    assert found(rule, case, is_good=False) == [case.bad.path]
+def test_a_patch_makes_it_right(rule: AnyRule, case: Case) -> None:
+    first, *others = case.objects(is_good=False)
+    for finding in found(rule, case, (first, *others), tree.of):
+        if finding.patch:
+            fixed = patch.applied(first, finding.patch)
+            assert fixed != first
+            assert found(rule, case, (fixed, *others), tree.of) == []
+
+
+def test_rules_that_remediate_show_a_patch() -> None:
+    shown = {
+        rule.id
+        for rule in RULES
+        for case in fixture.shipped(rule.id)
+        for finding in found(rule, case, case.objects(is_good=False), tree.of)
+        if finding.patch
+    }
+    assert {each.id for each in RULES if each.remediates} == shown
+
+
+def test_each_rule_has_examples_and_each_example_a_rule() -> None:
+    files = [each.stem for each in fixture.FOLDER.iterdir()]
+    assert Counter(files) == Counter(each.id for each in RULES)
+    assert {rule.id for rule in RULES if not fixture.shipped(rule.id)} == set()
+
+
+def test_tags_begin_with_the_group() -> None:
+    assert {rule.id: rule.tags[0] for rule in RULES} == GROUPS

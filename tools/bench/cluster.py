@@ -9,25 +9,23 @@ same objects, whose time is the API server's share. Medians of the rounds.
 import argparse
 import asyncio
 import json
-import os
 import statistics
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tools.bench import project
+from tools.bench.project import Project
 from tools.cluster import base_image, kubectl, up
 from trainer_infra.cluster.runs import Cluster
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
 
-ROOT: Final = Path(__file__).resolve().parent.parent.parent
-BIN: Final = ROOT / ".venv" / "bin"
 COUNTS: Final = (1, 50, 200)
 BATCH: Final = 1_000
 WRITERS: Final = 16
@@ -72,57 +70,6 @@ class Place:
         return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
 
-@dataclass(frozen=True, slots=True)
-class Project:
-    """A Pulumi project on a place, with a backend of its own."""
-
-    folder: Path
-    place: Place
-
-    def program(self, text: str, count: int) -> None:
-        """Write the program."""
-        head = HEAD.format(namespace=self.place.namespace, image=self.place.image)
-        (self.folder / "__main__.py").write_text(
-            (head if "TrainJob" in text else "") + text.format(count=count)
-        )
-
-    def pulumi(self, *arguments: str) -> float:
-        """Run the CLI; its wall time in seconds."""
-        env = {
-            **os.environ,
-            "PATH": f"{BIN}{os.pathsep}{os.environ.get('PATH', '')}",
-            "PULUMI_BACKEND_URL": f"file://{self.folder}",
-            "PULUMI_CONFIG_PASSPHRASE": "",
-            "PULUMI_SKIP_UPDATE_CHECK": "1",
-            "PYTHONPATH": str(ROOT),
-        }
-        started = time.perf_counter()
-        done = subprocess.run(
-            ["pulumi", *arguments, "--non-interactive"],
-            cwd=self.folder,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            sys.exit(f"pulumi {' '.join(arguments)} failed:\n{done.stdout[-4000:]}")
-        return time.perf_counter() - started
-
-    def up(self) -> float:
-        """Seconds of an `up` without its preview."""
-        return self.pulumi("up", "--yes", "--skip-preview")
-
-    def preview(self) -> float:
-        """Seconds of a preview of what is unchanged."""
-        return self.pulumi("preview", "--expect-no-changes")
-
-    def state_bytes(self) -> int:
-        """Size of the state."""
-        return (self.folder / ".pulumi" / "stacks" / "bench" / "bench.json").stat().st_size
-
-
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -163,53 +110,52 @@ def _place(kubeconfig: Path, image: str) -> Iterator[Place]:
         place.kubectl("delete", "namespace", place.namespace)
 
 
-@contextmanager
-def _project(place: Place) -> Iterator[Project]:
-    with tempfile.TemporaryDirectory() as scratch:
-        project = Project(Path(scratch), place)
-        (project.folder / "Pulumi.yaml").write_text("name: bench\nruntime: python\n")
-        project.pulumi("stack", "init", "bench")
-        for key, value in (
-            ("target", "kubernetes"),
-            ("engine", "provider"),
-            ("kubeconfig", str(place.kubeconfig)),
-        ):
-            project.pulumi("config", "set", f"trainer:{key}", value)
-        yield project
+def _project(place: Place) -> AbstractContextManager[Project]:
+    configuration = {
+        "target": "kubernetes",
+        "engine": "provider",
+        "kubeconfig": str(place.kubeconfig),
+    }
+    return project.made(configuration)
+
+
+def _program(text: str, place: Place, count: int) -> str:
+    head = HEAD.format(namespace=place.namespace, image=place.image)
+    return (head if "TrainJob" in text else "") + text.format(count=count)
 
 
 def _singles(place: Place, _batch_size: int) -> dict[str, float]:
     """Single resources: ours, trivial ones, and what an unchanged stack costs."""
     found: dict[str, float] = {}
     for count in COUNTS:
-        with _project(place) as project:
-            project.program(TRIVIAL, count)
-            found[f"up of {count} trivial"] = trivial = project.up()
-            found[f"preview of {count} trivial, unchanged"] = project.preview()
-        with _project(place) as project:
-            project.program(SINGLE, count)
-            found[f"up of {count}"] = ours = project.up()
+        with _project(place) as stack:
+            stack.program(_program(TRIVIAL, place, count))
+            found[f"up of {count} trivial"] = trivial = stack.up()
+            found[f"preview of {count} trivial, unchanged"] = stack.preview()
+        with _project(place) as stack:
+            stack.program(_program(SINGLE, place, count))
+            found[f"up of {count}"] = ours = stack.up()
             found[f"ours more than a trivial resource, of {count}, each"] = (ours - trivial) / count
-            found[f"state of {count}, bytes"] = project.state_bytes()
-            found[f"preview of {count} unchanged"] = project.preview()
-            found[f"refresh of {count} unchanged"] = project.pulumi(
+            found[f"state of {count}, bytes"] = stack.state_bytes()
+            found[f"preview of {count} unchanged"] = stack.preview()
+            found[f"refresh of {count} unchanged"] = stack.pulumi(
                 "refresh", "--yes", "--skip-preview"
             )
-            found[f"destroy of {count}"] = project.pulumi("destroy", "--yes")
+            found[f"destroy of {count}"] = stack.pulumi("destroy", "--yes")
     return found
 
 
 def _batch(place: Place, count: int) -> dict[str, float]:
     """One resource with many members, and a bare writer of the same objects."""
-    with _project(place) as project:
-        project.program(MANY, count)
-        took = project.up()
-        size = project.state_bytes()
+    with _project(place) as stack:
+        stack.program(_program(MANY, place, count))
+        took = stack.up()
+        size = stack.state_bytes()
         listed = json.loads(
             place.kubectl("get", "jobsets,configmaps", "-n", place.namespace, "-o", "json")
         )
         ours = [each for each in listed["items"] if each["metadata"]["name"].startswith("batch-")]
-        destroy = project.pulumi("destroy", "--yes")
+        destroy = stack.pulumi("destroy", "--yes")
     bare = asyncio.run(_bare(place, [_anew(each) for each in ours]))
     return {
         f"batch of {count}, up": took,

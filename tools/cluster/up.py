@@ -34,9 +34,10 @@ from trainer_infra.errors import NotAvailable, TrainerInfraError
 _SERVES_WITHIN: Final = 180.0
 """Seconds until the node is ready and JobSet available, once all components run."""
 
-_INSTALLED: Final = "installed"
 _STANDS_WITHIN: Final = 5.0
 """Seconds in which the kernel stops every thread of a process."""
+
+_INSTALLED: Final = "installed"
 """File that says that JobSet and the storage class were installed, and worked."""
 
 

@@ -7,7 +7,8 @@ in Python is checked by its types.
 """
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Self
+from contextvars import ContextVar
+from typing import Any, ClassVar, Final, Self
 
 from pydantic import (
     BaseModel,
@@ -27,6 +28,10 @@ JSON = dict[str, Any]
 """A JSON object as it came: nothing in it is renamed, converted or dropped."""
 
 
+_BUILDING: Final[ContextVar[bool]] = ContextVar("building", default=False)
+"""Whether a model is being built around this one."""
+
+
 class KubeModel(BaseModel):
     """One object of the API: frozen, snake_case here, camelCase on the wire, no unknown fields.
 
@@ -43,11 +48,18 @@ class KubeModel(BaseModel):
     )
 
     def __init__(self, **given: Any) -> None:
+        if _BUILDING.get():
+            # A part of another one, which tells what is wrong with paths from itself.
+            super().__init__(**given)
+            return
+        token = _BUILDING.set(True)
         try:
             super().__init__(**given)
         except ValidationError as error:
             fields = type(self).model_fields
             raise InvalidInput(construction.problems(error, fields)) from None
+        finally:
+            _BUILDING.reset(token)
 
     def to_wire(self) -> JSON:
         """The JSON object as it was given: fields never set, and those set to None, are left out.

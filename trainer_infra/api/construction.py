@@ -39,8 +39,14 @@ def problems(error: ValidationError, fields: dict[str, Any]) -> Iterator[Problem
     """
     for each in error.errors(include_url=False):
         path: Path = each["loc"]
-        what = _WORDS.get(each["type"]) or _WORDS.get(each["type"].split("_")[0]) or each["msg"]
+        what = _WORDS.get(each["type"]) or _WORDS.get(each["type"].split("_")[0]) or _said(each)
         unknown = each["type"] == "extra_forbidden"
         fix = nearest(str(path[-1]), fields) if unknown and len(path) == 1 else ""
         got = None if unknown or each["type"] == "missing" else each["input"]
         yield Problem(path_text(path), what, got, fix, where=error.title)
+
+
+def _said(error: Any) -> str:
+    """What a validator of ours said."""
+    text: str = error["msg"]
+    return text.removeprefix("Value error, ")

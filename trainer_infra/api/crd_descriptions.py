@@ -30,7 +30,7 @@ def described(schema: JSON, model: type[BaseModel]) -> JSON:
         schema: schema of an object, without references; not changed.
         model: its typed form.
     """
-    texts = {name: text for base in reversed(model.__mro__) for name, text in _fields(base)}
+    texts = docstrings(model)
     properties = dict(schema.get("properties", {}))
     for name, field in model.model_fields.items():
         wire = to_camel(name)
@@ -40,6 +40,11 @@ def described(schema: JSON, model: type[BaseModel]) -> JSON:
             properties[wire] = _with(texts[name], _inside(properties[wire], field.annotation))
     below = {"properties": properties} if properties else {}
     return _with(inspect.getdoc(model) or "", schema | below)
+
+
+def docstrings(model: type[BaseModel]) -> Mapping[str, str]:
+    """What the fields of a typed object mean, by name."""
+    return {name: text for base in reversed(model.__mro__) for name, text in _fields(base)}
 
 
 def _with(text: str, schema: JSON) -> JSON:

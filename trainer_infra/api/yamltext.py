@@ -37,7 +37,12 @@ def dump(objects: Iterable[Mapping[str, Any]]) -> str:
 def flow(value: Any) -> str:
     """One value on one line, as it stands inside other YAML: a scalar, `{a: 1}`, `[a, b]`."""
     text: str = yaml.dump(
-        value, Dumper=_Dumper, default_flow_style=True, allow_unicode=True, width=_NEVER_FOLDED
+        value,
+        Dumper=_Dumper,
+        sort_keys=False,
+        default_flow_style=True,
+        allow_unicode=True,
+        width=_NEVER_FOLDED,
     )
     return text.removesuffix("\n").removesuffix("\n...")
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from trainer_infra.cli import policy
 from trainer_infra.cli.options import (
     Context,
     Kubeconfig,
@@ -358,3 +359,7 @@ def crds(
     from trainer_infra.cli import crds as command
 
     typer.echo(command.written(kinds or (), output.value), nl=False)
+
+
+app.command()(policy.check)
+app.add_typer(policy.rules_app, name="rules")

@@ -45,10 +45,10 @@ def unknown(value: Any) -> bool:
         return any(unknown(each) for each in value.values())
     if isinstance(value, list | tuple):
         return any(unknown(each) for each in value)
-    return isinstance(value, Unknown) or value == _UNKNOWN_TEXT
+    return isinstance(value, Unknown) or value == UNKNOWN_TEXT
 
 
-_UNKNOWN_TEXT: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+UNKNOWN_TEXT: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
 """How the engine writes an unknown value on the wire."""
 
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import pulumi
 
+from trainer_infra.deploy.boundary import UNKNOWN_TEXT
 from trainer_infra.trainers.secret import Secret
 
 
@@ -27,7 +28,10 @@ def found_in(value: Any) -> bool:
 
 @dataclass(slots=True)
 class _Opened:
+    complete: bool = True
+    """Whether every value is known."""
     known: bool = True
+    """Whether there is a result."""
     resources: set[pulumi.Resource] = field(default_factory=set)
 
 
@@ -36,14 +40,22 @@ def opened(
 ) -> dict[str, pulumi.Output[Any]]:
     """`then` of the opened value, as one Output per key of its result.
 
-    An unknown value anywhere makes all of them unknown at preview. The Outputs are not secret:
-    `then` gets Secret objects, and whoever calls decides where they go.
+    What is not known at preview stays unknown in its place, so that all else is shown and judged;
+    where `then` cannot do without it, the whole result is. The Outputs are not secret: `then` gets
+    Secret objects, and whoever calls decides where they go.
     """
     state = _Opened()
 
     async def compute() -> Mapping[str, Any]:
         plain = await _open(value, state)
-        return then(plain) if state.known else {}
+        if state.complete:
+            return then(plain)
+        try:
+            return {key: _unknown_whole(each) for key, each in then(plain).items()}
+        except (pulumi.RunError, TypeError, ValueError):
+            # It may be the stand-in that does not suit; the deployment tells.
+            state.known = False
+            return {}
 
     task = asyncio.ensure_future(compute())
 
@@ -76,7 +88,16 @@ async def _open(value: Any, state: _Opened) -> Any:
         return value
     state.resources |= await value.resources()
     if not await value.is_known():
-        state.known = False
-        return None
+        state.complete = False
+        return Secret(UNKNOWN_TEXT) if await value.is_secret() else UNKNOWN_TEXT
     inner = await _open(await value.future(), state)
     return Secret(inner) if await value.is_secret() else inner
+
+
+def _unknown_whole(value: Any) -> Any:
+    """The value, with texts that have an unknown one in them unknown as a whole."""
+    if isinstance(value, Mapping):
+        return {key: _unknown_whole(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_unknown_whole(each) for each in value]
+    return UNKNOWN_TEXT if isinstance(value, str) and UNKNOWN_TEXT in value else value

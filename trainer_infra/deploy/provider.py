@@ -22,14 +22,15 @@ class TrainJobProvider(Provider):
 
     @override
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import train_job
+        from trainer_infra.deploy import remedied, train_job
 
-        return train_job.check(_own(_olds), _own(news))
+        return remedied.kept(train_job.check(_own(_olds), _own(news)))
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import train_job
+        from trainer_infra.deploy import remedied, train_job
 
+        remedied.noticed(_own(_news))
         return train_job.diff(_own(_olds), _own(_news))
 
     @override
@@ -158,14 +159,15 @@ class _RuntimeProvider(Provider):
 
     @override
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import training_runtime
+        from trainer_infra.deploy import remedied, training_runtime
 
-        return training_runtime.check(_own(_olds), _own(news))
+        return remedied.kept(training_runtime.check(_own(_olds), _own(news)))
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import training_runtime
+        from trainer_infra.deploy import remedied, training_runtime
 
+        remedied.noticed(_own(_news))
         return training_runtime.diff(_own(_olds), _own(_news))
 
     @override

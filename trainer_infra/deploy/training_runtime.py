@@ -56,7 +56,7 @@ def check(olds: Properties, news: Properties) -> CheckResult:
     if verdict.problems:
         return CheckResult(news, boundary.failures(verdict.problems))
     messages = Messages(news["owner"]["urn"])
-    rendered, remarks = _example(news, runtime)
+    rendered, remarks = example(news, runtime)
     for each in (*verdict.warnings, *remarks, *_missing(news)):
         messages.warn(each)
     return CheckResult({**news, "rendered": rendered}, [])
@@ -83,7 +83,7 @@ def _judged(runtime: Runtime, news: JSON, olds: JSON) -> Verdict:
     )
 
 
-def _example(given: JSON, runtime: Runtime) -> tuple[Properties | None, tuple[str, ...]]:
+def example(given: JSON, runtime: Runtime) -> tuple[Properties | None, tuple[str, ...]]:
     """The objects of a TrainJob that says nothing but its runtime, by role, and remarks on them."""
     job = {
         **{key: given[key] for key in ("target", "engine", "plugins", "owner") if key in given},

@@ -67,27 +67,33 @@ def check(documents: Sequence[Document], asked: Asked) -> Report:
         InvalidInput: The pack's settings name no rule, or do not fit their rule.
     """
     rules = pack.applied(asked.settled.pack)
-    subjects = tree.of([each.value for each in documents], asked.others)
-    beside = tree.of(asked.others)
+    judged = [each for index, each in enumerate(documents) if asked.is_judged.get(index, True)]
+    left = [each for index, each in enumerate(documents) if not asked.is_judged.get(index, True)]
+    others = [*asked.others, *(each.value for each in left)]
+    subjects, beside = tree.of([each.value for each in judged], others), tree.of(others)
     around = world.of((*beside, *subjects), asked.settled.pools, is_whole=asked.settled.is_whole)
-    redaction = Redaction.of(zip(documents, subjects, strict=True))
-    found = [
-        _found(document, subject, _Knowledge(rules, around, redaction, asked))
-        for index, (document, subject) in enumerate(zip(documents, subjects, strict=True))
-        if asked.is_judged.get(index, True)
-    ]
+    pairs = tuple(zip(judged, subjects, strict=True))
+    unjudged = zip(left, beside[len(asked.others) :], strict=True)
+    redaction = Redaction.of((*pairs, *unjudged), beside)
+    known = _Knowledge(rules, around, redaction, asked)
+    found = [_found(*each, known) for each in pairs]
     used = frozenset(each for one in found for each in one.used)
-    items = sorted((each for one in found for each in one.items), key=_order(rules))
+    unused = () if left else _unused(asked, used)
     return Report(
-        items=tuple(items),
+        items=tuple(sorted((each for one in found for each in one.items), key=_order(rules))),
         rules=tuple(each.rule for each in rules),
         objects=len(found),
-        files=len({each.file for each in documents}),
-        problems=(*asked.problems, *(each for one in found for each in one.problems)),
-        unused=tuple(_unused(asked.settled.exemptions, used)),
+        files=len({each.file for each in judged}),
+        problems=tuple(map(redaction.sentence, _problems(asked, found))),
+        unused=tuple(map(redaction.text, unused)),
         unseen=tuple(each for one in found for each in one.unseen),
         fail_on=asked.fail_on,
     )
+
+
+def _problems(asked: Asked, found: Iterable[_Found]) -> Iterator[str]:
+    yield from asked.problems
+    yield from (each for one in found for each in one.problems)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,14 +113,14 @@ def _found(document: Document, subject: Subject, known: _Knowledge) -> _Found:
     used: set[Exemption] = set()
     items = []
     for chosen, finding in (*_of_yaml(document, known), *_of_rules(judged)):
-        excusing = _excusing(exemptions, chosen.rule.id, subject, known.asked.today)
+        excusing = exemption.excusing(exemptions, chosen.rule.id, subject, known.asked.today)
         used.update(filter(None, (excusing,)))
         items.append(_item(document, subject, (chosen, finding, excusing), known))
     return _Found(
         tuple(items),
-        tuple(_unseen(subject, judged)),
+        tuple(map(known.redaction.unseen, _unseen(subject, judged))),
         frozenset(used),
-        tuple(f"{document.file}: {each}" for each in own.problems),
+        tuple(f"{document.file}: {known.redaction.problem(each)}" for each in own.problems),
     )
 
 
@@ -138,15 +144,6 @@ def _unseen(subject: Subject, judged: Iterable[Judged]) -> Iterator[Unseen]:
         yield Unseen(subject.kind, subject.name, where, tuple(ids))
 
 
-def _excusing(
-    exemptions: Iterable[Exemption], rule: str, subject: Subject, today: date
-) -> Exemption | None:
-    """The exemption that a finding falls under: one that holds before one that has expired."""
-    found = [each for each in exemptions if each.rule == rule and each.is_for(subject)]
-    found.sort(key=lambda each: each.state(today) == State.EXPIRED)
-    return found[0] if found else None
-
-
 def _item(
     document: Document,
     subject: Subject,
@@ -157,23 +154,24 @@ def _item(
     hidden = known.redaction
     mark = fingerprint.fingerprint(chosen.rule.id, document.value, finding.path, finding.what)
     of_rule = finding if isinstance(finding, Finding) else Finding(finding.path, finding.what)
-    return Item(
+    item = Item(
         rule=chosen.rule,
         severity=chosen.severity,
         kind=subject.kind,
         namespace=subject.namespace,
         name=subject.name,
         path=path_text(finding.path),
-        what=hidden.text(finding.what),
-        got="" if finding.got is None else hidden.text(shown(finding.got, _SHOWN)),
-        fix=hidden.text(finding.fix),
+        what=finding.what,
+        got="" if finding.got is None else shown(hidden.value(finding.got), _SHOWN),
+        fix=finding.fix,
         seen_at=of_rule.seen_at,
-        place=hidden.place(placed.place(document, finding.path)),
+        place=placed.place(document, finding.path),
         fingerprint=mark,
         edits=edits.edits(document, of_rule.patch),
         excuse=_excuse(excusing, known.asked.today) if excusing else None,
         is_known=mark in known.asked.baseline,
     )
+    return hidden.item(item)
 
 
 def _excuse(excusing: Exemption, today: date) -> Excuse:
@@ -187,8 +185,8 @@ def _order(rules: Iterable[Applied]) -> Callable[[Item], tuple[str, int, int, in
     return lambda item: (item.place.file, item.place.line, item.place.column, places[item.rule.id])
 
 
-def _unused(exemptions: Iterable[Exemption], used: frozenset[Exemption]) -> Iterator[str]:
-    for each in exemptions:
+def _unused(asked: Asked, used: frozenset[Exemption]) -> Iterator[str]:
+    for each in asked.settled.exemptions:
         if each not in used:
             whose = f"{each.kind} {each.namespace}/{each.name}"
             yield f"{each.owner}'s exemption from {each.rule} for {whose} excuses nothing"

@@ -6,13 +6,16 @@ no Kubernetes object (values files, CI configuration) are passed over: a reposit
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra.api import yaml_source
 from trainer_infra.api.finding import Finding, Path
 from trainer_infra.api.yaml_source import Source
 
 JSON = Mapping[str, Any]
+
+BOM: Final = "\ufeff"
+"""A mark that some editors put before a text; no reader counts it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,15 +27,58 @@ class Document:
     file: str
     """As reports name it."""
     source: Source | None
-    """The YAML document that it is in; None for an object of a cluster."""
+    """The YAML document that it is in, or that a tool built it from; None where there is none."""
     start: Path = ()
     """Where it is in that document: an item of a List."""
     lines: tuple[str, ...] = ()
     """The file's text."""
+    is_editable: bool = True
+    """Whether edits can be made in its file: no stdin, and nothing that a tool built."""
+
+    @property
+    def written(self) -> Any:
+        """What stands in the file: the value itself, or what a tool built it from; None for nothing."""
+        return _at(self.source.value, self.start) if self.source else None
+
+    def at(self, path: Path) -> Path:
+        """The path in the source's document of what stands at a path, or is nearest above it."""
+        here, there = self.written, self.value
+        if here is there:
+            return (*self.start, *path)
+        found = self.start
+        for key in path:
+            own = _position(here, there, key) if isinstance(key, int) else key
+            here, there = _at(here, (own,)), _at(there, (key,))
+            if here is None:
+                break
+            found = (*found, own)
+        return found
+
+    def place(self, path: Path) -> tuple[int, int]:
+        """Line and column, from 1, of what stands at a path in the source's document."""
+        return self.source.place(path) if self.source else (0, 0)
+
+    def end(self, path: Path) -> tuple[int, int]:
+        """Line and column behind it; those of a text block are behind its last line."""
+        if self.source is None:
+            return 0, 0
+        line, _ = start = self.place(path)
+        last, column = end = self.source.end(path)
+        if end < start:
+            # An alias: what it stands for is somewhere above.
+            return line, len(self.lines[line - 1]) + 1
+        if column > 1 or last == line:
+            return end
+        last = max(line, last - 1)
+        while last > line and not self.lines[last - 1].strip():
+            last -= 1
+        return last, len(self.lines[last - 1]) + 1
 
     def findings(self) -> Iterator[Finding]:
         """What is wrong with its YAML, with paths in the object."""
-        for each in self.source.findings if self.source else ():
+        if self.source is None or self.written is not self.value:
+            return
+        for each in self.source.findings:
             if each.path[: len(self.start)] == self.start:
                 path = each.path[len(self.start) :]
                 yield Finding(path, each.what, each.got, each.fix)
@@ -44,6 +90,7 @@ def read(text: str, file: str) -> tuple[Document, ...]:
     Raises:
         InvalidInput: It is no YAML; one problem, with line and column.
     """
+    text = text.removeprefix(BOM)
     lines = tuple(text.splitlines())
     return tuple(
         Document(value, file, source, path, lines)
@@ -63,3 +110,24 @@ def _objects(value: Any) -> Iterator[tuple[Path, JSON]]:
             yield from ((("items", position, *path), each) for path, each in _objects(item))
     else:
         yield (), value
+
+
+def _at(value: Any, path: Path) -> Any:
+    """What stands at a path; None where nothing does."""
+    for key in path:
+        if isinstance(key, int):
+            value = value[key] if isinstance(value, list) and 0 <= key < len(value) else None
+        else:
+            value = value.get(key) if isinstance(value, Mapping) else None
+    return value
+
+
+def _position(items: Any, others: Any, position: int) -> int:
+    """Where a list has the item of another one: of the same name, else the same; -1 for nowhere."""
+    like = _at(others, (position,))
+    name = _at(like, ("name",))
+    for index, each in enumerate(items if isinstance(items, list) else ()):
+        if each == like or (name is not None and _at(each, ("name",)) == name):
+            return index
+    is_same_length = isinstance(items, list) and len(items) == len(others)
+    return position if is_same_length and name is None else -1

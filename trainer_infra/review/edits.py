@@ -1,115 +1,232 @@
 """A patch -> the pieces of text that it replaces: comments and layout of all else stay.
 
-Called by `check`; the edits of a report are applied by `fix` and shown as SARIF's fixes.
+Called by `check`; the edits of a report are applied by `fix` and shown as SARIF's fixes. Where a
+change cannot be made without touching something else, a human has to make it.
 """
 
-from collections.abc import Iterable
-from typing import Any
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
-from yaml.nodes import MappingNode, Node, ScalarNode
+from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
 from trainer_infra.api import yamltext
 from trainer_infra.api.finding import Path
-from trainer_infra.api.yaml_source import Source
+from trainer_infra.review import shared
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Edit
 from trainer_infra.rules.finding import REMOVED, Change
 
 Position = tuple[int, int]
+"""Line and column, from 1."""
+Piece = tuple[Position, Position, str]
+"""Start, end and new text."""
+
+_PLAIN: Final = "plain"
+_NOTHING: Final = frozenset({"", "~", "null", "Null", "NULL"})
+_MERGE: Final = "<<"
+_TWO_ESCAPES: Final = re.compile(r"\\u[dD][89abAB]")
+"""In JSON: a character that counts as another number of columns when it is read as YAML."""
 
 
 def edits(document: Document, patch: Iterable[Change]) -> tuple[Edit, ...]:
     """The edits that make a patch; none where a part of it cannot be made without a human."""
-    if document.source is None:
+    if document.source is None or not document.is_editable:
         return ()
     found = []
     for change in patch:
-        made = _edit(document.source, (*document.start, *change.path), change.value)
+        made = _edit(document, (*document.start, *change.path), change.value)
         if made is None:
             return ()
         found.append(Edit(document.file, *made))
     return tuple(found)
 
 
-def _edit(source: Source, path: Path, value: Any) -> tuple[Position, Position, str] | None:
-    """Start, end and text."""
-    node = source.node(path)
-    if source.is_shared(path):
+def _edit(document: Document, path: Path, value: Any) -> Piece | None:
+    source = document.source
+    if source is None or shared.is_shared(document, path) or _is_shifted(document):
         return None
+    node = source.node(path)
     if node is not None:
-        return _removed(source, path) if value is REMOVED else _replaced(node, value)
+        return _removed(document, path) if value is REMOVED else _replaced(document, node, value)
     if value is REMOVED:
         return None
     depth = next(at for at in reversed(range(len(path))) if source.node(path[:at]) is not None)
-    parent, missing = source.node(path[:depth]), path[depth:]
-    if parent is None or any(isinstance(key, int) for key in missing):
+    if any(isinstance(key, int) for key in path[depth:]):
         return None
     whole: Any = value
-    for key in reversed(missing):
+    for key in reversed(path[depth:]):
         whole = {key: whole}
-    return _added(source, path[:depth], parent, whole)
+    return _added(document, path[:depth], whole)
 
 
-def _replaced(node: Node, value: Any) -> tuple[Position, Position, str] | None:
-    if not isinstance(node, ScalarNode):
+def _replaced(document: Document, node: Node, value: Any) -> Piece | None:
+    start, end = _start(node), _last(document, node)
+    if end is None or _has_more(document, node, start, end):
         return None
-    return _start(node), _end(node), yamltext.flow(value)
+    if start == end:
+        return _instead_of_nothing(document, start, value)
+    if isinstance(node, CollectionNode) and not node.flow_style:
+        kind = Mapping if isinstance(node, MappingNode) else list
+        is_like = isinstance(value, kind) and len(value) > 0
+        return (start, end, _block(value, start[1] - 1).lstrip(" ")) if is_like else None
+    return start, end, _flow(document, value)
 
 
-def _removed(source: Source, path: Path) -> tuple[Position, Position, str] | None:
+def _instead_of_nothing(document: Document, at: Position, value: Any) -> Piece | None:
+    """A value behind its colon or dash."""
+    before = document.lines[at[0] - 1][: at[1] - 1]
+    if not before.rstrip().endswith((":", "-")):
+        return None
+    space = "" if before.endswith(" ") else " "
+    return at, at, f"{space}{_flow(document, value)}"
+
+
+def _has_more(document: Document, node: Node, start: Position, end: Position) -> bool:
+    """Whether there is something in it that would be lost: comments, or anchors for others."""
+    if isinstance(node, ScalarNode):
+        return node.style in ("|", ">") and "#" in document.lines[start[0] - 1][start[1] :]
+    lines = document.lines[start[0] - 1 : end[0]]
+    return shared.has_anchor(lines) or any("#" in each for each in lines)
+
+
+def _removed(document: Document, path: Path) -> Piece | None:
     """A field of a block goes with its lines."""
-    parent, node = source.node(path[:-1]), source.node(path)
+    source = document.source
+    parent, node = (source.node(path[:-1]), source.node(path)) if source else (None, None)
     if not isinstance(parent, MappingNode) or parent.flow_style or node is None:
         return None
-    if len(parent.value) == 1:
+    names = [key.value for key, _ in parent.value]
+    line, column = document.place(path)
+    end = _last(document, node)
+    is_alone = document.lines[line - 1][: column - 1].strip() == ""
+    if len(names) == 1 or names.count(path[-1]) > 1 or _MERGE in names or not is_alone:
         return None
-    line, _ = source.place(path)
-    end, _ = source.end(path)
-    if any(key.start_mark.line + 1 == line and _is_item(parent, key) for key, _ in parent.value):
+    if end is None or shared.has_anchor(document.lines[line - 1 : end[0]]):
         return None
-    return (line, 1), (end + 1, 1), ""
+    return (line, 1), (end[0] + 1, 1), ""
 
 
-def _is_item(parent: MappingNode, key: Node) -> bool:
-    """Whether it is the first field of a list's item, on whose line the dash stands."""
-    return key is parent.value[0][0] and parent.start_mark.line == key.start_mark.line
-
-
-def _added(
-    source: Source, path: Path, parent: Node, whole: dict[str, Any]
-) -> tuple[Position, Position, str] | None:
+def _added(document: Document, path: Path, whole: Mapping[str, Any]) -> Piece | None:
+    parent = document.source.node(path) if document.source else None
     if isinstance(parent, ScalarNode):
-        return _into_nothing(source, path, parent, whole)
+        return _into_nothing(document, path, parent, whole)
     if not isinstance(parent, MappingNode):
         return None
-    ((key, value),) = whole.items()
     if parent.flow_style:
-        at = (parent.end_mark.line + 1, parent.end_mark.column)
-        return at, at, f"{', ' if parent.value else ''}{key}: {yamltext.flow(value)}"
-    indent = parent.value[0][0].start_mark.column
-    at = source.end(path)
-    return at, at, "\n" + _indented(whole, indent)
+        return _into_flow(document, parent, whole)
+    end = _last(document, parent)
+    if end is None:
+        return None
+    at = end[0], len(document.lines[end[0] - 1]) + 1
+    return at, at, f"\n{_block(whole, parent.value[0][0].start_mark.column)}"
+
+
+def _into_flow(document: Document, parent: MappingNode, whole: Mapping[str, Any]) -> Piece | None:
+    """First in the braces: nothing that follows can then be in the way."""
+    line, column = _start(parent)
+    text = document.lines[line - 1]
+    if text[column - 1 : column] != "{":
+        return None
+    at, entry = (line, column + 1), _flow(document, whole)[1:-1]
+    if not parent.value:
+        return at, at, entry
+    first = parent.value[0][0].start_mark
+    if text[column:].strip() == "" and first.line == line:
+        return at, at, f"\n{' ' * first.column}{entry},"
+    return at, at, f"{entry}, "
 
 
 def _into_nothing(
-    source: Source, path: Path, parent: ScalarNode, whole: dict[str, Any]
-) -> tuple[Position, Position, str] | None:
+    document: Document, path: Path, node: ScalarNode, whole: Mapping[str, Any]
+) -> Piece | None:
     """Below a field that has no value as yet."""
-    if parent.value or not path:
+    if node.tag != _PLAIN or node.value not in _NOTHING or not path:
         return None
-    _, column = source.place(path)
-    at = _end(parent)
-    return at, at, "\n" + _indented(whole, column + 1)
+    if node.value or _is_in_flow(document, path):
+        return _replaced(document, node, whole)
+    if isinstance(path[-1], int):
+        return None
+    line, _ = _start(node)
+    at = line, len(document.lines[line - 1]) + 1
+    return at, at, f"\n{_block(whole, document.place(path)[1] + 1)}"
 
 
-def _indented(whole: dict[str, Any], indent: int) -> str:
-    text = yamltext.dump([whole]).removeprefix("---\n").rstrip("\n")
-    return "\n".join(f"{' ' * indent}{line}" for line in text.splitlines())
+def _is_in_flow(document: Document, path: Path) -> bool:
+    above = (
+        document.source.node(path[:at]) if document.source else None for at in range(len(path))
+    )
+    return any(isinstance(each, CollectionNode) and each.flow_style for each in above)
+
+
+def _last(document: Document, node: Node) -> Position | None:
+    """The position behind a node; None where that cannot be told: its last part is an alias."""
+    while isinstance(node, CollectionNode) and not node.flow_style and node.value:
+        last = node.value[-1]
+        key, below = last if isinstance(last, tuple) else (node, last)
+        if shared.is_alias(key, below):
+            line = key.start_mark.line
+            is_here = key is not node and "*" in document.lines[line][key.end_mark.column :]
+            return (line + 1, len(document.lines[line]) + 1) if is_here else None
+        if key is node and len(node.value) > 1 and shared.begins(below) < _ends(node.value[-2]):
+            return None
+        node = below
+    return _behind(document, node)
+
+
+def _ends(node: Node) -> tuple[int, int]:
+    return node.end_mark.line, node.end_mark.column
+
+
+def _behind(document: Document, node: Node) -> Position:
+    """Behind the node; libyaml has a text block end where the next token begins."""
+    line, column = node.end_mark.line, node.end_mark.column
+    is_text = isinstance(node, ScalarNode) and node.style in ("|", ">")
+    here = document.lines[line][:column] if line < len(document.lines) else ""
+    if not is_text or here.strip():
+        return line + 1, column + 1
+    header = document.lines[node.start_mark.line][node.start_mark.column :]
+    line -= 1
+    while line > node.start_mark.line and not document.lines[line].strip() and "+" not in header:
+        line -= 1
+    return line + 1, len(document.lines[line]) + 1
+
+
+def _block(value: Any, indent: int) -> str:
+    """The value on lines of its own, each with an indent."""
+    whole = value if isinstance(value, Mapping) else {"": value}
+    text = yamltext.dump([whole]).removeprefix("---\n").removesuffix("\n")
+    if "|" in text:
+        # A text block may end in lines that matter: each part on one line instead.
+        text = "\n".join(_parts(value))
+    elif whole is not value:
+        text = text.partition("\n")[2]
+    return "\n".join(f"{' ' * indent}{line}" for line in text.split("\n"))
+
+
+def _parts(value: Any) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        yield from (yamltext.flow({key: each})[1:-1] for key, each in value.items())
+    else:
+        yield from (f"- {yamltext.flow([each])[1:-1]}" for each in value)
+
+
+def _flow(document: Document, value: Any) -> str:
+    """The value on one line, as it may stand anywhere in the document."""
+    if _is_json(document):
+        return json.dumps(value, ensure_ascii=False)
+    return yamltext.flow([value])[1:-1]
+
+
+def _is_json(document: Document) -> bool:
+    first = next((each for each in document.lines if each.strip()), "")
+    return first.lstrip().startswith(("{", "["))
+
+
+def _is_shifted(document: Document) -> bool:
+    return _is_json(document) and any(map(_TWO_ESCAPES.search, document.lines))
 
 
 def _start(node: Node) -> Position:
     return node.start_mark.line + 1, node.start_mark.column + 1
-
-
-def _end(node: Node) -> Position:
-    return node.end_mark.line + 1, node.end_mark.column + 1

@@ -8,31 +8,51 @@ import os
 import tempfile
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Final
 
+from trainer_infra.errors import NotAvailable
+from trainer_infra.review.documents import BOM
 from trainer_infra.review.report import Edit, Item
+
+_WINDOWS: Final = "\r\n"
 
 
 def fixed(text: str, edits: Iterable[Edit]) -> str:
     """The text with those edits that do not overlap, from its end to its beginning."""
+    mark, text = text[: text.startswith(BOM)], text.removeprefix(BOM)
     lines = text.splitlines(keepends=True)
+    newline = _WINDOWS if lines and lines[0].endswith(_WINDOWS) else "\n"
     starts = [0]
     for line in lines:
         starts.append(starts[-1] + len(line))
     before = len(text) + 1
-    for each in sorted(set(edits), key=lambda edit: edit.start, reverse=True):
+    for each in sorted(
+        set(edits), key=lambda edit: (edit.start, edit.end, edit.text), reverse=True
+    ):
         start, end = (_offset(starts, at) for at in (each.start, each.end))
         if end < before:
-            text, before = text[:start] + each.text + text[end:], start
-    return text
+            text, before = text[:start] + each.text.replace("\n", newline) + text[end:], start
+    return mark + text
 
 
 def write(items: Iterable[Item]) -> tuple[str, ...]:
-    """Write what mends the items; the files that were changed."""
+    """Write what mends the items; the files that were changed.
+
+    Raises:
+        NotAvailable: A file cannot be written; those before it are.
+    """
     by_file: dict[str, list[Edit]] = {}
     for each in items:
         for edit in each.edits:
             by_file.setdefault(edit.file, []).append(edit)
-    return tuple(file for file, edits in by_file.items() if _written(Path(file), edits))
+    return tuple(file for file, edits in by_file.items() if _tried(file, edits))
+
+
+def _tried(file: str, edits: list[Edit]) -> bool:
+    try:
+        return _written(Path(file).resolve(), edits)
+    except OSError as error:
+        raise NotAvailable(f"{file}: cannot be written: {error.strerror}") from None
 
 
 def _offset(starts: list[int], at: tuple[int, int]) -> int:
@@ -46,9 +66,13 @@ def _written(path: Path, edits: list[Edit]) -> bool:
     new = fixed(old, edits)
     if new == old:
         return False
-    handle, scratch = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    with os.fdopen(handle, "wb") as file:
-        file.write(new.encode("utf-8"))
-    Path(scratch).chmod(path.stat().st_mode)
-    Path(scratch).replace(path)
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    scratch = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(new.encode("utf-8"))
+        scratch.chmod(path.stat().st_mode)
+        scratch.replace(path)
+    finally:
+        scratch.unlink(missing_ok=True)
     return True

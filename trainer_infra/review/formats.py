@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Final
 
-from trainer_infra.review import as_json, github, junit, markdown, sarif, text
+from trainer_infra.review import as_json, github, gitlab, junit, markdown, sarif, text
 from trainer_infra.review.report import Report
 
 FORMATS: Final[Mapping[str, Callable[[Report], str]]] = {
@@ -13,6 +13,7 @@ FORMATS: Final[Mapping[str, Callable[[Report], str]]] = {
     "sarif": sarif.text,
     "junit": junit.text,
     "github": github.text,
+    "gitlab": gitlab.text,
     "markdown": markdown.text,
 }
 """By name; `text` without colours."""

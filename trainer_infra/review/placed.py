@@ -17,8 +17,8 @@ def place(document: Document, path: Path) -> Place:
     """Where what stands at a path, or what is nearest above it, is written."""
     if document.source is None:
         return Place(document.file)
-    whole = (*document.start, *path)
-    line, column = document.source.place(whole)
-    end_line, end_column = document.source.end(whole)
+    whole = document.at(path)
+    line, column = document.place(whole)
+    end_line, end_column = document.end(whole)
     shown = document.lines[line - 1 : min(end_line, line - 1 + MOST_LINES)]
     return Place(document.file, line, column, end_line, end_column, shown or ("",))

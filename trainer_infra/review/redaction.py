@@ -5,17 +5,24 @@ Called by `check`, before a value, a clause or a line of a file gets into a repo
 
 import base64
 import binascii
-from collections.abc import Iterable, Iterator
+import json
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
+from trainer_infra.api.finding import Path
+from trainer_infra.errors import Problem
 from trainer_infra.review.documents import Document
-from trainer_infra.review.report import Place
-from trainer_infra.rules.pod_security import literal_secrets
+from trainer_infra.review.report import Item, Place, Unseen
+from trainer_infra.rules import subject as subjects
+from trainer_infra.rules.pod_security import literal_secrets, secret_forms, secret_names
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
 HIDDEN: Final = "<secret>"
+_KIND: Final = "Secret"
+_TEXTS: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "seen_at")
+"""Fields of a finding that quote an object."""
 SHORTEST: Final = 6
 """Characters from which on a Secret's value is looked for: shorter ones are words."""
 
@@ -30,21 +37,71 @@ class Redaction:
     """File and line of every place where one is written, however it is spelled there."""
 
     @classmethod
-    def of(cls, documents: Iterable[tuple[Document, Subject]]) -> "Redaction":
-        """What stands in the documents."""
+    def of(
+        cls, documents: Iterable[tuple[Document, Subject]], others: Iterable[Subject] = ()
+    ) -> "Redaction":
+        """What stands in the documents, in what they were built from, and in other objects."""
         secrets: set[str] = set()
         lines: set[tuple[str, int]] = set()
         for document, subject in documents:
             for value in _secret(subject):
                 secrets.update(_spelled(str(value.raw)))
-                lines.update(_lines(document, value))
-        return cls(tuple(sorted(secrets, key=len, reverse=True)), frozenset(lines))
+                lines.update(_lines(document, document.at(value.path)))
+            for value in _written(document):
+                secrets.update(_spelled(str(value.raw)))
+                lines.update(_lines(document, (*document.start, *value.path)))
+        for each in others:
+            secrets.update(part for value in _secret(each) for part in _spelled(str(value.raw)))
+        return cls(tuple(sorted(secrets, key=lambda each: (-len(each), each))), frozenset(lines))
 
     def text(self, text: str) -> str:
         """The text without secrets."""
         for each in self.secrets:
             text = text.replace(each, HIDDEN)
         return text
+
+    def sentence(self, text: str) -> str:
+        """What a tool or a reader says, without these secrets and without any of a known form.
+
+        What could not be read was not searched for secrets.
+        """
+        text = self.text(text)
+        for form in secret_forms.FORMS:
+            if form.mark in text:
+                text = form.pattern.sub(HIDDEN, text)
+        return text
+
+    def value(self, value: Any) -> Any:
+        """The JSON value without secrets: they are found before it is shown, cut and escaped."""
+        if isinstance(value, str):
+            return self.text(value)
+        if isinstance(value, Mapping):
+            return {self.value(key): self.value(each) for key, each in value.items()}
+        if isinstance(value, list | tuple):
+            return type(value)(map(self.value, value))
+        return HIDDEN if self.secrets and str(value) in self.secrets else value
+
+    def problem(self, problem: Problem) -> Problem:
+        """The problem without secrets."""
+        what, fix = self.text(problem.what), self.text(problem.fix)
+        return replace(problem, what=what, got=self.value(problem.got), fix=fix)
+
+    def item(self, item: Item) -> Item:
+        """The finding without secrets; without edits where one would write a secret down."""
+        if not self.secrets and not self.lines:
+            return item
+        excuse = item.excuse
+        if excuse is not None:
+            owner, reason = self.text(excuse.owner), self.text(excuse.reason)
+            excuse = replace(excuse, owner=owner, reason=reason)
+        texts: dict[str, Any] = {field: self.text(getattr(item, field)) for field in _TEXTS}
+        tells = any(self.text(each.text) != each.text for each in item.edits)
+        edits = () if tells else item.edits
+        return replace(item, **texts, place=self.place(item.place), edits=edits, excuse=excuse)
+
+    def unseen(self, unseen: Unseen) -> Unseen:
+        """What could not be seen, without secrets."""
+        return replace(unseen, name=self.text(unseen.name), path=self.text(unseen.path))
 
     def place(self, place: Place) -> Place:
         """The place with an excerpt without secrets."""
@@ -57,30 +114,54 @@ class Redaction:
 
 def _secret(subject: Subject) -> Iterator[Value]:
     """Texts of an object that have a secret in them."""
-    if subject.kind == "Secret":
+    if subject.kind == _KIND:
         for part in ("stringData", "data"):
             yield from (value for _, value in subject.object[part].fields())
     else:
-        yield from literal_secrets.found(subject)
+        yield from (each for each in literal_secrets.found(subject) if isinstance(each.raw, str))
 
 
-def _lines(document: Document, value: Value) -> Iterator[tuple[str, int]]:
+def _written(document: Document) -> Iterator[Value]:
+    """Those of what a tool built the object from, where that says something else."""
+    written = document.written
+    if isinstance(written, Mapping) and written is not document.value:
+        yield from _secret(subjects.of(written))
+
+
+def _lines(document: Document, path: Path) -> Iterator[tuple[str, int]]:
+    """The lines of what stands at a path of the source's document."""
     if document.source is not None:
-        path = (*document.start, *value.path)
-        first, _ = document.source.place(path)
-        last, _ = document.source.end(path)
+        first, _ = document.place(path)
+        last, _ = document.end(path)
         yield from ((document.file, line) for line in range(first, last + 1))
 
 
 def _spelled(text: str) -> Iterator[str]:
-    """A value, its lines, and what it says in base64: whatever may be shown of it."""
-    yield from _long((text, *text.splitlines()))
+    """A value, its lines, its secret parts, and what it says in base64: what may be shown of it."""
+    for each in (text, *_decoded(text)):
+        for part in (each, *each.splitlines(), *_parts(each)):
+            yield from _escaped(part.strip())
+
+
+def _decoded(text: str) -> Iterator[str]:
     try:
-        plain = base64.b64decode(text, validate=True).decode()
+        yield base64.b64decode("".join(text.split()), validate=True).decode()
     except (binascii.Error, ValueError):
         return
-    yield from _long((plain, *plain.splitlines()))
 
 
-def _long(texts: Iterable[str]) -> Iterator[str]:
-    return (each.strip() for each in texts if len(each.strip()) >= SHORTEST)
+def _parts(text: str) -> Iterator[str]:
+    """What in a command line or an address is the secret itself."""
+    for form in secret_forms.FORMS:
+        if form.mark in text:
+            yield from (match[0] for match in form.pattern.finditer(text))
+    for _, value in secret_names.assigned(text):
+        if secret_names.looks_secret(value):
+            yield value
+
+
+def _escaped(text: str) -> Iterator[str]:
+    """The text as it is, and as Python and JSON write it; nothing of a short one."""
+    if len(text) >= SHORTEST:
+        yield from (text, repr(text)[1:-1], json.dumps(text)[1:-1])
+        yield json.dumps(text, ensure_ascii=False)[1:-1]

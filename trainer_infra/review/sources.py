@@ -1,18 +1,20 @@
-"""Paths -> documents: files, folders and stdin.
+"""Paths -> documents: files, folders with what tools build of them, and stdin.
 
 Called by `cli.check`. What cannot be read is a sentence beside what could be: one broken file hides
-nothing.
+nothing. A folder that is a chart or a kustomization is rendered or built, and so are those below a
+folder; what they read is then not read by itself. A kustomization that another one in the folder
+builds upon is judged as part of that.
 """
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.errors import InvalidInput
-from trainer_infra.review import documents
+from trainer_infra.errors import InvalidInput, NotAvailable
+from trainer_infra.review import documents, helm, kustomize
 from trainer_infra.review.documents import Document
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -30,45 +32,127 @@ class Read:
     """What could not be read, a sentence each."""
 
 
-def read(paths: Sequence[str]) -> Read:
-    """The objects below all paths."""
-    return joined(_read(each) for each in paths)
+@dataclass(slots=True)
+class _Folder:
+    """What there is in a folder and in the folders in it."""
+
+    files: list[Path] = field(default_factory=list)
+    charts: list[Path] = field(default_factory=list)
+    kustomizations: list[Path] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+    seen: set[str] = field(default_factory=set)
+    """Folders without links: two links may lead to each other."""
 
 
-def joined(parts: Iterator[Read]) -> Read:
-    """All of them as one."""
+def read(paths: Sequence[str], values: Sequence[str] = ()) -> Read:
+    """The objects below all paths, each once.
+
+    Args:
+        paths: files and folders; `-` for stdin.
+        values: files of values for charts, the last one wins.
+    """
+    return joined(_read(each, values) for each in paths)
+
+
+def joined(parts: Iterable[Read]) -> Read:
+    """All of them as one; what several have is there once."""
     whole = tuple(parts)
     return Read(
-        tuple(each for part in whole for each in part.documents),
-        tuple(each for part in whole for each in part.problems),
+        tuple(_once(each for part in whole for each in part.documents)),
+        tuple(dict.fromkeys(each for part in whole for each in part.problems)),
     )
 
 
-def _read(path: str) -> Read:
+def _once(found: Iterable[Document]) -> Iterator[Document]:
+    seen: dict[tuple[str, tuple[int, int]], list[Document]] = {}
+    for each in found:
+        others = seen.setdefault((each.file, each.place(each.start)), [])
+        if each.source is None or not any(other.value == each.value for other in others):
+            others.append(each)
+            yield each
+
+
+def _read(path: str, values: Sequence[str]) -> Read:
     if path == STDIN:
-        return of_text(sys.stdin.read(), "stdin")
+        return _stdin()
     where = Path(path)
     if not where.exists():
         return Read(problems=(f"{path}: is not there",))
-    return joined(_file(each) for each in _files(where)) if where.is_dir() else _file(where)
+    return _folder(where, values) if where.is_dir() else _file(where)
 
 
-def _files(folder: Path) -> Iterator[Path]:
-    """The manifests of a folder and of the folders in it; hidden ones are passed over."""
-    for each in sorted(folder.iterdir()):
-        if each.is_dir() and not each.name.startswith(".") and each.name not in _SKIPPED:
-            yield from _files(each)
-        elif each.suffix in SUFFIXES and each.is_file():
-            yield each
+def _stdin() -> Read:
+    found = _of_bytes(sys.stdin.buffer.read(), "stdin")
+    return replace(found, documents=tuple(replace(e, is_editable=False) for e in found.documents))
+
+
+def _folder(folder: Path, values: Sequence[str]) -> Read:
+    found = _Folder()
+    _walk(folder, found)
+    uses = {each: kustomize.uses(each) for each in found.kustomizations}
+    taken = {file for each in uses.values() for file in each.files}
+    below = {folder for each in uses.values() for folder in each.folders}
+    on_top = (
+        each
+        for each, used in uses.items()
+        if each == folder or not (used.is_component or os.path.realpath(each) in below)
+    )
+    charts = (each for each in found.charts if each == folder or not helm.is_library(each))
+    files = (each for each in found.files if not taken or os.path.realpath(each) not in taken)
+    return joined(
+        (
+            *map(_file, files),
+            *(_made(each, lambda chart: helm.read(chart, values)) for each in charts),
+            *(_made(each, kustomize.read) for each in on_top),
+            Read(problems=tuple(found.problems)),
+        )
+    )
+
+
+def _walk(folder: Path, found: _Folder) -> None:
+    """Hidden files and folders are passed over."""
+    real = os.path.realpath(folder)
+    if real in found.seen:
+        return
+    found.seen.add(real)
+    if helm.is_one(folder):
+        found.charts.append(folder)
+        return
+    if kustomize.is_one(folder):
+        found.kustomizations.append(folder)
+    try:
+        inside = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
+        folders = [each for each in inside if each.name not in _SKIPPED and each.is_dir()]
+        found.files += (each for each in inside if each.suffix in SUFFIXES and each.is_file())
+    except OSError as error:
+        found.problems.append(f"{folder}: cannot be read: {error.strerror}")
+        return
+    for each in folders:
+        _walk(each, found)
+
+
+def _made(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> Read:
+    """What a tool makes of a folder."""
+    try:
+        return Read(make(folder))
+    except InvalidInput as error:
+        return Read(problems=tuple(str(each) for each in error.problems))
+    except (NotAvailable, UnicodeDecodeError) as error:
+        return Read(problems=(f"{folder}: {error}",))
 
 
 def _file(path: Path) -> Read:
     try:
-        return of_text(path.read_bytes().decode("utf-8"), os.fspath(path))
+        return _of_bytes(path.read_bytes(), os.fspath(path))
     except OSError as error:
         return Read(problems=(f"{path}: cannot be read: {error.strerror}",))
+
+
+def _of_bytes(content: bytes, file: str) -> Read:
+    try:
+        return of_text(content.decode("utf-8"), file)
     except UnicodeDecodeError as error:
-        return Read(problems=(f"{path}: is no UTF-8 text: {error.reason}",))
+        return Read(problems=(f"{file}: is no UTF-8 text: {error.reason}",))
 
 
 def of_text(text: str, file: str) -> Read:

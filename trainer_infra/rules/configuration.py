@@ -5,11 +5,12 @@ text has been read.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import Field
 
+from trainer_infra.api import yaml_source
 from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.rules import packs
@@ -62,6 +63,27 @@ class Settled:
     """Who answers for what."""
     is_whole: bool = False
     """Whether what is not in the files that are checked is nowhere."""
+
+
+def read(text: str, file: str) -> Configuration:
+    """The configuration that a file's text is; an empty one where it says nothing.
+
+    Raises:
+        InvalidInput: It is none; has every problem.
+    """
+    sources = yaml_source.read(text, file)
+    if len(sources) > 1:
+        raise InvalidInput([Problem("", "must be one YAML document", where=file)])
+    problems = [each.problem(file) for source in sources for each in source.findings]
+    value: Any = sources[0].value if sources else {}
+    if not isinstance(value, dict):
+        problems.append(Problem("", "must be an object", where=file))
+    if problems:
+        raise InvalidInput(problems)
+    try:
+        return Configuration(**value)
+    except InvalidInput as error:
+        raise InvalidInput(replace(each, where=file) for each in error.problems) from None
 
 
 def settled(configuration: Configuration, environment: str | None, pack: Pack | None) -> Settled:

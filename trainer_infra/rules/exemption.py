@@ -4,7 +4,7 @@ Written as an annotation of the object or in the configuration; always with owne
 and always told in the report. Once it has expired, the finding fails again.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
@@ -69,6 +69,14 @@ class Annotated:
     """Those that are well written."""
     problems: tuple[Problem, ...]
     """What is wrong with the others, which excuse nothing."""
+
+
+def excusing(
+    exemptions: Iterable[Exemption], rule: str, subject: Subject, today: date
+) -> Exemption | None:
+    """The exemption that a finding falls under: one that holds before one that has expired."""
+    found = [each for each in exemptions if each.rule == rule and each.is_for(subject)]
+    return min(found, key=lambda each: each.state(today) == State.EXPIRED, default=None)
 
 
 def annotated(subject: Subject) -> Annotated:

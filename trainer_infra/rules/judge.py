@@ -4,14 +4,14 @@ Called by `review` and `deploy`. A value that is not known hides nothing but its
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from trainer_infra.api.finding import Path
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rule import AnyRule, Context, Parameters
 from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Unseen
+from trainer_infra.rules.value import Unseen, Value
 from trainer_infra.rules.world import World
 
 
@@ -46,19 +46,23 @@ class Judged:
 
 def judge(subject: Subject, world: World, rules: Iterable[Chosen]) -> Iterator[Judged]:
     """What each rule for the object's kind says of it, where that is anything."""
+    kind = subject.kind
     for chosen in rules:
-        if subject.kind in chosen.rule.kinds:
+        if kind in chosen.rule.kinds:
             judged = _judged(subject, world, chosen)
-            if judged.findings or judged.unseen:
+            if judged is not None:
                 yield judged
+    # Thousands of objects may be judged, each of which is read once more at most.
+    subject.forget()
 
 
-def _judged(subject: Subject, world: World, chosen: Chosen) -> Judged:
+def _judged(subject: Subject, world: World, chosen: Chosen) -> Judged | None:
     rule = chosen.rule
     places, unseen = subject.places(rule.places)
-    missed = dict.fromkeys((*subject.unseen, *unseen))
-    for root in subject.roots():
-        root.unseen.clear()
+    missed = subject.noted
+    missed.clear()
+    if unseen or subject.unseen:
+        missed.update(dict.fromkeys((*subject.unseen, *unseen)))
     context: Context[Any] = Context(subject, world, chosen.parameters)
     found: list[Finding] = []
     for place in places:
@@ -66,19 +70,25 @@ def _judged(subject: Subject, world: World, chosen: Chosen) -> Judged:
             found += rule.check(place, context)
         except Unseen as error:
             missed[error.path] = None
-    missed |= dict.fromkeys(path for root in subject.roots() for path in root.unseen)
-    return Judged(chosen, tuple(_own(found, subject, rule)), tuple(missed))
+    if not found and not missed:
+        return None
+    own = tuple(_own(found, subject, rule))
+    return Judged(chosen, own, tuple(missed)) if own or missed else None
 
 
 def _own(found: Iterable[Finding], subject: Subject, rule: AnyRule) -> Iterator[Finding]:
     """Each once, and not what the same rule says of the runtime itself."""
-    runtime = subject.runtime
-    kind = runtime["kind"].raw if runtime is not None else ""
-    said_there = subject.runtime_is_judged and kind in rule.kinds
-    told: list[Finding] = []
+    told = set()
     for each in found:
+        if each.inherited and subject.runtime_is_judged and _kind(subject.runtime) in rule.kinds:
+            continue
         # What a runtime lacks in every pod is one finding of the TrainJob that refers to it.
-        same = replace(each, seen_at="") if each.inherited else each
-        if same not in told and not (each.inherited and said_there):
-            told.append(same)
+        seen_at = "" if each.inherited else each.seen_at
+        same = (each.path, each.what, repr(each.got), each.fix, seen_at)
+        if same not in told:
+            told.add(same)
             yield each
+
+
+def _kind(runtime: Value | None) -> object:
+    return None if runtime is None else runtime["kind"].raw

@@ -13,7 +13,7 @@ from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
 INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
-_CONTAINERS: Final = ("initContainers", "containers")
+_LISTS: Final = ("initContainers", "containers")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +80,22 @@ class Container:
         return self.pod.trains and not self.is_init and self.value["name"].raw == names.NODE
 
 
-def jobsets(subject: Subject) -> Iterator[Value]:
+def jobsets(subject: Subject) -> tuple[Value, ...]:
     """The spec of each JobSet that the object asks for."""
+    return subject.once(_jobsets)
+
+
+def of(subject: Subject) -> tuple[Pod, ...]:
+    """The pods that the object asks for."""
+    return subject.once(_of)
+
+
+def containers(subject: Subject) -> tuple[Container, ...]:
+    """The containers of those pods, init containers first."""
+    return subject.once(_containers)
+
+
+def _jobsets(subject: Subject) -> Iterator[Value]:
     if subject.kind in names.RUNTIMES:
         yield subject.object.at("spec", "template", "spec")
     elif subject.kind == names.JOBSET:
@@ -89,8 +103,7 @@ def jobsets(subject: Subject) -> Iterator[Value]:
     yield from (each["spec"] for each in subject.rendered_of(names.JOBSET))
 
 
-def of(subject: Subject) -> Iterator[Pod]:
-    """The pods that the object asks for."""
+def _of(subject: Subject) -> Iterator[Pod]:
     policy = subject.ml_policy
     for spec in jobsets(subject):
         for job in spec["replicatedJobs"].items():
@@ -99,9 +112,8 @@ def of(subject: Subject) -> Iterator[Pod]:
             yield Pod(job, template, label if isinstance(label, str) else "", policy)
 
 
-def containers(subject: Subject) -> Iterator[Container]:
-    """The containers of those pods, init containers first."""
+def _containers(subject: Subject) -> Iterator[Container]:
     for pod in of(subject):
-        for key in _CONTAINERS:
+        for key in _LISTS:
             for each in pod.spec[key].items():
-                yield Container(each, pod, key == _CONTAINERS[0])
+                yield Container(each, pod, key == _LISTS[0])

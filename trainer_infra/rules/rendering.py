@@ -31,6 +31,8 @@ _FILLS: Final[Mapping[str, str]] = {
     "image": "image",
 }
 """Fields of `spec.trainer`, and those of the container `node` that they fill."""
+_FILLS_NODE: Final[Mapping[str, str]] = {"resourcesPerNode": "resources", "env": "env"}
+"""The same of the nodes of MPI, whose launcher has the label of the trainer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,9 +125,8 @@ def _marked(value: JSON, left_out: Iterable[Path]) -> JSON:
         return value
     others: dict[Path, Any] = {}
     for index, job in enumerate(value["spec"]["replicatedJobs"]):
-        if resolve.ancestor(job) == names.TRAINER:
-            at: Path = ("spec", "replicatedJobs", index)
-            others |= {(*at, *below): UNKNOWN for each in left_out for below in _filled(job, each)}
+        at: Path = ("spec", "replicatedJobs", index)
+        others |= {(*at, *below): UNKNOWN for each in left_out for below in _filled(job, each)}
     marked: JSON = value
     for path, other in others.items():
         marked = _set(marked, path, other)
@@ -134,7 +135,9 @@ def _marked(value: JSON, left_out: Iterable[Path]) -> JSON:
 
 def _filled(job: JSON, path: Path) -> Iterator[Path]:
     """Places in a replicated job that a value of the TrainJob fills."""
-    if path[:2] != _TRAINER or any(isinstance(key, int) for key in path):
+    trains = resolve.ancestor(job) == names.TRAINER
+    is_ours = trains or job["name"] == names.NODE
+    if not is_ours or path[:2] != _TRAINER or any(isinstance(key, int) for key in path):
         return
     if path[2:] in ((), ("numNodes",)):
         yield ("replicas",)
@@ -142,8 +145,9 @@ def _filled(job: JSON, path: Path) -> Iterator[Path]:
     pod: Path = ("template", "spec", "template", "spec", "containers")
     for index, each in enumerate(resolve.pod_spec(job).get("containers") or ()):
         if each["name"] == names.NODE:
-            fields = _FILLS.values() if len(path) == len(_TRAINER) else (_FILLS.get(str(path[2])),)
-            yield from ((*pod, index, field, *path[3:]) for field in fields if field)
+            keys = _FILLS if len(path) == len(_TRAINER) else (str(path[2]),)
+            known = _FILLS if trains else _FILLS_NODE
+            yield from ((*pod, index, known[key], *path[3:]) for key in keys if key in known)
 
 
 def _set(value: Any, path: Path, other: Any) -> Any:

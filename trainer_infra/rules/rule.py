@@ -66,6 +66,8 @@ class Rule(Generic[Place, P]):
     """Their model; its defaults are what holds without a configuration."""
     frameworks: tuple[str, ...] = ()
     """Controls of published standards that it is part of, `pod-security-standards/restricted`."""
+    looks_around: bool = False
+    """Whether other objects can change what it says: CrossGuard then asks it about a whole stack."""
     remediates: bool = False
     """Whether its patches may be applied unasked, by CrossGuard and `--fix`."""
 

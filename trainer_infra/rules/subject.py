@@ -16,7 +16,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import rendering, written
-from trainer_infra.rules.value import Root, Value, Written
+from trainer_infra.rules.value import Root, Unseen, Value, Written
 
 JSON = Mapping[str, Any]
 T = TypeVar("T")
@@ -91,24 +91,44 @@ class Subject:
         """The objects of a kind that it renders to."""
         return (each for each in self.rendered if each["kind"].raw == kind)
 
+    @property
+    def noted(self) -> dict[Path, None]:
+        """What was not known among what was read of it, since somebody last emptied it."""
+        return self.object.root.unseen
+
     def places(
         self, find: Callable[["Subject"], Iterable[T]]
     ) -> tuple[tuple[T, ...], tuple[Path, ...]]:
         """What a function finds in it, found once for all rules; and what could not be seen."""
         if find not in self._places:
-            for root in self.roots():
-                root.unseen.clear()
-            found = tuple(find(self))
-            unseen = tuple(path for root in self.roots() for path in root.unseen)
-            self._places[find] = (found, unseen)
+            before = tuple(self.noted)
+            self.noted.clear()
+            found = tuple(self._seen(find))
+            self._places[find] = (found, tuple(self.noted))
+            self.noted.clear()
+            self.noted.update(dict.fromkeys(before))
         return self._places[find]
 
-    def roots(self) -> Iterator[Root]:
-        """Of the objects that rules read."""
-        yield self.object.root
-        yield from (each.root for each in self.rendered)
-        if self.runtime is not None:
-            yield self.runtime.root
+    def _seen(self, find: Callable[["Subject"], Iterable[T]]) -> Iterator[T]:
+        """What it finds until something without which it cannot go on is not known."""
+        try:
+            yield from find(self)
+        except Unseen as error:
+            self.noted[error.path] = None
+
+    def once(self, find: Callable[["Subject"], Iterable[T]]) -> tuple[T, ...]:
+        """What a function finds in it, found once for all rules; what it could not see is noted."""
+        found, unseen = self.places(find)
+        if unseen:
+            self.noted.update(dict.fromkeys(unseen))
+        return found
+
+    def forget(self) -> None:
+        """Lets go of what was kept to be read again by the next rule."""
+        self._places.clear()
+        runtime = () if self.runtime is None else (self.runtime,)
+        for each in (self.object, *self.rendered, *runtime):
+            each.forget()
 
 
 def of(value: JSON, runtime: AnyRuntime | None = None, behaviour: Behaviour = OURS) -> Subject:
@@ -122,7 +142,8 @@ def of(value: JSON, runtime: AnyRuntime | None = None, behaviour: Behaviour = OU
     subject = Subject(Value(value, Root()))
     if subject.kind != names.TRAIN_JOB or runtime is None:
         return subject
-    subject = replace(subject, runtime=Value(runtime.wire, Root(written=_inherited)))
+    root = Root(written=_inherited, unseen=subject.noted)
+    subject = replace(subject, runtime=Value(runtime.wire, root))
     if runtime.typed is None:
         return subject
     made = rendering.of(value, runtime.typed, behaviour)
@@ -136,14 +157,18 @@ def given(
     unseen: tuple[Path, ...] = (),
 ) -> Subject:
     """The subject with objects that it renders to."""
-    rendered = tuple(_rendered(subject.object.raw, each) for each in objects)
+    rendered = tuple(_rendered(subject, each, unseen) for each in objects)
     return replace(subject, rendered=rendered, problems=problems, unseen=unseen)
 
 
-def _rendered(job: JSON, value: JSON) -> Value:
-    name = f"{value.get('kind')} {value.get('metadata', {}).get('name', '')}"
+def _rendered(subject: Subject, value: JSON, unseen: Iterable[Path]) -> Value:
+    called = value.get("metadata", {}).get("name")
+    name = f"{value.get('kind')} {called if isinstance(called, str) else ''}".rstrip()
+    if value.get("kind") != names.JOBSET:
+        return Value(value, Root(name, _inherited, subject.noted))
+    job = subject.object.raw
     where = partial(written.in_train_job, job, value)
-    return Value(value, Root(name, where if value.get("kind") == names.JOBSET else _inherited))
+    return Value(value, Root(name, where, subject.noted, tuple(written.gaps(job, value, unseen))))
 
 
 def _inherited(_path: Path) -> Written:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, auto
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from trainer_infra.api import quantity
@@ -31,6 +32,12 @@ UNKNOWN: Final = Mark.UNKNOWN
 ABSENT: Final = Mark.ABSENT
 
 JSON: TypeAlias = Mapping[str, Any]
+_SCALARS: Final = frozenset((Mark, str, int, bool, float))
+"""Types of most values without anything below, which are asked for first: that is far faster."""
+
+
+_path_text: Final = lru_cache(maxsize=1 << 12)(path_text)
+"""TrainJobs on one runtime have the same paths."""
 
 
 class Unseen(Exception):
@@ -60,7 +67,14 @@ class Root:
     written: Callable[[Path], Written] = Written
     """Where the user wrote what stands at a path of this object."""
     unseen: dict[Path, None] = field(default_factory=dict)
-    """Written paths of lists and mappings that were not known, since somebody last emptied it."""
+    """Written paths of lists and mappings that were not known, since somebody last emptied it; the
+    objects that a subject has share it."""
+    gaps: tuple[Path, ...] = ()
+    """Places below which what is absent is not known: something that is not may yet fill them."""
+
+    def may_have(self, path: Path) -> bool:
+        """Whether something that is not known may yet stand at a path where nothing does."""
+        return any(path[: len(each)] == each for each in self.gaps)
 
 
 class Value:
@@ -69,45 +83,52 @@ class Value:
     Attributes:
         raw: The JSON value as it is, or a Mark; whoever takes it takes care of unknown ones in it.
         root: The object that it is in.
+        path: From the root of its object.
     """
 
-    __slots__ = ("_key", "_parent", "raw", "root")
+    __slots__ = ("_below", "_written", "path", "raw", "root")
 
-    def __init__(
-        self, raw: Any, root: Root, parent: "Value | None" = None, key: str | int = ""
-    ) -> None:
+    def __init__(self, raw: Any, root: Root, path: Path = ()) -> None:
         self.raw = raw
         self.root = root
-        self._parent = parent
-        self._key = key
+        self.path = path
+        self._below: dict[str | int | Path, Value] | None = None
+        self._written: Written | None = None
 
     @property
-    def path(self) -> Path:
-        """From the root of its object."""
-        keys: list[str | int] = []
-        here = self
-        while here._parent is not None:
-            keys.append(here._key)
-            here = here._parent
-        return tuple(reversed(keys))
+    def written(self) -> Written:
+        """Where the user wrote it."""
+        if self._written is None:
+            self._written = self.root.written(self.path)
+        return self._written
 
     def __getitem__(self, key: str | int) -> "Value":
         """What stands below a key or a list position; absent where there is nothing."""
-        raw, found = self.raw, ABSENT
-        if raw is UNKNOWN:
-            found = UNKNOWN
-        elif isinstance(key, str):
-            if isinstance(raw, Mapping):
-                found = raw.get(key, ABSENT)
-        elif _is_list(raw) and key < len(raw):
-            found = raw[key]
-        return Value(ABSENT if found is None else found, self.root, self, key)
+        below = self._below
+        if below is None:
+            below = self._below = {}
+        found = below.get(key)
+        if found is None:
+            path, raw = (*self.path, key), self._raw_below(key)
+            if raw is None or raw is ABSENT:
+                raw = UNKNOWN if self.root.gaps and self.root.may_have(path) else ABSENT
+            found = below[key] = Value(raw, self.root, path)
+        return found
+
+    def forget(self) -> None:
+        """Lets go of what was read below it, which is kept to be read again: many rules ask."""
+        self._below = None
 
     def at(self, *keys: str | int) -> "Value":
         """What stands below several keys."""
-        found = self
-        for each in keys:
-            found = found[each]
+        below = self._below
+        found = None if below is None else below.get(keys)
+        if found is None:
+            found = self
+            for each in keys:
+                found = found[each]
+            if self._below is not None and keys:
+                self._below[keys] = found
         return found
 
     def is_there(self) -> bool:
@@ -165,15 +186,18 @@ class Value:
         """The items of a list; none of one that is not known, which is noted."""
         if self.is_noted():
             return
-        if _is_list(self.raw):
-            yield from (self[index] for index in range(len(self.raw)))
+        if is_list(self.raw):
+            for index in range(len(self.raw)):
+                yield self[index]
 
     def fields(self) -> Iterator[tuple[str, "Value"]]:
         """The fields of a mapping; none of one that is not known, which is noted."""
         if self.is_noted():
             return
-        if isinstance(self.raw, Mapping):
-            yield from ((key, self[key]) for key in self.raw if isinstance(key, str))
+        if is_mapping(self.raw):
+            for key in self.raw:
+                if isinstance(key, str):
+                    yield key, self[key]
 
     def texts(self) -> tuple[str, ...]:
         """The strings of a list; what is not known among them is noted and left out."""
@@ -184,8 +208,12 @@ class Value:
         """Whether it is not known, which is noted then: for rules that go on without it."""
         if self.raw is not UNKNOWN:
             return False
-        self.root.unseen[self.root.written(self.path).path] = None
+        self.root.unseen[self.written.path] = None
         return True
+
+    def is_inherited(self) -> bool:
+        """Whether only the runtime of a TrainJob says it."""
+        return self.written.inherited
 
     def finding(
         self, what: str, got: object = None, fix: str = "", patch: tuple[Change, ...] = ()
@@ -198,24 +226,41 @@ class Value:
             fix: What to do about it; empty when `what` says it.
             patch: Safe changes of the written object which make it right.
         """
-        path = self.path
-        where = self.root.written(path)
-        seen_at = f"{self.root.name}: {path_text(path)}" if self.root.name else ""
+        where = self.written
+        seen_at = f"{self.root.name}: {_path_text(self.path)}" if self.root.name else ""
+        got = None if isinstance(got, Mark) else got
         return Finding(where.path, what, got, fix, patch, seen_at, where.inherited)
 
     def set_to(self, value: object) -> tuple[Change, ...]:
         """The patch that sets this place; none where it is not the user's own object that says it."""
-        path = self.path
-        where = self.root.written(path)
-        if where.inherited or where.path[-1:] != path[-1:]:
+        where = self.written
+        if where.inherited or where.path[-1:] != self.path[-1:]:
             return ()
         return (Change(where.path, value),)
 
     def _known(self) -> Any:
         if self.raw is UNKNOWN:
-            raise Unseen(self.root.written(self.path).path)
+            raise Unseen(self.written.path)
         return self.raw
 
+    def _raw_below(self, key: str | int) -> Any:
+        raw = self.raw
+        if raw is UNKNOWN:
+            return UNKNOWN
+        if isinstance(key, str):
+            return raw.get(key, ABSENT) if is_mapping(raw) else ABSENT
+        return raw[key] if is_list(raw) and key < len(raw) else ABSENT
 
-def _is_list(raw: object) -> bool:
-    return isinstance(raw, Sequence) and not isinstance(raw, str | bytes)
+
+def is_mapping(raw: object) -> bool:
+    """Whether it is a mapping, of JSON or of Pulumi."""
+    kind = type(raw)
+    return kind is dict or (kind not in _SCALARS and isinstance(raw, Mapping))
+
+
+def is_list(raw: object) -> bool:
+    """Whether it is a list or tuple, of JSON or of Pulumi."""
+    kind = type(raw)
+    if kind is dict or kind in _SCALARS:
+        return False
+    return kind is list or (isinstance(raw, Sequence) and not isinstance(raw, str | bytes))

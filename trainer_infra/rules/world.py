@@ -24,12 +24,23 @@ class World:
     """The machines that there are; none where nobody declared any."""
     is_whole: bool = False
     """Whether what is not here is nowhere: a cluster was read, or the user says so."""
+    _kinds: Mapping[str, tuple[tuple[str, Subject], ...]] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
+    """Namespaces and subjects by kind."""
+
+    def __post_init__(self) -> None:
+        """Sorts the subjects by kind: rules ask for all of a kind once for each object."""
+        found: dict[str, list[tuple[str, Subject]]] = {}
+        for (kind, namespace, _), subjects in self.subjects.items():
+            found.setdefault(kind, []).extend((namespace, each) for each in subjects)
+        object.__setattr__(self, "_kinds", {kind: tuple(each) for kind, each in found.items()})
 
     def of_kind(self, kind: str, namespace: str | None = None) -> Iterator[Subject]:
         """The objects of a kind; of one namespace where that is given."""
-        for (each, where, _), subjects in self.subjects.items():
-            if each == kind and namespace in (None, where):
-                yield from subjects
+        for where, each in self._kinds.get(kind, ()):
+            if namespace in (None, where):
+                yield each
 
     def get(self, kind: str, name: str, namespace: str = NOWHERE) -> Subject | None:
         """The object of that name, the first one of several API groups; None where there is none."""

@@ -5,16 +5,19 @@ user has to change. What neither the TrainJob nor its patches mention is the run
 then that of the reference to it.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.finding import Path
-from trainer_infra.rules.value import UNKNOWN, Written
+from trainer_infra.rules.value import UNKNOWN, Written, is_list, is_mapping
 
 JSON = Mapping[str, Any]
 
+_PATCHES: Final[Path] = ("spec", "runtimePatches")
 INHERITED: Final = Written(("spec", "runtimeRef", "name"), inherited=True)
+_PATCH: Final = 5
+"""Length of the path of a patch's JobSet template: and position, trainingRuntimeSpec, template."""
 _JOB: Final = 3
 """Length of the path of a replicated job: spec, replicatedJobs, position."""
 _POD: Final = 7
@@ -31,6 +34,10 @@ _TRAINER: Final = {
 """Fields of the container `node`, and those of `spec.trainer` that fill them."""
 _COUNTS: Final = (("replicas",), ("template", "spec", "parallelism"))
 """Fields of a replicated job that `spec.trainer.numNodes` fills."""
+_FILLED: Final = {(), ("envFrom",), *((each,) for each in _TRAINER)}
+"""Beginnings of paths in containers that anything of `spec.trainer` or an initializer may fill."""
+_SHARED: Final = (("env",), ("resources",))
+"""Of these, what `spec.trainer` also fills in MPI's nodes, whose launcher has the trainer's label."""
 _INITIALIZER: Final[Mapping[str, Path]] = {
     names.DATASET_INITIALIZER: ("spec", "initializer", "dataset"),
     names.MODEL_INITIALIZER: ("spec", "initializer", "model"),
@@ -46,8 +53,32 @@ def in_train_job(job: JSON, jobset: JSON, path: Path) -> Written:
         path: In that JobSet.
     """
     found = (*_patched(job, jobset, path), *_own(job, jobset, path))
-    places = (_stands(job, each) for each in found)
-    return next((Written(each) for each in places if each is not None), INHERITED)
+    for each in found:
+        place = _stands(job, each)
+        # What is not known does not say what is known: that stands elsewhere.
+        is_said = _at(job, place or ()) is not UNKNOWN or _at(jobset, path) in (None, UNKNOWN)
+        if place is not None and is_said:
+            return Written(place)
+    return INHERITED
+
+
+def gaps(job: JSON, jobset: JSON, unseen: Iterable[Path]) -> Iterator[Path]:
+    """Places of a JobSet that may be filled by patches of its TrainJob which are not known."""
+    for path in unseen:
+        if path[: len(_PATCHES)] == _PATCHES:
+            start, rest = path[:_PATCH], path[_PATCH:]
+            yield tuple(_same_keys(_at(job, start), jobset, rest))
+
+
+def _same_keys(here: Any, there: Any, path: Path) -> Iterator[str | int]:
+    """The keys by which `there` has what stands at the path of `here`, as far as it has it."""
+    for key in path:
+        here = _at(here, (key,))
+        own = _position(there, {"name": _at(here, ("name",))}) if isinstance(key, int) else key
+        if own == -1:
+            return
+        there = _at(there, (own,))
+        yield own
 
 
 def _stands(job: JSON, path: Path) -> Path | None:
@@ -61,22 +92,28 @@ def _stands(job: JSON, path: Path) -> Path | None:
 
 def _patched(job: JSON, jobset: JSON, path: Path) -> Iterator[Path]:
     """Places in the TrainJob's runtimePatches, that which was merged last first."""
-    patches = _at(job, ("spec", "runtimePatches"))
+    patches = _at(job, _PATCHES)
+    if patches is UNKNOWN:
+        yield _PATCHES
     for index in reversed(range(len(patches) if isinstance(patches, list | tuple) else 0)):
-        start: Path = ("spec", "runtimePatches", index, "trainingRuntimeSpec", "template")
-        yield from _same_items(_at(job, start), jobset, start, path)
+        start: Path = (*_PATCHES, index, "trainingRuntimeSpec", "template")
+        known = _stands(job, start)
+        if known is not None:
+            yield from _same_items(_at(job, known), jobset, known, path)
 
 
 def _same_items(here: Any, there: Any, start: Path, path: Path) -> Iterator[Path]:
     """The path below `start` to what `path` names, where lists may have another order."""
     found = start
-    for key in path:
+    for key in () if here is UNKNOWN else path:
         there = _at(there, (key,))
         own = _position(here, there) if isinstance(key, int) else key
         here = _at(here, (own,))
         if here is None:
             return
         found = (*found, own)
+        if here is UNKNOWN:
+            break
     yield found
 
 
@@ -91,19 +128,21 @@ def _position(items: Any, like: Any) -> int:
 
 def _own(job: JSON, jobset: JSON, path: Path) -> Iterator[Path]:
     """Places in `metadata`, `spec.trainer` and `spec.initializer`."""
-    replicated = _at(jobset, path[:_JOB]) if len(path) >= _JOB else None
-    if not isinstance(replicated, Mapping):
-        yield from (path,) if path[:1] == ("metadata",) else ()
+    if path[:1] == ("metadata",):
+        yield path
+    is_count, rest = path[_JOB:] in _COUNTS, path[_CONTAINER:]
+    is_filled = path[_POD : _POD + 1] == ("containers",) and rest[:1] in _FILLED
+    if not is_count and not is_filled:
         return
-    step = _at(replicated, ("template", "metadata", "labels", names.ANCESTOR_LABEL))
-    if path[_JOB:] in _COUNTS:
+    label: Path = ("template", "metadata", "labels", names.ANCESTOR_LABEL)
+    step, container = _at(jobset, (*path[:_JOB], *label)), _at(jobset, path[:_CONTAINER])
+    if is_count and step not in _INITIALIZER:
         yield "spec", "trainer", "numNodes"
-    if path[_POD : _POD + 1] != ("containers",):
+    if is_count:
         return
-    container, rest = _at(jobset, path[:_CONTAINER]), path[_CONTAINER:]
     if step in _INITIALIZER:
         yield from _of_initializer(job, container, _INITIALIZER[step], rest)
-    elif _at(container, ("name",)) == names.NODE:
+    elif _at(container, ("name",)) == names.NODE and (step == names.TRAINER or rest[:1] in _SHARED):
         yield from _of_trainer(job, container, rest)
 
 
@@ -132,8 +171,7 @@ def _at(value: Any, path: Path) -> Any:
     """What stands at a path; None where nothing does."""
     for key in path:
         if isinstance(key, int):
-            is_in = isinstance(value, list | tuple) and 0 <= key < len(value)
-            value = value[key] if is_in else None
+            value = value[key] if is_list(value) and 0 <= key < len(value) else None
         else:
-            value = value.get(key) if isinstance(value, Mapping) else None
+            value = value.get(key) if is_mapping(value) else None
     return value

@@ -1,4 +1,4 @@
-"""Which pools a pod may use, and what it asks for in all."""
+"""Which pools a pod may use, and what it asks for in all: one rule says it, or one of its taints."""
 
 from typing import Any
 
@@ -8,6 +8,7 @@ from trainer_infra.rules import tree, world
 from trainer_infra.rules.capacity import gpu_fits_machine
 from trainer_infra.rules.judge import Chosen, judge
 from trainer_infra.rules.pool import Pool, Taint
+from trainer_infra.rules.scheduling import taints_tolerated
 
 TAINT = Taint(key="nvidia.com/gpu", value="present", effect="NoSchedule")
 SMALL = Pool(
@@ -24,7 +25,7 @@ def found(pod: dict[str, Any], *pools: Pool) -> list[Any]:
     node = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
     value = {"kind": "JobSet", "spec": {"replicatedJobs": [node]}}
     (subject,) = tree.of([value])
-    rules = [Chosen.default(gpu_fits_machine.RULE)]
+    rules = map(Chosen.default, (gpu_fits_machine.RULE, taints_tolerated.RULE))
     return [
         each.path[6:]
         for judged in judge(subject, world.of([subject], pools), rules)
@@ -38,7 +39,13 @@ def asking(amount: int, **pod: Any) -> dict[str, Any]:
 
 
 TOO_MANY = [("spec", "containers", 0, "resources", "limits", "nvidia.com/gpu")]
+LACKS_ONE = [("spec", "tolerations")]
+"""What `taints-tolerated` says, and this rule then does not."""
 EXISTS = [{"operator": "Exists"}]
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+TERM = {"matchExpressions": [{"key": "size", "operator": "In", "values": ["huge"]}]}
+HUGE = {"nodeAffinity": {REQUIRED: {"nodeSelectorTerms": [TERM]}}}
+AFFINITY = ("spec", "affinity", "nodeAffinity", REQUIRED, "nodeSelectorTerms")
 
 
 @pytest.mark.parametrize(
@@ -51,12 +58,13 @@ EXISTS = [{"operator": "Exists"}]
             TOO_MANY,
             id="tolerates by value",
         ),
-        pytest.param(asking(1), TOO_MANY, id="tolerates only machines without"),
+        pytest.param(asking(1), LACKS_ONE, id="tolerates only machines without"),
         pytest.param(
             asking(1, tolerations=[{"operator": "Exists", "effect": "NoExecute"}]),
-            TOO_MANY,
+            LACKS_ONE,
             id="tolerates another effect",
         ),
+        pytest.param(asking(3), TOO_MANY, id="too many, whatever it tolerates"),
         pytest.param(
             asking(2, tolerations=EXISTS, nodeSelector={"kubernetes.io/arch": "amd64"}),
             [],
@@ -66,6 +74,9 @@ EXISTS = [{"operator": "Exists"}]
             asking(1, tolerations=EXISTS, nodeSelector={"size": "huge"}),
             [("spec", "nodeSelector", "size")],
             id="a label that no machine has",
+        ),
+        pytest.param(
+            asking(1, tolerations=EXISTS, affinity=HUGE), [AFFINITY], id="an affinity to none"
         ),
     ],
 )

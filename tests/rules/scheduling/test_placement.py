@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.rules import tree, world
+from trainer_infra.rules.capacity.gpu_fits_machine import RULE as FITS
 from trainer_infra.rules.judge import Chosen, judge
 from trainer_infra.rules.pool import Pool, Taint
 from trainer_infra.rules.rule import AnyRule
@@ -43,7 +44,7 @@ def expression(operator: str, *values: str, key: str = "size") -> dict[str, Any]
     return {"key": key, "operator": operator, "values": list(values)}
 
 
-TOO_MANY = "are more pods than the 1 that find place at a time in pool small"
+TOO_MANY = "makes more pods than the 1 that find place at a time in pool small"
 
 
 @pytest.mark.parametrize(
@@ -91,3 +92,43 @@ def test_gke_tolerates_the_taint_of_a_device_that_is_asked_for() -> None:
     labels = {"cloud.google.com/gke-nodepool": "large"}
     pool = LARGE.model_copy(update={"taints": (TAINT,), "labels": labels})
     assert findings(TAINTS, (pool,)) == []
+
+
+def asking(**limits: Any) -> dict[str, Any]:
+    return {"containers": [{"name": "node", "resources": {"limits": limits}}]}
+
+
+NO_DEVICE = (
+    "makes a pod of 1 rdma/hca, which fits into no machine that it may run on: one of pool small "
+    "has 0"
+)
+
+
+@pytest.mark.parametrize(
+    ("limits", "expected"),
+    [
+        pytest.param({"memory": "1Ti"}, [], id="what a pool leaves out"),
+        pytest.param({"rdma/hca": 1}, [NO_DEVICE], id="a device that another pool has"),
+        pytest.param({"example.com/licence": 1}, [], id="a device that none has"),
+    ],
+)
+def test_what_no_pool_says_limits_nothing(limits: dict[str, Any], expected: list[str]) -> None:
+    capacity: dict[str, str | int] = {"memory": "1Gi", "rdma/hca": 1}
+    other = Pool(name="other", nodes=1, capacity=capacity, labels={"size": "other"})
+    pod = {**asking(**limits), "nodeSelector": {"size": "small"}}
+    assert findings(FITS, (SMALL, other), **pod) == expected
+
+
+def test_no_more_pods_run_at_once_than_have_to_complete() -> None:
+    def job(completions: int) -> list[str]:
+        value = {
+            "parallelism": 2,
+            "completions": completions,
+            "template": {"spec": asking(**{GPU: 8})},
+        }
+        spec = {"replicatedJobs": [{"name": "node", "template": {"spec": value}}]}
+        (subject,) = tree.of([{"kind": "JobSet", "spec": spec}])
+        judged = judge(subject, world.of([subject], (SMALL,)), [Chosen.default(GANG)])
+        return [each.what for one in judged for each in one.findings]
+
+    assert (job(1), job(2)) == ([], [TOO_MANY])

@@ -13,7 +13,7 @@ The rules `gpu-hours` and `price` judge it with `judged`; `review` shows with `o
 """
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from itertools import chain
@@ -24,7 +24,7 @@ from trainer_infra.api import failure_policy
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.catalog import accelerators
 from trainer_infra.rules import pods
-from trainer_infra.rules.capacity import machines, nodes, requests
+from trainer_infra.rules.placement import amounts, gpus, machines, nodes
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Unseen
@@ -38,9 +38,10 @@ accelerators must have one.
 """
 
 ENDLESS: Final = "nothing ends it: it has no activeDeadlineSeconds"
-_KINDS: Final = (names.TRAIN_JOB, names.JOBSET)
+KINDS: Final = (names.TRAIN_JOB, names.JOBSET)
+"""Kinds that cost something."""
 _HOUR: Final = 3600
-_UNITS: Final = {"memory": Decimal(2**30)}
+_UNITS: Final = {"memory": 2**30}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +64,12 @@ def of(subject: Subject, world: World, prices: Prices) -> Cost:
         world: Its pools say what accelerators a pod gets.
         prices: By accelerator or resource.
     """
-    for root in subject.roots():
-        root.unseen.clear()
+    subject.noted.clear()
     try:
         found = judged(subject, world, prices)
     except Unseen as error:
         return _not_known(error.path)
-    noted = (path for root in subject.roots() for path in root.unseen)
-    missed = next(chain(subject.unseen, noted), None)
+    missed = next(chain(subject.unseen, subject.noted), None)
     return found if missed is None else _not_known(missed)
 
 
@@ -80,7 +79,7 @@ def judged(subject: Subject, world: World, prices: Prices) -> Cost:
     Raises:
         Unseen: A value that it depends on is not known.
     """
-    found = tuple(pods.of(subject)) if subject.kind in _KINDS else ()
+    found = tuple(pods.of(subject)) if subject.kind in KINDS else ()
     if not found:
         return Cost(why="it asks for no pods that are known")
     parts = [_part(subject, each, world, prices) for each in found]
@@ -121,19 +120,19 @@ class _Part:
 
 
 def _part(subject: Subject, pod: Pod, world: World, prices: Prices) -> _Part:
-    count, amounts = nodes.count(pod), requests.of(pod)
+    asked = amounts.summed([(nodes.count(pod), amounts.of(pod))])
     hours, rate, why = _hours(subject, pod), Decimal(0), []
-    for name, amount in amounts.items():
-        price = _price(pod, name, world, prices)
+    devices = sum(each for name, each in asked.items() if gpus.is_accelerator(name))
+    called = machines.accelerators(pod, subject, world) if devices else ()
+    for name, amount in asked.items():
+        price = _price(name, called, prices)
         if price is not None:
-            rate += count * price * amount / _UNITS.get(name, 1)
-        elif requests.is_accelerator(name) and amount:
-            called = " or ".join(machines.accelerators(pod, world.pools)) or name
-            why.append(f"there is no price for {called}")
-    gpus = count * requests.accelerators(amounts)
-    if hours is None and (gpus or rate):
+            rate += price * amount / (amounts.ONE * _UNITS.get(name, 1))
+        elif gpus.is_accelerator(name):
+            why.append(f"there is no price for {' or '.join(called) or name}")
+    if hours is None and (devices or rate):
         why.append(ENDLESS)
-    return _Part(gpus, hours, rate, tuple(why))
+    return _Part(Decimal(devices) / amounts.ONE, hours, rate, tuple(why))
 
 
 def _not_known(path: Path) -> Cost:
@@ -163,10 +162,10 @@ def _of_job(subject: Subject, pod: Pod) -> int | None:
     return seconds * (1 + most)
 
 
-def _price(pod: Pod, resource: str, world: World, prices: Prices) -> Decimal | None:
+def _price(resource: str, called: Sequence[str], prices: Prices) -> Decimal | None:
     """The price of a unit of a resource: of an accelerator that of the dearest it may be."""
-    if requests.is_accelerator(resource):
-        found = [prices.get(each) for each in machines.accelerators(pod, world.pools)]
+    if gpus.is_accelerator(resource):
+        found = [prices.get(each) for each in called]
         known = [each for each in found if each is not None]
         if known and len(known) == len(found):
             return max(known)

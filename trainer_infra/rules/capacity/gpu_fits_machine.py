@@ -1,13 +1,12 @@
 """gpu-fits-machine: one pod fits into a machine of some declared pool that it may run on."""
 
-from collections.abc import Iterator
-from decimal import Decimal
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.capacity import machines, requests
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import amounts, machines, selectors
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
@@ -15,36 +14,41 @@ from trainer_infra.rules.rule import Context, Parameters, Rule
 
 def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     pools = context.world.pools
-    _, too_much = machines.selected(place, pools)
-    if too_much is not None:
+    selected = selectors.selected(place, pools)
+    if pools and not selected:
+        label = selectors.excluding(place, pools)
         fix = f"use a label of one of the pools {', '.join(each.name for each in pools)}"
-        yield too_much.finding("selects no machine of any declared pool", too_much.text(), fix)
-    asked = requests.of(place)
-    lacks = [(pool, _lacking(pool, asked)) for pool in machines.allowed(place, pools)]
-    pool, lacking = min(lacks, key=lambda each: len(each[1]), default=(None, ()))
+        got = label.raw if isinstance(label.raw, str) else None
+        yield label.finding("selects no machine of any declared pool", got, fix)
+    asked = amounts.of(place) if selected else {}
+    lacks = [(pool, machines.lacking(pool, asked, pools)) for pool in selected]
+    found = _judged(place, lacks, context) if lacks else ()
+    pool, lacking = min(found, key=lambda each: len(each[1]), default=(None, ()))
     if pool is not None:
         yield from (_finding(place, pool, resource, asked[resource]) for resource in lacking)
 
 
-def _lacking(pool: Pool, asked: requests.Amounts) -> tuple[str, ...]:
-    """Resources of which a pod asks for more than a machine has.
+def _judged(
+    pod: Pod, lacks: Sequence[tuple[Pool, Sequence[str]]], context: Context[Parameters]
+) -> Sequence[tuple[Pool, Sequence[str]]]:
+    """Of the selected pools those that let the pod in and have accelerators for it.
 
-    A pool may leave out resources that it has, but not accelerators.
+    Where there are none, but it would fit, its tolerations are wrong, which is another rule's.
     """
-    return tuple(
-        name
-        for name, amount in asked.items()
-        if (name in pool.capacity or requests.is_accelerator(name))
-        and amount > machines.amount(pool, name)
-    )
+    asked = amounts.of(pod)
+    usable = machines.usable(pod, asked, context.subject, context.world)
+    near = machines.with_accelerators(usable, asked)
+    if near or any(not lacking for _, lacking in lacks):
+        return [each for each in lacks if each[0] in near]
+    return lacks
 
 
-def _finding(place: Pod, pool: Pool, resource: str, amount: Decimal) -> Finding:
-    where, most = requests.where(place, resource), pool.capacity.get(resource, 0)
+def _finding(place: Pod, pool: Pool, resource: str, amount: int) -> Finding:
+    where, most = amounts.place(place, resource), pool.capacity.get(resource, 0)
     fix = f"ask for at most {most} of {resource} on one node"
     what = (
-        f"makes a pod of {requests.shown(amount, resource)} {resource}, which fits into no machine that it "
-        f"may run on: one of pool {pool.name} has {most}"
+        f"makes a pod of {amounts.text(resource, amount)} {resource}, which fits into no machine "
+        f"that it may run on: one of pool {pool.name} has {most}"
     )
     return where.finding(what, where.raw, fix)
 
@@ -59,4 +63,5 @@ RULE: Final = Rule(
     fix="Ask for no more on one node than a machine has; use more nodes instead.",
     places=pods.of,
     check=_check,
+    looks_around=True,
 )

@@ -5,15 +5,15 @@ The quota is that of each ResourceQuota without scopes, of which the extended re
 """
 
 from collections.abc import Iterator
-from decimal import Decimal
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import rule
-from trainer_infra.rules.capacity import nodes, requests
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import amounts, nodes
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
 _PREFIX: Final = "requests."
@@ -31,56 +31,54 @@ def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
     quotas = _quotas(context) if context.subject.namespace else {}
     if not quotas:
         return
-    asked = [(pod, requests.of(pod)) for pod in nodes.together(context.subject)]
-    total = requests.summed((nodes.count(pod), amounts) for pod, amounts in asked)
+    asked = [(pod, amounts.of(pod)) for pod in nodes.together(context.subject)]
+    total = amounts.summed((nodes.count(pod), each) for pod, each in asked)
     for resource, whole in total.items():
         most = quotas.get(resource, whole)
         if whole > most:
-            pod, amounts = max(asked, key=lambda each: each[1].get(resource, Decimal(0)))
-            single = amounts.get(resource, Decimal(0))
-            where = _where(pod, resource, is_one=single > most)
+            pod, own = max(asked, key=lambda each: each[1].get(resource, 0))
+            single = own[resource]
+            where = _where(pod, resource, context.subject, is_one=single > most)
             what = (
-                f"makes {requests.shown(whole, resource)} {resource} in all, more than the quota "
-                f"of {requests.shown(most, resource)} of namespace {context.subject.namespace}"
+                f"makes {amounts.text(resource, whole)} {resource} in all, more than the quota "
+                f"of {amounts.text(resource, most)} of namespace {context.subject.namespace}"
             )
             yield where.finding(what, where.raw, _fix(resource, single, most))
 
 
-def _where(pod: Pod, resource: str, *, is_one: bool) -> Value:
-    return requests.where(pod, resource) if is_one else nodes.count_value(pod)
+def _where(pod: Pod, resource: str, subject: Subject, *, is_one: bool) -> Value:
+    return amounts.place(pod, resource) if is_one else nodes.count_place(pod, subject)
 
 
-def _fix(resource: str, single: Decimal, most: Decimal) -> str:
-    if not single or single > most:
-        return f"ask for at most {requests.shown(most, resource)} of {resource}"
-    return (
-        f"use at most {int(most / single)} nodes of {requests.shown(single, resource)} {resource}"
-    )
+def _fix(resource: str, single: int, most: int) -> str:
+    if single > most:
+        return f"ask for at most {amounts.text(resource, most)} of {resource}"
+    return f"use at most {most // single} nodes of {amounts.text(resource, single)} {resource}"
 
 
-def _quotas(context: Context[GpuQuota]) -> dict[str, Decimal]:
+def _quotas(context: Context[GpuQuota]) -> amounts.Amounts:
     """The least of each resource that a quota allows."""
-    found: dict[str, Decimal] = {}
+    found: amounts.Amounts = {}
     for resource, most in (*_configured(context), *_declared(context)):
         found[resource] = min(most, found.get(resource, most))
     return found
 
 
-def _configured(context: Context[GpuQuota]) -> Iterator[tuple[str, Decimal]]:
+def _configured(context: Context[GpuQuota]) -> Iterator[tuple[str, int]]:
     quotas = (context.parameters.namespaces or {}).get(context.subject.namespace, {})
     for resource, written in quotas.items():
-        most = requests.read(written)
+        most = amounts.configured(written)
         if most is not None:
             yield resource, most
 
 
-def _declared(context: Context[GpuQuota]) -> Iterator[tuple[str, Decimal]]:
+def _declared(context: Context[GpuQuota]) -> Iterator[tuple[str, int]]:
     for quota in context.world.of_kind(names.RESOURCE_QUOTA, context.subject.namespace):
         spec = quota.object["spec"]
         if any(spec[each].is_there() for each in _SCOPES):
             continue
         for name, amount in spec["hard"].fields():
-            most = amount.quantity()
+            most = amounts.read(amount)
             if name.startswith(_PREFIX) and "/" in name and most is not None:
                 yield name.removeprefix(_PREFIX), most
 
@@ -95,5 +93,6 @@ RULE: Final = Rule(
     fix="Use fewer nodes or GPUs, or have the quota raised.",
     places=rule.whole,
     check=_check,
+    looks_around=True,
     parameters=GpuQuota,
 )

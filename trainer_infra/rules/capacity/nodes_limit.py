@@ -5,8 +5,8 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import rule
-from trainer_infra.rules.capacity import nodes
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import nodes
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 

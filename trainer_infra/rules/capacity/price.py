@@ -54,5 +54,6 @@ RULE: Final = Rule(
     fix="Shorten `spec.activeDeadlineSeconds`, or use fewer or cheaper machines.",
     places=rule.whole,
     check=_check,
+    looks_around=True,
     parameters=Price,
 )

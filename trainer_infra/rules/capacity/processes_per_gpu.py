@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.capacity import nodes, requests
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import gpus, nodes
 from trainer_infra.rules.pods import Container
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
@@ -20,18 +20,17 @@ _READ_IT: Final = ("torch", "mpi", "flux")
 
 
 def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
-    gpu = requests.gpu(place.value)
-    written = None if gpu is None else _written(context.subject)
-    if gpu is None or written is None:
+    found = gpus.of(place.value)
+    written = None if found is None else _written(context.subject)
+    number = None if written is None else written.number()
+    if found is None or written is None or number is None or number == found.count:
         return
-    number, gpus = written.number(), requests.gpus(requests.of_container(place.value))
-    if number is None or number == gpus:
-        return
-    if nodes.is_inherited(written) and not nodes.is_inherited(gpu):
+    if written.is_inherited() and not found.place.is_inherited():
         written = context.subject.object.at("spec", "trainer", _NUMBER)
-    what = "starts more processes than there are" if number > gpus else "leaves idle some of the"
-    fix = f"write {requests.shown(gpus)}, one for each GPU"
-    yield written.finding(f"{what} GPUs on a node", number, fix)
+    is_more = number > found.count
+    what = "starts more processes than a node has GPUs" if is_more else "leaves GPUs of a node idle"
+    fix = f"write {found.count:f}, one for each GPU"
+    yield written.finding(what, number, fix)
 
 
 def _written(subject: Subject) -> Value | None:

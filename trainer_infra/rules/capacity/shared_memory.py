@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.capacity import nodes, requests
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import gpus, nodes
 from trainer_infra.rules.pods import Container
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
@@ -19,19 +19,17 @@ _NEEDS_IT: Final = ("torch", "mpi")
 
 
 def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
-    policy, gpu = context.subject.ml_policy, requests.gpu(place.value)
+    policy, found = context.subject.ml_policy, gpus.of(place.value)
     needs_it = any(policy[each].is_there() for each in _NEEDS_IT)
-    if gpu is None or not needs_it or requests.gpus(requests.of_container(place.value)) <= 1:
-        return
-    if place.pod.spec["hostIPC"].flag():
+    if found is None or found.count <= 1 or not needs_it or place.pod.spec["hostIPC"].flag():
         return
     mount = _mount(place)
     if mount is None:
-        asks = context.subject.kind == names.TRAIN_JOB and not nodes.is_inherited(gpu)
+        asks = context.subject.kind == names.TRAIN_JOB and not found.place.is_inherited()
         missing = context.subject.object.at("spec", "runtimePatches")
         where = missing if asks else place.value["volumeMounts"]
-        what = f"mounts nothing at {names.SHARED_MEMORY}, which has 64 MiB then"
-        fix = f"mount an emptyDir of medium Memory at {names.SHARED_MEMORY}"
+        what = f"mounts nothing at {names.SHARED_MEMORY}: the GPUs of a node share 64 MiB then"
+        fix = f"mount an emptyDir of medium Memory there in the container {names.NODE!r}"
         yield where.finding(what, None, fix)
         return
     yield from _of_volume(place, mount["name"].text())

@@ -69,8 +69,7 @@ def _makes_cache(container: Container) -> bool:
 def _place(account: Value, container: Container, context: Context[Parameters]) -> Value:
     """The account; the URI where the TrainJob asks a runtime without one for a cache."""
     uri = initializers.uri(container)
-    inherits = account.root.written(account.path).inherited
-    if inherits and uri is not None and not uri.root.written(uri.path).inherited:
+    if account.is_inherited() and uri is not None and not uri.is_inherited():
         return context.subject.object.at("spec", "initializer", "dataset", "storageUri")
     return account
 
@@ -88,4 +87,5 @@ RULE: Final = Rule(
     fix="Run it as a service account that is bound to the role of the data cache.",
     places=initializers.containers,
     check=_check,
+    looks_around=True,
 )

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.data import output, patches
+from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import Fate, Job
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import patches
 from trainer_infra.rules.rule import Context, Parameters, Rule
 
 

@@ -36,4 +36,5 @@ RULE: Final = Rule(
     fix="Name an account in `serviceAccountName`, or set `automountServiceAccountToken` to false.",
     places=pods.of,
     check=_check,
+    looks_around=True,
 )

@@ -1,17 +1,22 @@
 """literal-secrets: no secret stands in an object that everybody can read."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.api.finding import Path
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import secret_forms, secret_names
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import UNKNOWN, Value
+from trainer_infra.rules.value import UNKNOWN, Value, is_list, is_mapping
+
+JSON = Mapping[str, Any]
+_Node = tuple[Path, str, Any]
+"""Something on the way to the texts: where it stands, what it is the value of, and itself."""
 
 _CONFIG_MAP: Final = "ConfigMap"
 _READ: Final = (("metadata", "annotations"), ("spec",), ("data",))
@@ -53,35 +58,49 @@ def found(subject: Subject) -> Iterator[Value]:
     For whoever shows parts of it: nothing of these may be told.
     """
     for each in _spoken(subject.object):
-        if isinstance(each.value.raw, str) and _kind(each.value.raw, each.name, ()):
+        if each.value.raw is not UNKNOWN:
             yield each.value
 
 
 def _spoken(whole: Value) -> Iterator[Spoken]:
-    """Every text below those parts, however deep it lies."""
-    waiting = [Spoken(whole.at(*path), "") for path in reversed(_READ)]
+    """Every text below those parts that has a secret in it or is not known, however deep it lies."""
+    waiting: list[_Node] = [(path, "", whole.at(*path).raw) for path in reversed(_READ)]
     while waiting:
-        here = waiting.pop()
-        if here.value.raw is UNKNOWN or isinstance(here.value.raw, str):
-            yield here
-        else:
-            waiting += reversed((*_fields(here.value), *_items(here.value)))
+        path, name, raw = waiting.pop()
+        if is_mapping(raw):
+            waiting += _fields(path, raw)
+        elif is_list(raw):
+            waiting += _items(path, raw)
+        elif _is_told(raw, name):
+            yield Spoken(whole.at(*path), name)
 
 
-def _fields(value: Value) -> Iterator[Spoken]:
-    variable = value["name"].raw
-    for key, each in value.fields():
-        if key != _COPY:
-            name = variable if key == "value" and isinstance(variable, str) else key
-            yield Spoken(each, name)
+def _fields(path: Path, fields: JSON) -> list[_Node]:
+    """The last one first, as of a stack."""
+    found: list[_Node] = []
+    variable = fields.get("name")
+    for key, each in fields.items():
+        name = variable if key == "value" and isinstance(variable, str) else key
+        if isinstance(key, str) and key != _COPY and _is_told(each, name):
+            found.append(((*path, key), name, each))
+    return found[::-1]
 
 
-def _items(value: Value) -> Iterator[Spoken]:
+def _items(path: Path, items: Sequence[Any]) -> list[_Node]:
+    """The last one first; what stands behind an option is its value."""
+    found: list[_Node] = []
     option = ""
-    for each in value.items():
-        yield Spoken(each, option)
-        text = each.raw if isinstance(each.raw, str) else ""
-        option = text if text.startswith("-") and "=" not in text else ""
+    for index, each in enumerate(items):
+        if _is_told(each, option):
+            found.append(((*path, index), option, each))
+        is_option = isinstance(each, str) and each.startswith("-") and "=" not in each
+        option = each if is_option else ""
+    return found[::-1]
+
+
+def _is_told(raw: Any, name: str) -> bool:
+    """Whether it is a secret, may become one, or may have one below it."""
+    return bool(_kind(raw, name, ())) if isinstance(raw, str) else raw is not None
 
 
 def _check(place: Spoken, context: Context[LiteralSecrets]) -> Iterator[Finding]:

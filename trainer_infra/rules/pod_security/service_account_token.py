@@ -44,5 +44,6 @@ RULE: Final = Rule(
     fix="Set `automountServiceAccountToken` to false in the runtime's pods.",
     places=pods.of,
     check=_check,
+    looks_around=True,
     parameters=ServiceAccountToken,
 )

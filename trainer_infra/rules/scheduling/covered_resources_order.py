@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Change, Finding, Severity
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.scheduling import lookup
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UNKNOWN, Value
 
@@ -36,7 +36,11 @@ def _check(place: Quotas, _context: Context[Parameters]) -> Iterator[Finding]:
     listed = [each["name"].text() for each in lookup.items(place.resources)]
     if covered != listed:
         same = sorted(covered) == sorted(listed) and len({*covered, ""}) == len(covered) + 1
-        what = "are not in the order of coveredResources" if same else "are not coveredResources"
+        what = (
+            "are not in the order of coveredResources"
+            if same
+            else "are others than coveredResources"
+        )
         patch = _sorted(place.resources, covered, listed) if same else ()
         yield place.resources.finding(what, listed, f"list {', '.join(covered)}", patch)
 

@@ -9,10 +9,10 @@ from typing import Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import amounts, lookup, machines, taints
+from trainer_infra.rules.placement.kueue import Flavor
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.scheduling import amounts, lookup, placement
-from trainer_infra.rules.scheduling.kueue import Flavor
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
@@ -65,26 +65,24 @@ def _of_quotas(quotas: Value, context: Context[FlavorPools]) -> Iterator[Finding
     for each in lookup.items(quotas["resources"]) if pools else ():
         resource = each["name"].text()
         nominal = amounts.read(each["nominalQuota"])
-        there = sum(pool.nodes * placement.amount(pool, resource) for pool in pools)
-        judged = resource not in context.parameters.ignore and _is_declared(resource, context)
-        if judged and nominal is not None and nominal > there:
-            room = amounts.text(resource, max(0, there))
-            machines = ", ".join(pool.name for pool in pools)
-            what = f"is more {resource} than pool {machines} has"
+        there = _there(resource, pools, context)
+        if there is not None and nominal is not None and nominal > there:
+            room = amounts.text(resource, there)
+            what = f"is more {resource} than pool {', '.join(pool.name for pool in pools)} has"
             got = amounts.text(resource, nominal)
             yield each["nominalQuota"].finding(what, got, f"write at most {room}, or add machines")
 
 
 def _of_taints(flavor: Flavor, pools: Sequence[Pool]) -> Iterator[Finding]:
     """A taint of the machines of which Kueue does not know, so that it admits what never starts."""
-    own = placement.tolerations(flavor.spec)
+    own = taints.tolerations(flavor.spec)
     written = {(each.key, each.effect) for each in flavor.taints()}
     missing = [
         next(
             (
                 taint
                 for taint in pool.taints
-                if placement.untolerated((taint,), own) and (taint.key, taint.effect) not in written
+                if taints.untolerated((taint,), own) and (taint.key, taint.effect) not in written
             ),
             None,
         )
@@ -110,7 +108,7 @@ def _of_topology(
         label = level["nodeLabel"].text()
         lacking = [each.name for each in pools if label not in {*each.topology, *each.labels}]
         if lacking and label != _HOSTNAME:
-            what = f"has the level {label}, which the machines of pool {lacking[0]} have not"
+            what = f"has the level {label}, which the machines of pool {lacking[0]} do not have"
             yield value.finding(what, value.text(), "label the machines, or use another Topology")
 
 
@@ -120,9 +118,14 @@ def _pools(flavor: Flavor, among: Sequence[Pool]) -> tuple[Pool, ...]:
     return tuple(each for each in among if labels.items() <= each.labels.items())
 
 
-def _is_declared(resource: str, context: Context[FlavorPools]) -> bool:
-    """Whether pools would say it: a device, or what one of them says."""
-    return "/" in resource or any(resource in each.capacity for each in context.world.pools)
+def _there(resource: str, pools: Sequence[Pool], context: Context[FlavorPools]) -> int | None:
+    """What all machines of the pools have, in billionths; None where that is not judged."""
+    if resource in context.parameters.ignore:
+        return None
+    every = context.world.pools
+    found = [(pool.nodes, machines.amount(pool, resource, every)) for pool in pools]
+    known = [nodes * each for nodes, each in found if each is not None]
+    return sum(known) if len(known) == len(found) else None
 
 
 RULE: Final = Rule(
@@ -138,5 +141,6 @@ RULE: Final = Rule(
     fix="Write labels, taints and quotas as the pool has them.",
     places=_places,
     check=_check,
+    looks_around=True,
     parameters=FlavorPools,
 )

@@ -11,10 +11,10 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import amounts, machines, nodes
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule, whole
-from trainer_infra.rules.scheduling import amounts, gang, machines, placement
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
@@ -38,7 +38,7 @@ class Member:
         found = [(pool.nodes, each) for pool, each in self.rooms]
         if not found or any(each is None for _, each in found):
             return None
-        return sum(nodes * (each or 0) for nodes, each in found)
+        return sum(count * (each or 0) for count, each in found)
 
     @property
     def pools(self) -> Sequence[Pool]:
@@ -50,13 +50,13 @@ def _check(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
     if not context.world.pools:
         return
     subject = context.subject
-    members = [_member(pod, context) for pod in gang.together(subject)]
+    members = [_member(pod, context) for pod in nodes.together(subject)]
     short = [each for each in members if each.room is not None and each.room < each.count]
     for each in short:
         pools = ", ".join(pool.name for pool in each.pools)
-        what = f"are more pods than the {each.room} that find place at a time in pool {pools}"
+        what = f"makes more pods than the {each.room} that find place at a time in pool {pools}"
         fix = f"use at most {each.room} pods, or add machines"
-        yield gang.count_place(each.pod, subject).finding(what, each.count, fix)
+        yield nodes.count_place(each.pod, subject).finding(what, each.count, fix)
     if not short:
         yield from _of_all(members, context)
 
@@ -65,8 +65,8 @@ def _member(pod: Pod, context: Context[Parameters]) -> Member:
     world, asked = context.world, amounts.of(pod)
     every = world.pools
     usable = machines.usable(pod, asked, context.subject, world)
-    rooms = [(pool, placement.per_machine(pool, asked, every)) for pool in usable]
-    return Member(pod, amounts.count(pod), asked, [each for each in rooms if each[1] != 0])
+    rooms = [(pool, machines.per_machine(pool, asked, every)) for pool in usable]
+    return Member(pod, nodes.count(pod), asked, [each for each in rooms if each[1] != 0])
 
 
 def _of_all(members: Sequence[Member], context: Context[Parameters]) -> Iterator[Finding]:
@@ -79,8 +79,9 @@ def _of_all(members: Sequence[Member], context: Context[Parameters]) -> Iterator
         users = [each for each in members if each.asked.get(resource)]
         pools = [pool for pool in every if any(pool in each.pools for each in users)]
         asked = sum(each.asked[resource] * each.count for each in users)
-        there = sum(pool.nodes * placement.amount(pool, resource) for pool in pools)
-        if users and asked > there:
+        each_has = [(pool.nodes, machines.amount(pool, resource, every)) for pool in pools]
+        there = sum(count * (each or 0) for count, each in each_has)
+        if users and asked > there and all(each is not None for _, each in each_has):
             yield _of_sum(users, resource, asked, there, context.subject)
             return
 
@@ -93,7 +94,7 @@ def _of_sum(
         f"makes {amounts.text(resource, asked)} {resource} of all pods at a time, and the pools "
         f"that they may use have {amounts.text(resource, max(0, there))}"
     )
-    place = gang.count_place(most.pod, subject)
+    place = nodes.count_place(most.pod, subject)
     return place.finding(what, most.count, "use fewer, or add machines")
 
 
@@ -110,4 +111,5 @@ RULE: Final = Rule(
     fix="Use fewer nodes, ask for less, or add machines to the pool.",
     places=whole,
     check=_check,
+    looks_around=True,
 )

@@ -10,8 +10,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import kueue
 from trainer_infra.rules.rule import Context, Parameters, Rule, whole
-from trainer_infra.rules.scheduling import kueue
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 

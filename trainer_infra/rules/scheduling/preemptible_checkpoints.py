@@ -10,12 +10,12 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.data import output, patches
+from trainer_infra.rules.data import output
 from trainer_infra.rules.data.output import Job
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import amounts, kueue, machines, patches
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.scheduling import amounts, gang, kueue, machines
 from trainer_infra.rules.value import Value
 
 _SPOT: Final[Mapping[str, str]] = {
@@ -36,7 +36,7 @@ def _check(place: Job, context: Context[Parameters]) -> Iterator[Finding]:
     found = output.outputs(place.container.value, output.VARIABLES, output.OPTIONS)
     if any(output.fate(each.folder, place) in output.SAFE for each in found):
         return
-    where = gang.patch_place(place.container.value["volumeMounts"], context.subject)
+    where = patches.place(place.container.value["volumeMounts"], context.subject)
     what = f"has nothing that outlives the pod, so checkpoints are lost when {reason} goes away"
     yield where.finding(what, fix="mount a persistentVolumeClaim and write checkpoints to it")
 
@@ -49,7 +49,8 @@ def _reason(pod: Pod, context: Context[Parameters]) -> str:
     chosen = [each for each in flavors or () if each.selected(pod)]
     if chosen and all(_is_spot(each.spec["nodeLabels"]) for each in chosen):
         return f"a machine of flavor {chosen[0].name}"
-    pools = machines.usable(pod, amounts.of(pod), context.subject, context.world)
+    asked = amounts.of(pod) if context.world.pools else {}
+    pools = machines.usable(pod, asked, context.subject, context.world)
     if pools and all(each.preemptible for each in pools):
         return f"a machine of pool {pools[0].name}"
     return ""
@@ -69,4 +70,5 @@ RULE: Final = Rule(
     fix="Mount a volume that outlives the pod and write checkpoints to it, or use other machines.",
     places=output.jobs,
     check=_check,
+    looks_around=True,
 )

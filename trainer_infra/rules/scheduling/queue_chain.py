@@ -10,8 +10,9 @@ from typing import Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import kueue, lookup
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.scheduling import kueue, lookup, quota, volcano
+from trainer_infra.rules.scheduling import quota, volcano
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 from trainer_infra.rules.world import NOWHERE
@@ -81,8 +82,12 @@ def _of_reference(
     where = f" in namespace {namespace}" if namespace else ""
     known = f"name {' or '.join(others[:3])}, or add" if others else "add"
     yield value.finding(
-        f"is the name of no {kind} that there is{where}", name, f"{known} {kind} {name}"
+        f"names {_article(kind)} {kind} that does not exist{where}", name, f"{known} {kind} {name}"
     )
+
+
+def _article(noun: str) -> str:
+    return "an" if noun.startswith("A") else "a"
 
 
 def _of_namespaces(selector: Value) -> Iterator[Finding]:
@@ -113,4 +118,5 @@ RULE: Final = Rule(
     fix="Correct the name, or add the object.",
     places=_places,
     check=_check,
+    looks_around=True,
 )

@@ -17,7 +17,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from trainer_infra import names
-from trainer_infra.rules.scheduling import amounts, kueue, lookup
+from trainer_infra.rules.placement import amounts, kueue, lookup
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 from trainer_infra.rules.world import World

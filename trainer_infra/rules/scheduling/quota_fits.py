@@ -10,18 +10,16 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.data import patches
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import amounts, kueue, nodes, patches
+from trainer_infra.rules.placement.kueue import Group
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.scheduling import amounts, gang, kueue, quota, volcano
-from trainer_infra.rules.scheduling.kueue import Group
+from trainer_infra.rules.scheduling import quota, volcano
 from trainer_infra.rules.scheduling.shortage import Shortage
 from trainer_infra.rules.subject import Subject
 
 _PODS: Final = "pods"
-_ONE: Final = 10**9
-"""One pod, in billionths."""
 
 Pods = tuple[Pod, ...]
 """A replicated job by itself, all of a job's together, or none for its PodGroup."""
@@ -48,7 +46,7 @@ def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
         yield from _of_kueue(place, context)
         return
     short = volcano.shortage(context.subject, context.world)
-    members = gang.together(context.subject)
+    members = () if short is None else nodes.together(context.subject)
     if short is not None and members:
         yield _finding(members, short, context.subject)
 
@@ -71,7 +69,7 @@ def _uncovered(
 ) -> Iterator[Finding]:
     """Resources of no resource group: Kueue never admits who asks for them."""
     covered = {resource for group in groups for resource in group.covered}
-    for resource in _asked(pod, context) if amounts.count(pod) else ():
+    for resource in _asked(pod, context) if nodes.count(pod) else ():
         if resource not in covered and resource != _PODS:
             what = f"is a resource of which ClusterQueue {queue.name} has no quota at all"
             fix = f"do not ask for it, or add {resource} to a resource group of the queue"
@@ -128,20 +126,20 @@ def _limit(queue: Subject, resource: str, room: int, flavors: str) -> str:
 def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
     """At the number of pods; at what one pod asks for where that is too much already."""
     resource = short.resource
-    pod = max(place, key=lambda each: _of_pod(each, resource) * amounts.count(each))
+    pod = max(place, key=lambda each: _of_pod(each, resource) * nodes.count(each))
     one = _of_pod(pod, resource)
     what = f"makes {amounts.text(resource, short.asked)} {resource} in all, and {short.limit}"
     if one > short.room or not one:
         fix = f"ask for at most {amounts.text(resource, short.room)}, or raise the limit"
         got = amounts.text(resource, one)
         return amounts.place(pod, resource).finding(what, got, fix)
-    others = short.asked - one * amounts.count(pod)
+    others = short.asked - one * nodes.count(pod)
     fix = f"use at most {max(0, short.room - others) // one} pods, or raise the limit"
-    return gang.count_place(pod, subject).finding(what, amounts.count(pod), fix)
+    return nodes.count_place(pod, subject).finding(what, nodes.count(pod), fix)
 
 
 def _of_pod(pod: Pod, resource: str) -> int:
-    return (amounts.of(pod) | {_PODS: _ONE}).get(resource, 0)
+    return (amounts.of(pod) | {_PODS: amounts.ONE}).get(resource, 0)
 
 
 def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -> dict[str, int]:
@@ -150,13 +148,13 @@ def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -
     for pod in place:
         for resource, each in _asked(pod, context).items():
             if resource in covered:
-                found[resource] = found.get(resource, 0) + each * amounts.count(pod)
+                found[resource] = found.get(resource, 0) + each * nodes.count(pod)
     return {resource: each for resource, each in found.items() if each > 0}
 
 
 def _asked(pod: Pod, context: Context[QuotaFits]) -> dict[str, int]:
     """What one pod asks for, itself as one of `pods`, without what Kueue leaves out."""
-    found = amounts.of(pod) | {_PODS: _ONE}
+    found = amounts.of(pod) | {_PODS: amounts.ONE}
     ignore = context.parameters.ignore
     return {name: each for name, each in found.items() if not name.startswith(ignore)}
 
@@ -171,5 +169,6 @@ RULE: Final = Rule(
     fix="Ask for less, or raise the queue's quota, its borrowingLimit or its capability.",
     places=_places,
     check=_check,
+    looks_around=True,
     parameters=QuotaFits,
 )

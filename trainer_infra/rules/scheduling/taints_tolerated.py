@@ -10,45 +10,48 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.data import patches
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import amounts, kueue, machines, patches, selectors, taints
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Taint
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.scheduling import amounts, gang, kueue, machines, placement
 
 
 def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     found = {**_of_flavors(place, context), **_of_pools(place, context)}
     if found:
-        where = gang.patch_place(place.spec["tolerations"], context.subject)
-        taints = ", ".join(f"{name} has {_text(each)}" for name, each in found.items())
-        what = f"lack a toleration without which no machine that fits takes the pods: {taints}"
+        where = patches.place(place.spec["tolerations"], context.subject)
+        those = ", ".join(f"{name} has {_text(each)}" for name, each in found.items())
+        what = f"lack a toleration without which no machine that fits takes the pods: {those}"
         yield where.finding(what, fix=f"add {_toleration(next(iter(found.values())))}")
 
 
 def _of_pools(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
-    """The taint of each pool that fits; nothing where one of them lets the pod in."""
-    every, asked = context.world.pools, amounts.of(pod)
-    fitting = [
-        pool
-        for pool in placement.selected(pod, every)
-        if placement.per_machine(pool, asked, every) != 0
-    ]
-    tolerated = machines.tolerations(pod, context.subject, context.world)
+    """The taint of each pool that fits; nothing where one with the accelerators lets the pod in."""
+    every = context.world.pools
+    selected = selectors.selected(pod, every)
+    asked = amounts.of(pod) if selected else {}
+    fitting = [each for each in selected if not machines.lacking(each, asked, every)]
+    tolerated = machines.tolerations(pod, context.subject, context.world) if fitting else None
     if tolerated is None:
         return {}
-    found = {f"pool {each.name}": placement.keeps_away(each, asked, tolerated) for each in fitting}
-    return _if_all(found)
+    near = machines.with_accelerators(selected, asked)
+    if any(taints.keeps_away(each, asked, tolerated) is None for each in near):
+        return {}
+    return _if_all(
+        {f"pool {each.name}": taints.keeps_away(each, asked, tolerated) for each in fitting}
+    )
 
 
 def _of_flavors(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
     """The same of the flavors of each resource group that the pod has part in."""
     patches.be_known(context.subject)
     queue = kueue.cluster_queue(context.subject, context.world)
+    if queue is None:
+        return {}
     result: dict[str, Taint] = {}
     asked = {*amounts.of(pod), "pods"}
-    for group in kueue.groups(queue, context.world) if queue is not None else ():
+    for group in kueue.groups(queue, context.world):
         if asked.isdisjoint(group.covered):
             continue
         fitting = [each for each in group.flavors if each.selected(pod)]
@@ -57,8 +60,8 @@ def _of_flavors(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
 
 
 def _if_all(found: Mapping[str, Taint | None]) -> Mapping[str, Taint]:
-    taints = {name: each for name, each in found.items() if each is not None}
-    return taints if len(taints) == len(found) else {}
+    known = {name: each for name, each in found.items() if each is not None}
+    return known if len(known) == len(found) else {}
 
 
 def _text(taint: Taint) -> str:
@@ -81,4 +84,5 @@ RULE: Final = Rule(
     fix="Add the toleration to the pods, for a TrainJob in the runtime or in spec.runtimePatches.",
     places=pods.of,
     check=_check,
+    looks_around=True,
 )

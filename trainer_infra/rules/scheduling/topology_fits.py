@@ -11,10 +11,10 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import amounts, kueue, lookup, machines, nodes
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.scheduling import amounts, gang, kueue, lookup, machines, placement
 from trainer_infra.rules.value import Value
 
 _HOSTNAME: Final = "kubernetes.io/hostname"
@@ -31,11 +31,11 @@ def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
         yield level.finding(what, level.text(), fix)
         return
     room = _room(place, level.text(), context)
-    count = amounts.count(place)
+    count = nodes.count(place)
     if room is not None and 0 < room < count:
-        what = f"are more pods than the {room} that find place in one domain of {level.text()}"
+        what = f"makes more pods than the {room} that find place in one domain of {level.text()}"
         fix = f"use at most {room} pods, or require a higher level"
-        yield gang.count_place(place, context.subject).finding(what, count, fix)
+        yield nodes.count_place(place, context.subject).finding(what, count, fix)
 
 
 def _level(pod: Pod, context: Context[Parameters]) -> Value:
@@ -66,7 +66,7 @@ def _room(pod: Pod, level: str, context: Context[Parameters]) -> int | None:
     """How many pods find place in the best domain; None where that is not known."""
     asked, every = amounts.of(pod), context.world.pools
     found = [
-        _in_domain(pool, level, placement.per_machine(pool, asked, every))
+        _in_domain(pool, level, machines.per_machine(pool, asked, every))
         for pool in machines.usable(pod, asked, context.subject, context.world)
     ]
     known = [each for each in found if each is not None]
@@ -74,10 +74,10 @@ def _room(pod: Pod, level: str, context: Context[Parameters]) -> int | None:
 
 
 def _in_domain(pool: Pool, level: str, per_machine: int | None) -> int | None:
-    nodes = 1 if level == _HOSTNAME else pool.topology.get(level)
+    count = 1 if level == _HOSTNAME else pool.topology.get(level)
     if per_machine == 0:
         return 0
-    return None if nodes is None or per_machine is None else min(nodes, pool.nodes) * per_machine
+    return None if count is None or per_machine is None else min(count, pool.nodes) * per_machine
 
 
 RULE: Final = Rule(
@@ -90,4 +90,5 @@ RULE: Final = Rule(
     fix="Name a level of the Topology, use fewer nodes, or ask for the level as a preference.",
     places=pods.of,
     check=_check,
+    looks_around=True,
 )

@@ -3,7 +3,7 @@
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.scheduling import amounts, lookup
+from trainer_infra.rules.placement import amounts, lookup
 from trainer_infra.rules.scheduling.shortage import Shortage
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value

@@ -4,6 +4,7 @@ from typing import Final
 
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.shape import (
+    depends_on,
     framework_label,
     gang_policy,
     image_present,
@@ -27,6 +28,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     framework_label.RULE,
     required_jobs.RULE,
     job_replicas.RULE,
+    depends_on.RULE,
     initializer_mount.RULE,
     jobset_name.RULE,
     reserved_env.RULE,

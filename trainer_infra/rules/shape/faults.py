@@ -71,7 +71,7 @@ def _found(value: Value, judge: Callable[[Any], Iterable[api.Finding]]) -> Itera
     hidden = tuple(unknown.paths(value.raw))
     for each in hidden:
         value.at(*each).is_noted()
-    for finding in judge(unknown.filled(value.raw)):
+    for finding in judge(unknown.filled(value.raw) if hidden else value.raw):
         if not any(finding.path[: len(each)] == each for each in hidden):
             yield Fault(value.at(*finding.path), finding)
 

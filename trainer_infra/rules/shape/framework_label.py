@@ -30,7 +30,8 @@ def _check(runtime: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     policy, written = _policy(runtime), label.text()
     if not written:
         framework = _framework(runtime, policy)
-        fix = f"write {framework or 'the framework, such as deepspeed or mlx'}"
+        others = "the framework, such as deepspeed or mlx" if policy else "plain, if it is of none"
+        fix = f"write {framework or others}"
         patch = label.set_to(framework) if framework else ()
         yield label.finding("is missing: the SDK does not see the runtime", None, fix, patch)
     elif _NEEDS.get(written, policy) != policy:

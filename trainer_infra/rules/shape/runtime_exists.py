@@ -83,5 +83,6 @@ RULE: Final = Rule(
     fix="Add the runtime, correct its name, or list it in `assumeInstalled`.",
     places=whole,
     check=_check,
+    looks_around=True,
     parameters=RuntimeExists,
 )

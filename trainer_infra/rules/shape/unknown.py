@@ -7,17 +7,17 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainer_infra.api.finding import Path
-from trainer_infra.rules.value import UNKNOWN
+from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 
 
 def paths(value: Any, path: Path = ()) -> Iterator[Path]:
     """The paths of the values that are not known."""
     if value is UNKNOWN:
         yield path
-    elif isinstance(value, Mapping):
+    elif is_mapping(value):
         for key, each in value.items():
             yield from paths(each, (*path, key))
-    elif isinstance(value, list | tuple):
+    elif is_list(value):
         for index, each in enumerate(value):
             yield from paths(each, (*path, index))
 

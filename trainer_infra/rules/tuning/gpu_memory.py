@@ -24,10 +24,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.catalog import accelerators
-from trainer_infra.rules.capacity import machines, nodes, requests
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import gpus, machines, nodes
 from trainer_infra.rules.pods import Container, Pod
-from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.tuning import model, recipe
 from trainer_infra.rules.tuning.recipe import Recipe
@@ -41,20 +40,21 @@ _STATES: Final = 2
 
 
 def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
-    gpu = requests.gpu(place.value)
-    found = None if gpu is None else recipe.of(place.value)
+    found = recipe.of(place.value)
+    own = None if found is None else gpus.of(place.value)
     needed = None if found is None else _needed(found)
-    most = _memory(place.pod, context.world.pools)
-    if gpu is None or found is None or needed is None or most is None:
+    if own is None or found is None or needed is None:
         return
-    gpus = requests.gpus(requests.of_container(place.value)) * nodes.total(context.subject)
-    used = Decimal(1) if found.is_single_device else gpus
+    most = _memory(place.pod, context)
+    if most is None:
+        return
+    used = Decimal(1) if found.is_single_device else own.count * nodes.total(context.subject)
     if used > 0 and needed / used > most:
         what = (
-            f"leaves at least {needed / used:.0f} GiB of {found.config} to each GPU, which has "
+            f"puts at least {needed / used:.0f} GiB of {found.config} on each GPU, which has "
             f"{most} GiB"
         )
-        yield gpu.finding(what, gpu.raw, _fix(found, needed, most))
+        yield own.place.finding(what, own.place.raw, _fix(found, needed, most))
 
 
 def _needed(found: Recipe) -> Decimal | None:
@@ -76,9 +76,10 @@ def _kept(found: Recipe) -> int:
     return gradients + (0 if found.overrides("optimizer") else _STATES)
 
 
-def _memory(pod: Pod, pools: tuple[Pool, ...]) -> int | None:
+def _memory(pod: Pod, context: Context[Parameters]) -> int | None:
     """GiB of the largest accelerator that the pod may get; None where one is not known."""
-    found = [accelerators.find(each) for each in machines.accelerators(pod, pools)]
+    called = machines.accelerators(pod, context.subject, context.world)
+    found = [accelerators.find(each) for each in called]
     known = [each.memory for each in found if each is not None]
     return max(known) if known and len(known) == len(found) else None
 
@@ -101,4 +102,5 @@ RULE: Final = Rule(
     fix="Use more or larger GPUs, or a method that holds less.",
     places=nodes.containers,
     check=_check,
+    looks_around=True,
 )

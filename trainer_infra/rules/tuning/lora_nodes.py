@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.rules.capacity import nodes
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import nodes
 from trainer_infra.rules.pods import Container
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.tuning import recipe
@@ -23,7 +23,7 @@ def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
     total, where = nodes.total(context.subject), nodes.total_value(context.subject)
     if total > 1:
         is_ours = context.subject.kind == names.TRAIN_JOB
-        if is_ours and nodes.is_inherited(where) and _is_own(place):
+        if is_ours and where.is_inherited() and _is_own(place):
             where = context.subject.object.at("spec", "trainer", "numNodes")
         what = "LoRA" if found.is_lora else "a recipe for a single device"
         fix = "write 1, or train all weights with full_finetune_distributed"
@@ -32,7 +32,7 @@ def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
 
 def _is_own(place: Container) -> bool:
     """Whether the TrainJob itself says what is run."""
-    return any(not nodes.is_inherited(place.value[key]) for key in ("command", "args"))
+    return any(not place.value[key].is_inherited() for key in ("command", "args"))
 
 
 RULE: Final = Rule(

@@ -6,8 +6,8 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.capacity import nodes
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.placement import nodes
 from trainer_infra.rules.pods import Container
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject

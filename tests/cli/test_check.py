@@ -1,0 +1,170 @@
+"""`trainer-infra check` judges files by policy rules, and its exit code says what came of it."""
+
+import json
+import subprocess
+from pathlib import Path
+
+import yaml
+
+from tests.cli.command import Command
+
+JOB = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata:
+  name: digits
+  namespace: vision
+spec:
+  runtimeRef: {name: mine, kind: TrainingRuntime}
+  activeDeadlineSeconds: 3600
+  trainer:
+    numNodes: 2  # as many as there are
+    resourcesPerNode:
+      requests: {nvidia.com/gpu: 4}
+"""
+RUNTIME = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainingRuntime
+metadata:
+  name: mine
+  namespace: vision
+  labels: {trainer.kubeflow.org/framework: torch}
+spec:
+  mlPolicy: {numNodes: 1, torch: {}}
+  template:
+    spec:
+      replicatedJobs:
+      - name: node
+        template:
+          metadata: {labels: {trainer.kubeflow.org/trainjob-ancestor-step: trainer}}
+          spec:
+            template:
+              spec:
+                containers:
+                - name: node
+                  image: registry.example.com/train:v1
+                  securityContext:
+                    privileged: true   # for the debugger
+"""
+CONTAINER = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]"
+PRICES = """\
+rules:
+  price: {parameters: {prices: {nvidia.com/gpu: 2.5}}}
+"""
+
+
+def written(cli: Command, **files: str) -> None:
+    for name, text in files.items():
+        (cli.folder / f"{name}.yaml").write_text(text)
+
+
+def check(cli: Command, *arguments: str, code: int = 0) -> str:
+    """What the command prints, its complaints with it."""
+    done = cli("check", *arguments)
+    assert done.code == code, done.out + done.err
+    return done.out + done.err
+
+
+def found(cli: Command, *arguments: str, code: int = 0) -> list[tuple[str, str, str]]:
+    """Rule, file with line, and field of what counts and is high or critical."""
+    report = json.loads(check(cli, *arguments, "--format", "json", code=code))
+    return [
+        (each["rule"], f"{each['place']['file']}:{each['place']['line']}", each["path"])
+        for each in report["findings"]
+        if each["severity"] in {"high", "critical"}
+    ]
+
+
+def test_findings_point_at_the_lines_that_have_to_be_changed(cli: Command) -> None:
+    written(cli, job=JOB, runtime=RUNTIME)
+    assert found(cli, ".", code=1) == [
+        ("gpu-limits", "job.yaml:12", "spec.trainer.resourcesPerNode.requests[nvidia.com/gpu]"),
+        (
+            "privileged",
+            "runtime.yaml:22",
+            f"{CONTAINER}.securityContext.privileged",
+        ),
+    ]
+
+
+def test_fix_mends_what_can_be_mended_and_keeps_all_else(cli: Command) -> None:
+    written(cli, job=JOB, runtime=RUNTIME)
+    check(cli, ".", "--fix")
+    runtime = (cli.folder / "runtime.yaml").read_text().splitlines()
+    assert "                    privileged: false   # for the debugger" in runtime
+    mended = (cli.folder / "job.yaml").read_text()
+    assert "numNodes: 2  # as many as there are" in mended
+    resources = yaml.safe_load(mended)["spec"]["trainer"]["resourcesPerNode"]
+    assert resources == {"requests": {"nvidia.com/gpu": 4}, "limits": {"nvidia.com/gpu": 4}}
+    assert found(cli, ".") == []
+
+
+def test_what_is_known_fails_no_more_and_what_is_new_does(cli: Command) -> None:
+    written(cli, job=JOB, runtime=RUNTIME)
+    check(cli, ".", "--write-baseline", "known.json", code=1)
+    check(cli, ".", "--baseline", "known.json")
+    written(cli, other=JOB.replace("name: digits", "name: other"))
+    said = check(cli, ".", "--baseline", "known.json", code=1)
+    assert "TrainJob vision/other: spec.trainer.resourcesPerNode" in said
+
+
+def test_an_environment_may_ask_for_more_and_reports_are_written_beside(cli: Command) -> None:
+    strict = "environments: {production: {rules: {image-digest: {severity: critical}}}}\n"
+    written(cli, runtime=RUNTIME.replace("privileged: true", "privileged: false"))
+    (cli.folder / "trainer-policy.yaml").write_text(strict)
+    check(cli, "runtime.yaml")
+
+    check(
+        cli,
+        *("runtime.yaml", "--environment", "production"),
+        *("--output", "sarif=report.sarif", "--output", "junit=report.xml"),
+        code=1,
+    )
+
+    (run,) = json.loads((cli.folder / "report.sarif").read_text())["runs"]
+    assert "image-digest" in {each["ruleId"] for each in run["results"]}
+    assert "<testsuites" in (cli.folder / "report.xml").read_text()
+    said = check(cli, "runtime.yaml", "--environment", "staging", code=1)
+    assert "environments: does not have this environment, got 'staging'; use production" in said
+
+
+def test_what_cannot_be_read_fails_the_check_beside_what_could_be_judged(cli: Command) -> None:
+    written(cli, job=JOB, runtime=RUNTIME, broken="a: [1\n")
+    said = check(cli, ".", code=3)
+    assert "broken.yaml:2:1: is no YAML" in said
+    assert "privileged" in said
+
+
+def test_only_what_differs_from_a_revision_is_judged_and_its_cost_is_told(cli: Command) -> None:
+    good = RUNTIME.replace("privileged: true", "privileged: false")
+    written(cli, job=JOB.replace("requests", "limits"), runtime=good, untouched=JOB)
+    (cli.folder / "trainer-policy.yaml").write_text(PRICES)
+    for command in (
+        ("init", "-q", "-b", "main"),
+        ("add", "-A"),
+        ("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "first"),
+    ):
+        subprocess.run(["git", *command], cwd=cli.folder, check=True)
+    assert found(cli, ".", "--changed-from", "main") == []
+
+    changed = JOB.replace("requests", "limits").replace("numNodes: 2", "numNodes: 4")
+    written(cli, job=changed)
+    report = json.loads(check(cli, ".", "--changed-from", "main", "--format", "json"))
+
+    assert report["notes"] == {
+        "GPU-hours at most": "24.00, was 16.00 (+8.00)",
+        "Price at most": "60.00 USD, was 40.00 (+20.00)",
+    }
+
+
+def test_a_secret_is_in_no_report(cli: Command, tmp_path: Path) -> None:
+    token = "hf_" + "abcdefghijklmnopqrstuvwxyzABCDEFGH"
+    secret = f"    env: [{{name: HF_TOKEN, value: {token}}}]\n"
+    written(cli, job=JOB + secret, runtime=RUNTIME)
+    forms = ("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
+    reports = tuple(f"{form}={tmp_path / form}" for form in forms)
+    options = tuple(word for each in reports for word in ("--output", each))
+    said = check(cli, ".", *options, "--write-baseline", str(tmp_path / "known"), code=1)
+    assert "literal-secrets" in said
+    for text in (said, *((tmp_path / form).read_text() for form in (*forms, "known"))):
+        assert token not in text

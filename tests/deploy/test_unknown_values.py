@@ -1,0 +1,62 @@
+"""What is not known at preview stays unknown in its place, and nothing is invented for it."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pulumi
+
+from trainer_infra.deploy import outputs
+from trainer_infra.deploy.boundary import UNKNOWN_TEXT
+from trainer_infra.trainers.secret import Secret
+
+
+def output(value: Any, *, known: bool, secret: bool = False) -> pulumi.Output[Any]:
+    async def given(what: Any) -> Any:
+        return what
+
+    return pulumi.Output(given(set()), given(value), given(known), given(secret))
+
+
+def result(value: Any, then: Callable[[Any], Mapping[str, Any]]) -> tuple[bool, Any]:
+    """Whether the result is known, and what it is."""
+
+    async def run() -> tuple[bool, Any]:
+        found = outputs.opened(value(), then, ("spec",))["spec"]
+        return await found.is_known(), await found.future()
+
+    return asyncio.run(run())
+
+
+def test_all_else_is_known() -> None:
+    def given() -> Any:
+        return {"image": output(None, known=False), "numNodes": output(2, known=True)}
+
+    assert result(given, lambda plain: {"spec": plain}) == (
+        True,
+        {"image": UNKNOWN_TEXT, "numNodes": 2},
+    )
+
+
+def test_a_text_that_is_made_with_it_is_unknown_as_a_whole() -> None:
+    def given() -> Any:
+        return {"image": output(None, known=False)}
+
+    assert result(given, lambda plain: {"spec": ["run", f"--image={plain['image']}"]}) == (
+        True,
+        ["run", UNKNOWN_TEXT],
+    )
+
+
+def test_a_secret_that_is_not_known_stays_a_secret() -> None:
+    def given() -> Any:
+        return {"token": output(None, known=False, secret=True)}
+
+    assert result(given, lambda plain: {"spec": isinstance(plain["token"], Secret)}) == (True, True)
+
+
+def test_nothing_is_known_where_no_result_can_be_made_of_it() -> None:
+    def refused(_plain: Any) -> Mapping[str, Any]:
+        raise pulumi.RunError("numNodes must be a whole number")
+
+    assert result(lambda: {"numNodes": output(None, known=False)}, refused) == (False, None)

@@ -1,0 +1,116 @@
+"""Folders that the real kustomize and the real helm build, as `trainer-infra check` reads them."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.review import checked, trees
+from tools.cluster import helm, kubectl
+from trainer_infra.review import changed, sources
+from trainer_infra.review.sources import Read
+
+
+@pytest.fixture(autouse=True)
+def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which the tests are, with nothing on PATH but what is needed."""
+    programs, folder = tmp_path / "bin", tmp_path / "work"
+    programs.mkdir()
+    (programs / "kubectl").symlink_to(kubectl.program())
+    (programs / "helm").symlink_to(helm.program())
+    (programs / "git").symlink_to(str(shutil.which("git")))
+    monkeypatch.setenv("PATH", str(programs))
+    monkeypatch.setenv("GIT_CONFIG_GLOBAL", os.devnull)
+    trees.write({**trees.KUSTOMIZATION, **trees.CHART}, folder)
+    monkeypatch.chdir(folder)
+    return folder
+
+
+def seen(read: Read) -> list[tuple[str, str, int, bool]]:
+    """File, name and line of each object, and whether it can be mended."""
+    return [
+        (each.file, each.value["metadata"]["name"], each.place(each.start)[0], each.is_editable)
+        for each in read.documents
+    ]
+
+
+TOP = [
+    ("base/jobs.yaml", "digits-2", 1, False),
+    ("base/jobs.yaml", "digits-2-2", 14, False),
+    ("base/other.yaml", "other-2", 1, False),
+    ("top/own.yaml", "own-2", 1, False),
+    ("top/kustomization.yaml", "made-2-4h2mbtbbt6", 0, False),
+]
+
+
+def test_a_kustomization_is_built_and_its_objects_are_placed_in_its_files() -> None:
+    found = sources.read(["top"])
+    assert found.problems == ()
+    assert seen(found) == TOP
+    report = checked.of(found.documents, "image-latest", "literal-secrets")
+    assert checked.places(report) == [
+        ("image-latest", "base/jobs.yaml", 9, "spec.trainer.image"),
+        ("image-latest", "base/jobs.yaml", 22, "spec.trainer.image"),
+        ("literal-secrets", "base/jobs.yaml", 23, "spec.trainer.env[0].value"),
+        ("image-latest", "base/other.yaml", 9, "spec.trainer.image"),
+        ("image-latest", "top/own.yaml", 9, "spec.trainer.image"),
+    ]
+
+
+def test_what_kustomize_changes_nothing_of_can_be_mended() -> None:
+    assert seen(sources.read(["base"])) == [
+        ("base/jobs.yaml", "digits", 1, True),
+        ("base/jobs.yaml", "digits-2", 14, True),
+        ("base/other.yaml", "other", 1, True),
+    ]
+
+
+def test_a_patch_of_an_overlay_changes_the_objects_that_it_builds(work: Path) -> None:
+    who = ("-c", "user.name=a", "-c", "user.email=a@example.com")
+    for command in (("init", "--quiet"), ("add", "."), ("commit", "--quiet", "--message", "a")):
+        subprocess.run(["git", *who, *command], cwd=work, check=True)
+    env = work / "top/env.yaml"
+    env.write_text(env.read_text().replace("name: B", "name: C"))
+    now = sources.read(["top"]).documents
+    assert changed.is_judged(now, changed.base(["top"], "HEAD")) == {
+        index: each.value["metadata"]["name"] == "digits-2-2" for index, each in enumerate(now)
+    }
+
+
+def test_what_is_below_a_folder_is_built_once() -> None:
+    found = sources.read([".", "top"])
+    assert found.problems == ()
+    assert [each for each in seen(found) if "chart" not in each[0]] == TOP
+
+
+def test_what_kustomize_says_is_told_in_the_names_of_the_user(work: Path) -> None:
+    (work / "base/other.yaml").write_text("a: [\n")
+    (problem,) = sources.read(["top"]).problems
+    assert problem.startswith("top: cannot be built: accumulating resources from 'other.yaml'")
+    assert str(work) not in problem
+
+
+def test_a_chart_is_rendered_and_its_objects_are_placed_in_its_templates() -> None:
+    found = sources.read(["."])
+    assert found.problems == ()
+    assert sorted(each for each in seen(found) if "chart" in each[0]) == [
+        ("chart/templates/job.yaml", "release-name-x", 3, False),
+        ("chart/templates/many.yaml", "a", 3, False),
+        ("chart/templates/many.yaml", "b", 3, False),
+        ("chart/templates/plain.yaml", "plain", 1, True),
+    ]
+    plain = ("image-latest", "chart/templates/plain.yaml", 9, "spec.trainer.image")
+    job = ("image-latest", "chart/templates/job.yaml", 14, "spec.trainer.image")
+    more = sources.read(["chart"], ["chart/more.yaml"])
+    assert job not in checked.places(checked.of(found.documents, "image-latest"))
+    assert checked.places(checked.of(more.documents, "image-latest")) == [job, plain]
+
+
+def test_what_helm_says_is_told_in_the_names_of_the_user(work: Path) -> None:
+    (work / "chart/templates/bad.yaml").write_text('{{ required "name a queue" .Values.none }}')
+    (problem,) = sources.read(["chart"]).problems
+    assert problem.startswith("chart: cannot be rendered: Error: execution error at")
+    assert problem.endswith("name a queue")
+    assert str(work) not in problem

@@ -1,0 +1,146 @@
+"""Paths -> documents: what is read, what is passed over, and what cannot be read."""
+
+import io
+import sys
+from pathlib import Path
+
+import pytest
+
+from trainer_infra.review import sources
+from trainer_infra.review.documents import Document
+from trainer_infra.review.sources import Read
+
+OBJECT = "apiVersion: v1\nkind: A\nmetadata: {name: %s}\n"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A folder in which the tests are, and there is no tool but what a test puts there."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / "bin"))
+    return tmp_path
+
+
+def write(name: str, text: str) -> str:
+    file = Path(name)
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(text)
+    return name
+
+
+def named(read: Read) -> list[tuple[str, str]]:
+    """File and name of each object."""
+    return [(each.file, each.value["metadata"]["name"]) for each in read.documents]
+
+
+def test_a_folder_is_read_with_the_folders_in_it_and_hidden_ones_are_not() -> None:
+    for name in ("b.yml", "a.yaml", "c/d.json", ".git/x.yaml", "c/.y.yaml", "node_modules/z.yaml"):
+        write(name, OBJECT % "x")
+    write("notes.txt", OBJECT % "x")
+    write("values.yaml", "a: 1\n")
+    for path, before in ((".", ""), (str(Path.cwd()), f"{Path.cwd()}/")):
+        assert sources.read([path]).problems == ()
+        assert named(sources.read([path])) == [
+            (f"{before}{name}", "x") for name in ("a.yaml", "b.yml", "c/d.json")
+        ]
+
+
+def test_lists_are_unfolded_and_several_documents_are_read() -> None:
+    items = "".join(
+        f"- {(OBJECT % name).replace(chr(10), chr(10) + '  ').rstrip()}\n" for name in "bc"
+    )
+    text = f"{OBJECT % 'a'}---\n# nothing\n---\napiVersion: v1\nkind: List\nitems:\n{items}"
+    found = sources.read([write("a.yaml", text)])
+    assert named(found) == [("a.yaml", name) for name in "abc"]
+    assert [(each.start, each.place((*each.start, "kind"))) for each in found.documents] == [
+        ((), (2, 1)),
+        (("items", 0), (11, 3)),
+        (("items", 1), (14, 3)),
+    ]
+
+
+def test_what_cannot_be_read_is_a_sentence_and_hides_nothing() -> None:
+    write("a.yaml", "a: [\n")
+    Path("b.yaml").write_bytes(b"a: \xff\n")
+    write("c.yaml", OBJECT % "c")
+    Path("d.yaml").symlink_to("nowhere")
+    found = sources.read([".", "e.yaml"])
+    assert named(found) == [("c.yaml", "c")]
+    assert found.problems == (
+        "a.yaml:2:1: is no YAML: while parsing a flow node, did not find expected node content",
+        "b.yaml: is no UTF-8 text: invalid start byte",
+        "e.yaml: is not there",
+    )
+
+
+def test_links_that_lead_to_each_other_are_read_once() -> None:
+    write("a/x.yaml", OBJECT % "x")
+    Path("a/b").symlink_to("..", target_is_directory=True)
+    assert named(sources.read(["a"])) == [("a/x.yaml", "x")]
+
+
+def test_a_file_that_is_named_twice_is_read_once() -> None:
+    write("a/x.yaml", OBJECT % "x")
+    assert named(sources.read(["a", "a/x.yaml", "./a"])) == [("a/x.yaml", "x")]
+
+
+def test_stdin_is_read_and_cannot_be_edited(monkeypatch: pytest.MonkeyPatch) -> None:
+    given = io.TextIOWrapper(io.BytesIO((OBJECT % "x").encode() + b"---\n"))
+    monkeypatch.setattr(sys, "stdin", given)
+    found = sources.read(["-"])
+    assert named(found) == [("stdin", "x")]
+    assert [each.is_editable for each in found.documents] == [False]
+
+
+def test_stdin_that_is_no_text_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
+    assert sources.read(["-"]) == Read((), ("stdin: is no UTF-8 text: invalid start byte",))
+
+
+def test_without_a_tool_what_it_builds_is_a_sentence_and_the_rest_is_read() -> None:
+    write("chart/Chart.yaml", "apiVersion: v2\nname: c\n")
+    write("chart/templates/x.yaml", "{{ .Values.x }}")
+    write("k/kustomization.yaml", "resources: [x.yaml]\n")
+    write("k/x.yaml", OBJECT % "used")
+    write("k/y.yaml", OBJECT % "unused")
+    write("z.yaml", OBJECT % "z")
+    found = sources.read(["."])
+    assert named(found) == [("z.yaml", "z"), ("k/y.yaml", "unused")]
+    assert found.problems == (
+        (
+            "chart: `helm` is needed to render it, and is not on PATH; install it, or pipe what it "
+            "renders: `helm template chart | trainer-infra check -`"
+        ),
+        (
+            "k: `kustomize` or `kubectl` is needed to build it, and neither is on PATH; install "
+            "one, or pipe what it builds: `kustomize build k | trainer-infra check -`"
+        ),
+    )
+
+
+def test_what_a_kustomization_builds_upon_is_no_source_of_its_own() -> None:
+    write("base/kustomization.yaml", "resources: [x.yaml]\n")
+    write("base/x.yaml", OBJECT % "x")
+    write("part/kustomization.yml", "kind: Component\npatches: [{path: p.yaml}]\n")
+    write("part/p.yaml", OBJECT % "x")
+    top = "resources: [../base]\ncomponents: [../part]\nconfigMapGenerator: [{files: [f=a.json]}]\n"
+    write("top/Kustomization", top)
+    write("top/a.json", OBJECT % "x")
+    write("library/Chart.yaml", "name: c\ntype: library\n")
+    assert [each.partition(":")[0] for each in sources.read(["."]).problems] == ["top"]
+    assert [each.partition(":")[0] for each in sources.read(["base"]).problems] == ["base"]
+    assert named(sources.read(["base/x.yaml"])) == [("base/x.yaml", "x")]
+
+
+def test_a_broken_kustomization_does_not_hide_its_files() -> None:
+    write("kustomization.yaml", "resources: [\n")
+    write("x.yaml", OBJECT % "x")
+    found = sources.read(["."])
+    assert named(found) == [("x.yaml", "x")]
+    assert len(found.problems) == 1
+
+
+def test_a_byte_order_mark_is_no_part_of_the_text() -> None:
+    (found,) = sources.of_text("\ufeff" + OBJECT % "x", "a.yaml").documents
+    assert isinstance(found, Document)
+    assert (found.lines[0], found.place(("apiVersion",))) == ("apiVersion: v1", (1, 1))

@@ -1,0 +1,75 @@
+"""Where a finding about a rendered pod points: what the TrainJob says, its patch, or its runtime."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainer_infra.rules import tree, world
+from trainer_infra.rules.judge import Chosen, Judged, judge
+from trainer_infra.rules.pod_security import capabilities_added, run_as_non_root, seccomp
+from trainer_infra.rules.rule import AnyRule
+from trainer_infra.rules.supply_chain import image_digest
+from trainer_infra.rules.value import UNKNOWN
+
+POD = (
+    "trainingRuntimeSpec",
+    "template",
+    "spec",
+    "replicatedJobs",
+    0,
+    "template",
+    "spec",
+    "template",
+)
+PATCH = ("spec", "runtimePatches", 0, *POD, "spec")
+REFERENCE = ("spec", "runtimeRef", "name")
+
+
+def judged(rule: AnyRule, runtime: str, **spec: Any) -> Judged | None:
+    job = {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": "digits", "namespace": "vision"},
+        "spec": {"runtimeRef": {"name": runtime}, **spec},
+    }
+    (subject,) = tree.of([job])
+    return next(judge(subject, world.of([subject]), [Chosen.default(rule)]), None)
+
+
+def patched(pod: Mapping[str, Any]) -> dict[str, Any]:
+    template = {"spec": {"template": {"spec": pod}}}
+    jobs = [{"name": "node", "template": template}]
+    patch = {"template": {"spec": {"replicatedJobs": jobs}}}
+    return {"runtimePatches": [{"manager": "example.com/a", "trainingRuntimeSpec": patch}]}
+
+
+def test_the_image_of_mpis_nodes_is_their_runtimes() -> None:
+    found = judged(image_digest.RULE, "deepspeed-distributed", trainer={"image": "own:v1"})
+    assert found is not None
+    assert [(each.path, each.got) for each in found.findings] == [
+        (REFERENCE, "ghcr.io/kubeflow/trainer/deepspeed-runtime:v2.3.0"),
+        (("spec", "trainer", "image"), "own:v1"),
+    ]
+
+
+def test_a_field_of_a_patch_that_is_not_known_hides_that_field_alone() -> None:
+    pod = {"securityContext": {"runAsUser": 0, "runAsNonRoot": UNKNOWN}}
+    found = judged(run_as_non_root.RULE, "torch-distributed", **patched(pod))
+    assert found is not None
+    assert [each.path for each in found.findings] == [(*PATCH, "securityContext", "runAsUser")]
+    assert found.unseen == ((*PATCH, "securityContext", "runAsNonRoot"),)
+
+
+def test_what_a_patch_that_is_not_known_may_give_a_pod_is_not_missing() -> None:
+    found = judged(seccomp.RULE, "torch-distributed", **patched({"securityContext": UNKNOWN}))
+    assert found is not None
+    assert found.findings == ()
+    assert found.unseen == ((*PATCH, "securityContext"),)
+
+
+def test_a_patch_that_is_not_known_hides_no_other() -> None:
+    container = {"name": "node", "securityContext": {"capabilities": {"add": ["SYS_ADMIN"]}}}
+    patches = patched({"containers": [container]})["runtimePatches"]
+    found = judged(capabilities_added.RULE, "torch-distributed", runtimePatches=[*patches, UNKNOWN])
+    assert found is not None
+    where = ("containers", 0, "securityContext", "capabilities", "add", 0)
+    assert [each.path for each in found.findings] == [(*PATCH, *where)]

@@ -1,0 +1,92 @@
+"""`trainer-infra rules`: the policy rules listed and explained, and packs tried on their examples.
+
+Called by `policy`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import typer
+
+from trainer_infra.cli import table
+from trainer_infra.review import as_json, pack_folder, rulebook, summary, trial
+from trainer_infra.review.pack_folder import Found
+from trainer_infra.review.trial import FORMS, Form
+from trainer_infra.rules.finding import Severity
+from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.pack import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Which rules are to be listed."""
+
+    pack: str | None
+    """Name or folder of a pack; None for all rules."""
+    tags: tuple[str, ...]
+    """Those that have one of these; empty for all."""
+    severity: str | None
+    """Those that are at least as bad; None for all."""
+    frameworks: tuple[str, ...]
+    """Those of one of these standards; empty for all."""
+
+
+def listed(asked: Asked, output: str) -> str:
+    """The rules that were asked for, as a table or as JSON.
+
+    Raises:
+        InvalidInput: There is no such pack.
+    """
+    selection = Selection(
+        tags=asked.tags or None,
+        severity=Severity(asked.severity) if asked.severity else None,
+        frameworks=asked.frameworks or None,
+    )
+    rules = _chosen(_found(asked.pack), selection)
+    if output == "json":
+        return as_json.dumped({"rules": [rulebook.wire(each) for each in rules]})
+    if not rules:
+        typer.echo("no rule is all of that", err=True)
+    rows = list(rulebook.rows(rules))
+    return "".join(f"{line}\n" for line in table.lines(rulebook.columns(rules), rows))
+
+
+def explained(rule: str, pack: str | None) -> str:
+    """All that there is to say of a rule.
+
+    Raises:
+        InvalidInput: There is no such rule, or no such pack.
+    """
+    where = _found(pack)
+    chosen = rulebook.found(_chosen(where, Selection()), rule)
+    return rulebook.explained(chosen, pack_folder.example(where, rule))
+
+
+def tried(pack: str, forms: Mapping[str, Form] = FORMS) -> int:
+    """Print which rules of a pack are not as their examples say; the exit code.
+
+    Args:
+        pack: Its name or folder.
+        forms: In what forms to try them.
+
+    Raises:
+        InvalidInput: There is no such pack, or its examples cannot be read.
+    """
+    where = pack_folder.found(pack)
+    examples, missing = pack_folder.examples(where)
+    failed = (*missing, *trial.failures(examples, forms))
+    for each in failed:
+        typer.echo(each.sentence())
+    rules = len({each.chosen.rule.id for each in examples})
+    scope = f"{summary.many(rules, 'rule')} on {summary.many(len(examples), 'example')}"
+    bad = summary.many(len(failed), "failure") if failed else "all is as it should be"
+    typer.echo(f"{where.pack.name}: {scope}, each good and bad: {bad}")
+    return 1 if failed else 0
+
+
+def _found(pack: str | None) -> Found | None:
+    return None if pack is None else pack_folder.found(pack)
+
+
+def _chosen(where: Found | None, selection: Selection) -> tuple[Chosen, ...]:
+    return rulebook.chosen(where.pack if where else None, selection)

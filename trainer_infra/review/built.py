@@ -1,0 +1,60 @@
+"""Objects that a tool built from files, placed where they are written.
+
+Called by `kustomize` and `helm`. An object that came out as it is written is that document itself,
+edits included; another one points at what it was built from, and nothing can mend it there unasked.
+"""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from trainer_infra.review.documents import Document
+
+JSON = Mapping[str, Any]
+
+
+def placed(built: Sequence[JSON], written: Sequence[Document], file: str) -> Iterator[Document]:
+    """The objects that were built from one file.
+
+    Args:
+        built: in the order in which they are written.
+        written: the objects of that file; none where it cannot be read.
+        file: as reports name it.
+    """
+    for kind in dict.fromkeys(each.get("kind") for each in built):
+        these = [each for each in built if each.get("kind") == kind]
+        those = [each for each in written if each.value.get("kind") == kind]
+        if len(those) == 1:
+            # A loop in a template makes several of one.
+            those *= len(these)
+        for index, each in enumerate(these):
+            is_same = len(these) == len(those)
+            yield _placed(each, those[index] if is_same else _named(each, those), file)
+
+
+def canonical(value: object) -> str:
+    """The JSON text of a value, the same for the same one: `true` is not 1."""
+    return json.dumps(value, sort_keys=True, default=str)
+
+
+def _placed(value: JSON, written: Document | None, file: str) -> Document:
+    if written is None:
+        return Document(value, file, None, is_editable=False)
+    if canonical(value) == canonical(written.value):
+        return written
+    return replace(written, value=value, is_editable=False)
+
+
+def _named(value: JSON, written: Sequence[Document]) -> Document | None:
+    """The one whose name is in the object's, the longest one; None where there are several."""
+    name = _name(value)
+    fitting = [each for each in written if _name(each.value) and _name(each.value) in name]
+    longest = max((len(_name(each.value)) for each in fitting), default=0)
+    found = [each for each in fitting if len(_name(each.value)) == longest]
+    return found[0] if len(found) == 1 else None
+
+
+def _name(value: JSON) -> str:
+    metadata = value.get("metadata")
+    return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""

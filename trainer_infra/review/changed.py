@@ -1,0 +1,191 @@
+"""Which objects differ from a git revision: `check --changed-from REF` judges those alone.
+
+Called by `cli.check`. The revision's files are written into a folder of ours and read as the ones
+that are there now are, charts and kustomizations included; then objects are compared, not files, so
+that a renamed file, a comment or another layout is no change.
+"""
+
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from trainer_infra.errors import NotAvailable
+from trainer_infra.review import built, helm, kustomize, sources, tool
+from trainer_infra.review.documents import Document
+from trainer_infra.rules import tree
+
+JSON = Mapping[str, Any]
+Key = tuple[str, str, str]
+"""Kind, namespace and name."""
+
+_LARGE: Final = 1 << 20
+"""Bytes of a file from which on it is no part of a chart, manifests apart."""
+_FILE: Final = b"1"
+"""How git's mode of files begins."""
+_LINK: Final = b"120000"
+_SUBMODULE: Final = b"160000"
+
+
+@dataclass(frozen=True, slots=True)
+class _Blob:
+    """A file of a revision."""
+
+    path: str
+    """From the repository's folder."""
+    id: bytes
+    """Of its content."""
+    is_link: bool
+    size: int
+    """Bytes."""
+
+
+def base(paths: Sequence[str], ref: str, values: Sequence[str] = ()) -> tuple[Document, ...]:
+    """The objects below the paths as a revision has them; what cannot be read there is not there.
+
+    Args:
+        paths: as for `sources.read`; stdin has no revision.
+        ref: a commit, a branch or a tag.
+        values: files of values for charts, as they are now.
+
+    Raises:
+        NotAvailable: There is no git, no repository or no such revision; one sentence.
+    """
+    found: list[Document] = []
+    wanted = [each for each in paths if each != sources.STDIN]
+    for repository, own in _by_repository(wanted).items():
+        with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
+            _write(repository, _tree(repository, ref), own.values(), Path(scratch))
+            found += _read(Path(scratch), own, values)
+    return tuple(found)
+
+
+def is_judged(now: Sequence[Document], then: Iterable[Document]) -> dict[int, bool]:
+    """Positions of the objects, and whether they differ from those of the revision.
+
+    A TrainJob differs also when the runtime does that it refers to.
+
+    Args:
+        now: the objects that are there.
+        then: those of the revision.
+    """
+    before, after = _by_key(then), _by_key(now)
+    return {index: _is_changed(each, before, after) for index, each in enumerate(now)}
+
+
+def _by_key(found: Iterable[Document]) -> dict[Key, set[str]]:
+    """What there is of each kind, namespace and name: several overlays may have one name."""
+    said: dict[Key, set[str]] = {}
+    for each in found:
+        said.setdefault(_key(each.value), set()).add(_said(each))
+    return said
+
+
+def _is_changed(
+    document: Document, before: Mapping[Key, set[str]], after: Mapping[Key, set[str]]
+) -> bool:
+    if _said(document) not in before.get(_key(document.value), ()):
+        return True
+    runtime = tree.reference(document.value)
+    return runtime is not None and before.get(runtime) != after.get(runtime)
+
+
+def _key(value: JSON) -> Key:
+    metadata = value.get("metadata")
+    named = metadata if isinstance(metadata, Mapping) else {}
+    kind, namespace, name = value.get("kind"), named.get("namespace"), named.get("name")
+    return str(kind or ""), str(namespace or ""), str(name or "")
+
+
+def _said(document: Document) -> str:
+    """What is compared: the object, and what is wrong with its YAML."""
+    return built.canonical([document.value, *map(str, document.findings())])
+
+
+def _by_repository(paths: Sequence[str]) -> dict[str, dict[str, str]]:
+    """The folders of repositories: each path, and where that is in the repository."""
+    found: dict[str, dict[str, str]] = {}
+    for path in paths:
+        real = Path(os.path.realpath(path))
+        folder = next(each for each in (real, *real.parents) if each.is_dir())
+        try:
+            top = _git(str(folder), "rev-parse", "--show-toplevel").decode().removesuffix("\n")
+        except NotAvailable as error:
+            raise NotAvailable(f"{path}: cannot be compared: {error}") from None
+        found.setdefault(os.path.realpath(top), {})[path] = os.path.relpath(real, top)
+    return found
+
+
+def _tree(repository: str, ref: str) -> str:
+    """The id of a revision's tree."""
+    try:
+        command = ("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{tree}}")
+        return _git(repository, *command).decode().strip()
+    except NotAvailable:
+        raise NotAvailable(
+            f"{ref!r} is no revision of the git repository; "
+            "fetch it first (CI often has one commit alone), or name another one"
+        ) from None
+
+
+def _write(repository: str, revision: str, paths: Iterable[str], folder: Path) -> None:
+    """Write the files that matter of a revision into a folder."""
+    blobs = tuple(_needed(tuple(_blobs(repository, revision)), tuple(paths)))
+    ids = b"".join(each.id + b"\n" for each in blobs)
+    text = _git(repository, "cat-file", "--batch", given=ids) if blobs else b""
+    for each in blobs:
+        header, _, text = text.partition(b"\n")
+        size = int(header.split()[-1])
+        content, text = text[:size], text[size + 1 :]
+        file = folder / each.path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        if each.is_link:
+            file.symlink_to(os.fsdecode(content))
+        else:
+            file.write_bytes(content)
+
+
+def _blobs(repository: str, revision: str) -> Iterator[_Blob]:
+    listed = _git(repository, "ls-tree", "-r", "-l", "-z", "--full-tree", revision)
+    for each in listed.split(b"\0"):
+        about, _, path = each.partition(b"\t")
+        if about.startswith(_FILE) and not about.startswith(_SUBMODULE):
+            mode, _, identity, size = about.split()
+            yield _Blob(os.fsdecode(path), identity, mode == _LINK, int(size))
+
+
+def _needed(blobs: Sequence[_Blob], paths: Sequence[str]) -> Iterator[_Blob]:
+    """The manifests below the paths; where tools build something there, whatever that may read."""
+    below = [each for each in blobs if any(_is_below(each.path, path) for path in paths)]
+    built_from = (*kustomize.NAMES, helm.NAME)
+    if any(Path(each.path).name in built_from for each in below):
+        yield from (each for each in blobs if each.size < _LARGE or _is_manifest(each))
+    else:
+        yield from (each for each in below if each.is_link or _is_manifest(each))
+
+
+def _is_below(path: str, folder: str) -> bool:
+    return folder == "." or f"{path}/".startswith(f"{folder}/")
+
+
+def _is_manifest(blob: _Blob) -> bool:
+    return blob.path.endswith(sources.SUFFIXES)
+
+
+def _read(folder: Path, paths: Mapping[str, str], values: Sequence[str]) -> Iterator[Document]:
+    """The objects, with the names that their files have for the user."""
+    for path, inside in paths.items():
+        there = os.path.normpath(folder / inside)
+        if os.path.lexists(there):
+            for each in sources.read([there], values).documents:
+                name = os.path.normpath(Path(path, os.path.relpath(each.file, there)))
+                yield replace(each, file=name, is_editable=False)
+
+
+def _git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
+    git = tool.found("git")
+    if git is None:
+        raise NotAvailable("`git` is needed to know what has changed, and is not on PATH")
+    return tool.output([git, "-C", folder, *arguments], given)

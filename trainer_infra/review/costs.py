@@ -1,0 +1,72 @@
+"""What TrainJobs cost at most, beside what they cost at another revision: lines of a report.
+
+Called by `cli.check` with `--changed-from`. Pure.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from typing import Any
+
+from trainer_infra.rules import pack, tree, world
+from trainer_infra.rules.capacity import cost, price
+from trainer_infra.rules.configuration import Settled
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """What objects cost at most, all together."""
+
+    gpu_hours: Decimal = Decimal(0)
+    """Of those whose GPU-hours are known."""
+    price: Decimal = Decimal(0)
+    """Of those whose price is known."""
+    unknown: int = 0
+    """How many have an end or a price that is not known."""
+
+
+def notes(now: Sequence[JSON], then: Sequence[JSON], settled: Settled) -> dict[str, str]:
+    """Lines by title; none where no pod asks for a GPU or has a price.
+
+    Args:
+        now: All objects as they are.
+        then: As they were.
+        settled: Has the pools, and the prices of rule `price`.
+    """
+    given = _prices(settled)
+    prices = cost.table(given.prices)
+    after, before = _total(now, settled, prices), _total(then, settled, prices)
+    found = {}
+    if after.gpu_hours or before.gpu_hours:
+        found["GPU-hours at most"] = _change(before.gpu_hours, after.gpu_hours, "")
+    if after.price or before.price:
+        found["Price at most"] = _change(before.price, after.price, f" {given.currency}")
+    if after.unknown and prices:
+        found["TrainJobs and JobSets without a price that is known"] = str(after.unknown)
+    return found
+
+
+def _prices(settled: Settled) -> price.Price:
+    for each in pack.applied(settled.pack):
+        if isinstance(each.parameters, price.Price):
+            return each.parameters
+    return price.Price()
+
+
+def _total(objects: Iterable[JSON], settled: Settled, prices: cost.Prices) -> Total:
+    subjects = tree.of(tuple(objects))
+    around = world.of(subjects, settled.pools)
+    found = [cost.of(each, around, prices) for each in subjects if each.kind in cost.KINDS]
+    return Total(
+        sum((each.gpu_hours or Decimal(0) for each in found), Decimal(0)),
+        sum((each.price or Decimal(0) for each in found), Decimal(0)),
+        sum(each.price is None for each in found),
+    )
+
+
+def _change(before: Decimal, after: Decimal, unit: str) -> str:
+    if before == after:
+        return f"{after:,.2f}{unit}, as before"
+    return f"{after:,.2f}{unit}, was {before:,.2f} ({after - before:+,.2f})"

@@ -1,0 +1,51 @@
+"""A report as GitLab's code quality report, which a merge request shows at the lines. Pure.
+
+GitLab tells what is new by the fingerprints of the target branch's last report. A place without a
+line, as that of an object of a cluster, is shown at the first one.
+"""
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from trainer_infra.review import summary, visible
+from trainer_infra.review.report import Item, Report
+from trainer_infra.rules.finding import Severity
+
+JSON = dict[str, Any]
+
+_SEVERITIES: Final[Mapping[Severity, str]] = {
+    Severity.LOW: "minor",
+    Severity.MEDIUM: "major",
+    Severity.HIGH: "critical",
+    Severity.CRITICAL: "blocker",
+}
+"""GitLab's words, of which `info` is the mildest."""
+
+
+def text(report: Report) -> str:
+    """The findings that count: what is exempt or known is left out."""
+    counting = (each for each in report.items if each.counts)
+    made = json.dumps(list(_issues(counting)), ensure_ascii=False, indent=2)
+    return f"{made}\n".encode("utf-8", "replace").decode("utf-8")
+
+
+def _issues(items: Iterator[Item]) -> Iterator[JSON]:
+    seen: Counter[str] = Counter()
+    for item in items:
+        seen[item.fingerprint] += 1
+        # A fingerprint names one finding: the same object may stand in several files.
+        times = seen[item.fingerprint]
+        mark = item.fingerprint if times == 1 else f"{item.fingerprint}-{times}"
+        fix = f"; {visible.line(item.fix)}" if item.fix else ""
+        yield {
+            "description": f"{summary.clause(item)}{fix}",
+            "check_name": item.rule.id,
+            "fingerprint": mark,
+            "severity": _SEVERITIES[item.severity],
+            "location": {
+                "path": visible.line(item.place.file.removeprefix("./")),
+                "lines": {"begin": max(1, item.place.line)},
+            },
+        }

@@ -1,0 +1,149 @@
+"""The objects of a cluster that policy is about, as if somebody had written them.
+
+Called by `cli.check --cluster`: with files they are what there is beside those, without files they
+are what is judged. What a server adds by itself is left out.
+"""
+
+import asyncio
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.refusals import Forbidden, NotServed
+from trainer_infra.review.documents import Document
+
+JSON = Mapping[str, Any]
+
+_KUEUE: Final = (f"{names.KUEUE_GROUP}/v1beta2", f"{names.KUEUE_GROUP}/v1beta1")
+_RBAC: Final = ("rbac.authorization.k8s.io/v1",)
+_CORE: Final = ("v1",)
+
+KINDS: Final[Mapping[str, tuple[str, ...]]] = {
+    names.TRAIN_JOB: (names.API_VERSION,),
+    names.TRAINING_RUNTIME: (names.API_VERSION,),
+    names.CLUSTER_TRAINING_RUNTIME: (names.API_VERSION,),
+    names.JOBSET: (names.JOBSET_API_VERSION,),
+    names.CLUSTER_QUEUE: _KUEUE,
+    names.LOCAL_QUEUE: _KUEUE,
+    names.COHORT: _KUEUE,
+    names.RESOURCE_FLAVOR: _KUEUE,
+    names.KUEUE_TOPOLOGY: _KUEUE,
+    names.ADMISSION_CHECK: _KUEUE,
+    "WorkloadPriorityClass": _KUEUE,
+    names.VOLCANO_QUEUE: (names.VOLCANO_API_VERSION,),
+    names.RESOURCE_QUOTA: _CORE,
+    "ServiceAccount": _CORE,
+    "Role": _RBAC,
+    "RoleBinding": _RBAC,
+    "ClusterRole": _RBAC,
+    "ClusterRoleBinding": _RBAC,
+}
+"""What is read: kinds, and their versions, the one that is wanted most first."""
+GROUPS: Final[Mapping[str, tuple[str, ...]]] = {
+    names.POD_GROUP: (names.VOLCANO_API_VERSION, names.COSCHEDULING_API_VERSION)
+}
+"""Kinds of several groups: all of these are read."""
+_OF_THE_SERVER: Final = frozenset(
+    (
+        *("creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "generation"),
+        *("managedFields", "resourceVersion", "selfLink", "uid"),
+    )
+)
+"""Fields of the metadata that a server writes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Live:
+    """What there is in a cluster."""
+
+    objects: tuple[JSON, ...] = ()
+    """By kind, then as the server lists them; without what a server adds."""
+    problems: tuple[str, ...] = ()
+    """Kinds that could not be read, a sentence each."""
+
+    def documents(self) -> tuple[Document, ...]:
+        """What is judged: what somebody made, not what controllers made of it."""
+        return tuple(
+            Document(each, f"cluster: {_named(each)}", None, is_editable=False)
+            for each in self.objects
+            if not any(owner.get("controller") for owner in _owners(each))
+        )
+
+
+def read(kubeconfig: str | None, context: str | None, namespace: str = "") -> Live:
+    """The objects of the cluster of a kubeconfig.
+
+    Args:
+        kubeconfig: a path, several, or None for the usual places.
+        context: name of a context; None for the current one.
+        namespace: of the objects that have one; empty for all.
+
+    Raises:
+        NotAvailable: There is no kubeconfig, or no answer.
+        Refused: The server does not know the user.
+    """
+    return loop.run(_connected(kubeconfig, context, namespace))
+
+
+async def _connected(kubeconfig: str | None, context: str | None, namespace: str) -> Live:
+    client = await http.connect(kubeconfig, context)
+    try:
+        return await objects(client, namespace)
+    finally:
+        await client.close()
+
+
+async def objects(client: KubeClient, namespace: str = "") -> Live:
+    """All of the kinds that the server serves.
+
+    Args:
+        client: of the cluster.
+        namespace: of the objects that have one; empty for all.
+
+    Raises:
+        NotAvailable: There is no answer.
+        Refused: The server does not know the user.
+    """
+    wanted = [(kind, versions) for kind, versions in KINDS.items()]
+    wanted += [(kind, (each,)) for kind, groups in GROUPS.items() for each in groups]
+    found = await asyncio.gather(*(_listed(client, *each, namespace) for each in wanted))
+    return Live(
+        tuple(each for one in found for each in one.objects),
+        tuple(each for one in found for each in one.problems),
+    )
+
+
+async def _listed(client: KubeClient, kind: str, versions: tuple[str, ...], namespace: str) -> Live:
+    """The objects of a kind, of the first version that is served."""
+    for version in versions:
+        try:
+            resource = await client.resource(version, kind)
+            page = await client.list(Selection(resource, namespace))
+        except NotServed:
+            continue
+        except Forbidden as error:
+            return Live(problems=(f"cluster: {kind} objects cannot be read: {error.message}",))
+        return Live(tuple(map(written, page.items)))
+    return Live()
+
+
+def written(value: JSON) -> JSON:
+    """The object without what a server adds."""
+    metadata = {key: each for key, each in value["metadata"].items() if key not in _OF_THE_SERVER}
+    rest = {key: each for key, each in value.items() if key != "status"}
+    return {**rest, "metadata": metadata}
+
+
+def _owners(value: JSON) -> Iterator[JSON]:
+    owners = value["metadata"].get("ownerReferences")
+    yield from owners if isinstance(owners, list) else ()
+
+
+def _named(value: JSON) -> str:
+    """`TrainJob team-a/tj`."""
+    metadata = value["metadata"]
+    name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
+    return f"{value['kind']} {name}"

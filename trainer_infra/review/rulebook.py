@@ -1,0 +1,135 @@
+"""Rules for people: the list, and one rule with all that there is to say of it.
+
+Called by `cli.rules`; pure. `rules_page` makes documentation of the same.
+"""
+
+import difflib
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from textwrap import wrap
+from typing import Any, Final
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.review import example, parameters
+from trainer_infra.rules import RULES
+from trainer_infra.rules import pack as packs
+from trainer_infra.rules.fixture import Case
+from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.pack import Applied, Pack, Selection
+
+JSON = dict[str, Any]
+
+_WIDTH: Final = 88
+"""Characters of a line of text."""
+_NEAR: Final = 3
+"""Most ids that are proposed for one that is unknown."""
+
+
+def chosen(pack: Pack | None, selection: Selection) -> tuple[Chosen, ...]:
+    """The rules that are selected, of a pack or of all, as they are applied there.
+
+    Raises:
+        InvalidInput: The pack's settings do not fit its rules.
+    """
+    known = packs.applied(pack) if pack else map(Chosen.default, RULES)
+    # The severity that holds in the pack is the one to select by.
+    return tuple(
+        each for each in known if selection.has(replace(each.rule, severity=each.severity))
+    )
+
+
+def found(rules: Iterable[Chosen], rule: str) -> Chosen:
+    """The rule of that id.
+
+    Raises:
+        InvalidInput: There is none; names those that are most like it.
+    """
+    known = {each.rule.id: each for each in rules}
+    if rule in known:
+        return known[rule]
+    holding = [each for each in known if rule and rule in each]
+    near = holding[:_NEAR] or difflib.get_close_matches(rule, known, n=_NEAR)
+    advice = "`trainer-infra rules list` lists all"
+    fix = f"did you mean {' or '.join(near)}? {advice}" if near else advice
+    raise InvalidInput([Problem("", "is no rule", rule, fix)])
+
+
+def columns(rules: Sequence[Chosen]) -> tuple[str, ...]:
+    """Names of the columns of `rows`."""
+    enforcement = ("ENFORCEMENT",) if isinstance(next(iter(rules), None), Applied) else ()
+    return ("ID", "SEVERITY", *enforcement, "TAGS", "TITLE", "KINDS")
+
+
+def rows(rules: Sequence[Chosen]) -> Iterator[tuple[str, ...]]:
+    """A row for each rule."""
+    for each in rules:
+        rule = each.rule
+        kinds, tags = ",".join(sorted(rule.kinds)), ",".join(rule.tags)
+        enforcement = (each.enforcement,) if isinstance(each, Applied) else ()
+        yield (rule.id, each.severity, *enforcement, tags, rule.title, kinds)
+
+
+def wire(each: Chosen) -> JSON:
+    """A rule for other programs; keys may come, and none goes."""
+    rule = each.rule
+    return {
+        "id": rule.id,
+        "title": rule.title,
+        "severity": each.severity,
+        "enforcement": each.enforcement if isinstance(each, Applied) else None,
+        "tags": rule.tags,
+        "frameworks": rule.frameworks,
+        "kinds": sorted(rule.kinds),
+        "why": rule.why,
+        "fix": rule.fix,
+        "remediates": rule.remediates,
+        "parameters": each.parameters.model_dump(mode="json", by_alias=True),
+    }
+
+
+def explained(each: Chosen, case: Case | None) -> str:
+    """All that there is to say of a rule.
+
+    Args:
+        each: The rule.
+        case: An example of it; None where there is none.
+    """
+    lines = [
+        f"{each.rule.id}: {each.rule.title}",
+        "",
+        *_facts(each),
+        "",
+        *wrap(f"Why: {each.rule.why}", _WIDTH),
+        *wrap(f"Fix: {each.rule.fix}", _WIDTH),
+        *_parameters(each),
+        *_example(case),
+    ]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def _facts(each: Chosen) -> Iterator[str]:
+    facts = {
+        "severity": each.severity,
+        "enforcement": each.enforcement if isinstance(each, Applied) else "",
+        "kinds": ", ".join(sorted(each.rule.kinds)),
+        "tags": ", ".join(each.rule.tags),
+        "frameworks": ", ".join(each.rule.frameworks),
+        "mended by": "`trainer-infra check --fix`" if each.rule.remediates else "",
+    }
+    width = max(map(len, facts))
+    yield from (f"{name:<{width}}  {words}" for name, words in facts.items() if words)
+
+
+def _parameters(each: Chosen) -> Iterator[str]:
+    told = tuple(parameters.of(each.rule.parameters, each.parameters))
+    if told:
+        yield from ("", "Parameters:")
+    for one in told:
+        yield f"  {one.name}: {one.type}, {one.default}"
+        yield from wrap(one.description, _WIDTH, initial_indent=" " * 6, subsequent_indent=" " * 6)
+
+
+def _example(case: Case | None) -> Iterator[str]:
+    if case is not None:
+        yield from ("", f"Example, {case.name}; - is bad, + is good:", "")
+        yield from (f"  {line}".rstrip() for line in example.lines(case))

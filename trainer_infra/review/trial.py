@@ -1,0 +1,95 @@
+"""Rules tried on their examples: what `trainer-infra rules test` runs.
+
+A rule must find nothing in a good object, and in the bad one exactly the field in which the two
+differ; where it has a patch, nothing is to be found after it. A form is a way to judge: `plain` here,
+others by whoever calls.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra.api.finding import path_text
+from trainer_infra.rules import judge, patch, tree, world
+from trainer_infra.rules.finding import Finding
+from trainer_infra.rules.fixture import Case
+from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.pool import Pool
+
+JSON = Mapping[str, Any]
+Form = Callable[[Chosen, Sequence[JSON], Sequence[Pool]], Sequence[Finding]]
+"""A rule, objects and pools -> what the rule finds in the first object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A case of a rule as it is set."""
+
+    chosen: Chosen
+    """The rule, with the parameters of the case."""
+    case: Case
+    """The objects."""
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A rule that does not do what its example says."""
+
+    rule: str
+    """Id of the rule."""
+    case: str
+    """Name of the case; empty where there is none."""
+    form: str
+    """Name of the form; empty where it is none of a form."""
+    what: str
+    """What is wrong, a clause without a full stop."""
+
+    def sentence(self) -> str:
+        """`<rule>: <case> (<form>): <what>`."""
+        form = f" ({self.form})" if self.form else ""
+        return ": ".join(filter(None, (self.rule, f"{self.case}{form}", self.what)))
+
+
+def plain(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> tuple[Finding, ...]:
+    """What `trainer-infra check` finds."""
+    subjects = tree.of(objects)
+    judged = judge.judge(subjects[0], world.of(subjects, pools, is_whole=True), [chosen])
+    return tuple(finding for each in judged for finding in each.findings)
+
+
+FORMS: Final[Mapping[str, Form]] = {"plain": plain}
+"""By name."""
+
+
+def failures(examples: Iterable[Example], forms: Mapping[str, Form] = FORMS) -> Iterator[Failure]:
+    """What is not as the examples say, in every form."""
+    for each in examples:
+        for name, form in forms.items():
+            try:
+                said = tuple(_said(each, form))
+            except Exception as error:  # noqa: BLE001  a rule of somebody else's may do anything
+                said = (f"raised {type(error).__name__}: {error}",)
+            yield from (Failure(each.chosen.rule.id, each.case.name, name, what) for what in said)
+
+
+def _said(each: Example, form: Form) -> Iterator[str]:
+    good, bad = (each.case.objects(is_good=is_good) for is_good in (True, False))
+    for problem in tree.of(good)[0].problems:
+        yield f"the good object does not render: {problem}"
+    found = form(each.chosen, good, each.case.pools)
+    if found:
+        yield f"must find nothing in the good object, found {_told(found)}"
+    found = form(each.chosen, bad, each.case.pools)
+    if [finding.path for finding in found] != [each.case.bad.path]:
+        place = path_text(each.case.bad.path)
+        yield f"must find {place} in the bad object and nothing else, found {_told(found)}"
+    for finding in found:
+        mended = patch.applied(bad[0], finding.patch)
+        left = form(each.chosen, (mended, *bad[1:]), each.case.pools) if finding.patch else ()
+        if left:
+            yield f"its patch must mend the bad object, and leaves {_told(left)}"
+
+
+def _told(found: Iterable[Finding]) -> str:
+    told = (f"{path_text(each.path) or 'the object'} ({each.what})" for each in found)
+    return ", ".join(told) or "nothing"

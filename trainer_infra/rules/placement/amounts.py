@@ -1,0 +1,102 @@
+"""Amounts of resources: what a pod asks of a machine, as far as it is known.
+
+All are whole billionths of a unit, so that sums and quotients are exact. What is not known counts
+as nothing: every amount is the least that is asked for, and what it does not fit into is too small.
+Rule of a pod's sum: `render/pod_requests`, with limits for requests that are not written, as Kueue
+and the scheduler see a pod.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from trainer_infra.api import quantity
+from trainer_infra.api.quantity import Notation, Quantity
+from trainer_infra.errors import InvalidInput
+from trainer_infra.render import pod_requests
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.value import UNKNOWN, Value
+
+Amounts = dict[str, int]
+"""Billionths by resource name."""
+ONE: Final = 10**9
+"""One unit: a core, a byte, a device."""
+
+_CONTAINERS: Final = ("containers", "initContainers")
+_PARTS: Final = ("requests", "limits")
+_BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
+
+
+def of(pod: Pod) -> Amounts:
+    """What one pod asks for by resource; nothing that is zero."""
+    spec = pod.spec
+    wire = {key: [_container(each) for each in spec[key].items()] for key in _CONTAINERS}
+    whole = {"resources": _resources(spec["resources"]), "overhead": _written(spec["overhead"])}
+    found = pod_requests.single({**wire, **whole}, defaulted=True)
+    return {name: each.nanos for name, each in found.items() if each.nanos > 0}
+
+
+def summed(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:
+    """What so many pods of several kinds ask for in all."""
+    total: Amounts = {}
+    for count, asked in parts:
+        for name, each in asked.items():
+            total[name] = total.get(name, 0) + count * each
+    return total
+
+
+def place(pod: Pod, resource: str) -> Value:
+    """Where the greatest part of what a pod asks for of a resource is written."""
+    holders = [each for key in _CONTAINERS for each in pod.spec[key].items()]
+    found = [asked(each, resource) for each in (*holders, pod.spec)]
+    return max(found, key=lambda each: 0 if each.raw is UNKNOWN else read(each) or 0)
+
+
+def asked(holder: Value, resource: str) -> Value:
+    """What a container or pod requests of a resource, or else its limit."""
+    request, limit = (holder.at("resources", part, resource) for part in _PARTS)
+    return request if request.raw is UNKNOWN or request.quantity() is not None else limit
+
+
+def read(value: Value) -> int | None:
+    """The amount that is written; None where there is none that can be read.
+
+    Raises:
+        Unseen: It is not known.
+    """
+    amount = value.quantity()
+    return None if amount is None else int(amount * ONE)
+
+
+def configured(written: str | float) -> int | None:
+    """An amount that a configuration has; None where it is none."""
+    try:
+        return int(quantity.parse(written) * ONE)
+    except (InvalidInput, ValueError):
+        return None
+
+
+def text(resource: str, amount: int) -> str:
+    """The amount as Kubernetes writes it."""
+    binary = resource.startswith(_BYTES)
+    return str(Quantity(amount, Notation.BINARY if binary else Notation.DECIMAL))
+
+
+def _container(value: Value) -> dict[str, Any]:
+    resources = _resources(value["resources"])
+    return {"resources": resources, "restartPolicy": value["restartPolicy"].raw}
+
+
+def _resources(value: Value) -> Mapping[str, Any]:
+    if value["requests"].is_noted():
+        return {}
+    return {part: _written(value[part]) for part in _PARTS}
+
+
+def _written(value: Value) -> dict[str, Any]:
+    found = {}
+    for name, each in value.fields():
+        if each.is_noted():
+            found[name] = "0"
+        elif each.quantity() is not None:
+            found[name] = each.raw
+    return found

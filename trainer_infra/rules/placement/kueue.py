@@ -1,0 +1,187 @@
+"""Kueue's objects as rules read them: the queue that a job waits in, its groups and flavors.
+
+Fields of v1beta1 and v1beta2, which name some of them differently (Kueue 0.19).
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.rules.placement import lookup, selectors, taints
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.pool import Taint
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import ABSENT, Root, Value
+from trainer_infra.rules.world import World
+
+_NOTHING: Final = Value(ABSENT, Root())
+
+
+@dataclass(frozen=True, slots=True)
+class Flavor:
+    """A flavor of a resource group."""
+
+    quotas: Value
+    """What the group says of it: `name`, and `resources` with their quotas."""
+    name: str
+    """The name of its ResourceFlavor."""
+    subject: Subject | None
+    """Its ResourceFlavor; None where that is not known."""
+
+    @property
+    def spec(self) -> Value:
+        """The ResourceFlavor's spec; absent where that is not known."""
+        return _NOTHING if self.subject is None else self.subject.object["spec"]
+
+    def labels(self) -> dict[str, str]:
+        """Labels of its machines.
+
+        Raises:
+            Unseen: They are not known.
+        """
+        written = self.spec["nodeLabels"]
+        written.is_there()
+        return {key: each.text() for key, each in written.fields()}
+
+    def taints(self) -> tuple[Taint, ...]:
+        """Taints of its machines.
+
+        Raises:
+            Unseen: They are not known.
+        """
+        return tuple(taint(each) for each in lookup.items(self.spec["nodeTaints"]))
+
+    def selected(self, pod: Pod) -> bool:
+        """Whether its labels are those that a pod asks for; Kueue ignores other labels."""
+        labels = self.labels()
+        return selectors.matches(pod.spec, labels, labels)
+
+    def keeps_away(self, pod: Pod) -> Taint | None:
+        """The taint that neither the pod nor the flavor itself tolerates."""
+        own = taints.tolerations(pod.spec), taints.tolerations(self.spec)
+        return taints.untolerated(self.taints(), (*own[0], *own[1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A resource group of a ClusterQueue: a pod takes all its resources from one flavor."""
+
+    covered: tuple[str, ...]
+    """Resources."""
+    flavors: tuple[Flavor, ...]
+    """Flavors, in the order in which they are tried."""
+
+
+def taint(value: Value) -> Taint:
+    """A taint as it is written.
+
+    Raises:
+        Unseen: It is not known.
+    """
+    key, text, effect = (value[each].text() for each in ("key", "value", "effect"))
+    return Taint(key=key, value=text, effect=effect)
+
+
+def queue_name(subject: Subject) -> Value | None:
+    """Where a job names its LocalQueue; None where Kueue has no part in it.
+
+    Raises:
+        Unseen: It is not known whether it does.
+    """
+    label = _label(subject.object)
+    if label.is_there():
+        return label
+    for each in subject.rendered_of(names.JOBSET):
+        if _label(each).is_there():
+            own = subject.object.at("metadata", "annotations", names.QUEUE)
+            return own if own.is_there() else _label(each)
+    return None
+
+
+def cluster_queue(subject: Subject, world: World) -> Subject | None:
+    """The ClusterQueue that a job waits for; None where it is not known.
+
+    Raises:
+        Unseen: Its name is not known.
+    """
+    name = queue_name(subject)
+    if name is None:
+        return None
+    queue = lookup.find(world, names.LOCAL_QUEUE, name.text(), subject.namespace)
+    if queue is None:
+        return None
+    wanted = queue.object.at("spec", "clusterQueue").text()
+    return lookup.find(world, names.CLUSTER_QUEUE, wanted)
+
+
+def groups(queue: Subject, world: World) -> tuple[Group, ...]:
+    """The resource groups of a ClusterQueue or Cohort.
+
+    Raises:
+        Unseen: Something of them is not known.
+    """
+    return tuple(
+        Group(
+            tuple(name.text() for name in lookup.items(each["coveredResources"])),
+            tuple(_flavor(quotas, world) for quotas in lookup.items(each["flavors"])),
+        )
+        for each in lookup.items(queue.object.at("spec", "resourceGroups"))
+    )
+
+
+def flavors(subject: Subject, world: World) -> tuple[Flavor, ...] | None:
+    """All flavors that a job may get; None where they are not all known.
+
+    Raises:
+        Unseen: Something of them is not known.
+    """
+    queue = cluster_queue(subject, world)
+    if queue is None:
+        return None
+    found = tuple(flavor for group in groups(queue, world) for flavor in group.flavors)
+    return found if all(each.subject is not None for each in found) else None
+
+
+def quota(quotas: Value, resource: str) -> Value | None:
+    """The quotas of one resource in a flavor; None where there are none.
+
+    Raises:
+        Unseen: Something of them is not known.
+    """
+    for each in lookup.items(quotas["resources"]):
+        if each["name"].text() == resource:
+            return each
+    return None
+
+
+def usable(group: Group, pod: Pod) -> Sequence[Flavor]:
+    """The flavors of a group that a pod may get.
+
+    Raises:
+        Unseen: It is not known.
+    """
+    return tuple(each for each in group.flavors if each.selected(pod) and not each.keeps_away(pod))
+
+
+def _label(value: Value) -> Value:
+    return value.at("metadata", "labels", names.KUEUE_QUEUE_LABEL)
+
+
+def _flavor(quotas: Value, world: World) -> Flavor:
+    name = quotas["name"].text()
+    return Flavor(quotas, name, lookup.find(world, names.RESOURCE_FLAVOR, name))
+
+
+def cohort(subject: Subject) -> Value:
+    """Where a ClusterQueue or a Cohort names the Cohort above it."""
+    spec = subject.object["spec"]
+    if subject.kind == names.COHORT:
+        return spec["parentName"] if spec["parentName"].is_there() else spec["parent"]
+    return spec["cohortName"] if spec["cohortName"].is_there() else spec["cohort"]
+
+
+def members(world: World) -> Iterator[Subject]:
+    """All that can be in a cohort."""
+    yield from lookup.all_of(world, names.COHORT)
+    yield from lookup.all_of(world, names.CLUSTER_QUEUE)

@@ -1,0 +1,92 @@
+"""The declared pools whose machines take a pod: by labels, taints, and by what it asks for.
+
+Pools may leave out resources that their machines have, but not accelerators.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+
+from trainer_infra import names
+from trainer_infra.catalog import accelerators as known
+from trainer_infra.rules.placement import amounts, gpus, kueue, patches, selectors, taints
+from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.pool import Pool
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import Value
+from trainer_infra.rules.world import World
+
+
+def amount(pool: Pool, resource: str, among: Sequence[Pool]) -> int | None:
+    """What one machine of a pool has, in billionths; None where nobody says it.
+
+    It has none of a device that another pool declares.
+    """
+    if resource in pool.capacity:
+        return max(0, int(pool.amount(resource) * amounts.ONE))
+    is_device = "/" in resource and any(resource in each.capacity for each in among)
+    return 0 if is_device or gpus.is_accelerator(resource) else None
+
+
+def lacking(pool: Pool, asked: Mapping[str, int], among: Sequence[Pool]) -> tuple[str, ...]:
+    """Resources of which a pod asks for more than a machine of a pool has."""
+    found = ((name, each, amount(pool, name, among)) for name, each in asked.items())
+    return tuple(name for name, each, most in found if most is not None and each > most)
+
+
+def per_machine(pool: Pool, asked: Mapping[str, int], among: Sequence[Pool]) -> int | None:
+    """How many such pods one machine takes; None where nothing that is declared limits it."""
+    found = ((each, amount(pool, name, among)) for name, each in asked.items())
+    return min((most // each for each, most in found if most is not None), default=None)
+
+
+def tolerations(pod: Pod, subject: Subject, world: World) -> tuple[Value, ...] | None:
+    """A pod's, with those that Kueue adds from any flavor; None where they are not all known.
+
+    Raises:
+        Unseen: One of them is not known.
+    """
+    patches.be_known(subject)
+    own = taints.tolerations(pod.spec)
+    if kueue.queue_name(subject) is None:
+        return own
+    flavors = kueue.flavors(subject, world)
+    if flavors is None:
+        return None
+    added = (each for flavor in flavors for each in taints.tolerations(flavor.spec))
+    return (*own, *added)
+
+
+def usable(pod: Pod, asked: Collection[str], subject: Subject, world: World) -> tuple[Pool, ...]:
+    """The pools that the pod selects and whose taints it tolerates.
+
+    Raises:
+        Unseen: It is not known.
+    """
+    pools = selectors.selected(pod, world.pools)
+    tolerated = tolerations(pod, subject, world) if pools else None
+    if tolerated is None:
+        return pools
+    return tuple(each for each in pools if taints.keeps_away(each, asked, tolerated) is None)
+
+
+def with_accelerators(pools: Sequence[Pool], asked: Mapping[str, int]) -> tuple[Pool, ...]:
+    """The pools that have some of each kind of accelerator that is asked for."""
+    wanted = [each for each in asked if gpus.is_accelerator(each)]
+    return tuple(pool for pool in pools if all(amount(pool, each, pools) for each in wanted))
+
+
+def accelerators(pod: Pod, subject: Subject, world: World) -> tuple[str, ...]:
+    """What a pod's accelerators may be called; none where that is not known.
+
+    The pools that it may run on say it where all do; else a label of its nodeSelector.
+
+    Raises:
+        Unseen: Part of what says it is not known.
+    """
+    asked = amounts.of(pod)
+    found = with_accelerators(usable(pod, asked, subject, world), asked)
+    named = [each.accelerator for each in found if each.accelerator is not None]
+    if named and len(named) == len(found):
+        return tuple(dict.fromkeys(known.called(each) for each in named))
+    labels = (pod.spec.at("nodeSelector", key).text() for key in names.ACCELERATOR_LABELS)
+    first = next(filter(None, labels), None)
+    return () if first is None else (known.called(first),)

@@ -1,0 +1,129 @@
+"""Which pods of an object train, which run together, how many they are, and where that is written.
+
+With MPI those that train are the pods of the job `node`, and the launcher only where it trains too.
+Otherwise they are those of the jobs that have the trainer's label.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.render.gang import COMPLETE
+from trainer_infra.rules import pods
+from trainer_infra.rules.placement import lookup
+from trainer_infra.rules.pods import Container, Pod
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import ABSENT, Value
+
+MOST: Final = 2**31 - 1
+"""The largest number that Kubernetes' own counts and seconds can be."""
+
+
+def of(subject: Subject) -> Iterator[Pod]:
+    """The pods that train."""
+    mpi = subject.ml_policy["mpi"]
+    joins = mpi["runLauncherAsNode"]
+    only_starts = mpi.raw is not ABSENT and not joins.is_noted() and joins.raw is not True
+    for pod in pods.of(subject):
+        if pod.job["name"].raw == names.NODE or (pod.trains and not only_starts):
+            yield pod
+
+
+def containers(subject: Subject) -> Iterator[Container]:
+    """Their containers that train."""
+    for pod in of(subject):
+        for each in pod.spec["containers"].items():
+            if each["name"].raw == names.NODE:
+                yield Container(each, pod, is_init=False)
+
+
+def together(subject: Subject) -> tuple[Pod, ...]:
+    """The pods that run at the same time in the end, by the rule of `render/gang`.
+
+    A job that another one waits for to complete runs before the others, with all that it waits for.
+
+    Raises:
+        Unseen: What waits for what is not known.
+    """
+    every = tuple(pods.of(subject))
+    waits = {pod.name(): _waits(pod) for pod in every}
+    left = [name for each in waits.values() for name, state in each.items() if state == COMPLETE]
+    before: set[str] = set()
+    while left:
+        name = left.pop()
+        if name not in before:
+            before.add(name)
+            left.extend(waits.get(name, ()))
+    return tuple(pod for pod in every if pod.name() not in before)
+
+
+def count(pod: Pod) -> int:
+    """How many pods of this kind run at once: no more of a Job than it has to complete.
+
+    Raises:
+        Unseen: It is not known.
+    """
+    replicas, parallelism = pod.job["replicas"].number(), pod.job_spec["parallelism"].number()
+    completions = pod.job_spec["completions"].number()
+    of_job = 1 if parallelism is None else parallelism
+    at_once = of_job if completions is None else min(of_job, completions)
+    return _clamped((1 if replicas is None else replicas) * at_once)
+
+
+def count_place(pod: Pod, subject: Subject) -> Value:
+    """Where the user writes how many pods there are.
+
+    Raises:
+        Unseen: It is not known.
+    """
+    if subject.kind == names.TRAIN_JOB and pod.step not in pods.INITIALIZERS:
+        return subject.object.at("spec", "trainer", "numNodes")
+    return _written_count(pod)
+
+
+def total(subject: Subject) -> int:
+    """How many nodes train; of a runtime, where its TrainJobs do not say another number.
+
+    Raises:
+        Unseen: It is not known.
+    """
+    if subject.kind in names.RUNTIMES:
+        number = subject.ml_policy["numNodes"].number()
+        return 1 if number is None else _clamped(number)
+    return _clamped(sum(count(each) for each in of(subject)))
+
+
+def total_value(subject: Subject) -> Value:
+    """Where that number is written: of several kinds of pods that of which there are most.
+
+    Raises:
+        Unseen: It is not known.
+    """
+    found = () if subject.kind in names.RUNTIMES else tuple(of(subject))
+    most = max(found, key=count, default=None)
+    return subject.ml_policy["numNodes"] if most is None else _written_count(most)
+
+
+def resources(container: Container, subject: Subject) -> Value:
+    """Where a user writes what a container that trains asks for.
+
+    Without an mlPolicy the runtime alone says it: `resourcesPerNode` has no effect then.
+    """
+    if subject.kind != names.TRAIN_JOB or subject.ml_policy.raw is ABSENT:
+        return container.value["resources"]
+    return subject.object.at("spec", "trainer", "resourcesPerNode")
+
+
+def _clamped(number: int) -> int:
+    return min(max(number, 0), MOST)
+
+
+def _written_count(pod: Pod) -> Value:
+    replicas, parallelism = pod.job["replicas"], pod.job_spec["parallelism"]
+    is_single = (parallelism.number() or 1) == 1 and (replicas.number() or 1) != 1
+    return replicas if is_single else parallelism
+
+
+def _waits(pod: Pod) -> dict[str, str]:
+    found = lookup.items(pod.job["dependsOn"])
+    return {each["name"].text(): each["status"].text() for each in found}
