@@ -13,6 +13,7 @@ from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.pack import is_at_least
 from trainer_infra.rules.rule import AnyRule
 
+BOTH = "each good and bad (plain and CrossGuard)"
 OWN = '''\
 """What team vision is held to."""
 
@@ -211,8 +212,7 @@ def test_our_packs_are_as_their_examples_say(shared_cli: Command) -> None:
     done = shared_cli("rules", "test", "training")
     assert done.code == 0
     assert done.out == (
-        f"training: {len(RULES)} rules on {cases} examples, each good and bad: "
-        "all is as it should be\n"
+        f"training: {len(RULES)} rules on {cases} examples, {BOTH}: all is as it should be\n"
     )
 
 
@@ -231,7 +231,7 @@ def test_a_pack_of_a_users_own_is_listed_explained_and_tried(own: Command) -> No
     done = own("rules", "test", "vision")
     assert (done.code, done.out) == (
         0,
-        f"vision: 3 rules on {OF_TWO + 2} examples, each good and bad: all is as it should be\n",
+        f"vision: 3 rules on {OF_TWO + 2} examples, {BOTH}: all is as it should be\n",
     )
 
 
@@ -242,11 +242,12 @@ def test_what_a_users_rule_does_wrong_is_told(own: Command) -> None:
     assert (done.code, done.out.splitlines()) == (
         1,
         [
-            (
-                "owner-label: a TrainJob's label (plain): must find nothing in the good object, "
+            *(
+                f"owner-label: a TrainJob's label ({form}): must find nothing in the good object, "
                 "found metadata.labels.owner (is not set)"
+                for form in ("plain", "CrossGuard")
             ),
-            f"vision: 3 rules on {OF_TWO + 2} examples, each good and bad: 1 failure",
+            f"vision: 3 rules on {OF_TWO + 2} examples, {BOTH}: 2 failures",
         ],
     )
     module.write_text(RULE.replace("if not label.text():", "if False:"))

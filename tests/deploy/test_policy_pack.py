@@ -129,3 +129,36 @@ def test_remediation_changes_what_is_deployed_and_a_replace_cannot_pass_without(
     assert runtime["outputs"]["name"] == "b"
     assert "'privileged': False" in str(runtime["outputs"]["spec"])
     stack.run("preview", "--expect-no-changes", *acme)
+
+
+def test_a_configuration_is_stricter_in_one_environment_and_an_exemption_is_told(
+    stack: Stack, pack: Path
+) -> None:
+    (pack / "__main__.py").write_text(
+        dedent("""
+        from pathlib import Path
+
+        from trainer_infra.deploy import crossguard
+        from trainer_infra.rules import packs
+
+        crossguard.serve(packs.TRAINING, Path(__file__).with_name("policy.yaml"))
+        """)
+    )
+    (pack / "policy.yaml").write_text(
+        "environments: {production: {rules: {image-digest: {enforcement: mandatory}}}}\n"
+    )
+    job = """
+    TrainJob("job", runtime="jax-distributed", suspend=True, annotations={annotations},
+             trainer={{"image": "train:v1", "command": ["true"]}})
+    """
+    stack.program(job.format(annotations={}))
+    stack.run("preview", "--policy-pack", str(pack))
+    stack = Stack(stack.folder, {**stack.env, "TRAINER_INFRA_ENVIRONMENT": "production"})
+    said = stack.run("preview", "--policy-pack", str(pack), ok=False)
+    assert "spec.trainer.image: is not pinned by a digest, got 'train:v1'" in said
+
+    excuse = '{owner: vision, reason: "built daily", expires: 2099-01-31}'
+    stack.program(job.format(annotations={"exempt.trainer-infra.dev/image-digest": excuse}))
+    said = stack.run("preview", "--policy-pack", str(pack))
+    assert "vision answers for it until 2099-01-31: built daily" in said
+    assert "is not pinned by a digest" not in said

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
 
@@ -20,18 +20,19 @@ from trainer_infra.review import (
     changed,
     costs,
     fix,
-    live,
     pack_folder,
     sources,
     text,
 )
 from trainer_infra.review import check as checking
 from trainer_infra.review.formats import FORMATS
-from trainer_infra.review.live import Live
 from trainer_infra.review.report import Report
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, Settled
 from trainer_infra.rules.finding import Severity
+
+if TYPE_CHECKING:
+    from trainer_infra.review.live import Live
 
 USUAL: Final = "trainer-policy.yaml"
 """The configuration that is read where none is named and this one is there."""
@@ -118,8 +119,8 @@ def _configuration(file: str) -> Configuration:
 
 def _report(asked: Asked, settled: Settled) -> Report:
     found = sources.read(asked.paths)
-    there = live.read(*asked.cluster) if asked.cluster else Live()
-    judged = found.documents if asked.paths else there.documents()
+    there = _there(*asked.cluster) if asked.cluster else None
+    judged = there.documents() if there and not asked.paths else found.documents
     before = changed.base(asked.paths, asked.changed_from) if asked.changed_from else None
     report = checking.check(
         judged,
@@ -128,8 +129,8 @@ def _report(asked: Asked, settled: Settled) -> Report:
             today=datetime.now(UTC).date(),
             fail_on=Severity(asked.fail_on),
             baseline=baseline.read(asked.baseline) if asked.baseline else frozenset(),
-            others=there.objects if asked.paths else (),
-            problems=(*found.problems, *there.problems),
+            others=there.objects if there and asked.paths else (),
+            problems=(*found.problems, *(there.problems if there else ())),
             is_judged={} if before is None else changed.is_judged(judged, before),
         ),
     )
@@ -137,6 +138,13 @@ def _report(asked: Asked, settled: Settled) -> Report:
         return report
     now, then = ([each.value for each in documents] for documents in (judged, before))
     return replace(report, notes=costs.notes(now, then, settled))
+
+
+def _there(kubeconfig: str | None, context: str | None) -> "Live":
+    """What the cluster has. A check of files needs no client of a cluster."""
+    from trainer_infra.review import live  # noqa: PLC0415  it loads one
+
+    return live.read(kubeconfig, context)
 
 
 def _mended(asked: Asked, settled: Settled, report: Report) -> Report:

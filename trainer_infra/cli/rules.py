@@ -3,6 +3,7 @@
 Called by `policy`.
 """
 
+import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -62,26 +63,36 @@ def explained(rule: str, pack: str | None) -> str:
     return rulebook.explained(chosen, pack_folder.example(where, rule))
 
 
-def tried(pack: str, forms: Mapping[str, Form] = FORMS) -> int:
+def tried(pack: str) -> int:
     """Print which rules of a pack are not as their examples say; the exit code.
 
     Args:
         pack: Its name or folder.
-        forms: In what forms to try them.
 
     Raises:
         InvalidInput: There is no such pack, or its examples cannot be read.
     """
     where = pack_folder.found(pack)
     examples, missing = pack_folder.examples(where)
+    forms = _forms()
     failed = (*missing, *trial.failures(examples, forms))
     for each in failed:
         typer.echo(each.sentence())
     rules = len({each.chosen.rule.id for each in examples})
     scope = f"{summary.many(rules, 'rule')} on {summary.many(len(examples), 'example')}"
     bad = summary.many(len(failed), "failure") if failed else "all is as it should be"
-    typer.echo(f"{where.pack.name}: {scope}, each good and bad: {bad}")
+    told = " and ".join(forms)
+    typer.echo(f"{where.pack.name}: {scope}, each good and bad ({told}): {bad}")
     return 1 if failed else 0
+
+
+def _forms() -> Mapping[str, Form]:
+    """The plain form, and CrossGuard's where Pulumi is installed."""
+    if importlib.util.find_spec("pulumi_policy") is None:
+        return FORMS
+    from trainer_infra.deploy import crossguard_form  # noqa: PLC0415  it loads Pulumi
+
+    return {**FORMS, "CrossGuard": crossguard_form.form}
 
 
 def _found(pack: str | None) -> Found | None:

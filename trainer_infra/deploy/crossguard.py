@@ -5,24 +5,27 @@ so that Pulumi's own configuration of packs can switch it, and set its parameter
 other objects are stack policies.
 """
 
+import os
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
 
-import pulumi
 import pulumi_policy as crossguard
 from pulumi_policy import ResourceValidationArgs, StackValidationArgs
 
 from trainer_infra import names
 from trainer_infra.api.finding import path_text
 from trainer_infra.deploy import policy_subjects, policy_values, remediation
-from trainer_infra.deploy.policy_subjects import Judged
+from trainer_infra.deploy.policy_subjects import Declared
+from trainer_infra.errors import InvalidInput
 from trainer_infra.rules import configuration, exemption, judge, pack, world
 from trainer_infra.rules.configuration import Configuration, Settled
 from trainer_infra.rules.exemption import Exemption
-from trainer_infra.rules.finding import Change, Finding
-from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.finding import Finding
+from trainer_infra.rules.judge import Chosen, Judged
 from trainer_infra.rules.pack import Applied, Enforcement, Pack
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.world import World
@@ -30,6 +33,8 @@ from trainer_infra.rules.world import World
 Report = Callable[..., None]
 """Called with a message, and for a stack with the URN that it is about."""
 
+ENVIRONMENT: Final = "TRAINER_INFRA_ENVIRONMENT"
+"""Variable that names the environment of a pack's configuration."""
 UNSEEN: Final = "not-known-yet"
 """Policy that says what the others could not see."""
 EXEMPT: Final = "exempt"
@@ -39,24 +44,26 @@ DEPLOYED: Final = "-deployed"
 _ADVISORY: Final = crossguard.EnforcementLevel.ADVISORY
 
 
-def serve(chosen: Pack, file: str | None = None, environment: str | None = None) -> None:
+def serve(chosen: Pack, file: Path | None = None, environment: str | None = None) -> None:
     """Serve a pack to the engine until that ends; does not return.
+
+    What is wrong with configuration or pack ends the process with a sentence for each problem.
 
     Args:
         chosen: The pack.
-        file: Its configuration, beside the pack; None for none.
-        environment: One of the configuration; None for that of the stack's name, if there is one.
-
-    Raises:
-        InvalidInput: Configuration or pack cannot be used; has every problem.
+        file: Its configuration, `Path(__file__).with_name("policy.yaml")`; None for none.
+        environment: One of the configuration; None for that of `TRAINER_INFRA_ENVIRONMENT`. The stack
+            is not known here: the engine tells it to packs in a call that pulumi_policy leaves out.
     """
-    found = configuration.read(Path(file).read_text("utf-8"), file) if file else Configuration()
-    stack = pulumi.get_stack()
-    where = environment or (stack if stack in found.environments else None)
-    settled = configuration.settled(found, where, chosen)
+    try:
+        found = configuration.read(file.read_text("utf-8"), str(file)) if file else Configuration()
+        where = environment or os.environ.get(ENVIRONMENT)
+        known = list(policies(configuration.settled(found, where, chosen)))
+    except (InvalidInput, OSError) as error:
+        sys.exit(f"policy pack {chosen.name}: {error}")
     crossguard.PolicyPack(
         chosen.name,
-        policies=list(policies(settled)),
+        policies=known,
         enforcement_level=_ADVISORY,
         description=chosen.description,
     )
@@ -71,13 +78,24 @@ def policies(settled: Settled) -> Iterator[crossguard.Policy]:
         if each.enforcement == Enforcement.REMEDIATE:
             yield _after_all(each, known)
     said = {
-        UNSEEN: ("What rules cannot see as long as it is not known", known.unseen),
-        EXEMPT: ("What is exempt from rules, and who answers for it", known.exempt),
+        UNSEEN: ("What rules cannot see as long as it is not known", _unseen),
+        EXEMPT: ("What is exempt from rules, and who answers for it", _exempt),
     }
-    for name, (description, validate) in said.items():
-        yield crossguard.ResourceValidationPolicy(
-            name, description, _validating(validate, rules, known), _ADVISORY
-        )
+    for name, (description, say) in said.items():
+        validate = _saying(name, say, known)
+        yield crossguard.ResourceValidationPolicy(name, description, validate, _ADVISORY)
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A resource, and what rules said of it."""
+
+    objects: tuple[Declared, ...]
+    """What it declares."""
+    asked: set[str] = field(default_factory=set)
+    """Policies that were asked about it."""
+    verdicts: list[tuple[Declared, Judged]] = field(default_factory=list)
+    """What they found, with the exempt and the unseen."""
 
 
 class _Known:
@@ -90,22 +108,43 @@ class _Known:
     def __init__(self, settled: Settled) -> None:
         self.settled = settled
         self.alone = World(pools=settled.pools)
-        self._judged: dict[str, tuple[tuple[Judged, ...], set[str]]] = {}
+        self._entries: dict[str, _Entry] = {}
 
-    def of(self, args: Any, policy: str) -> tuple[Judged, ...]:
-        """The objects of a resource."""
-        found = self._judged.get(args.urn)
-        if found is None or policy in found[1]:
-            before = [judged for judged, _ in tuple(self._judged.values())]
-            found = (_objects(args, _runtimes(before)), set())
-            self._judged[args.urn] = found
-        found[1].add(policy)
-        return found[0]
+    def of(self, args: Any, policy: str) -> _Entry:
+        """What is known of a resource."""
+        found = self._entries.get(args.urn)
+        if found is None or policy in found.asked:
+            before = [each.objects for each in tuple(self._entries.values())]
+            found = self._entries[args.urn] = _Entry(_objects(args, _runtimes(before)))
+        found.asked.add(policy)
+        return found
 
-    def of_stack(self, resources: Sequence[Any]) -> Mapping[str, tuple[Judged, ...]]:
+    def judged(self, args: Any, chosen: Chosen) -> Iterator[tuple[Declared, Finding]]:
+        """What a rule says of a resource, unless it is exempt."""
+        entry = self.of(args, chosen.rule.id)
+        for each in entry.objects:
+            for verdict in judge.judge(each.subject, self.alone, [chosen]):
+                entry.verdicts.append((each, verdict))
+                yield from ((each, finding) for finding in self.counting(each, verdict))
+
+    def counting(self, declared: Declared, verdict: Judged) -> tuple[Finding, ...]:
+        """The findings that nobody answers for."""
+        excused = self.excusing(declared.subject, verdict.chosen.rule.id)
+        return () if excused else verdict.findings
+
+    def excusing(self, subject: Subject, rule: str) -> Exemption | None:
+        """The exemption that holds for a rule's findings."""
+        today = datetime.now(UTC).date()
+        exemptions = (*exemption.annotated(subject).exemptions, *self.settled.exemptions)
+        found = exemption.excusing(exemptions, rule, subject, today)
+        return found if found and found.state(today) == exemption.State.ACTIVE else None
+
+    def of_stack(self, resources: Sequence[Any]) -> Mapping[str, tuple[Declared, ...]]:
         """The objects of all resources, by URN; each TrainJob with the runtimes of the whole stack."""
         known = {
-            each.urn: self._judged[each.urn][0] if each.urn in self._judged else _objects(each, ())
+            each.urn: self._entries[each.urn].objects
+            if each.urn in self._entries
+            else _objects(each, ())
             for each in resources
         }
         runtimes = _runtimes(known.values())
@@ -116,96 +155,90 @@ class _Known:
             for each in resources
         }
 
-    def unseen(self, subject: Subject, rules: Sequence[Applied]) -> Iterator[str]:
-        """What the rules cannot see of an object."""
-        missed: dict[str, None] = {}
-        ids: dict[str, None] = {}
-        for judged in judge.judge(subject, self.alone, rules):
-            missed |= dict.fromkeys(path_text(path) for path in judged.unseen)
-            ids |= dict.fromkeys([judged.chosen.rule.id] if judged.unseen else [])
-        if missed:
-            yield f"{', '.join(missed)}: not known yet, and so not judged by {', '.join(ids)}"
 
-    def exempt(self, subject: Subject, rules: Sequence[Applied]) -> Iterator[str]:
-        """What is exempt."""
-        for judged in judge.judge(subject, self.alone, rules):
-            excusing = self.excusing(subject, judged.chosen.rule.id)
-            if excusing and judged.findings:
-                yield (
-                    f"{excusing.rule} is broken in {len(judged.findings)} places; {excusing.owner} "
-                    f"answers for it until {excusing.expires}: {excusing.reason}"
-                )
-        for problem in exemption.annotated(subject).problems:
-            yield str(problem)
-
-    def excusing(self, subject: Subject, rule: str) -> Exemption | None:
-        """The exemption that holds for a rule's findings."""
-        today = datetime.now(UTC).date()
-        exemptions = (*exemption.annotated(subject).exemptions, *self.settled.exemptions)
-        found = exemption.excusing(exemptions, rule, subject, today)
-        return found if found and found.state(today) == exemption.State.ACTIVE else None
-
-    def findings(self, judged: Judged, chosen: Chosen, around: World) -> Iterator[Finding]:
-        """What one rule says of an object, unless it is exempt."""
-        if self.excusing(judged.subject, chosen.rule.id) is None:
-            for each in judge.judge(judged.subject, around, [chosen]):
-                yield from each.findings
+def _unseen(entry: _Entry, _known: _Known) -> Iterator[str]:
+    """What rules could not see of a resource, in one sentence."""
+    missed: dict[str, None] = {}
+    ids: dict[str, None] = {}
+    for declared, verdict in entry.verdicts:
+        for path in verdict.unseen:
+            missed[f"{_member(declared)}{path_text(path)}"] = None
+            ids[verdict.chosen.rule.id] = None
+    if missed:
+        yield f"{', '.join(missed)}: not known yet, and so not judged by {', '.join(ids)}"
 
 
-def _objects(resource: Any, runtimes: Sequence[Any]) -> tuple[Judged, ...]:
+def _exempt(entry: _Entry, known: _Known) -> Iterator[str]:
+    """What somebody answers for, and exemptions that cannot be read."""
+    for declared, verdict in entry.verdicts:
+        excused = known.excusing(declared.subject, verdict.chosen.rule.id)
+        if excused and verdict.findings:
+            yield (
+                f"{_member(declared)}{excused.rule} is broken in {len(verdict.findings)} places; "
+                f"{excused.owner} answers for it until {excused.expires}: {excused.reason}"
+            )
+    for declared in entry.objects:
+        for problem in exemption.annotated(declared.subject).problems:
+            yield f"{_member(declared)}{problem}"
+
+
+def _objects(resource: Any, runtimes: Sequence[Any]) -> tuple[Declared, ...]:
     properties = policy_values.plain(resource.props)
     return policy_subjects.of(resource.resource_type, properties, runtimes)
 
 
-def _runtimes(judged: Iterable[tuple[Judged, ...]]) -> tuple[Any, ...]:
-    every = (each.subject for objects in judged for each in objects)
+def _runtimes(found: Iterable[tuple[Declared, ...]]) -> tuple[Any, ...]:
+    every = (each.subject for objects in found for each in objects)
     return tuple(each.object.raw for each in every if each.kind in names.RUNTIMES)
 
 
-def _validating(
-    say: Callable[[Subject, Sequence[Applied]], Iterator[str]],
-    rules: Sequence[Applied],
-    known: _Known,
+def _saying(
+    name: str, say: Callable[[_Entry, _Known], Iterator[str]], known: _Known
 ) -> Callable[[ResourceValidationArgs, Report], None]:
     def validate(args: ResourceValidationArgs, report: Report) -> None:
-        for judged in known.of(args, say.__name__):
-            for each in say(judged.subject, rules):
-                report(f"{_member(judged)}{each}")
+        for each in say(known.of(args, name), known):
+            report(each)
 
     return validate
 
 
 def _of_resource(applied: Applied, known: _Known) -> crossguard.Policy:
     def validate(args: ResourceValidationArgs, report: Report) -> None:
-        for judged in known.of(args, applied.rule.id):
-            for finding in known.findings(judged, _configured(applied, args), known.alone):
-                report(_message(judged, finding))
+        for declared, finding in known.judged(args, _configured(applied, args)):
+            report(_message(declared, finding))
 
     def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
-        properties = policy_values.plain(args.props)
-        changes: list[Change] = []
-        for judged in policy_subjects.of(args.resource_type, properties):
-            for finding in known.findings(judged, _configured(applied, args), known.alone):
-                changes += finding.patch
-        if not changes:
-            return None
-        return remediation.remedied(args.resource_type, args.props, changes)
+        chosen = _configured(applied, args)
+        changes = [
+            change
+            for declared in _objects(args, ())
+            for finding in _found(declared, chosen, known.alone, known)
+            for change in finding.patch
+        ]
+        return remediation.remedied(args.resource_type, args.props, changes) if changes else None
 
     # CrossGuard's annotations know coroutines only; its code takes properties as well.
     mends: Any = remediate if applied.rule.remediates else None
     return crossguard.ResourceValidationPolicy(**_said(applied), validate=validate, remediate=mends)
 
 
+def _found(declared: Declared, chosen: Chosen, around: World, known: _Known) -> Iterator[Finding]:
+    """What a rule says of one object, unless it is exempt."""
+    for verdict in judge.judge(declared.subject, around, [chosen]):
+        yield from known.counting(declared, verdict)
+
+
 def _of_stack(applied: Applied, known: _Known) -> crossguard.Policy:
     def validate(args: StackValidationArgs, report: Report) -> None:
         found = known.of_stack(args.resources)
-        subjects = (judged.subject for each in found.values() for judged in each)
+        subjects = (declared.subject for each in found.values() for declared in each)
         settled = known.settled
         around = world.of(subjects, settled.pools, is_whole=settled.is_whole)
+        chosen = _configured(applied, args)
         for urn, each in found.items():
-            for judged in each:
-                for finding in known.findings(judged, _configured(applied, args), around):
-                    report(_message(judged, finding), urn)
+            for declared in each:
+                for finding in _found(declared, chosen, around, known):
+                    report(_message(declared, finding), urn)
 
     return crossguard.StackValidationPolicy(**_said(applied), validate=validate)
 
@@ -219,10 +252,9 @@ def _after_all(applied: Applied, known: _Known) -> crossguard.Policy:
 
     def validate(args: StackValidationArgs, report: Report) -> None:
         for resource in args.resources:
-            properties = policy_values.plain(resource.props)
-            for judged in policy_subjects.of(resource.resource_type, properties):
-                for finding in known.findings(judged, applied, known.alone):
-                    report(_message(judged, finding), resource.urn)
+            for declared in _objects(resource, ()):
+                for finding in _found(declared, applied, known.alone, known):
+                    report(_message(declared, finding), resource.urn)
 
     said = {
         "name": f"{applied.rule.id}{DEPLOYED}",
@@ -262,11 +294,15 @@ def _configured(applied: Applied, args: Any) -> Chosen:
     return Chosen(applied.rule, applied.severity, applied.rule.parameters(**{**known, **given}))
 
 
-def _message(judged: Judged, finding: Finding) -> str:
-    """`<member>: <field>: <what>, got <value>; <fix> (<where it was seen>)`."""
+def _message(declared: Declared, finding: Finding) -> str:
+    return f"{_member(declared)}{message(finding)}"
+
+
+def message(finding: Finding) -> str:
+    """`<field>: <what>, got <value>; <fix> (<where it was seen>)`."""
     seen = f" (seen at {finding.seen_at})" if finding.seen_at else ""
-    return f"{_member(judged)}{finding.problem('')}{seen}"
+    return f"{finding.problem('')}{seen}"
 
 
-def _member(judged: Judged) -> str:
-    return f"jobs.{judged.member}: " if judged.member else ""
+def _member(declared: Declared) -> str:
+    return f"jobs.{declared.member}: " if declared.member else ""

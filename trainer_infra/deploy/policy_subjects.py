@@ -23,7 +23,7 @@ _KUBERNETES: Final = "kubernetes:"
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class Declared:
     """One object of a resource."""
 
     subject: Subject
@@ -32,7 +32,7 @@ class Judged:
     """Its name in a batch; empty where the resource is the object."""
 
 
-def of(kind: str, properties: JSON, others: Sequence[JSON] = ()) -> tuple[Judged, ...]:
+def of(kind: str, properties: JSON, others: Sequence[JSON] = ()) -> tuple[Declared, ...]:
     """The objects of a resource.
 
     Args:
@@ -42,14 +42,14 @@ def of(kind: str, properties: JSON, others: Sequence[JSON] = ()) -> tuple[Judged
     """
     if is_plain(kind):
         value = {key: each for key, each in properties.items() if not key.startswith("__")}
-        return (Judged(tree.of((*others, value))[-1]),)
+        return (Declared(tree.of((*others, value))[-1]),)
     ours = kind.removeprefix(_OURS) if kind.startswith(_OURS) else ""
     if ours == names.TRAIN_JOB:
-        return (Judged(train_job(properties)),)
+        return (Declared(train_job(properties)),)
     if ours == "TrainJobs":
         return tuple(_members(properties))
     if ours in names.RUNTIMES and properties.get("spec") is not None:
-        return (Judged(tree.of((training_runtime.wire(properties),))[0]),)
+        return (Declared(tree.of((training_runtime.wire(properties),))[0]),)
     return ()
 
 
@@ -88,8 +88,8 @@ def _named(value: JSON) -> AnyRuntime | None:
     return tree.shipped(key) if key else None
 
 
-def _members(properties: JSON) -> Iterator[Judged]:
+def _members(properties: JSON) -> Iterator[Declared]:
     if not isinstance(properties.get("jobs"), Mapping):
         return
     for member, each in members.of(properties).items():
-        yield Judged(train_job(each), member)
+        yield Declared(train_job(each), member)
