@@ -84,7 +84,8 @@ def _started(place: Place, run: Run) -> Run:
             typer.echo(f"{run.name} {why}", err=True)
         said = why
         run = _later(place, run)
-    return run
+    # A run that is being deleted looks lost until its record is gone too.
+    return _later(place, run) if run.phase == LOST else run
 
 
 def _later(place: Place, run: Run) -> Run:
