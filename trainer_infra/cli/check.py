@@ -105,9 +105,7 @@ def _settled(asked: Asked) -> Settled:
     file = asked.config or (USUAL if Path(USUAL).is_file() else None)
     found = _configuration(file) if file else Configuration()
     pack = pack_folder.found(asked.pack).pack if asked.pack else None
-    settled = configuration.settled(found, asked.environment, pack)
-    # What a cluster does not have either is nowhere.
-    return replace(settled, is_whole=True) if asked.cluster else settled
+    return configuration.settled(found, asked.environment, pack)
 
 
 def _configuration(file: str) -> Configuration:
@@ -121,6 +119,9 @@ def _report(asked: Asked, settled: Settled) -> Report:
     found = sources.read(asked.paths)
     there = _there(*asked.cluster) if asked.cluster else None
     judged = there.documents() if there and not asked.paths else found.documents
+    if there and not there.problems:
+        # What a cluster does not have either is nowhere.
+        settled = replace(settled, is_whole=True)
     before = changed.base(asked.paths, asked.changed_from) if asked.changed_from else None
     report = checking.check(
         judged,

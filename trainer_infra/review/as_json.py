@@ -35,10 +35,28 @@ def text(report: Report) -> str:
     )
 
 
-def dumped(value: JSON) -> str:
-    """JSON on many lines, with characters as they are; those that UTF-8 does not have as `?`."""
-    made = json.dumps(value, ensure_ascii=False, indent=2)
-    return f"{made}\n".encode("utf-8", "replace").decode("utf-8")
+def dumped(value: Any, depth: int = 2) -> str:
+    """JSON with characters as they are; those that UTF-8 does not have as `?`.
+
+    Args:
+        value: What is written.
+        depth: How many levels have a line for each of their parts; what is below is on one line,
+            which the encoder writes ten times as fast.
+    """
+    return f"{_lines(value, depth, '')}\n".encode("utf-8", "replace").decode("utf-8")
+
+
+def _lines(value: Any, depth: int, indent: str) -> str:
+    if not depth or not value or not isinstance(value, dict | list | tuple):
+        return json.dumps(value, ensure_ascii=False)
+    more = f"{indent}  "
+    if isinstance(value, dict):
+        parts = [f"{_lines(key, 0, more)}: {_lines(value[key], depth - 1, more)}" for key in value]
+        start, end = "{", "}"
+    else:
+        parts = [_lines(each, depth - 1, more) for each in value]
+        start, end = "[", "]"
+    return f"{start}\n{more}" + f",\n{more}".join(parts) + f"\n{indent}{end}"
 
 
 def _item(item: Item, *, fails: bool) -> JSON:

@@ -61,7 +61,7 @@ def text(report: Report) -> str:
         ],
         "properties": {"objects": report.objects, "files": report.files, **_notes(report)},
     }
-    return as_json.dumped({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]})
+    return as_json.dumped({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, depth=4)
 
 
 def _rule(rule: AnyRule) -> JSON:

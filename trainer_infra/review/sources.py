@@ -67,7 +67,7 @@ def _once(found: Iterable[Document]) -> Iterator[Document]:
     seen: dict[tuple[str, tuple[int, int]], list[Document]] = {}
     for each in found:
         others = seen.setdefault((each.file, each.place(each.start)), [])
-        if each.source is None or not any(other.value == each.value for other in others):
+        if not any(other.value == each.value for other in others):
             others.append(each)
             yield each
 
