@@ -1,6 +1,7 @@
 """`trainer-infra check` judges files by policy rules, and its exit code says what came of it."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 
@@ -99,6 +100,28 @@ def test_fix_mends_what_can_be_mended_and_keeps_all_else(cli: Command) -> None:
     assert found(cli, ".") == []
 
 
+def test_what_came_from_stdin_is_judged_again_after_files_were_mended(cli: Command) -> None:
+    written(cli, runtime=RUNTIME)
+    other = RUNTIME.replace("name: mine", "name: other")
+    done = cli("check", "-", "runtime.yaml", "--fix", stdin=other)
+    assert done.err == "mended runtime.yaml\n"
+    assert "critical privileged: TrainingRuntime vision/other" in done.out
+    assert ("2 objects of 2 files" in done.out, done.code) == (True, 1)
+
+
+def test_charts_are_rendered_with_the_values_that_are_named(cli: Command) -> None:
+    cli.write("chart/Chart.yaml", "name: chart\nversion: 0.1.0\n")
+    helm = cli.folder / cli.write("bin/helm", '#!/bin/sh\nprintf "%s\\n" "$@" > asked\n')
+    helm.chmod(0o755)
+    with_helm = Command(cli.folder, {**cli.env, "PATH": f"{helm.parent}{os.pathsep}/bin"})
+    options = ("--values", "a.yaml", "--values", "b.yaml")
+    assert with_helm("check", "chart", *options).code == 0
+    assert (cli.folder / "asked").read_text().splitlines() == [
+        *("template", str(cli.folder / "chart")),
+        *("--values", str(cli.folder / "a.yaml"), "--values", str(cli.folder / "b.yaml")),
+    ]
+
+
 def test_what_is_known_fails_no_more_and_what_is_new_does(cli: Command) -> None:
     written(cli, job=JOB, runtime=RUNTIME)
     check(cli, ".", "--write-baseline", "known.json", code=1)
@@ -133,6 +156,12 @@ def test_what_cannot_be_read_fails_the_check_beside_what_could_be_judged(cli: Co
     said = check(cli, ".", code=3)
     assert "broken.yaml:2:1: is no YAML" in said
     assert "privileged" in said
+
+
+def test_a_report_that_cannot_be_written_is_told(cli: Command) -> None:
+    written(cli, runtime=RUNTIME)
+    said = check(cli, "runtime.yaml", "--output", "sarif=none/report.sarif", code=1)
+    assert said == "none/report.sarif: cannot be written: No such file or directory\n"
 
 
 def test_only_what_differs_from_a_revision_is_judged_and_its_cost_is_told(cli: Command) -> None:

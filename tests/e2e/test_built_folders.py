@@ -1,14 +1,17 @@
 """Folders that the real kustomize and the real helm build, as `trainer-infra check` reads them."""
 
+import json
 import os
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.review import checked, trees
 from tools.cluster import helm, kubectl
+from trainer_infra.cli import main
 from trainer_infra.review import changed, sources
 from trainer_infra.review.sources import Read
 
@@ -106,6 +109,17 @@ def test_a_chart_is_rendered_and_its_objects_are_placed_in_its_templates() -> No
     more = sources.read(["chart"], ["chart/more.yaml"])
     assert job not in checked.places(checked.of(found.documents, "image-latest"))
     assert checked.places(checked.of(more.documents, "image-latest")) == [job, plain]
+
+
+def test_the_command_renders_a_chart_with_the_values_that_are_named() -> None:
+    options = ("--values", "chart/more.yaml", "--format", "json")
+    done = CliRunner().invoke(main.app, ["check", "chart", *options])
+    found = json.loads(done.stdout)["findings"]
+    assert "chart/templates/job.yaml:14" in [
+        f"{each['place']['file']}:{each['place']['line']}"
+        for each in found
+        if each["rule"] == "image-latest"
+    ]
 
 
 def test_what_helm_says_is_told_in_the_names_of_the_user(work: Path) -> None:

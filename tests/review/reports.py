@@ -79,13 +79,18 @@ FULL = Report(
     ),
     rules=(DIGEST, LIMITS, SECRET),
     objects=9,
-    files=5,
+    files=("jobs/clean.yaml", "jobs/tj.yaml", "jobs/ä b#1.yaml"),
     problems=("jobs/bad.yaml:3:1: is no YAML",),
     unused=("exemption of gpu-limits for old-*: excuses nothing",),
-    unseen=(Unseen("TrainJob", "tj", "spec.trainer.image", ("image-digest", "image-registry")),),
+    unseen=(
+        Unseen(
+            "TrainJob", "team-a", "tj", "spec.trainer.image", ("image-digest", "image-registry")
+        ),
+    ),
+    baseline="known.json",
     notes={"Cost": "12.50 $/h\nbefore: 10.00 $/h"},
 )
-CLEAN = Report(items=(), rules=(DIGEST,), objects=2, files=1)
+CLEAN = Report(items=(), rules=(DIGEST,), objects=2, files=("jobs/tj.yaml",))
 
 HOSTILE = (
     "a|b",
@@ -142,10 +147,10 @@ def hostile(words: str) -> Report:
         items=(bad,),
         rules=(LIMITS,),
         objects=1,
-        files=1,
+        files=(words,),
         problems=(words,),
         unused=(words,),
-        unseen=(Unseen(words, words, words, ("gpu-limits",)),),
+        unseen=(Unseen(words, words, words, words, ("gpu-limits",)),),
         notes={words: words},
     )
 
@@ -187,13 +192,21 @@ reports = st.builds(
     items=st.lists(items, max_size=4).map(tuple),
     rules=st.just((DIGEST, LIMITS)),
     objects=st.integers(0, 9),
-    files=st.integers(0, 9),
+    files=st.lists(texts, max_size=3, unique=True).map(tuple),
     problems=st.lists(texts, max_size=2).map(tuple),
     unused=st.lists(texts, max_size=2).map(tuple),
     unseen=st.lists(
-        st.builds(Unseen, kind=texts, name=texts, path=texts, rules=st.just(("gpu-limits",))),
+        st.builds(
+            Unseen,
+            kind=texts,
+            namespace=texts,
+            name=texts,
+            path=texts,
+            rules=st.just(("gpu-limits",)),
+        ),
         max_size=2,
     ).map(tuple),
+    baseline=texts,
     fail_on=st.sampled_from(Severity),
     notes=st.dictionaries(texts, texts, max_size=2),
 )

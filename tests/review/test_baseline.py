@@ -40,7 +40,7 @@ def test_a_known_finding_is_known_wherever_it_moves_and_a_new_one_counts(tmp_pat
 
 def test_it_has_what_counts_and_what_is_known_but_nothing_that_is_exempt() -> None:
     items = (item(name="a"), item(name="b", excuse=ACTIVE), item(name="c", excuse=EXPIRED))
-    report = Report((*items, item(name="d", is_known=True)), (), 4, 1)
+    report = Report((*items, item(name="d", is_known=True)), (), 4, ("a.yaml",))
     found = json.loads(baseline.text(report))
     assert found["version"] == 1
     assert found["findings"] == [
@@ -75,7 +75,7 @@ def test_a_baseline_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_baseline_knows_nothing(tmp_path: Path) -> None:
-    empty = baseline.text(Report((), (), 0, 0))
+    empty = baseline.text(Report((), (), 0, ()))
     assert baseline.read(_written(tmp_path / "a.json", empty)) == frozenset()
 
 

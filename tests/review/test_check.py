@@ -52,7 +52,7 @@ def test_a_finding_points_at_the_line_that_says_it() -> None:
     assert report.items[0].place == Place(
         "a.yaml", 8, 5, 8, 29, ("    image: acme/train:latest  # for now",)
     )
-    assert (report.objects, report.files, report.exit_code()) == (2, 1, 1)
+    assert (report.objects, report.files, report.exit_code()) == (2, ("a.yaml",), 1)
 
 
 def test_a_text_block_ends_with_its_last_line() -> None:

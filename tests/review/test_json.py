@@ -3,7 +3,7 @@
 import json
 from dataclasses import replace
 
-from tests.review.reports import ACTIVE, CLEAN, EDIT, LIMITS, item
+from tests.review.reports import ACTIVE, CLEAN, EDIT, FULL, LIMITS, item
 from trainer_infra.review import as_json
 
 
@@ -47,6 +47,21 @@ def test_a_finding_has_all_that_the_report_has() -> None:
             "isKnown": True,
             "counts": False,
             "fails": False,
+        }
+    ]
+
+
+def test_it_names_the_files_and_the_baseline_and_whose_value_was_not_seen() -> None:
+    read = json.loads(as_json.text(FULL))
+    assert read["files"] == ["jobs/clean.yaml", "jobs/tj.yaml", "jobs/ä b#1.yaml"]
+    assert (read["baseline"], json.loads(as_json.text(CLEAN))["baseline"]) == ("known.json", None)
+    assert read["unseen"] == [
+        {
+            "kind": "TrainJob",
+            "namespace": "team-a",
+            "name": "tj",
+            "path": "spec.trainer.image",
+            "rules": ["image-digest", "image-registry"],
         }
     ]
 

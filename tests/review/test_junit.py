@@ -9,7 +9,9 @@ from trainer_infra.review import junit
 from trainer_infra.review.report import Item, Place
 
 
-def suites(*items: Item, files: int = 1) -> dict[str, list[tuple[str, str, list[str]]]]:
+def suites(
+    *items: Item, files: tuple[str, ...] = ("jobs/tj.yaml",)
+) -> dict[str, list[tuple[str, str, list[str]]]]:
     """By name: class, name and outcome of each case."""
     made = junit.text(replace(CLEAN, items=items, files=files))
     assert schemas.junit_problems(made) == []
@@ -34,7 +36,7 @@ def test_only_what_fails_the_check_is_a_failure() -> None:
         item(LIMITS, name="known", is_known=True),
         item(name="mild"),
         item(LIMITS, place=Place("stdin")),
-        files=4,
+        files=("jobs/tj.yaml", "jobs/a.yaml", "stdin"),
     )
     assert found == {
         "jobs/tj.yaml": [
@@ -45,7 +47,7 @@ def test_only_what_fails_the_check_is_a_failure() -> None:
             ("TrainJob team-a/mild", "image-digest", ["system-out"]),
         ],
         "stdin": [("TrainJob team-a/tj", "gpu-limits", ["failure"])],
-        "files without a finding": [("no finding", "file 1", []), ("no finding", "file 2", [])],
+        "jobs/a.yaml": [("jobs/a.yaml", "no finding", [])],
         "check": [("check", "could be read", [])],
     }
 

@@ -11,8 +11,8 @@ from trainer_infra.review.report import Edit, Item, Place
 from trainer_infra.rules.finding import Severity
 
 
-def results(*items: Item) -> list[dict[str, Any]]:
-    made = sarif.text(replace(CLEAN, items=items))
+def results(*items: Item, baseline: str = "") -> list[dict[str, Any]]:
+    made = sarif.text(replace(CLEAN, items=items, baseline=baseline))
     assert schemas.sarif_problems(made) == []
     found: list[dict[str, Any]] = json.loads(made)["runs"][0]["results"]
     return found
@@ -55,10 +55,9 @@ def test_an_exemption_is_a_suppression_and_an_expired_one_a_rejected_one() -> No
 
 
 def test_all_results_have_a_baseline_state_or_none() -> None:
-    assert [each["baselineState"] for each in results(item(), item(is_known=True))] == [
-        "new",
-        "unchanged",
-    ]
+    found = results(item(), item(is_known=True), baseline="known.json")
+    assert [each["baselineState"] for each in found] == ["new", "unchanged"]
+    assert results(item(), baseline="known.json")[0]["baselineState"] == "new"
     assert "baselineState" not in results(item())[0]
 
 

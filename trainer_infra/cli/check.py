@@ -14,19 +14,13 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.review import (
-    baseline,
-    changed,
-    costs,
-    fix,
-    pack_folder,
-    sources,
-    text,
-)
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.review import baseline, changed, costs, fix, pack_folder, sources, text
 from trainer_infra.review import check as checking
+from trainer_infra.review.documents import Document
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.report import Report
+from trainer_infra.review.sources import Read
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, Settled
 from trainer_infra.rules.finding import Severity
@@ -49,6 +43,7 @@ class Asked:
     """The options."""
 
     paths: tuple[str, ...]
+    values: tuple[str, ...]
     pack: str | None
     config: str | None
     environment: str | None
@@ -60,6 +55,22 @@ class Asked:
     fix: bool
     changed_from: str | None
     cluster: tuple[str | None, str | None] | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Given:
+    """What stays as it is while files are mended."""
+
+    settled: Settled
+    """Pack, pools and exemptions."""
+    stdin: Read
+    """The objects of stdin, which can be read once."""
+    there: "Live | None"
+    """What the cluster has; None where nobody asked."""
+    before: tuple[Document, ...] | None
+    """The objects of the revision to compare with; None where there is none."""
+    known: frozenset[str]
+    """Fingerprints of the baseline."""
 
 
 def outputs(given: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -82,23 +93,47 @@ def run(asked: Asked) -> int:
 
     Raises:
         InvalidInput: Configuration, pack or baseline cannot be used; has every problem.
+        NotAvailable: There is no such revision or cluster, or a file cannot be written.
+        Refused: The cluster does not know the user.
     """
-    settled = _settled(asked)
-    report = _report(asked, settled)
+    given = _given(asked)
+    report = _report(asked, given)
     if asked.fix:
-        report = _mended(asked, settled, report)
+        report = _mended(asked, given, report)
     if asked.write_baseline:
-        Path(asked.write_baseline).write_text(baseline.text(report), encoding="utf-8")
+        _write(asked.write_baseline, baseline.text(report))
     for form, file in asked.outputs:
-        Path(file).write_text(FORMATS[form](report), encoding="utf-8")
+        _write(file, FORMATS[form](report))
     typer.echo(_shown(asked, report), nl=False)
     return report.exit_code()
+
+
+def _write(file: str, words: str) -> None:
+    try:
+        Path(file).write_text(words, encoding="utf-8")
+    except OSError as error:
+        raise NotAvailable(f"{file}: cannot be written: {error.strerror}") from None
 
 
 def _shown(asked: Asked, report: Report) -> str:
     if asked.form == "text":
         return text.text(report, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
     return FORMATS[asked.form](report)
+
+
+def _given(asked: Asked) -> _Given:
+    settled, there = _settled(asked), _there(*asked.cluster) if asked.cluster else None
+    if there and not there.problems:
+        # What a cluster does not have either is nowhere.
+        settled = replace(settled, is_whole=True)
+    ref = asked.changed_from
+    return _Given(
+        settled,
+        sources.read([each for each in asked.paths if each == sources.STDIN]),
+        there,
+        changed.base(asked.paths, ref, asked.values) if ref else None,
+        baseline.read(asked.baseline) if asked.baseline else frozenset(),
+    )
 
 
 def _settled(asked: Asked) -> Settled:
@@ -115,30 +150,34 @@ def _configuration(file: str) -> Configuration:
         raise InvalidInput([Problem("", f"cannot be read: {error}", where=file)]) from None
 
 
-def _report(asked: Asked, settled: Settled) -> Report:
-    found = sources.read(asked.paths)
-    there = _there(*asked.cluster) if asked.cluster else None
+def _read(asked: Asked, stdin: Read) -> Read:
+    """All objects of the paths, each once."""
+    return sources.joined(
+        stdin if each == sources.STDIN else sources.read([each], asked.values)
+        for each in asked.paths
+    )
+
+
+def _report(asked: Asked, given: _Given) -> Report:
+    found, there, before = _read(asked, given.stdin), given.there, given.before
     judged = there.documents() if there and not asked.paths else found.documents
-    if there and not there.problems:
-        # What a cluster does not have either is nowhere.
-        settled = replace(settled, is_whole=True)
-    before = changed.base(asked.paths, asked.changed_from) if asked.changed_from else None
     report = checking.check(
         judged,
         checking.Asked(
-            settled=settled,
+            settled=given.settled,
             today=datetime.now(UTC).date(),
             fail_on=Severity(asked.fail_on),
-            baseline=baseline.read(asked.baseline) if asked.baseline else frozenset(),
+            baseline=given.known,
             others=there.objects if there and asked.paths else (),
             problems=(*found.problems, *(there.problems if there else ())),
             is_judged={} if before is None else changed.is_judged(judged, before),
         ),
     )
+    report = replace(report, baseline=asked.baseline or "")
     if before is None:
         return report
     now, then = ([each.value for each in documents] for documents in (judged, before))
-    return replace(report, notes=costs.notes(now, then, settled))
+    return replace(report, notes=costs.notes(now, then, given.settled))
 
 
 def _there(kubeconfig: str | None, context: str | None) -> "Live":
@@ -148,15 +187,15 @@ def _there(kubeconfig: str | None, context: str | None) -> "Live":
     return live.read(kubeconfig, context)
 
 
-def _mended(asked: Asked, settled: Settled, report: Report) -> Report:
+def _mended(asked: Asked, given: _Given, report: Report) -> Report:
     """The report on files that were mended as far as it can be done safely."""
     written: dict[str, None] = {}
     for _ in range(PASSES):
-        changed = fix.write(each for each in report.items if each.counts)
-        if not changed:
+        files = fix.write(each for each in report.items if each.counts)
+        if not files:
             break
-        written |= dict.fromkeys(changed)
-        report = _report(asked, settled)
+        written |= dict.fromkeys(files)
+        report = _report(asked, given)
     for each in written:
         typer.echo(f"mended {each}", err=True)
     return report

@@ -2,7 +2,8 @@
 
 As there, a command's module is imported when the command runs.
 """
-# ruff: noqa: PLC0415, PLR0913, PLR0917  as in main
+# ruff: noqa: PLC0415  a command's module is imported when the command runs
+# ruff: noqa: PLR0913, PLR0917  a command has as many parameters as options
 
 from enum import StrEnum
 from typing import Annotated
@@ -38,6 +39,10 @@ Paths = Annotated[
     typer.Argument(
         metavar="PATH", help="Files, folders, Kustomize folders, Helm charts; - for stdin."
     ),
+]
+Values = Annotated[
+    list[str] | None,
+    typer.Option(metavar="FILE", help="Values for Helm charts, the last one wins; repeatable."),
 ]
 PackName = Annotated[
     str | None,
@@ -75,6 +80,7 @@ Cluster = Annotated[
 
 def check(
     paths: Paths = None,
+    values: Values = None,
     pack: PackName = None,
     config: Config = None,
     environment: Environment = None,
@@ -100,6 +106,7 @@ def check(
     try:
         asked = command.Asked(
             paths=tuple(paths or ()),
+            values=tuple(values or ()),
             pack=pack,
             config=config,
             environment=environment,

@@ -1,21 +1,23 @@
 """A report for other programs, as JSON. Pure.
 
-`formatVersion` is raised when a key changes its meaning or goes; keys may come.
+Keys may come: see `FORMAT_VERSION`.
 """
 
 import json
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra.review import summary
-from trainer_infra.review.report import FORMAT_VERSION, Edit, Excuse, Item, Place, Report, Unseen
+from trainer_infra.review.report import Edit, Excuse, Item, Place, Report, Unseen
 from trainer_infra.rules.rule import AnyRule
 
 JSON = dict[str, Any]
 
+FORMAT_VERSION: Final = 1
+"""Raised when a key changes its meaning or goes."""
+
 
 def text(report: Report) -> str:
     """All of the report, in its order."""
-    failing = {id(each) for each in report.failing()}
     return dumped(
         {
             "formatVersion": FORMAT_VERSION,
@@ -25,14 +27,30 @@ def text(report: Report) -> str:
             "objects": report.objects,
             "files": report.files,
             "counts": summary.counted(report),
-            "findings": [_item(each, fails=id(each) in failing) for each in report.items],
+            "findings": [_item(each, fails=report.fails(each)) for each in report.items],
             "unseen": [_unseen(each) for each in report.unseen],
             "unusedExemptions": report.unused,
             "problems": report.problems,
             "notes": dict(report.notes),
-            "rules": [_rule(each) for each in report.rules],
+            "baseline": report.baseline or None,
+            "rules": [rule(each) for each in report.rules],
         }
     )
+
+
+def rule(told: AnyRule) -> JSON:
+    """A rule for other programs."""
+    return {
+        "id": told.id,
+        "title": told.title,
+        "severity": told.severity,
+        "kinds": sorted(told.kinds),
+        "tags": told.tags,
+        "frameworks": told.frameworks,
+        "why": told.why,
+        "fix": told.fix,
+        "remediates": told.remediates,
+    }
 
 
 def dumped(value: Any, depth: int = 2) -> str:
@@ -113,21 +131,8 @@ def _excuse(excuse: Excuse) -> JSON:
 def _unseen(unseen: Unseen) -> JSON:
     return {
         "kind": unseen.kind,
+        "namespace": unseen.namespace,
         "name": unseen.name,
         "path": unseen.path,
         "rules": unseen.rules,
-    }
-
-
-def _rule(rule: AnyRule) -> JSON:
-    return {
-        "id": rule.id,
-        "title": rule.title,
-        "severity": rule.severity,
-        "kinds": sorted(rule.kinds),
-        "tags": rule.tags,
-        "frameworks": rule.frameworks,
-        "why": rule.why,
-        "fix": rule.fix,
-        "remediates": rule.remediates,
     }

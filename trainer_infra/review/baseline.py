@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.review import as_json
 from trainer_infra.review.report import Report
 
 VERSION: Final = 1
@@ -42,4 +43,4 @@ def text(report: Report) -> str:
         for each in report.items
         if each.excuse is None or each.excuse.is_expired
     ]
-    return json.dumps({"version": VERSION, "findings": findings}, indent=2) + "\n"
+    return as_json.dumped({"version": VERSION, "findings": findings})

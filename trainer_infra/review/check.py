@@ -76,14 +76,14 @@ def check(documents: Sequence[Document], asked: Asked) -> Report:
     unjudged = zip(left, beside[len(asked.others) :], strict=True)
     redaction = Redaction.of((*pairs, *unjudged), beside)
     known = _Knowledge(rules, around, redaction, asked)
-    found = [_found(*each, known) for each in pairs]
+    found = tuple(_found(*each, known) for each in pairs)
     used = frozenset(each for one in found for each in one.used)
     unused = () if left else _unused(asked, used)
     return Report(
         items=tuple(sorted((each for one in found for each in one.items), key=_order(rules))),
         rules=tuple(each.rule for each in rules),
         objects=len(found),
-        files=len({each.file for each in judged}),
+        files=tuple(dict.fromkeys(each.file for each in judged)),
         problems=tuple(map(redaction.sentence, _problems(asked, found))),
         unused=tuple(map(redaction.text, unused)),
         unseen=tuple(each for one in found for each in one.unseen),
@@ -141,7 +141,7 @@ def _unseen(subject: Subject, judged: Iterable[Judged]) -> Iterator[Unseen]:
         for path in one.unseen:
             rules.setdefault(path_text(path), []).append(one.chosen.rule.id)
     for where, ids in rules.items():
-        yield Unseen(subject.kind, subject.name, where, tuple(ids))
+        yield Unseen(subject.kind, subject.namespace, subject.name, where, tuple(ids))
 
 
 def _item(

@@ -169,19 +169,19 @@ def _last(document: Document, node: Node) -> Position | None:
             line = key.start_mark.line
             is_here = key is not node and "*" in document.lines[line][key.end_mark.column :]
             return (line + 1, len(document.lines[line]) + 1) if is_here else None
-        if key is node and len(node.value) > 1 and shared.begins(below) < _ends(node.value[-2]):
+        if (
+            key is node
+            and len(node.value) > 1
+            and shared.begins(below) < shared.ends(node.value[-2])
+        ):
             return None
         node = below
     return _behind(document, node)
 
 
-def _ends(node: Node) -> tuple[int, int]:
-    return node.end_mark.line, node.end_mark.column
-
-
 def _behind(document: Document, node: Node) -> Position:
     """Behind the node; libyaml has a text block end where the next token begins."""
-    line, column = node.end_mark.line, node.end_mark.column
+    line, column = shared.ends(node)
     is_text = isinstance(node, ScalarNode) and node.style in ("|", ">")
     here = document.lines[line][:column] if line < len(document.lines) else ""
     if not is_text or here.strip():

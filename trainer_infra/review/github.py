@@ -31,10 +31,9 @@ def text(report: Report) -> str:
 def _commands(report: Report) -> Iterator[Command]:
     for each in report.problems:
         yield _ERROR, {"title": "could not be read"}, visible.line(each)
-    failing = {id(each) for each in report.failing()}
     for item in report.items:
         name = _WARNING if item.counts else _NOTICE
-        yield _of(_ERROR if id(item) in failing else name, item)
+        yield _of(_ERROR if report.fails(item) else name, item)
     for each in report.unused:
         yield _WARNING, {"title": "exemption that excuses nothing"}, visible.line(each)
     for unseen in report.unseen:
@@ -43,13 +42,8 @@ def _commands(report: Report) -> Iterator[Command]:
 
 def _of(name: str, item: Item) -> Command:
     title = visible.cut(f"{item.severity} {item.rule.id}: {item.rule.title}", _TITLE)
-    lines = [
-        summary.clause(item),
-        f"Fix: {visible.line(item.fix)}" if item.fix else "",
-        f"Seen at {visible.line(item.seen_at)}" if item.seen_at else "",
-        *summary.remarks(item),
-    ]
-    return name, {**_place(item.place), "title": title}, "\n".join(filter(None, lines))
+    lines = (summary.clause(item), *summary.details(item), *summary.remarks(item))
+    return name, {**_place(item.place), "title": title}, "\n".join(lines)
 
 
 def _place(place: Place) -> dict[str, str | int]:

@@ -4,12 +4,11 @@ GitLab tells what is new by the fingerprints of the target branch's last report.
 line, as that of an object of a cluster, is shown at the first one.
 """
 
-import json
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from trainer_infra.review import summary, visible
+from trainer_infra.review import as_json, visible
 from trainer_infra.review.report import Item, Report
 from trainer_infra.rules.finding import Severity
 
@@ -27,8 +26,7 @@ _SEVERITIES: Final[Mapping[Severity, str]] = {
 def text(report: Report) -> str:
     """The findings that count: what is exempt or known is left out."""
     counting = (each for each in report.items if each.counts)
-    made = json.dumps(list(_issues(counting)), ensure_ascii=False, indent=2)
-    return f"{made}\n".encode("utf-8", "replace").decode("utf-8")
+    return as_json.dumped(list(_issues(counting)))
 
 
 def _issues(items: Iterator[Item]) -> Iterator[JSON]:
@@ -38,9 +36,8 @@ def _issues(items: Iterator[Item]) -> Iterator[JSON]:
         # A fingerprint names one finding: the same object may stand in several files.
         times = seen[item.fingerprint]
         mark = item.fingerprint if times == 1 else f"{item.fingerprint}-{times}"
-        fix = f"; {visible.line(item.fix)}" if item.fix else ""
         yield {
-            "description": f"{summary.clause(item)}{fix}",
+            "description": visible.line(item.sentence()),
             "check_name": item.rule.id,
             "fingerprint": mark,
             "severity": _SEVERITIES[item.severity],

@@ -1,14 +1,13 @@
 """A report as JUnit XML, which every CI system shows as tests. Pure.
 
-A suite is a file, a case is a rule that an object of it breaks. JUnit has no standard: this is what
-the schemas of Jenkins (`junit-10.xsd` of its xUnit plugin) and of Ant have in common, and `skipped`
-and the output of a case, which Ant's does not know. It has no time and no host: the same report is
-the same text.
+A suite is a file, a case is a rule that an object of it breaks, or says that there is none. JUnit
+has no standard: this is what the schemas of Jenkins (`junit-10.xsd` of its xUnit plugin) and of Ant
+have in common, and `skipped` and the output of a case, which Ant's does not know. It has no time and
+no host: the same report is the same text.
 """
 
 import xml.etree.ElementTree as ET
-from collections.abc import Iterator
-from itertools import groupby
+from collections.abc import Iterable
 from typing import Final
 
 from trainer_infra.review import summary, visible
@@ -21,32 +20,39 @@ _MESSAGE: Final = 1000
 def text(report: Report) -> str:
     """The report: what fails the check is a failure, what could not be read an error."""
     root = ET.Element("testsuites")
-    failing = {id(each) for each in report.failing()}
-    by_file = sorted(report.items, key=lambda each: each.place.file)
-    for file, items in groupby(by_file, lambda each: each.place.file):
-        suite = _add_suite(root, visible.line(file).strip() or "-")
-        for same in _by_case(items):
-            _add_case(suite, same, failing)
-    _add_clean(root, report.files - len(root))
+    by_file: dict[str, list[Item]] = {file: [] for file in report.files}
+    for each in report.items:
+        by_file.setdefault(each.place.file, []).append(each)
+    for file in sorted(by_file):
+        _add_file(root, file, by_file[file], report)
     _add_check(root, report)
-    for each in root:
-        _complete(each)
+    for suite in root:
+        _complete(suite)
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
 
-def _by_case(items: Iterator[Item]) -> list[list[Item]]:
+def _add_file(root: ET.Element, file: str, items: list[Item], report: Report) -> None:
+    name = visible.line(file).strip() or "-"
+    suite = _add_suite(root, name)
+    for same in _by_case(items):
+        _add_case(suite, same, report)
+    if not items:
+        _add_passed(suite, "no finding", name)
+
+
+def _by_case(items: Iterable[Item]) -> list[list[Item]]:
     cases: dict[tuple[str, str], list[Item]] = {}
     for each in items:
         cases.setdefault((summary.named(each), each.rule.id), []).append(each)
     return list(cases.values())
 
 
-def _add_case(suite: ET.Element, items: list[Item], failing: set[int]) -> None:
+def _add_case(suite: ET.Element, items: list[Item], report: Report) -> None:
     first = items[0]
     case = _add_passed(suite, first.rule.id, summary.named(first))
-    failed = [each for each in items if id(each) in failing]
-    others = [each for each in items if id(each) not in failing]
+    failed = [each for each in items if report.fails(each)]
+    others = [each for each in items if not report.fails(each)]
     if failed:
         _add(case, "failure", failed[0].severity, [_told(each) for each in failed])
     elif not any(each.counts for each in others):
@@ -65,22 +71,8 @@ def _told(item: Item) -> str:
     """The finding with its place, on lines of its own."""
     place = item.place
     at = ":".join(map(str, filter(None, (visible.line(place.file), place.line, place.column))))
-    lines = [
-        f"{item.severity}: {summary.clause(item)}",
-        f"at {at}",
-        f"seen at {visible.line(item.seen_at)}" if item.seen_at else "",
-        f"fix: {visible.line(item.fix)}" if item.fix else "",
-        *summary.remarks(item),
-    ]
-    return "\n".join(filter(None, lines))
-
-
-def _add_clean(root: ET.Element, files: int) -> None:
-    """The files without a finding, of which the report says how many there are."""
-    if files > 0:
-        suite = _add_suite(root, "files without a finding")
-        for number in range(1, files + 1):
-            _add_passed(suite, f"file {number}", "no finding")
+    what = f"{item.severity}: {summary.clause(item)}"
+    return "\n".join((what, f"At {at}", *summary.details(item), *summary.remarks(item)))
 
 
 def _add_check(root: ET.Element, report: Report) -> None:

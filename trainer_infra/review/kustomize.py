@@ -42,12 +42,17 @@ class Uses:
 
 def is_one(folder: Path) -> bool:
     """Whether the folder is a kustomization."""
-    return any((folder / name).is_file() for name in NAMES)
+    return _own(folder) is not None
+
+
+def _own(folder: Path) -> Path | None:
+    files = (folder / name for name in NAMES)
+    return next((each for each in files if each.is_file()), None)
 
 
 def uses(folder: Path) -> Uses:
     """What the folder's kustomization refers to, by whatever field."""
-    (file, *_) = (folder / name for name in NAMES if (folder / name).is_file())
+    file = _own(folder) or folder / NAMES[0]
     try:
         value = yaml.load(file.read_bytes(), Loader=yaml.CSafeLoader)
     except (OSError, ValueError, yaml.YAMLError):
@@ -132,8 +137,7 @@ def _file(folder: Path, top: str, origin: JSON) -> str:
     """The file that an object is from, as the user would name it; the kustomization's for others."""
     inside = origin.get("configuredIn") or origin.get("path")
     if origin.get("repo") or not isinstance(inside, str):
-        name = next(each for each in NAMES if (folder / each).is_file())
-        return os.path.normpath(folder / name)
+        return os.path.normpath(_own(folder) or folder)
     whole = os.path.realpath(Path(top, inside))
     return os.path.normpath(folder / os.path.relpath(whole, os.path.realpath(folder)))
 

@@ -13,6 +13,7 @@ from trainer_infra import names
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Forbidden, NotServed
+from trainer_infra.review import report
 from trainer_infra.review.documents import Document
 
 JSON = Mapping[str, Any]
@@ -107,7 +108,7 @@ async def objects(client: KubeClient, namespace: str = "") -> Live:
         NotAvailable: There is no answer.
         Refused: The server does not know the user.
     """
-    wanted = [(kind, versions) for kind, versions in KINDS.items()]
+    wanted = [*KINDS.items()]
     wanted += [(kind, (each,)) for kind, groups in GROUPS.items() for each in groups]
     found = await asyncio.gather(*(_listed(client, *each, namespace) for each in wanted))
     return Live(
@@ -145,5 +146,4 @@ def _owners(value: JSON) -> Iterator[JSON]:
 def _named(value: JSON) -> str:
     """`TrainJob team-a/tj`."""
     metadata = value["metadata"]
-    name = "/".join(filter(None, (metadata.get("namespace"), metadata.get("name"))))
-    return f"{value['kind']} {name}"
+    return report.named(value["kind"], metadata.get("namespace", ""), metadata.get("name", ""))

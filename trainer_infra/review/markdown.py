@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from trainer_infra.review import address, summary, visible
+from trainer_infra.review import summary, visible
 from trainer_infra.review.report import Item, Place, Report
 
 _LIMIT: Final = 900_000
@@ -23,20 +23,14 @@ _ESCAPES: Final = {
 }
 
 
-def text(report: Report, links: str = "") -> str:
-    """The report: verdict, table by severity, findings by file, exemptions and notes.
-
-    Args:
-        report: What the check found.
-        links: What a file's path is put behind to make a link, for example
-            `https://github.com/o/r/blob/<commit>/`; empty for no links.
-    """
+def text(report: Report) -> str:
+    """The report: verdict, table by severity, findings by file, exemptions and notes."""
     parts = (
         (f"## {summary.verdict(report)}",),
         (f"{summary.scope(report)}.",),
         _severities(report),
         _list("Could not be read", report.problems),
-        _findings(report, links),
+        _findings(report),
         _exemptions(report.items),
         _list("Exemptions that excuse nothing", report.unused),
         _notes(report),
@@ -67,27 +61,21 @@ def _severities(report: Report) -> Iterator[str]:
     return _table(("Severity", "Findings", "Exempt", "In the baseline"), rows)
 
 
-def _findings(report: Report, links: str) -> Iterator[str]:
+def _findings(report: Report) -> Iterator[str]:
     if report.items:
         yield from ("### Findings", "")
-    failing = {id(each) for each in report.failing()}
     for file, items in groupby(report.items, lambda each: each.place.file):
-        rows = [_row(each, links, fails=id(each) in failing) for each in items]
+        rows = [_row(each, fails=report.fails(each)) for each in items]
         yield from (f"#### {_code(file)}", "")
         yield from _table(("Where", "Severity", "Rule", "Finding"), rows)
         yield ""
 
 
-def _row(item: Item, links: str, *, fails: bool) -> Sequence[str]:
+def _row(item: Item, *, fails: bool) -> Sequence[str]:
     severity = f"**{item.severity}**" if fails else str(item.severity)
-    told = [
-        _words(summary.clause(item)),
-        f"Fix: {_words(item.fix)}" if item.fix else "",
-        f"Seen at {_words(item.seen_at)}" if item.seen_at else "",
-        *(_remark(each) for each in summary.remarks(item)),
-    ]
-    finding = "<br>".join(filter(None, told))
-    return _where(item.place, links), severity, _code(item.rule.id), finding
+    told = map(_words, (summary.clause(item), *summary.details(item)))
+    finding = "<br>".join((*told, *map(_remark, summary.remarks(item))))
+    return _where(item.place), severity, _code(item.rule.id), finding
 
 
 def _remark(words: str) -> str:
@@ -95,11 +83,8 @@ def _remark(words: str) -> str:
     return f"**{shown}**" if words.startswith(summary.EXPIRED) else shown
 
 
-def _where(place: Place, links: str) -> str:
-    shown = _code(f"{place.file}:{place.line}" if place.line else place.file)
-    if not links or not place.line or address.is_whole(place.file):
-        return shown
-    return f"[{shown}]({links}{address.uri(place.file)}#L{place.line})"
+def _where(place: Place) -> str:
+    return _code(f"{place.file}:{place.line}" if place.line else place.file)
 
 
 def _exemptions(items: Iterable[Item]) -> Iterator[str]:

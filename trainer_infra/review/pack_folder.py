@@ -70,9 +70,8 @@ def examples(where: Found) -> tuple[tuple[Example, ...], tuple[Failure, ...]]:
     applied = rules_pack.applied(where.pack)
     told = tuple(one for each in applied for one in _of(each, own.pop(each.rule.id, None)))
     tried = {each.chosen.rule.id for each in told}
-    fix = f"write {FIXTURES}/{{}}.yaml"
     missing = [
-        Failure(each.rule.id, "", "", f"has no examples; {fix.format(each.rule.id)}")
+        Failure(each.rule.id, "", "", f"has no examples; write {FIXTURES}/{each.rule.id}.yaml")
         for each in applied
         if each.rule.id not in tried
     ]

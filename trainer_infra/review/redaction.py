@@ -101,7 +101,8 @@ class Redaction:
 
     def unseen(self, unseen: Unseen) -> Unseen:
         """What could not be seen, without secrets."""
-        return replace(unseen, name=self.text(unseen.name), path=self.text(unseen.path))
+        namespace, name = self.text(unseen.namespace), self.text(unseen.name)
+        return replace(unseen, namespace=namespace, name=name, path=self.text(unseen.path))
 
     def place(self, place: Place) -> Place:
         """The place with an excerpt without secrets."""

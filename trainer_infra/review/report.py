@@ -6,14 +6,10 @@ Made by `check`; pure. Nothing in it is a secret's value.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Final
 
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.pack import is_at_least
 from trainer_infra.rules.rule import AnyRule
-
-FORMAT_VERSION: Final = 1
-"""Of the report as JSON; raised when a field changes its meaning or goes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +99,15 @@ class Item:
         """Whether it can fail the check."""
         return not self.is_known and (self.excuse is None or self.excuse.is_expired)
 
+    def clause(self) -> str:
+        """`<kind> <namespace>/<name>: <path>: <what>, got <value>`."""
+        whose = named(self.kind, self.namespace, self.name)
+        head = ": ".join(filter(None, (whose, self.path, self.what)))
+        return f"{head}, got {self.got}" if self.got else head
+
     def sentence(self) -> str:
-        """`<kind> <namespace>/<name>: <path>: <what>, got <value>; <fix>`."""
-        name = "/".join(filter(None, (self.namespace, self.name)))
-        head = ": ".join(filter(None, (f"{self.kind} {name}".strip(), self.path, self.what)))
-        got = f", got {self.got}" if self.got else ""
-        return f"{head}{got}{f'; {self.fix}' if self.fix else ''}"
+        """The clause, and what to do about it: `<clause>; <fix>`."""
+        return "; ".join(filter(None, (self.clause(), self.fix)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,6 +116,8 @@ class Unseen:
 
     kind: str
     """Kind of the object."""
+    namespace: str
+    """Its namespace; may be empty."""
     name: str
     """Its name."""
     path: str
@@ -135,8 +136,8 @@ class Report:
     """Those that were applied, in order."""
     objects: int
     """How many objects were judged."""
-    files: int
-    """How many files they are from."""
+    files: tuple[str, ...]
+    """The files that they are from, as `Place` has them."""
     problems: tuple[str, ...] = ()
     """What could not be read, a sentence each: the check is not complete, and fails."""
     unused: tuple[str, ...] = ()
@@ -145,17 +146,26 @@ class Report:
     """What rules could not see."""
     fail_on: Severity = Severity.HIGH
     """Severity from which on a finding fails the check."""
+    baseline: str = ""
+    """File of the baseline that says what is known; empty where none was used."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Further figures by title, for example the cost beside that of the base branch."""
 
+    def fails(self, item: Item) -> bool:
+        """Whether a finding fails the check."""
+        return item.counts and is_at_least(item.severity, self.fail_on)
+
     def failing(self) -> tuple[Item, ...]:
         """The findings that fail the check."""
-        return tuple(
-            each for each in self.items if each.counts and is_at_least(each.severity, self.fail_on)
-        )
+        return tuple(filter(self.fails, self.items))
 
     def exit_code(self) -> int:
         """0 when nothing fails the check, 1 when a finding does, 3 when something cannot be read."""
         if self.problems:
             return 3
         return 1 if self.failing() else 0
+
+
+def named(kind: str, namespace: str, name: str) -> str:
+    """`TrainJob team-a/tj`; what is empty is left out."""
+    return f"{kind} {'/'.join(filter(None, (namespace, name)))}".strip()

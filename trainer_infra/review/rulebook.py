@@ -10,9 +10,9 @@ from textwrap import wrap
 from typing import Any, Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.review import example, parameters
+from trainer_infra.review import as_json, example, parameters
 from trainer_infra.rules import RULES
-from trainer_infra.rules import pack as packs
+from trainer_infra.rules import pack as rules_pack
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import Chosen
 from trainer_infra.rules.pack import Applied, Pack, Selection
@@ -31,7 +31,7 @@ def chosen(pack: Pack | None, selection: Selection) -> tuple[Chosen, ...]:
     Raises:
         InvalidInput: The pack's settings do not fit its rules.
     """
-    known = packs.applied(pack) if pack else map(Chosen.default, RULES)
+    known = rules_pack.applied(pack) if pack else map(Chosen.default, RULES)
     # The severity that holds in the pack is the one to select by.
     return tuple(
         each for each in known if selection.has(replace(each.rule, severity=each.severity))
@@ -71,18 +71,10 @@ def rows(rules: Sequence[Chosen]) -> Iterator[tuple[str, ...]]:
 
 def wire(each: Chosen) -> JSON:
     """A rule for other programs; keys may come, and none goes."""
-    rule = each.rule
     return {
-        "id": rule.id,
-        "title": rule.title,
+        **as_json.rule(each.rule),
         "severity": each.severity,
         "enforcement": each.enforcement if isinstance(each, Applied) else None,
-        "tags": rule.tags,
-        "frameworks": rule.frameworks,
-        "kinds": sorted(rule.kinds),
-        "why": rule.why,
-        "fix": rule.fix,
-        "remediates": rule.remediates,
         "parameters": each.parameters.model_dump(mode="json", by_alias=True),
     }
 

@@ -6,8 +6,9 @@ has expired is a rejected suppression, so that viewers show the finding.
 
 from collections.abc import Iterator
 from typing import Any, Final
+from urllib.parse import quote
 
-from trainer_infra.review import address, as_json, summary, visible
+from trainer_infra.review import as_json, summary, visible
 from trainer_infra.review.report import Edit, Item, Place, Report
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
@@ -17,8 +18,6 @@ JSON = dict[str, Any]
 SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 )
-RULES_PAGE: Final = "https://trainer-infra.dev/docs/rules.md"
-"""Where docs/rules.md is published; a rule's id is its fragment. The standard wants a whole URI."""
 FINGERPRINT: Final = "trainerInfra/v1"
 
 _LEVELS: Final = {
@@ -49,7 +48,6 @@ def text(report: Report) -> str:
     """The report as one run."""
     rules = {each.id: each for each in (*report.rules, *(item.rule for item in report.items))}
     order = {each: index for index, each in enumerate(rules)}
-    has_baseline = any(each.is_known for each in report.items)
     run: JSON = {
         "tool": {
             "driver": {"name": "trainer-infra", "rules": [_rule(each) for each in rules.values()]}
@@ -57,9 +55,10 @@ def text(report: Report) -> str:
         "columnKind": "unicodeCodePoints",
         "invocations": [_invocation(report)],
         "results": [
-            _result(each, order[each.rule.id], has_baseline=has_baseline) for each in report.items
+            _result(each, order[each.rule.id], has_baseline=bool(report.baseline))
+            for each in report.items
         ],
-        "properties": {"objects": report.objects, "files": report.files, **_notes(report)},
+        "properties": {"objects": report.objects, "files": len(report.files), **_notes(report)},
     }
     return as_json.dumped({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, depth=4)
 
@@ -71,7 +70,6 @@ def _rule(rule: AnyRule) -> JSON:
         "shortDescription": {"text": f"{rule.title}."},
         "fullDescription": {"text": rule.why},
         "help": {"text": f"{rule.why} {rule.fix}", "markdown": _help(rule)},
-        "helpUri": f"{RULES_PAGE}#{address.uri(rule.id)}",
         "defaultConfiguration": {"level": _LEVELS[rule.severity]},
         "properties": {
             "tags": list(dict.fromkeys(_tags(rule))),
@@ -131,18 +129,15 @@ def _location(item: Item) -> JSON:
 
 
 def _artifact(file: str) -> JSON:
-    base = {} if address.is_whole(file) else {"uriBaseId": "%SRCROOT%"}
-    return {"uri": address.uri(file), **base}
+    """A file as a URI: of its whole path, else relative to the folder of the check."""
+    path = quote(file.encode("utf-8", "surrogatepass"))
+    is_whole = path.startswith("/")
+    return {"uri": f"file://{path}"} if is_whole else {"uri": path, "uriBaseId": "%SRCROOT%"}
 
 
 def _region(place: Place) -> JSON:
-    fields = {
-        "startLine": place.line,
-        "startColumn": place.column,
-        "endLine": place.end_line,
-        "endColumn": place.end_column,
-    }
-    region: JSON = {name: number for name, number in fields.items() if number}
+    span = _span((place.line, place.column), (place.end_line, place.end_column))
+    region: JSON = {name: number for name, number in span.items() if number}
     if place.excerpt:
         region["snippet"] = {"text": "\n".join(place.excerpt)}
     return region
@@ -160,14 +155,18 @@ def _fix(item: Item) -> JSON:
 
 
 def _replacement(edit: Edit) -> JSON:
-    (line, column), (end_line, end_column) = edit.start, edit.end
-    region = {
+    region = _span(edit.start, edit.end)
+    return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
+
+
+def _span(start: tuple[int, int], end: tuple[int, int]) -> JSON:
+    (line, column), (end_line, end_column) = start, end
+    return {
         "startLine": line,
         "startColumn": column,
         "endLine": end_line,
         "endColumn": end_column,
     }
-    return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
 
 
 def _suppressions(item: Item) -> Iterator[JSON]:

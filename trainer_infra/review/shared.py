@@ -41,6 +41,11 @@ def begins(node: Node) -> tuple[int, int]:
     return node.start_mark.line, node.start_mark.column
 
 
+def ends(node: Node) -> tuple[int, int]:
+    """Line and column behind it, from 0."""
+    return node.end_mark.line, node.end_mark.column
+
+
 def _way(document: Document, path: Path) -> Iterator[tuple[Node, str | int]]:
     """The nodes from the root down to a path, as far as there are any, with their keys."""
     if document.source is not None:
@@ -54,9 +59,7 @@ def _way(document: Document, path: Path) -> Iterator[tuple[Node, str | int]]:
 def _is_alias(document: Document, above: Node, key: str | int, below: Node) -> bool:
     """Whether it is written elsewhere than its parent, or merged into it."""
     if isinstance(above, SequenceNode):
-        before = above.value[: int(key)]
-        ends = [(each.end_mark.line, each.end_mark.column) for each in before]
-        return begins(below) < max([begins(above), *ends])
+        return begins(below) < max([begins(above), *map(ends, above.value[: int(key)])])
     fields = document.source.fields[id(above)] if document.source else {}
     name = fields[key][0]
     is_own = isinstance(above, MappingNode) and any(each is name for each, _ in above.value)

@@ -1,8 +1,8 @@
 """What several formats say of a report, in the same words. Pure."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
+from trainer_infra.review import report as reports
 from trainer_infra.review import visible
 from trainer_infra.review.report import Item, Report, Unseen
 from trainer_infra.rules.finding import Severity
@@ -43,7 +43,7 @@ def tally(report: Report) -> str:
 
 def scope(report: Report) -> str:
     """`12 objects of 3 files judged by 40 rules`."""
-    objects = f"{many(report.objects, 'object')} of {many(report.files, 'file')}"
+    objects = f"{many(report.objects, 'object')} of {many(len(report.files), 'file')}"
     return f"{objects} judged by {many(len(report.rules), 'rule')}"
 
 
@@ -69,18 +69,24 @@ def remarks(item: Item) -> Iterator[str]:
 
 def clause(item: Item) -> str:
     """The finding on one line, without what to do about it."""
-    return visible.line(replace(item, fix="").sentence())
+    return visible.line(item.clause())
+
+
+def details(item: Item) -> Iterator[str]:
+    """What belongs to the clause, a line each: what to do about it, and where it was seen."""
+    if item.fix:
+        yield f"Fix: {visible.line(item.fix)}"
+    if item.seen_at:
+        yield f"Seen at {visible.line(item.seen_at)}"
 
 
 def named(item: Item | Unseen) -> str:
     """`TrainJob team-a/tj`: the object on one line."""
-    namespace = item.namespace if isinstance(item, Item) else ""
-    name = "/".join(filter(None, (namespace, item.name)))
-    return visible.line(f"{item.kind} {name}".strip())
+    return visible.line(reports.named(item.kind, item.namespace, item.name))
 
 
 def blind(unseen: Unseen) -> str:
-    """`TrainJob tj: spec.trainer.image: image-digest, image-registry`."""
+    """`TrainJob team-a/tj: spec.trainer.image: image-digest, image-registry`."""
     return ": ".join(
         filter(None, (named(unseen), visible.line(unseen.path), ", ".join(unseen.rules)))
     )
