@@ -4,6 +4,7 @@ Called by `policy`. Reads everything first, judges once (with `--fix` until noth
 mended), and writes every report at the end.
 """
 
+import gc
 import os
 import sys
 from collections.abc import Iterable
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 USUAL: Final = "trainer-policy.yaml"
 """The configuration that is read where none is named and this one is there."""
+MANY: Final = 200
+"""Documents from which on processes of their own are worth their start."""
 PASSES: Final = 20
 """Most times that files are mended: patches that meet are made one after the other."""
 
@@ -96,6 +99,15 @@ def run(asked: Asked) -> int:
         NotAvailable: There is no such revision or cluster, or a file cannot be written.
         Refused: The cluster does not know the user.
     """
+    # What a check makes is of use until its end: looking for rubbish takes as long as the check.
+    gc.disable()
+    try:
+        return _run(asked)
+    finally:
+        gc.enable()
+
+
+def _run(asked: Asked) -> int:
     given = _given(asked)
     report = _report(asked, given)
     if asked.fix:
@@ -172,12 +184,22 @@ def _report(asked: Asked, given: _Given) -> Report:
             problems=(*found.problems, *(there.problems if there else ())),
             is_judged={} if before is None else changed.is_judged(judged, before),
         ),
+        _spread(len(judged)),
     )
     report = replace(report, baseline=asked.baseline or "")
     if before is None:
         return report
     now, then = ([each.value for each in documents] for documents in (judged, before))
     return replace(report, notes=costs.notes(now, then, given.settled))
+
+
+def _spread(documents: int) -> checking.Spread:
+    """What goes through so many documents: few are judged before other processes have begun."""
+    if documents < MANY:
+        return checking.one_by_one
+    from trainer_infra.review import processes  # noqa: PLC0415  it loads Python's, in 40 ms
+
+    return processes.spread
 
 
 def _there(kubeconfig: str | None, context: str | None) -> "Live":

@@ -6,7 +6,7 @@ Pure; called by `cli.check` with what `sources` read.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from trainer_infra.api.finding import Finding as OfYaml
 from trainer_infra.api.finding import path_text
@@ -26,6 +26,7 @@ from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.world import World
 
 JSON = Mapping[str, Any]
+T = TypeVar("T")
 _SHOWN: Final = 120
 """Characters of a value in a report."""
 
@@ -60,8 +61,22 @@ class _Found:
     problems: tuple[str, ...]
 
 
-def check(documents: Sequence[Document], asked: Asked) -> Report:
+Spread = Callable[[Callable[[int], _Found], int, Sequence[object]], Iterable[_Found]]
+"""Does work on each number below a count, in order; the last is what stands in many results."""
+
+
+def one_by_one(work: Callable[[int], T], count: int, _known: Sequence[object]) -> Iterator[T]:
+    """The work done on each number below `count`, in order."""
+    return map(work, range(count))
+
+
+def check(documents: Sequence[Document], asked: Asked, spread: Spread = one_by_one) -> Report:
     """The report on the documents.
+
+    Args:
+        documents: What is checked.
+        asked: How.
+        spread: What goes through the documents: one after the other, or `processes.spread`.
 
     Raises:
         InvalidInput: The pack's settings name no rule, or do not fit their rule.
@@ -76,12 +91,13 @@ def check(documents: Sequence[Document], asked: Asked) -> Report:
     unjudged = zip(left, beside[len(asked.others) :], strict=True)
     redaction = Redaction.of((*pairs, *unjudged), beside)
     known = _Knowledge(rules, around, redaction, asked)
-    found = tuple(_found(*each, known) for each in pairs)
+    everywhere = tuple(each.rule for each in rules)
+    found = tuple(spread(lambda index: _found(*pairs[index], known), len(pairs), everywhere))
     used = frozenset(each for one in found for each in one.used)
     unused = () if left else _unused(asked, used)
     return Report(
         items=tuple(sorted((each for one in found for each in one.items), key=_order(rules))),
-        rules=tuple(each.rule for each in rules),
+        rules=everywhere,
         objects=len(found),
         files=tuple(dict.fromkeys(each.file for each in judged)),
         problems=tuple(map(redaction.sentence, _problems(asked, found))),

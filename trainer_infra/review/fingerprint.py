@@ -11,6 +11,7 @@ from typing import Any, Final
 from trainer_infra.api.finding import Path
 
 DIGITS: Final = 16
+_JSON: Final = json.JSONEncoder(default=str)
 
 
 def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> str:
@@ -18,7 +19,7 @@ def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> s
     metadata = value.get("metadata")
     named = metadata if isinstance(metadata, Mapping) else {}
     whose = [value.get("kind"), named.get("namespace"), named.get("name")]
-    text = json.dumps([rule, whose, _named(value, path), what], default=str)
+    text = _JSON.encode([rule, whose, _named(value, path), what])
     return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
 
 

@@ -46,23 +46,25 @@ class Judged:
 
 def judge(subject: Subject, world: World, rules: Iterable[Chosen]) -> Iterator[Judged]:
     """What each rule for the object's kind says of it, where that is anything."""
-    kind = subject.kind
+    kind, hidden = subject.kind, subject.unseen
     for chosen in rules:
         if kind in chosen.rule.kinds:
-            judged = _judged(subject, world, chosen)
+            judged = _judged(subject, world, chosen, hidden)
             if judged is not None:
                 yield judged
     # Thousands of objects may be judged, each of which is read once more at most.
     subject.forget()
 
 
-def _judged(subject: Subject, world: World, chosen: Chosen) -> Judged | None:
+def _judged(
+    subject: Subject, world: World, chosen: Chosen, hidden: Iterable[Path]
+) -> Judged | None:
     rule = chosen.rule
     places, unseen = subject.places(rule.places)
     missed = subject.noted
     missed.clear()
-    if unseen or subject.unseen:
-        missed.update(dict.fromkeys((*subject.unseen, *unseen)))
+    if unseen or hidden:
+        missed.update(dict.fromkeys((*hidden, *unseen)))
     context: Context[Any] = Context(subject, world, chosen.parameters)
     found: list[Finding] = []
     for place in places:

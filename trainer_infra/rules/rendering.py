@@ -45,6 +45,8 @@ class Rendering:
     """Why it renders to nothing."""
     unseen: tuple[Path, ...] = ()
     """Values that may change it, are not known, and are marked nowhere in it."""
+    fits_schema: bool = False
+    """Whether all of the TrainJob is known, and its schema finds nothing wrong with it."""
 
 
 def of(job: JSON, runtime: Runtime, behaviour: Behaviour = OURS) -> Rendering:
@@ -73,9 +75,12 @@ def _rendered(job: JSON, runtime: Runtime, behaviour: Behaviour) -> Rendering:
         typed = manifests.parse(job)
         if not isinstance(typed, TrainJob):
             return Rendering()
-        return Rendering(pipeline.render(typed, runtime, behaviour))
     except InvalidInput as error:
         return Rendering(problems=error.problems)
+    try:
+        return Rendering(pipeline.render(typed, runtime, behaviour), fits_schema=True)
+    except InvalidInput as error:
+        return Rendering(problems=error.problems, fits_schema=True)
 
 
 def _unknown(value: Any, path: Path) -> Iterator[Path]:

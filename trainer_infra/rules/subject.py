@@ -6,7 +6,7 @@ Made by `review` from files and by `deploy` from a resource's inputs, with `of`;
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from trainer_infra import names
 from trainer_infra.api import manifests
@@ -16,6 +16,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import rendering, written
+from trainer_infra.rules.rendering import Rendering
 from trainer_infra.rules.value import Root, Unseen, Value, Written
 
 JSON = Mapping[str, Any]
@@ -42,6 +43,32 @@ class AnyRuntime:
 
 
 @dataclass(frozen=True, slots=True)
+class Rendered:
+    """What a TrainJob renders to."""
+
+    objects: tuple[Value, ...] = ()
+    """In apply order."""
+    problems: tuple[Problem, ...] = ()
+    """Why it renders to nothing."""
+    unseen: tuple[Path, ...] = ()
+    """Values that may change it and are not known."""
+    fits_schema: bool = False
+    """As of a `Rendering`."""
+
+
+NOTHING: Final = Rendered()
+"""What every other kind renders to."""
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What was made of a subject, to be used by the next rule."""
+
+    rendered: Rendered | None = None
+    places: dict[Any, tuple[tuple[Any, ...], tuple[Path, ...]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class Subject:
     """An object that is judged, with all that is known of it."""
 
@@ -51,15 +78,35 @@ class Subject:
     """The runtime that a TrainJob refers to; None where it is not found, and for other kinds."""
     runtime_is_judged: bool = False
     """Whether that is a subject too: rules say of it what is wrong with it."""
-    rendered: tuple[Value, ...] = ()
-    """What a TrainJob renders to, in apply order."""
-    problems: tuple[Problem, ...] = ()
-    """Why it renders to nothing."""
-    unseen: tuple[Path, ...] = ()
-    """Values that may change what it renders to and are not known."""
-    _places: dict[Any, tuple[tuple[Any, ...], tuple[Path, ...]]] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
+    render: Callable[["Subject"], Rendered] = lambda _: NOTHING
+    """What makes `rendered`, `problems` and `unseen`, once somebody asks for one of them."""
+    _kept: _Kept = field(default_factory=_Kept, init=False, repr=False, compare=False)
+
+    @property
+    def rendered(self) -> tuple[Value, ...]:
+        """What a TrainJob renders to, in apply order."""
+        return self._made().objects
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """Why it renders to nothing."""
+        return self._made().problems
+
+    @property
+    def unseen(self) -> tuple[Path, ...]:
+        """Values that may change what it renders to and are not known."""
+        return self._made().unseen
+
+    @property
+    def fits_schema(self) -> bool:
+        """Whether it was found before that nothing is wrong with it by its schema."""
+        return self._made().fits_schema
+
+    def _made(self) -> Rendered:
+        kept = self._kept
+        if kept.rendered is None:
+            kept.rendered = self.render(self)
+        return kept.rendered
 
     @property
     def kind(self) -> str:
@@ -100,14 +147,15 @@ class Subject:
         self, find: Callable[["Subject"], Iterable[T]]
     ) -> tuple[tuple[T, ...], tuple[Path, ...]]:
         """What a function finds in it, found once for all rules; and what could not be seen."""
-        if find not in self._places:
+        kept = self._kept.places.get(find)
+        if kept is None:
             before = tuple(self.noted)
             self.noted.clear()
             found = tuple(self._seen(find))
-            self._places[find] = (found, tuple(self.noted))
+            kept = self._kept.places[find] = (found, tuple(self.noted))
             self.noted.clear()
             self.noted.update(dict.fromkeys(before))
-        return self._places[find]
+        return kept
 
     def _seen(self, find: Callable[["Subject"], Iterable[T]]) -> Iterator[T]:
         """What it finds until something without which it cannot go on is not known."""
@@ -124,10 +172,11 @@ class Subject:
         return found
 
     def forget(self) -> None:
-        """Lets go of what was kept to be read again by the next rule."""
-        self._places.clear()
+        """Lets go of what was read to be read again by the next rule."""
+        self._kept.places.clear()
+        rendered = self._kept.rendered or NOTHING
         runtime = () if self.runtime is None else (self.runtime,)
-        for each in (self.object, *self.rendered, *runtime):
+        for each in (self.object, *rendered.objects, *runtime):
             each.forget()
 
 
@@ -142,26 +191,27 @@ def of(value: JSON, runtime: AnyRuntime | None = None, behaviour: Behaviour = OU
     subject = Subject(Value(value, Root()))
     if subject.kind != names.TRAIN_JOB or runtime is None:
         return subject
-    root = Root(written=_inherited, unseen=subject.noted)
-    subject = replace(subject, runtime=Value(runtime.wire, root))
+    seen = Value(runtime.wire, Root(written=_inherited, unseen=subject.noted))
     if runtime.typed is None:
-        return subject
-    made = rendering.of(value, runtime.typed, behaviour)
-    return given(subject, made.objects, made.problems, made.unseen)
+        return replace(subject, runtime=seen)
+    return replace(subject, runtime=seen, render=partial(_render, runtime.typed, behaviour))
 
 
-def given(
-    subject: Subject,
-    objects: Iterable[JSON],
-    problems: tuple[Problem, ...] = (),
-    unseen: tuple[Path, ...] = (),
-) -> Subject:
+def given(subject: Subject, objects: Iterable[JSON]) -> Subject:
     """The subject with objects that it renders to."""
-    rendered = tuple(_rendered(subject, each, unseen) for each in objects)
-    return replace(subject, rendered=rendered, problems=problems, unseen=unseen)
+    return replace(subject, render=partial(_rendered, made=Rendering(tuple(objects))))
 
 
-def _rendered(subject: Subject, value: JSON, unseen: Iterable[Path]) -> Value:
+def _render(runtime: Runtime, behaviour: Behaviour, subject: Subject) -> Rendered:
+    return _rendered(subject, rendering.of(subject.object.raw, runtime, behaviour))
+
+
+def _rendered(subject: Subject, made: Rendering) -> Rendered:
+    objects = tuple(_object(subject, each, made.unseen) for each in made.objects)
+    return Rendered(objects, made.problems, made.unseen, made.fits_schema)
+
+
+def _object(subject: Subject, value: JSON, unseen: Iterable[Path]) -> Value:
     called = value.get("metadata", {}).get("name")
     name = f"{value.get('kind')} {called if isinstance(called, str) else ''}".rstrip()
     if value.get("kind") != names.JOBSET:

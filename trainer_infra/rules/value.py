@@ -107,12 +107,12 @@ class Value:
         below = self._below
         if below is None:
             below = self._below = {}
-        found = below.get(key)
-        if found is None:
-            path, raw = (*self.path, key), self._raw_below(key)
-            if raw is None or raw is ABSENT:
-                raw = UNKNOWN if self.root.gaps and self.root.may_have(path) else ABSENT
-            found = below[key] = Value(raw, self.root, path)
+        elif key in below:
+            return below[key]
+        raw, root, path = self._raw_below(key), self.root, (*self.path, key)
+        if raw is None or raw is ABSENT:
+            raw = UNKNOWN if root.gaps and root.may_have(path) else ABSENT
+        found = below[key] = Value(raw, root, path)
         return found
 
     def forget(self) -> None:
