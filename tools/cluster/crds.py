@@ -64,6 +64,24 @@ VOLCANO: Final = Published(
 )
 """PodGroup of Volcano: the newest release whose manifests can be had."""
 
+_KUEUE: Final = partial(Published, "sigs.k8s.io/kueue", "v0.19.0")
+KUEUE: Final = tuple(
+    _KUEUE(f"config/components/crd/bases/kueue.x-k8s.io_{kinds}.yaml", sha256)
+    for kinds, sha256 in (
+        ("clusterqueues", "e0a5fc9b370c70f3d993d4f599865817338ecf94187b30b15b12ff33c579bd55"),
+        ("localqueues", "dd10ef8d3578e7212fa52763549e7b6be0949793a5b924495fcd293330109fed"),
+        ("cohorts", "61fbe5ec55d45e7fae2d65321fb32517b197257ab78ad55316673183aac911c2"),
+        ("resourceflavors", "19e339c47e9ca3fa2c9eeddd27715a512f765c4794ed859733408a9715720173"),
+        ("topologies", "f703575d3bb64d26f6e839f831e01646367ed41a89b3abf163f8e842ca1c4d2b"),
+        ("admissionchecks", "2bf4003c0a3ea3d6ceab940c7a271ad211372dab59d2739acfa8b2bdb0724acb"),
+        (
+            "workloadpriorityclasses",
+            "0b755726aab05b8def9a53ee15b201eed3846bcffd1ff5528fed123f4ae03519",
+        ),
+    )
+)
+"""What Kueue's administrators write; `published` reads each."""
+
 _NETWORK_TOPOLOGY: Final = {
     "type": "object",
     "properties": {

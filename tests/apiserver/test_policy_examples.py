@@ -1,0 +1,82 @@
+"""Examples of the rules on a real API server with Kueue's own CRDs.
+
+The server takes what we call good, and `check --cluster` judges a file by the queues in the server.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.review import checked
+from tools.cluster import apiserver, crds
+from tools.cluster.client import DRY_RUN, STRICT, Client
+from trainer_infra import names
+from trainer_infra.review import documents, live
+from trainer_infra.rules import RULES, fixture
+
+JSON = dict[str, Any]
+QUEUED = next(each for each in fixture.shipped("quota-fits") if "queue may ever" in each.name)
+NAMESPACE = "vision"
+NOT_SERVED = {(names.VOLCANO_API_VERSION, "Queue")}
+"""No Go module of Volcano's has its CRD."""
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[tuple[Client, Path]]:
+    """A server with Kueue's CRDs too, and its administrator's kubeconfig."""
+    with apiserver.running() as (address, kubeconfig), Client(address) as client:
+        crds.install(client, tuple(map(crds.published, crds.KUEUE)))
+        client.create("/api/v1/namespaces", {"metadata": {"name": NAMESPACE}})
+        yield client, kubeconfig
+
+
+def served(client: Client, api_version: str) -> Mapping[str, JSON]:
+    """The kinds of an apiVersion, as the server describes them."""
+    group = f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+    found = client.get(group).body["resources"]
+    return {
+        each["kind"]: {**each, "group": group} for each in found if "/" not in str(each["name"])
+    }
+
+
+def created(client: Client, value: Mapping[str, Any], **options: str) -> str:
+    """What the server says against the object, in the namespace of the test if it has any."""
+    resource = served(client, value["apiVersion"])[value["kind"]]
+    scope, inside = "", value["metadata"]
+    if resource["namespaced"]:
+        scope, inside = f"/namespaces/{NAMESPACE}", {**inside, "namespace": NAMESPACE}
+    path = f"{resource['group']}{scope}/{resource['name']}"
+    return client.create(path, {**value, "metadata": inside}, **options).message
+
+
+def test_the_server_takes_what_our_examples_call_good(cluster: tuple[Client, Path]) -> None:
+    client, _ = cluster
+    answers = {
+        (rule.id, case.name, position): created(client, each, **STRICT, **DRY_RUN)
+        for rule in RULES
+        for case in fixture.shipped(rule.id)
+        for position, each in enumerate(case.objects(is_good=True))
+        if (each["apiVersion"], each["kind"]) not in NOT_SERVED
+    }
+    assert {key: each for key, each in answers.items() if each} == {}
+    assert len(answers) > len(RULES)
+
+
+def test_a_job_is_judged_by_the_queues_of_the_cluster(cluster: tuple[Client, Path]) -> None:
+    client, kubeconfig = cluster
+    queues = QUEUED.objects(is_good=True)[1:]
+    assert [created(client, each) for each in queues] == [""] * len(queues)
+    there = live.read(str(kubeconfig), None).objects
+
+    def judged(*, is_good: bool, queue: str) -> list[str]:
+        text = json.dumps(QUEUED.objects(is_good=is_good)[0]).replace('"team"', f'"{queue}"')
+        read = documents.read(text, "job.json")
+        found = checked.of(read, "quota-fits", "queue-chain", others=there)
+        return [each.rule.id for each in found.items]
+
+    assert judged(is_good=True, queue="team") == []
+    assert judged(is_good=False, queue="team") == ["quota-fits"]
+    assert judged(is_good=True, queue="nobodys") == ["queue-chain"]
