@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.review import checked
 from tests.review.reports import CLEAN, EXPIRED, LIMITS, item
 from trainer_infra.review import text
 from trainer_infra.review.report import Place
@@ -61,6 +62,31 @@ def test_an_expired_exemption_is_loud() -> None:
     loud = "EXEMPTION EXPIRED on 2026-01-31, team-b answers for it: until the move"
     assert f"\n    {loud}\n" in text.text(report, colour=False)
     assert f"\n    \x1b[1;37;41m{loud}\x1b[0m\n" in text.text(report, colour=True)
+
+
+def test_what_many_have_from_one_runtime_is_told_once() -> None:
+    """Exempt ones, and those of another runtime, are told by themselves."""
+    torch, jax = "torch-distributed", "jax-distributed"
+    excuse = "{exempt.trainer-infra.dev/seccomp: '{owner: a, reason: b, expires: 2030-01-01}'}"
+    jobs = [job(f"t{index}", torch) for index in range(6)]
+    jobs += [job("x", torch, excuse), job("j", jax)]
+    report = checked.of_text("---\n".join(jobs), "seccomp")
+    assert [each.runtime.split()[-1] for each in report.items] == [*(torch,) * 7, jax]
+    lines = text.text(report, colour=False).splitlines()
+    assert sum(" seccomp: " in each for each in lines) == 3
+    (same,) = (each.strip() for each in lines if "The same" in each)
+    places = "a.yaml:11, a.yaml:17, a.yaml:23, and 2 others"
+    assert same == f"The same of 5 more on ClusterTrainingRuntime {torch}: {places}"
+
+
+def job(name: str, runtime: str, annotations: str = "{}") -> str:
+    return f"""\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {{name: {name}, annotations: {annotations}}}
+spec:
+  runtimeRef: {{name: {runtime}}}
+"""
 
 
 def test_a_long_sentence_is_cut() -> None:

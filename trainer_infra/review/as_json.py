@@ -89,6 +89,7 @@ def _item(item: Item, *, fails: bool) -> JSON:
         "got": item.got,
         "fix": item.fix,
         "seenAt": item.seen_at,
+        "runtime": item.runtime,
         "place": _place(item.place),
         "fingerprint": item.fingerprint,
         "edits": [_edit(each) for each in item.edits],

@@ -14,7 +14,7 @@ from trainer_infra.errors import shown
 from trainer_infra.review import edits, fingerprint, placed
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import Redaction
-from trainer_infra.review.report import Excuse, Item, Report, Unseen
+from trainer_infra.review.report import Excuse, Item, Report, Unseen, named
 from trainer_infra.rules import exemption, judge, pack, tree, world
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.exemption import Exemption, State
@@ -181,6 +181,7 @@ def _item(
         got="" if finding.got is None else shown(hidden.value(finding.got), _SHOWN),
         fix=finding.fix,
         seen_at=of_rule.seen_at,
+        runtime=_runtime(document) if of_rule.inherited else "",
         place=placed.place(document, finding.path),
         fingerprint=mark,
         edits=edits.edits(document, of_rule.patch),
@@ -188,6 +189,11 @@ def _item(
         is_known=mark in known.asked.baseline,
     )
     return hidden.item(item)
+
+
+def _runtime(document: Document) -> str:
+    reference = tree.reference(document.value)
+    return named(*reference) if reference else ""
 
 
 def _excuse(excusing: Exemption, today: date) -> Excuse:

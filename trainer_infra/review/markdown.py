@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Final
 
 from trainer_infra.review import summary, visible
-from trainer_infra.review.report import Item, Place, Report
+from trainer_infra.review.report import Item, Report
 
 _LIMIT: Final = 900_000
 """Bytes at most: GitHub refuses a step's summary of more than 1 MiB as a whole."""
@@ -64,27 +64,23 @@ def _severities(report: Report) -> Iterator[str]:
 def _findings(report: Report) -> Iterator[str]:
     if report.items:
         yield from ("### Findings", "")
-    for file, items in groupby(report.items, lambda each: each.place.file):
-        rows = [_row(each, fails=report.fails(each)) for each in items]
+    for file, alike in groupby(summary.alike(report.items), lambda each: each[0].place.file):
+        rows = [_row(*each, fails=report.fails(each[0])) for each in alike]
         yield from (f"#### {_code(file)}", "")
         yield from _table(("Where", "Severity", "Rule", "Finding"), rows)
         yield ""
 
 
-def _row(item: Item, *, fails: bool) -> Sequence[str]:
+def _row(item: Item, others: Sequence[Item], *, fails: bool) -> Sequence[str]:
     severity = f"**{item.severity}**" if fails else str(item.severity)
-    told = map(_words, (summary.clause(item), *summary.details(item)))
-    finding = "<br>".join((*told, *map(_remark, summary.remarks(item))))
-    return _where(item.place), severity, _code(item.rule.id), finding
+    words = (summary.clause(item), *summary.details(item), *summary.others(others))
+    finding = "<br>".join((*map(_words, words), *map(_remark, summary.remarks(item))))
+    return _code(summary.where(item.place)), severity, _code(item.rule.id), finding
 
 
 def _remark(words: str) -> str:
     shown = _words(words)
     return f"**{shown}**" if words.startswith(summary.EXPIRED) else shown
-
-
-def _where(place: Place) -> str:
-    return _code(f"{place.file}:{place.line}" if place.line else place.file)
 
 
 def _exemptions(items: Iterable[Item]) -> Iterator[str]:

@@ -21,7 +21,7 @@ from trainer_infra.rules.value import Value
 
 HIDDEN: Final = "<secret>"
 _KIND: Final = "Secret"
-_TEXTS: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "seen_at")
+_TEXTS: Final = ("kind", "namespace", "name", "path", "what", "got", "fix", "seen_at", "runtime")
 """Fields of a finding that quote an object."""
 SHORTEST: Final = 6
 """Characters from which on a Secret's value is looked for: shorter ones are words."""

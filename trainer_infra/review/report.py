@@ -87,6 +87,8 @@ class Item:
     """Where it stands."""
     fingerprint: str
     """The same for the same finding in another version of the file: 16 hex digits."""
+    runtime: str = ""
+    """Kind and name of the runtime that says it; empty where the object does."""
     edits: tuple[Edit, ...] = ()
     """What mends it; empty when a human must decide."""
     excuse: Excuse | None = None

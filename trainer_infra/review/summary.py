@@ -1,13 +1,16 @@
 """What several formats say of a report, in the same words. Pure."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from typing import Final
 
 from trainer_infra.review import report as reports
 from trainer_infra.review import visible
-from trainer_infra.review.report import Item, Report, Unseen
+from trainer_infra.review.report import Item, Place, Report, Unseen
 from trainer_infra.rules.finding import Severity
 
-EXPIRED = "EXEMPTION EXPIRED"
+EXPIRED: Final = "EXEMPTION EXPIRED"
+_NAMED: Final = 3
+"""Places that are named of findings that are alike."""
 
 
 def verdict(report: Report) -> str:
@@ -78,6 +81,36 @@ def details(item: Item) -> Iterator[str]:
         yield f"Fix: {visible.line(item.fix)}"
     if item.seen_at:
         yield f"Seen at {visible.line(item.seen_at)}"
+
+
+def alike(items: Iterable[Item]) -> Iterator[tuple[Item, Sequence[Item]]]:
+    """Each finding, and those that say the same of other objects on its runtime, which come once."""
+    found: dict[Hashable, list[Item]] = {}
+    for each in items:
+        found.setdefault(_said(each) if each.runtime else id(each), []).append(each)
+    return ((first, others) for first, *others in found.values())
+
+
+def _said(item: Item) -> Hashable:
+    """What a finding says, without whose it is."""
+    _, _, seen_at = item.seen_at.partition(": ")
+    where = (item.kind, item.runtime, item.path, seen_at)
+    state = (item.severity, item.excuse, item.is_known)
+    return (item.rule.id, *where, item.what, item.got, item.fix, *state)
+
+
+def others(items: Sequence[Item]) -> Iterator[str]:
+    """`The same of 9 more on torch-distributed: a.yaml:3, b.yaml:3, c.yaml:3, and 6 others`."""
+    if items:
+        places = [where(each.place) for each in items[:_NAMED]]
+        rest = len(items) - len(places)
+        named = ", ".join((*places, *([f"and {rest} others"] if rest else [])))
+        yield visible.line(f"The same of {len(items)} more on {items[0].runtime}: {named}")
+
+
+def where(place: Place) -> str:
+    """`a.yaml:3`; without a line where there is no text."""
+    return f"{place.file}:{place.line}" if place.line else place.file
 
 
 def named(item: Item | Unseen) -> str:

@@ -1,6 +1,6 @@
 """A report for people at a terminal: findings by file with the lines that they are on. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
@@ -39,8 +39,8 @@ def text(report: Report, colour: bool) -> str:
     """
     paint = _ansi if colour else _plain
     lines: list[str] = []
-    for _, items in groupby(report.items, lambda each: each.place.file):
-        lines += (line for each in items for line in _item(each, paint))
+    for _, alike in groupby(summary.alike(report.items), lambda each: each[0].place.file):
+        lines += (line for each in alike for line in _item(*each, paint))
         lines.append("")
     blind = (summary.blind(each) for each in report.unseen)
     lines += _section("Could not be seen, because it is not known yet:", blind, paint)
@@ -59,7 +59,7 @@ def _ansi(words: str, style: str) -> str:
     return Style.parse(style).render(words, color_system=ColorSystem.STANDARD)
 
 
-def _item(item: Item, paint: Paint) -> Iterator[str]:
+def _item(item: Item, others: Sequence[Item], paint: Paint) -> Iterator[str]:
     severity = paint(item.severity, _STYLES[item.severity] if item.counts else "dim")
     clause = visible.cut(summary.clause(item), _SENTENCE)
     yield f"{paint(_where(item.place), 'bold')}: {severity} {item.rule.id}: {clause}"
@@ -70,6 +70,8 @@ def _item(item: Item, paint: Paint) -> Iterator[str]:
         yield f"    fix: {visible.cut(item.fix, _SENTENCE)}"
     for each in summary.remarks(item):
         yield f"    {paint(each, _LOUD if each.startswith(summary.EXPIRED) else 'dim')}"
+    for each in summary.others(others):
+        yield f"    {visible.cut(each, _SENTENCE)}"
 
 
 def _where(place: Place) -> str:
