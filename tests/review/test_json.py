@@ -21,6 +21,7 @@ def test_a_finding_has_all_that_the_report_has() -> None:
             "got": "'acme/train:1'",
             "fix": "name it by its digest",
             "seenAt": "JobSet tj: spec.replicatedJobs[0]",
+            "runtime": "",
             "place": {
                 "file": "jobs/tj.yaml",
                 "line": 7,

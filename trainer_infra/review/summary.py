@@ -86,8 +86,8 @@ def details(item: Item) -> Iterator[str]:
 def alike(items: Iterable[Item]) -> Iterator[tuple[Item, Sequence[Item]]]:
     """Each finding, and those that say the same of other objects on its runtime, which come once."""
     found: dict[Hashable, list[Item]] = {}
-    for each in items:
-        found.setdefault(_said(each) if each.runtime else id(each), []).append(each)
+    for position, each in enumerate(items):
+        found.setdefault(_said(each) if each.runtime else position, []).append(each)
     return ((first, others) for first, *others in found.values())
 
 
