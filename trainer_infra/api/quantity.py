@@ -9,6 +9,7 @@ import re
 from dataclasses import dataclass
 from decimal import MAX_EMAX, MIN_EMIN, ROUND_UP, Decimal, localcontext
 from enum import StrEnum
+from functools import lru_cache
 from typing import Final
 
 from typing_extensions import override
@@ -85,6 +86,7 @@ def read(value: str | float) -> Quantity:
     return written if _MARKS[written.notation] in str(written) else Quantity(nanos)
 
 
+@lru_cache(maxsize=1 << 10, typed=True)
 def parse(value: str | float) -> Decimal:
     """The amount that a quantity stands for, in its base unit (cores, bytes, devices).
 

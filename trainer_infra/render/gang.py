@@ -31,8 +31,8 @@ def members(draft: Draft) -> tuple[PodSet, ...]:
     """The pod sets that carry the gang's mark, in template order."""
     if not draft.ours(Deviation.Q15):
         return draft.pod_sets
-    outside = _outside(waits(draft))
-    return tuple(each for each in draft.pod_sets if each.name not in outside)
+    before = outside(waits(draft))
+    return tuple(each for each in draft.pod_sets if each.name not in before)
 
 
 def counted(draft: Draft) -> tuple[PodSet, ...]:
@@ -42,6 +42,18 @@ def counted(draft: Draft) -> tuple[PodSet, ...]:
         return inside
     waiting, known = waits(draft), {each.name for each in inside}
     return tuple(each for each in inside if known.isdisjoint(waiting[each.name]))
+
+
+def outside(waiting: Mapping[str, Mapping[str, str]]) -> set[str]:
+    """The jobs that have ended before the others begin, of what each waits for as `waits` has it."""
+    found: set[str] = set()
+    left = [name for each in waiting.values() for name, state in each.items() if state == COMPLETE]
+    while left:
+        name = left.pop()
+        if name not in found:
+            found.add(name)
+            left.extend(waiting.get(name, ()))
+    return found
 
 
 def waits(draft: Draft) -> dict[str, dict[str, str]]:
@@ -118,17 +130,6 @@ def _uses_runtime_class(runtime_class: JSON, job: TrainJob, runtime: Runtime) ->
     jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
     used = {resolve.pod_spec(each).get("runtimeClassName") for each in jobs}
     return bool(job.spec.suspend) and runtime_class["metadata"]["name"] in used
-
-
-def _outside(waiting: Mapping[str, Mapping[str, str]]) -> set[str]:
-    found: set[str] = set()
-    left = [name for each in waiting.values() for name, state in each.items() if state == COMPLETE]
-    while left:
-        name = left.pop()
-        if name not in found:
-            found.add(name)
-            left.extend(waiting.get(name, ()))
-    return found
 
 
 def _min_member(draft: Draft) -> int:

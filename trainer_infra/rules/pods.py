@@ -52,16 +52,6 @@ class Pod:
         """
         return self.job["name"].text()
 
-    def count(self) -> int:
-        """How many pods there are: replicas times parallelism.
-
-        Raises:
-            Unseen: One of them is not known.
-        """
-        replicas = self.job["replicas"].number()
-        parallelism = self.job_spec["parallelism"].number()
-        return (1 if replicas is None else replicas) * (1 if parallelism is None else parallelism)
-
 
 @dataclass(frozen=True, slots=True)
 class Container:

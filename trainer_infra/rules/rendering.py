@@ -17,6 +17,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import pipeline, resolve
 from trainer_infra.render.behaviour import OURS, Behaviour
+from trainer_infra.rules import unknown
 from trainer_infra.rules.value import UNKNOWN
 
 JSON = Mapping[str, Any]
@@ -57,12 +58,12 @@ def of(job: JSON, runtime: Runtime, behaviour: Behaviour = OURS) -> Rendering:
         runtime: What it refers to.
         behaviour: What renders it.
     """
-    unknown = tuple(_unknown(job, ()))
-    if not unknown:
+    hidden = tuple(unknown.paths(job))
+    if not hidden:
         return _rendered(job, runtime, behaviour)
-    filled = _replaced(job, dict.fromkeys(unknown, _STAND_IN), ())
+    filled = _replaced(job, dict.fromkeys(hidden, _STAND_IN), ())
     wrong = [each.path for each in schema.findings(filled, names.TRAIN_JOB)]
-    left_out = {each for each in unknown if any(path[: len(each)] == each for path in wrong)}
+    left_out = {each for each in hidden if any(path[: len(each)] == each for path in wrong)}
     filled = _replaced(filled, dict.fromkeys(left_out, None), ())
     made = _rendered(filled, runtime, behaviour)
     objects = tuple(_marked(_found(each), left_out) for each in made.objects)
@@ -81,17 +82,6 @@ def _rendered(job: JSON, runtime: Runtime, behaviour: Behaviour) -> Rendering:
         return Rendering(pipeline.render(typed, runtime, behaviour), fits_schema=True)
     except InvalidInput as error:
         return Rendering(problems=error.problems, fits_schema=True)
-
-
-def _unknown(value: Any, path: Path) -> Iterator[Path]:
-    if value is UNKNOWN:
-        yield path
-    elif isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _unknown(each, (*path, key))
-    elif isinstance(value, list | tuple):
-        for index, each in enumerate(value):
-            yield from _unknown(each, (*path, index))
 
 
 def _replaced(value: Any, others: Mapping[Path, Any], path: Path) -> Any:

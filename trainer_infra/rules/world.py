@@ -3,13 +3,15 @@
 Made once for a check, of all objects in a tree, a stack or a cluster.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final, TypeVar, TypeVarTuple
 
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.subject import Subject
 
+T = TypeVar("T")
+Given = TypeVarTuple("Given")
 NOWHERE: Final = ""
 
 
@@ -24,27 +26,52 @@ class World:
     """The machines that there are; none where nobody declared any."""
     is_whole: bool = False
     """Whether what is not here is nowhere: a cluster was read, or the user says so."""
-    _kinds: Mapping[str, tuple[tuple[str, Subject], ...]] = field(
+    _sorted: Mapping[tuple[str, str | None, str | None], tuple[Subject, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
-    """Namespaces and subjects by kind."""
+    """By kind alone, by kind and namespace, and by kind and name."""
+    _kept: dict[Any, Any] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Sorts the subjects by kind: rules ask for all of a kind once for each object."""
-        found: dict[str, list[tuple[str, Subject]]] = {}
-        for (kind, namespace, _), subjects in self.subjects.items():
-            found.setdefault(kind, []).extend((namespace, each) for each in subjects)
-        object.__setattr__(self, "_kinds", {kind: tuple(each) for kind, each in found.items()})
+        """Sorts the subjects: rules ask for all of a kind once for each object."""
+        found: dict[tuple[str, str | None, str | None], list[Subject]] = {}
+        for (kind, namespace, name), subjects in self.subjects.items():
+            for key in ((kind, None, None), (kind, namespace, None), (kind, None, name)):
+                found.setdefault(key, []).extend(subjects)
+        object.__setattr__(self, "_sorted", {key: tuple(each) for key, each in found.items()})
 
-    def of_kind(self, kind: str, namespace: str | None = None) -> Iterator[Subject]:
+    def of_kind(self, kind: str, namespace: str | None = None) -> tuple[Subject, ...]:
         """The objects of a kind; of one namespace where that is given."""
-        for where, each in self._kinds.get(kind, ()):
-            if namespace in (None, where):
-                yield each
+        return self._sorted.get((kind, namespace, None), ())
+
+    def named(self, kind: str, name: str, namespace: str | None = None) -> tuple[Subject, ...]:
+        """The objects of that name, in any namespace or that one; of several API groups.
+
+        Those whose name is not known have an empty one.
+        """
+        if namespace is None:
+            return self._sorted.get((kind, None, name), ())
+        return self.subjects.get((kind, namespace, name), ())
+
+    def once(self, find: Callable[["World", *Given], T], *given: *Given) -> T:
+        """What a function finds in this world, found once for all objects that are judged.
+
+        Args:
+            find: Gets the world and what is given, and says the same each time.
+            given: What it is to find something for. It is kept as long as the world is.
+
+        Raises:
+            Exception: Whatever the function raises, which is asked again the next time.
+        """
+        key = (find, *given)
+        if key not in self._kept:
+            self._kept[key] = find(self, *given)
+        found: T = self._kept[key]
+        return found
 
     def get(self, kind: str, name: str, namespace: str = NOWHERE) -> Subject | None:
         """The object of that name, the first one of several API groups; None where there is none."""
-        return next(iter(self.subjects.get((kind, namespace, name), ())), None)
+        return next(iter(self.named(kind, name, namespace)), None)
 
 
 def of(subjects: Iterable[Subject], pools: Iterable[Pool] = (), *, is_whole: bool = False) -> World:

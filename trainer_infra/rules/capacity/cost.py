@@ -9,7 +9,8 @@ The hours end with `activeDeadlineSeconds` of the TrainJob, which restarts do no
 (lifecycle/deadline.py), or with that of the Job x (1 + maxRestarts), which each restart begins
 anew, whichever is first. Failures that count not towards maxRestarts leave a Job without an end.
 
-The rules `gpu-hours` and `price` judge it with `judged`; `review` shows with `of` how it changes.
+The rules `gpu-hours` and `price` judge the two; `review` shows with `of` how they change. For rules
+lists and mappings that are not known are noted, and cost nothing.
 """
 
 import math
@@ -24,10 +25,11 @@ from trainer_infra.api import failure_policy
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.catalog import accelerators
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import amounts, gpus, machines, nodes
+from trainer_infra.rules.finding import Finding
+from trainer_infra.rules.placement import amounts, gpus, machines, nodes, patches
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Unseen
+from trainer_infra.rules.value import Unseen, Value
 from trainer_infra.rules.world import World
 
 Prices = Mapping[str, Decimal]
@@ -40,6 +42,7 @@ accelerators must have one.
 ENDLESS: Final = "nothing ends it: it has no activeDeadlineSeconds"
 KINDS: Final = (names.TRAIN_JOB, names.JOBSET)
 """Kinds that cost something."""
+_NO_PODS: Final = "it asks for no pods that are known"
 _HOUR: Final = 3600
 _UNITS: Final = {"memory": 2**30}
 
@@ -64,32 +67,51 @@ def of(subject: Subject, world: World, prices: Prices) -> Cost:
         world: Its pools say what accelerators a pod gets.
         prices: By accelerator or resource.
     """
+    if subject.kind not in KINDS or not pods.of(subject):
+        return Cost(why=_NO_PODS)
     subject.noted.clear()
     try:
-        found = judged(subject, world, prices)
+        found = Cost(gpu_hours(subject), *price(subject, world, prices))
     except Unseen as error:
         return _not_known(error.path)
     missed = next(chain(subject.unseen, subject.noted), None)
     return found if missed is None else _not_known(missed)
 
 
-def judged(subject: Subject, world: World, prices: Prices) -> Cost:
-    """As `of`, for rules: lists and mappings that are not known are noted, and cost nothing.
+def gpu_hours(subject: Subject) -> Decimal | None:
+    """GPUs times hours of what it asks for at most; None where nothing ends it.
 
     Raises:
         Unseen: A value that it depends on is not known.
     """
-    found = tuple(pods.of(subject)) if subject.kind in KINDS else ()
-    if not found:
-        return Cost(why="it asks for no pods that are known")
-    parts = [_part(subject, each, world, prices) for each in found]
+    patches.be_known(subject)
+    total = Decimal(0)
+    for pod in pods.of(subject):
+        asked, hours = _asked(subject, pod), _hours(subject, pod)
+        devices = _devices(asked)
+        if devices and hours is None:
+            return None
+        total += Decimal(devices) / amounts.ONE * (hours or 0)
+    return total
+
+
+def price(subject: Subject, world: World, prices: Prices) -> tuple[Decimal | None, str]:
+    """What it costs at most, in the currency of the prices; None, and why, where that is not known.
+
+    Raises:
+        Unseen: A value that it depends on is not known.
+    """
+    parts = [_part(subject, each, world, prices) for each in pods.of(subject)]
     reasons = dict.fromkeys(reason for each in parts for reason in each.why)
-    is_known = all(each.hours is not None for each in parts if each.gpus)
-    return Cost(
-        sum((each.gpus * (each.hours or 0) for each in parts), Decimal(0)) if is_known else None,
-        None if reasons else sum((each.rate * (each.hours or 0) for each in parts), Decimal(0)),
-        " and ".join(reasons),
-    )
+    if reasons or not parts:
+        return None, " and ".join(reasons) or _NO_PODS
+    return sum((each.rate * (each.hours or 0) for each in parts), Decimal(0)), ""
+
+
+def no_bound(deadline: Value, of_what: str) -> Finding:
+    """That a job has no deadline where something of it has a budget."""
+    fix = "write after how many seconds the job is to be ended"
+    return deadline.finding(f"is not set, so that {of_what} no bound", None, fix)
 
 
 def table(written: Mapping[str, float]) -> Prices:
@@ -110,7 +132,6 @@ def limit(written: float | None) -> Decimal | None:
 class _Part:
     """What all pods of one kind cost."""
 
-    gpus: Decimal
     hours: Decimal | None
     """None without an end."""
     rate: Decimal
@@ -120,9 +141,9 @@ class _Part:
 
 
 def _part(subject: Subject, pod: Pod, world: World, prices: Prices) -> _Part:
-    asked = amounts.summed([(nodes.count(pod), amounts.of(pod))])
-    hours, rate, why = _hours(subject, pod), Decimal(0), []
-    devices = sum(each for name, each in asked.items() if gpus.is_accelerator(name))
+    asked, hours = _asked(subject, pod), _hours(subject, pod)
+    rate, why = Decimal(0), []
+    devices = _devices(asked)
     called = machines.accelerators(pod, subject, world) if devices else ()
     for name, amount in asked.items():
         price = _price(name, called, prices)
@@ -132,7 +153,17 @@ def _part(subject: Subject, pod: Pod, world: World, prices: Prices) -> _Part:
             why.append(f"there is no price for {' or '.join(called) or name}")
     if hours is None and (devices or rate):
         why.append(ENDLESS)
-    return _Part(Decimal(devices) / amounts.ONE, hours, rate, tuple(why))
+    return _Part(hours, rate, tuple(why))
+
+
+def _asked(subject: Subject, pod: Pod) -> amounts.Amounts:
+    """What all pods of one kind ask for."""
+    return amounts.summed([(nodes.count(pod), amounts.of(pod, subject))])
+
+
+def _devices(asked: Mapping[str, int]) -> int:
+    """Accelerators, in billionths."""
+    return sum(each for name, each in asked.items() if gpus.is_accelerator(name))
 
 
 def _not_known(path: Path) -> Cost:

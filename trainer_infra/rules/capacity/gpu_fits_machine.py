@@ -20,26 +20,28 @@ def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
         fix = f"use a label of one of the pools {', '.join(each.name for each in pools)}"
         got = label.raw if isinstance(label.raw, str) else None
         yield label.finding("selects no machine of any declared pool", got, fix)
-    asked = amounts.of(place) if selected else {}
+    asked = amounts.of(place, context.subject) if selected else {}
     lacks = [(pool, machines.lacking(pool, asked, pools)) for pool in selected]
-    found = _judged(place, lacks, context) if lacks else ()
+    found = _judged(place, asked, lacks, context) if lacks else ()
     pool, lacking = min(found, key=lambda each: len(each[1]), default=(None, ()))
     if pool is not None:
         yield from (_finding(place, pool, resource, asked[resource]) for resource in lacking)
 
 
 def _judged(
-    pod: Pod, lacks: Sequence[tuple[Pool, Sequence[str]]], context: Context[Parameters]
+    pod: Pod,
+    asked: amounts.Amounts,
+    lacks: Sequence[tuple[Pool, Sequence[str]]],
+    context: Context[Parameters],
 ) -> Sequence[tuple[Pool, Sequence[str]]]:
     """Of the selected pools those that let the pod in and have accelerators for it.
 
     Where there are none, but it would fit, its tolerations are wrong, which is another rule's.
     """
-    asked = amounts.of(pod)
     usable = machines.usable(pod, asked, context.subject, context.world)
-    near = machines.with_accelerators(usable, asked)
+    near = {id(each) for each in machines.with_accelerators(usable, asked)}
     if near or any(not lacking for _, lacking in lacks):
-        return [each for each in lacks if each[0] in near]
+        return [each for each in lacks if id(each[0]) in near]
     return lacks
 
 

@@ -22,14 +22,13 @@ def _check(place: Value, context: Context[GpuHours]) -> Iterator[Finding]:
     budget = cost.limit(context.parameters.budget)
     if budget is None:
         return
-    found = cost.judged(context.subject, context.world, {})
+    hours = cost.gpu_hours(context.subject)
     deadline = place.at("spec", "activeDeadlineSeconds")
-    if found.gpu_hours is None and cost.ENDLESS in found.why:
-        fix = "write after how many seconds the job is to be ended"
-        yield deadline.finding("is not set, so that GPU-hours have no bound", None, fix)
-    elif found.gpu_hours is not None and found.gpu_hours > budget:
+    if hours is None:
+        yield cost.no_bound(deadline, "GPU-hours have")
+    elif hours > budget:
         fix = "shorten it, or use fewer nodes or GPUs"
-        what = f"makes up to {found.gpu_hours:.1f} GPU-hours, more than the budget of {budget:.1f}"
+        what = f"makes up to {hours:.1f} GPU-hours, more than the budget of {budget:.1f}"
         yield deadline.finding(what, deadline.number(), fix)
 
 

@@ -31,17 +31,18 @@ def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
     quotas = _quotas(context) if context.subject.namespace else {}
     if not quotas:
         return
-    asked = [(pod, amounts.of(pod)) for pod in nodes.together(context.subject)]
+    subject = context.subject
+    asked = [(pod, amounts.of(pod, subject)) for pod in nodes.together(subject)]
     total = amounts.summed((nodes.count(pod), each) for pod, each in asked)
     for resource, whole in total.items():
         most = quotas.get(resource, whole)
         if whole > most:
             pod, own = max(asked, key=lambda each: each[1].get(resource, 0))
             single = own[resource]
-            where = _where(pod, resource, context.subject, is_one=single > most)
+            where = _where(pod, resource, subject, is_one=single > most)
             what = (
                 f"makes {amounts.text(resource, whole)} {resource} in all, more than the quota "
-                f"of {amounts.text(resource, most)} of namespace {context.subject.namespace}"
+                f"of {amounts.text(resource, most)} of namespace {subject.namespace}"
             )
             yield where.finding(what, where.raw, _fix(resource, single, most))
 

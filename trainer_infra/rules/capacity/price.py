@@ -30,15 +30,14 @@ def _check(place: Value, context: Context[Price]) -> Iterator[Finding]:
     budget = cost.limit(parameters.budget)
     if budget is None or not parameters.prices:
         return
-    found = cost.judged(context.subject, context.world, cost.table(parameters.prices))
+    found, why = cost.price(context.subject, context.world, cost.table(parameters.prices))
     deadline = place.at("spec", "activeDeadlineSeconds")
-    if found.price is None and found.why == cost.ENDLESS:
-        fix = "write after how many seconds the job is to be ended"
-        yield deadline.finding("is not set, so that the price has no bound", None, fix)
-    elif found.price is not None and found.price > budget:
+    if why == cost.ENDLESS:
+        yield cost.no_bound(deadline, "the price has")
+    elif found is not None and found > budget:
         fix = "shorten it, or use fewer or cheaper machines"
         what = (
-            f"makes a price of up to {found.price:.2f} {parameters.currency}, more than the "
+            f"makes a price of up to {found:.2f} {parameters.currency}, more than the "
             f"budget of {budget:.2f}"
         )
         yield deadline.finding(what, deadline.number(), fix)

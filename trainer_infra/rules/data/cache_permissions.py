@@ -43,9 +43,9 @@ def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
 def _of_account(account: str, context: Context[Parameters]) -> Iterator[Finding]:
     namespace = context.subject.object.at("metadata", "namespace")
     where, world = namespace.text(), context.world
-    if not where or not any(world.of_kind("ServiceAccount")):
+    if not where or not world.of_kind(grants.ACCOUNT):
         return
-    if grants.find("ServiceAccount", account, where, world) is None:
+    if grants.find(grants.ACCOUNT, account, where, world) is None:
         what = f"has no service account {account}, which the initializer of the cache runs as"
         yield namespace.finding(what, where, f"add it to {where}, with its RoleBinding")
         return

@@ -1,14 +1,21 @@
 """What Roles allow a service account to do in a namespace (rbac.authorization.k8s.io/v1)."""
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 from trainer_infra.rules.world import World
 
+ACCOUNT: Final = "ServiceAccount"
+_GROUP: Final = "Group"
+_EVERYBODY: Final = "system:authenticated"
 _BINDINGS: Final = ("RoleBinding", "ClusterRoleBinding")
+
+Member = tuple[str, str, str]
+"""Kind, name and namespace of whom a binding is for; that of a group is empty."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +38,11 @@ def missing(
     Raises:
         Unseen: A binding or a role is not known.
     """
-    if not any(any(world.of_kind(kind)) for kind in _BINDINGS):
+    if not any(world.of_kind(kind) for kind in _BINDINGS):
         return ()
-    rules = [each for role in _roles(account, namespace, world) for each in _items(role["rules"])]
+    rules = [
+        each for role in _roles(account, namespace, world) for each in lookup.items(role["rules"])
+    ]
     return tuple(each for each in wanted if not any(_gives(rule, each) for rule in rules))
 
 
@@ -43,21 +52,48 @@ def find(kind: str, name: str, namespace: str, world: World) -> Subject | None:
     Raises:
         Unseen: It may be one whose name is not known.
     """
-    found = world.get(kind, name, namespace)
-    return found or next(
-        (each for each in _named(world, kind, namespace) if each.name == name), None
-    )
+    for where in lookup.near(namespace):
+        for called in (name, ""):
+            for each in map(_known, world.named(kind, called, where)):
+                if each.name == name and namespace in ("", each.namespace):
+                    return each
+    return None
 
 
 def _roles(account: str, namespace: str, world: World) -> Iterator[Value]:
-    """The roles that are bound to it."""
-    of_namespace, of_cluster = _BINDINGS
-    bindings = (*_named(world, of_namespace, namespace), *_named(world, of_cluster))
-    for each in bindings:
-        if any(_is(one, account, namespace) for one in _items(each.object["subjects"])):
-            role = _role(each, namespace, world)
+    """The roles that are bound to it, or to a group that every account is in."""
+    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}", _EVERYBODY)
+    members = [(ACCOUNT, account, where) for where in (namespace, "")]
+    members += [(_GROUP, each, "") for each in groups]
+    for kind, where in zip(_BINDINGS, (namespace, ""), strict=True):
+        bound = world.once(_bound, kind, where)
+        for binding in (each for member in members for each in bound.get(member, ())):
+            role = _role(binding, namespace, world)
             if role is not None:
                 yield role.object
+
+
+def _bound(world: World, kind: str, namespace: str) -> Mapping[Member, Sequence[Subject]]:
+    """The bindings of a kind by whom they are for; of one namespace where that is given."""
+    found: dict[Member, list[Subject]] = {}
+    for where in lookup.near(namespace):
+        for binding in map(_known, world.of_kind(kind, where)):
+            if binding.name and namespace in ("", binding.namespace):
+                for each in lookup.items(binding.object["subjects"]):
+                    found.setdefault(_member(each), []).append(binding)
+    return found
+
+
+def _member(subject: Value) -> Member:
+    kind, name = subject["kind"].text(), subject["name"].text()
+    return kind, name, "" if kind == _GROUP else subject["namespace"].text()
+
+
+def _known(subject: Subject) -> Subject:
+    """The object, where it is known how it is called."""
+    for each in ("namespace", "name"):
+        subject.object["metadata"][each].is_there()
+    return subject
 
 
 def _role(binding: Subject, namespace: str, world: World) -> Subject | None:
@@ -66,31 +102,10 @@ def _role(binding: Subject, namespace: str, world: World) -> Subject | None:
     return find(kind, name, namespace if kind == "Role" else "", world)
 
 
-def _named(world: World, kind: str, namespace: str = "") -> Iterator[Subject]:
-    """The objects of a kind; of one namespace where that is given."""
-    for each in world.of_kind(kind):
-        metadata = each.object["metadata"]
-        where = metadata["namespace"].text()
-        if metadata["name"].text() and namespace in ("", where):
-            yield each
-
-
-def _is(subject: Value, account: str, namespace: str) -> bool:
-    """Whether a binding's subject is the account, or a group that every account is in."""
-    kind, name = subject["kind"].text(), subject["name"].text()
-    if kind == "ServiceAccount":
-        return name == account and subject["namespace"].text() in (namespace, "")
-    groups = ("system:serviceaccounts", f"system:serviceaccounts:{namespace}")
-    return kind == "Group" and name in (*groups, "system:authenticated")
-
-
 def _gives(rule: Value, wanted: Grant) -> bool:
     parts = (("apiGroups", wanted.group), ("resources", wanted.resource), ("verbs", wanted.verb))
     if rule["resourceNames"].is_there() and wanted.verb == "create":
         return False
-    return all({"*", part} & {each.text() for each in _items(rule[key])} for key, part in parts)
-
-
-def _items(value: Value) -> Iterator[Value]:
-    value.is_there()
-    yield from value.items()
+    return all(
+        {"*", part} & {each.text() for each in lookup.items(rule[key])} for key, part in parts
+    )

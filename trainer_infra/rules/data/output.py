@@ -13,6 +13,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules import pods
+from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import INITIALIZERS, Container
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import ABSENT, Value
@@ -139,15 +140,12 @@ def keeps(job: Job) -> bool:
 
 
 def _trains(container: Container) -> bool:
-    if container.is_init or container.pod.step in INITIALIZERS:
-        return False
-    return container.is_node or container.value["name"].raw == names.NODE
+    is_other = container.is_init or container.pod.step in INITIALIZERS
+    return not is_other and container.value["name"].raw == names.NODE
 
 
 def _mounts(job: Job) -> tuple[Value, ...]:
-    written = job.container.value["volumeMounts"]
-    written.is_there()
-    return tuple(written.items())
+    return tuple(lookup.items(job.container.value["volumeMounts"]))
 
 
 def _is_in(path: PurePosixPath, mount: str) -> bool:
@@ -156,9 +154,7 @@ def _is_in(path: PurePosixPath, mount: str) -> bool:
 
 def _fate_of(mount: Value, job: Job) -> Fate:
     name = mount["name"].text()
-    volumes = job.container.pod.spec["volumes"]
-    volumes.is_there()
-    for each in volumes.items():
+    for each in lookup.items(job.container.pod.spec["volumes"]):
         if each["name"].text() == name:
             return _fate_of_volume(each)
     return Fate.KEPT if name in _claimed(job.claims) else Fate.OPEN
@@ -171,8 +167,7 @@ def _fate_of_volume(volume: Value) -> Fate:
 
 
 def _claimed(claims: Value) -> Iterator[str]:
-    claims.is_there()
-    for policy in claims.items():
+    for policy in lookup.items(claims):
         for each in policy["templates"].items():
             yield each.at("metadata", "name").text()
 

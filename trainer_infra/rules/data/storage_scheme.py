@@ -14,6 +14,7 @@ from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pods import Container
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.supply_chain import image
 from trainer_infra.rules.value import Value
 
 _KNOWN: Final = {
@@ -33,8 +34,8 @@ class StorageScheme(Parameters):
 
 
 def _places(subject: Subject) -> Iterator[Container | Job]:
-    yield from initializers.containers(subject)
-    yield from output.jobs(subject)
+    yield from subject.once(initializers.containers)
+    yield from subject.once(output.jobs)
 
 
 def _check(place: Container | Job, context: Context[StorageScheme]) -> Iterator[Finding]:
@@ -57,8 +58,7 @@ def _allowed(container: Container, given: StorageScheme) -> Sequence[str] | None
     if given.allow is not None:
         return given.allow
     step = container.pod.step
-    image = container.value["image"].text().partition("@")[0].rpartition("/")[2]
-    return _KNOWN[step] if image.partition(":")[0] == step else None
+    return _KNOWN[step] if image.name(container.value["image"].text()) == step else None
 
 
 def _of_uri(value: Value, uri: str, allow: Sequence[str], what: str) -> Iterator[Finding]:

@@ -7,6 +7,7 @@ and the scheduler see a pod.
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra.api import quantity
@@ -14,6 +15,7 @@ from trainer_infra.api.quantity import Notation, Quantity
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pod_requests
 from trainer_infra.rules.pods import Pod
+from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UNKNOWN, Value
 
 Amounts = dict[str, int]
@@ -26,13 +28,23 @@ _PARTS: Final = ("requests", "limits")
 _BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
 
 
-def of(pod: Pod) -> Amounts:
-    """What one pod asks for by resource; nothing that is zero."""
-    spec = pod.spec
-    wire = {key: [_container(each) for each in spec[key].items()] for key in _CONTAINERS}
-    whole = {"resources": _resources(spec["resources"]), "overhead": _written(spec["overhead"])}
-    found = pod_requests.single({**wire, **whole}, defaulted=True)
-    return {name: each.nanos for name, each in found.items() if each.nanos > 0}
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """Finds what one pod asks for: equal to another of that pod, so that it is found once."""
+
+    pod: Pod
+
+    def __call__(self, _subject: Subject) -> Iterable[tuple[str, int]]:
+        spec = self.pod.spec
+        wire = {key: [_container(each) for each in spec[key].items()] for key in _CONTAINERS}
+        whole = {"resources": _resources(spec["resources"]), "overhead": _written(spec["overhead"])}
+        found = pod_requests.single({**wire, **whole}, defaulted=True)
+        return ((name, each.nanos) for name, each in found.items() if each.nanos > 0)
+
+
+def of(pod: Pod, subject: Subject) -> Amounts:
+    """What one pod of an object asks for by resource; nothing that is zero."""
+    return dict(subject.once(_Asked(pod)))
 
 
 def summed(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:

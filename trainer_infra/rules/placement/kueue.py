@@ -5,6 +5,7 @@ Fields of v1beta1 and v1beta2, which name some of them differently (Kueue 0.19).
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 from trainer_infra import names
@@ -15,12 +16,14 @@ from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import ABSENT, Root, Value
 from trainer_infra.rules.world import World
 
+HOSTNAME: Final = "kubernetes.io/hostname"
+"""The level of a topology whose domains are single machines."""
 _NOTHING: Final = Value(ABSENT, Root())
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Flavor:
-    """A flavor of a resource group."""
+    """A flavor of a resource group; what is read of it is kept for all jobs of its queue."""
 
     quotas: Value
     """What the group says of it: `name`, and `resources` with their quotas."""
@@ -34,6 +37,7 @@ class Flavor:
         """The ResourceFlavor's spec; absent where that is not known."""
         return _NOTHING if self.subject is None else self.subject.object["spec"]
 
+    @cached_property
     def labels(self) -> dict[str, str]:
         """Labels of its machines.
 
@@ -44,6 +48,7 @@ class Flavor:
         written.is_there()
         return {key: each.text() for key, each in written.fields()}
 
+    @cached_property
     def taints(self) -> tuple[Taint, ...]:
         """Taints of its machines.
 
@@ -52,15 +57,23 @@ class Flavor:
         """
         return tuple(taint(each) for each in lookup.items(self.spec["nodeTaints"]))
 
+    @cached_property
+    def tolerations(self) -> tuple[Value, ...]:
+        """What it gives the pods that it takes.
+
+        Raises:
+            Unseen: They are not known.
+        """
+        return taints.tolerations(self.spec)
+
     def selected(self, pod: Pod) -> bool:
         """Whether its labels are those that a pod asks for; Kueue ignores other labels."""
-        labels = self.labels()
-        return selectors.matches(pod.spec, labels, labels)
+        return selectors.matches(pod.spec, self.labels, self.labels)
 
     def keeps_away(self, pod: Pod) -> Taint | None:
         """The taint that neither the pod nor the flavor itself tolerates."""
-        own = taints.tolerations(pod.spec), taints.tolerations(self.spec)
-        return taints.untolerated(self.taints(), (*own[0], *own[1]))
+        own = taints.tolerations(pod.spec)
+        return taints.untolerated(self.taints, (*own, *self.tolerations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,13 +134,7 @@ def groups(queue: Subject, world: World) -> tuple[Group, ...]:
     Raises:
         Unseen: Something of them is not known.
     """
-    return tuple(
-        Group(
-            tuple(name.text() for name in lookup.items(each["coveredResources"])),
-            tuple(_flavor(quotas, world) for quotas in lookup.items(each["flavors"])),
-        )
-        for each in lookup.items(queue.object.at("spec", "resourceGroups"))
-    )
+    return world.once(_groups, queue.object)
 
 
 def flavors(subject: Subject, world: World) -> tuple[Flavor, ...] | None:
@@ -166,6 +173,16 @@ def usable(group: Group, pod: Pod) -> Sequence[Flavor]:
 
 def _label(value: Value) -> Value:
     return value.at("metadata", "labels", names.KUEUE_QUEUE_LABEL)
+
+
+def _groups(world: World, queue: Value) -> tuple[Group, ...]:
+    return tuple(
+        Group(
+            tuple(name.text() for name in lookup.items(each["coveredResources"])),
+            tuple(_flavor(quotas, world) for quotas in lookup.items(each["flavors"])),
+        )
+        for each in lookup.items(queue.at("spec", "resourceGroups"))
+    )
 
 
 def _flavor(quotas: Value, world: World) -> Flavor:

@@ -40,42 +40,53 @@ def items(value: Value) -> Iterator[Value]:
     yield from value.items()
 
 
+def near(namespace: str) -> tuple[str | None, ...]:
+    """Where objects are that may be in a namespace, also those that do not say where they are."""
+    return (namespace, NOWHERE) if namespace else (None,)
+
+
 def all_of(world: World, kind: str, namespace: str = NOWHERE) -> Iterator[Subject]:
     """The objects of a kind; of those with a namespace the ones that may be in that one.
 
     Raises:
         Unseen: The API group of one is not known.
     """
-    for each in world.of_kind(kind):
-        near = not namespace or each.namespace in (namespace, NOWHERE)
-        if near and _group(each) == _GROUPS.get(kind):
-            yield each
+    for where in near(namespace):
+        yield from (each for each in world.of_kind(kind, where) if _is_of_its_group(each, kind))
 
 
 def find(world: World, kind: str, name: str, namespace: str = NOWHERE) -> Subject | None:
     """The object of that name, in the namespace where both say one.
 
     Raises:
-        Unseen: The API group of one of that kind is not known.
+        Unseen: The API group of one of that name is not known.
     """
-    exact = world.get(kind, name, namespace)
-    if exact is not None and _group(exact) == _GROUPS.get(kind):
-        return exact
-    return next((each for each in all_of(world, kind, namespace) if each.name == name), None)
+    for where in (namespace, NOWHERE) if namespace else (NOWHERE, None):
+        for each in world.named(kind, name, where):
+            if _is_of_its_group(each, kind):
+                return each
+    return None
 
 
-def is_nowhere(world: World, kind: str, name: str, namespace: str = NOWHERE) -> bool:
-    """Whether there is surely no such object.
+def instead(world: World, kind: str, name: str, namespace: str = NOWHERE) -> tuple[str, ...] | None:
+    """Names of the objects that there are instead of one; None where it may well be somewhere.
 
     Raises:
         Unseen: The API group of one of that kind is not known.
     """
     if find(world, kind, name, namespace) is not None:
-        return False
-    others = tuple(all_of(world, kind, namespace))
-    unnamed = any(each.object.at("metadata", "name").raw is UNKNOWN for each in others)
-    return not unnamed and (world.is_whole or bool(others))
+        return None
+    return world.once(_names, kind, namespace)
 
 
-def _group(subject: Subject) -> str:
-    return subject.object["apiVersion"].text().partition("/")[0]
+def _names(world: World, kind: str, namespace: str) -> tuple[str, ...] | None:
+    """All of a kind in order; None where there may be more."""
+    every = tuple(all_of(world, kind, namespace))
+    is_unnamed = any(each.object.at("metadata", "name").raw is UNKNOWN for each in every)
+    if is_unnamed or not (world.is_whole or every):
+        return None
+    return tuple(sorted({each.name for each in every} - {""}))
+
+
+def _is_of_its_group(subject: Subject, kind: str) -> bool:
+    return subject.object["apiVersion"].text().partition("/")[0] == _GROUPS.get(kind)

@@ -51,7 +51,7 @@ def tolerations(pod: Pod, subject: Subject, world: World) -> tuple[Value, ...] |
     flavors = kueue.flavors(subject, world)
     if flavors is None:
         return None
-    added = (each for flavor in flavors for each in taints.tolerations(flavor.spec))
+    added = (each for flavor in flavors for each in flavor.tolerations)
     return (*own, *added)
 
 
@@ -82,7 +82,7 @@ def accelerators(pod: Pod, subject: Subject, world: World) -> tuple[str, ...]:
     Raises:
         Unseen: Part of what says it is not known.
     """
-    asked = amounts.of(pod)
+    asked = amounts.of(pod, subject)
     found = with_accelerators(usable(pod, asked, subject, world), asked)
     named = [each.accelerator for each in found if each.accelerator is not None]
     if named and len(named) == len(found):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.render.gang import COMPLETE
+from trainer_infra.render import gang
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup
 from trainer_infra.rules.pods import Container, Pod
@@ -47,13 +47,7 @@ def together(subject: Subject) -> tuple[Pod, ...]:
     """
     every = tuple(pods.of(subject))
     waits = {pod.name(): _waits(pod) for pod in every}
-    left = [name for each in waits.values() for name, state in each.items() if state == COMPLETE]
-    before: set[str] = set()
-    while left:
-        name = left.pop()
-        if name not in before:
-            before.add(name)
-            left.extend(waits.get(name, ()))
+    before = gang.outside(waits)
     return tuple(pod for pod in every if pod.name() not in before)
 
 

@@ -47,9 +47,13 @@ class Spoken:
 
 
 def _places(subject: Subject) -> Iterator[Spoken]:
-    yield from _spoken(subject.object)
+    yield from subject.once(_own)
     if subject.runtime is not None and not subject.runtime_is_judged:
         yield from _spoken(subject.runtime)
+
+
+def _own(subject: Subject) -> Iterator[Spoken]:
+    return _spoken(subject.object)
 
 
 def found(subject: Subject) -> Iterator[Value]:
@@ -57,7 +61,7 @@ def found(subject: Subject) -> Iterator[Value]:
 
     For whoever shows parts of it: nothing of these may be told.
     """
-    for each in _spoken(subject.object):
+    for each in subject.once(_own):
         if each.value.raw is not UNKNOWN:
             yield each.value
 

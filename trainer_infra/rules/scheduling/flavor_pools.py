@@ -9,14 +9,12 @@ from typing import Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import amounts, lookup, machines, taints
+from trainer_infra.rules.placement import amounts, kueue, lookup, machines, taints
 from trainer_infra.rules.placement.kueue import Flavor
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
-
-_HOSTNAME: Final = "kubernetes.io/hostname"
 
 Place: TypeAlias = Subject | Value
 """A ResourceFlavor, or a flavor of a ClusterQueue's resource group."""
@@ -52,8 +50,7 @@ def _check(place: Place, context: Context[FlavorPools]) -> Iterator[Finding]:
         return
     what = "are the labels of no declared pool"
     pool = " or ".join(each.name for each in pools[:3])
-    labels = flavor.labels()
-    yield flavor.spec["nodeLabels"].finding(what, labels, f"write those of pool {pool}")
+    yield flavor.spec["nodeLabels"].finding(what, flavor.labels, f"write those of pool {pool}")
 
 
 def _of_quotas(quotas: Value, context: Context[FlavorPools]) -> Iterator[Finding]:
@@ -75,14 +72,14 @@ def _of_quotas(quotas: Value, context: Context[FlavorPools]) -> Iterator[Finding
 
 def _of_taints(flavor: Flavor, pools: Sequence[Pool]) -> Iterator[Finding]:
     """A taint of the machines of which Kueue does not know, so that it admits what never starts."""
-    own = taints.tolerations(flavor.spec)
-    written = {(each.key, each.effect) for each in flavor.taints()}
+    written = {(each.key, each.effect) for each in flavor.taints}
     missing = [
         next(
             (
                 taint
                 for taint in pool.taints
-                if taints.untolerated((taint,), own) and (taint.key, taint.effect) not in written
+                if taints.untolerated((taint,), flavor.tolerations)
+                and (taint.key, taint.effect) not in written
             ),
             None,
         )
@@ -107,14 +104,14 @@ def _of_topology(
     for level in lookup.items(topology.object.at("spec", "levels")):
         label = level["nodeLabel"].text()
         lacking = [each.name for each in pools if label not in {*each.topology, *each.labels}]
-        if lacking and label != _HOSTNAME:
+        if lacking and label != kueue.HOSTNAME:
             what = f"has the level {label}, which the machines of pool {lacking[0]} do not have"
             yield value.finding(what, value.text(), "label the machines, or use another Topology")
 
 
 def _pools(flavor: Flavor, among: Sequence[Pool]) -> tuple[Pool, ...]:
     known = {label for pool in among for label in pool.labels}
-    labels = {key: each for key, each in flavor.labels().items() if key in known}
+    labels = {key: each for key, each in flavor.labels.items() if key in known}
     return tuple(each for each in among if labels.items() <= each.labels.items())
 
 

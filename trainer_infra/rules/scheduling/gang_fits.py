@@ -62,7 +62,7 @@ def _check(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
 
 
 def _member(pod: Pod, context: Context[Parameters]) -> Member:
-    world, asked = context.world, amounts.of(pod)
+    world, asked = context.world, amounts.of(pod, context.subject)
     every = world.pools
     usable = machines.usable(pod, asked, context.subject, world)
     rooms = [(pool, machines.per_machine(pool, asked, every)) for pool in usable]
@@ -77,7 +77,7 @@ def _of_all(members: Sequence[Member], context: Context[Parameters]) -> Iterator
     declared = dict.fromkeys(resource for pool in every for resource in pool.capacity)
     for resource in declared:
         users = [each for each in members if each.asked.get(resource)]
-        pools = [pool for pool in every if any(pool in each.pools for each in users)]
+        pools = {id(pool): pool for each in users for pool in each.pools}.values()
         asked = sum(each.asked[resource] * each.count for each in users)
         each_has = [(pool.nodes, machines.amount(pool, resource, every)) for pool in pools]
         there = sum(count * (each or 0) for count, each in each_has)

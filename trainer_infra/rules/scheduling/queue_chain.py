@@ -12,10 +12,10 @@ from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import kueue, lookup
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.scheduling import quota, volcano
+from trainer_infra.rules.scheduling import volcano
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
-from trainer_infra.rules.world import NOWHERE
+from trainer_infra.rules.world import NOWHERE, World
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,19 +66,31 @@ def _check(place: Place, context: Context[Parameters]) -> Iterator[Finding]:
             yield from _of_reference(other, names.VOLCANO_QUEUE, NOWHERE, context)
     elif place.kind == names.CLUSTER_QUEUE:
         yield from _of_namespaces(place.object.at("spec", "namespaceSelector"))
-    elif place.kind == names.COHORT and quota.ancestors(place, context.world) is None:
+    elif place.kind == names.COHORT and _goes_round(place, context.world):
         what = "makes cohorts go round in a circle, which stops all their queues"
         above = kueue.cohort(place)
         yield above.finding(what, above.text(), "name a cohort that is not below this one")
+
+
+def _goes_round(cohort: Subject, world: World) -> bool:
+    """Whether the cohorts above one go round in a circle."""
+    seen = {cohort.name}
+    here: Subject | None = cohort
+    while here is not None and (name := kueue.cohort(here).text()):
+        if name in seen:
+            return True
+        seen.add(name)
+        here = lookup.find(world, names.COHORT, name)
+    return False
 
 
 def _of_reference(
     value: Value, kind: str, namespace: str, context: Context[Parameters]
 ) -> Iterator[Finding]:
     name = value.text()
-    if not name or not lookup.is_nowhere(context.world, kind, name, namespace):
+    others = lookup.instead(context.world, kind, name, namespace) if name else None
+    if others is None:
         return
-    others = sorted({each.name for each in lookup.all_of(context.world, kind, namespace)} - {""})
     where = f" in namespace {namespace}" if namespace else ""
     known = f"name {' or '.join(others[:3])}, or add" if others else "add"
     yield value.finding(

@@ -12,7 +12,6 @@ Cohorts need no object of their own. Who else is in one is known only where the 
 borrowingLimit is the one bound otherwise.
 """
 
-from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
@@ -22,10 +21,8 @@ from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 from trainer_infra.rules.world import World
 
-Key = tuple[str, str]
-"""Kind and name of a ClusterQueue or Cohort."""
-Tree = Mapping[Key, Sequence[Key]]
-"""Members of each cohort."""
+Key = Value | str
+"""A ClusterQueue's object, or the name of a Cohort."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,62 +60,50 @@ def most(
     Raises:
         Unseen: Something of it is not known.
     """
-    own = _node(queue, flavor, resource)
+    own = world.once(_node, queue.object, flavor, resource)
     if (enough is not None and own.nominal >= enough) or not kueue.cohort(queue).text():
         return own.nominal
     if not world.is_whole:
         return None if own.borrowing is None else own.nominal + own.borrowing
-    above = ancestors(queue, world)
-    if above is None:
-        return None
-    return _in_cohort((_key(queue), *above), flavor, resource, world)
+    return world.once(_in_cohorts, flavor, resource).get(queue.object)
 
 
-def ancestors(subject: Subject, world: World) -> tuple[Key, ...] | None:
-    """The cohorts above, the nearest first; None where they go round in a circle.
-
-    Raises:
-        Unseen: One of their names is not known.
-    """
-    found: list[Key] = []
-    here: Subject | None = subject
-    while here is not None and (name := kueue.cohort(here).text()):
-        key = (names.COHORT, name)
-        if key in found or key == _key(subject):
-            return None
-        found.append(key)
-        here = lookup.find(world, *key)
-    return tuple(found)
-
-
-def _in_cohort(path: Sequence[Key], flavor: str, resource: str, world: World) -> int:
-    """The most at the first of a path of nodes, the last of which has no parent."""
-    below: dict[Key, list[Key]] = defaultdict(list)
-    nodes: dict[Key, Node] = defaultdict(Node)
-    for each in kueue.members(world):
-        nodes[_key(each)] = _node(each, flavor, resource)
-        below[names.COHORT, kueue.cohort(each).text()].append(_key(each))
-    subtrees = _subtrees(path[-1], below, nodes)
-    found = subtrees[path[-1]]
-    for key in reversed(path[:-1]):
-        node, subtree = nodes[key], subtrees[key]
-        found = node.limited(subtree, node.kept(subtree) + found)
-    return found
-
-
-def _subtrees(root: Key, below: Tree, nodes: Mapping[Key, Node]) -> dict[Key, int]:
-    order = [root]
+def _in_cohorts(world: World, flavor: str, resource: str) -> Mapping[Key, int]:
+    """The most of each ClusterQueue and Cohort, but for those below cohorts that go round."""
+    below = world.once(_below)
+    nodes = {
+        _key(each): world.once(_node, each.object, flavor, resource)
+        for each in kueue.members(world)
+    }
+    inner = {each for members in below.values() for each in members}
+    order = [each for each in {**below, **nodes} if each not in inner]
     for each in order:
         order.extend(below.get(each, ()))
-    found: dict[Key, int] = {}
+    subtrees: dict[Key, int] = {}
     for each in reversed(order):
-        lent = (found[child] - nodes[child].kept(found[child]) for child in below.get(each, ()))
-        found[each] = nodes[each].nominal + sum(lent)
+        members = below.get(each, ())
+        lent = (subtrees[member] - nodes[member].kept(subtrees[member]) for member in members)
+        subtrees[each] = nodes.get(each, Node()).nominal + sum(lent)
+    found = {each: subtrees[each] for each in order if each not in inner}
+    for each in order:
+        for member in below.get(each, ()):
+            node, subtree = nodes[member], subtrees[member]
+            found[member] = node.limited(subtree, node.kept(subtree) + found[each])
     return found
 
 
-def _node(subject: Subject, flavor: str, resource: str) -> Node:
-    for group in lookup.items(subject.object.at("spec", "resourceGroups")):
+def _below(world: World) -> Mapping[Key, Sequence[Key]]:
+    """Members of each cohort, all of which have one cohort above them at most."""
+    above = {_key(each): kueue.cohort(each).text() for each in kueue.members(world)}
+    found: dict[Key, list[Key]] = {}
+    for key, cohort in above.items():
+        if cohort:
+            found.setdefault(cohort, []).append(key)
+    return found
+
+
+def _node(_world: World, member: Value, flavor: str, resource: str) -> Node:
+    for group in lookup.items(member.at("spec", "resourceGroups")):
         for quotas in lookup.items(group["flavors"]):
             if quotas["name"].text() == flavor:
                 found = kueue.quota(quotas, resource)
@@ -135,4 +120,5 @@ def _read(quota: Value) -> Node:
 
 
 def _key(subject: Subject) -> Key:
-    return subject.kind, subject.name
+    is_queue = subject.kind == names.CLUSTER_QUEUE
+    return subject.object if is_queue else subject.object.at("metadata", "name").text()

@@ -126,8 +126,8 @@ def _limit(queue: Subject, resource: str, room: int, flavors: str) -> str:
 def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
     """At the number of pods; at what one pod asks for where that is too much already."""
     resource = short.resource
-    pod = max(place, key=lambda each: _of_pod(each, resource) * nodes.count(each))
-    one = _of_pod(pod, resource)
+    pod = max(place, key=lambda each: _of_pod(each, resource, subject) * nodes.count(each))
+    one = _of_pod(pod, resource, subject)
     what = f"makes {amounts.text(resource, short.asked)} {resource} in all, and {short.limit}"
     if one > short.room or not one:
         fix = f"ask for at most {amounts.text(resource, short.room)}, or raise the limit"
@@ -138,8 +138,8 @@ def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
     return nodes.count_place(pod, subject).finding(what, nodes.count(pod), fix)
 
 
-def _of_pod(pod: Pod, resource: str) -> int:
-    return (amounts.of(pod) | {_PODS: amounts.ONE}).get(resource, 0)
+def _of_pod(pod: Pod, resource: str, subject: Subject) -> int:
+    return amounts.ONE if resource == _PODS else amounts.of(pod, subject).get(resource, 0)
 
 
 def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -> dict[str, int]:
@@ -154,7 +154,7 @@ def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -
 
 def _asked(pod: Pod, context: Context[QuotaFits]) -> dict[str, int]:
     """What one pod asks for, itself as one of `pods`, without what Kueue leaves out."""
-    found = amounts.of(pod) | {_PODS: amounts.ONE}
+    found = amounts.of(pod, context.subject) | {_PODS: amounts.ONE}
     ignore = context.parameters.ignore
     return {name: each for name, each in found.items() if not name.startswith(ignore)}
 

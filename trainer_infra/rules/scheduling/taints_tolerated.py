@@ -30,7 +30,7 @@ def _of_pools(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
     """The taint of each pool that fits; nothing where one with the accelerators lets the pod in."""
     every = context.world.pools
     selected = selectors.selected(pod, every)
-    asked = amounts.of(pod) if selected else {}
+    asked = amounts.of(pod, context.subject) if selected else {}
     fitting = [each for each in selected if not machines.lacking(each, asked, every)]
     tolerated = machines.tolerations(pod, context.subject, context.world) if fitting else None
     if tolerated is None:
@@ -50,7 +50,7 @@ def _of_flavors(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
     if queue is None:
         return {}
     result: dict[str, Taint] = {}
-    asked = {*amounts.of(pod), "pods"}
+    asked = {*amounts.of(pod, context.subject), "pods"}
     for group in kueue.groups(queue, context.world):
         if asked.isdisjoint(group.covered):
             continue

@@ -17,8 +17,6 @@ from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 
-_HOSTNAME: Final = "kubernetes.io/hostname"
-
 
 def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     level = _level(place, context)
@@ -64,7 +62,7 @@ def _levels(context: Context[Parameters]) -> Sequence[str] | None:
 
 def _room(pod: Pod, level: str, context: Context[Parameters]) -> int | None:
     """How many pods find place in the best domain; None where that is not known."""
-    asked, every = amounts.of(pod), context.world.pools
+    asked, every = amounts.of(pod, context.subject), context.world.pools
     found = [
         _in_domain(pool, level, machines.per_machine(pool, asked, every))
         for pool in machines.usable(pod, asked, context.subject, context.world)
@@ -74,7 +72,7 @@ def _room(pod: Pod, level: str, context: Context[Parameters]) -> int | None:
 
 
 def _in_domain(pool: Pool, level: str, per_machine: int | None) -> int | None:
-    count = 1 if level == _HOSTNAME else pool.topology.get(level)
+    count = 1 if level == kueue.HOSTNAME else pool.topology.get(level)
     if per_machine == 0:
         return 0
     return None if count is None or per_machine is None else min(count, pool.nodes) * per_machine

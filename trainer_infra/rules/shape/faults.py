@@ -15,7 +15,8 @@ from trainer_infra.api import finding as api
 from trainer_infra.api import schema
 from trainer_infra.api.object_meta import OBJECT_META
 from trainer_infra.api.schema_walk import Walk
-from trainer_infra.rules.shape import texts, unknown
+from trainer_infra.rules import unknown
+from trainer_infra.rules.shape import texts
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import ABSENT, Value
 

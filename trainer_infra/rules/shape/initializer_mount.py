@@ -14,6 +14,7 @@ from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.shape import jobs
 from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.supply_chain import image
 from trainer_infra.rules.value import Value
 
 _VOLUME: Final = names.INITIALIZER_VOLUME
@@ -44,7 +45,7 @@ class _Place:
             Unseen: It is not known.
         """
         step = jobs.label(self.job).text()
-        return step if step in jobs.INITIALIZERS else ""
+        return step if step in pods.INITIALIZERS else ""
 
 
 def _places(subject: Subject) -> Iterator[_Place]:
@@ -84,7 +85,7 @@ def _sharing(place: _Place) -> Value | None:
 
 def _initializers(spec: Value) -> Iterator[Value]:
     found = spec["replicatedJobs"].items()
-    return (each for each in found if jobs.label(each).text() in jobs.INITIALIZERS)
+    return (each for each in found if jobs.label(each).text() in pods.INITIALIZERS)
 
 
 def _fills(job: Value) -> bool:
@@ -124,8 +125,8 @@ def _has_claim(spec: Value) -> bool:
 
 def _of_folder(place: _Place, container: Value, mount: Value) -> Iterator[Finding]:
     """The reference's image writes into the volume."""
-    image = container["image"].text().partition("@")[0].rpartition("/")[2].partition(":")[0]
-    folder, mounted = _FOLDERS.get(image), mount["mountPath"]
+    folder = _FOLDERS.get(image.name(container["image"].text()))
+    mounted = mount["mountPath"]
     if not place.initializer or folder is None or not mounted.text():
         return
     if not f"{folder}/".startswith(f"{mounted.text().rstrip('/')}/"):

@@ -4,11 +4,11 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.finding import Path
+from trainer_infra.rules import pods
 from trainer_infra.rules.value import Value
 
 IN_RUNTIME: Final[Path] = ("spec", "template", "spec", "replicatedJobs")
-INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
-CONTAINERS: Final = {names.TRAINER: names.NODE} | {each: each for each in INITIALIZERS}
+CONTAINERS: Final = {names.TRAINER: names.NODE} | {each: each for each in pods.INITIALIZERS}
 """The container that a job must have, by its ancestor label."""
 
 

@@ -43,7 +43,7 @@ def tells(refusal: Refusal) -> bool:
 
 def _places(subject: Subject) -> Iterator[Part]:
     if subject.kind == names.TRAIN_JOB:
-        found = (each for each in refusals.of(subject) if tells(each))
+        found = (each for each in subject.once(refusals.of) if tells(each))
         yield from (partial(_of_train_job, each) for each in found)
         return
     if subject.kind == names.JOBSET:

@@ -12,7 +12,8 @@ from trainer_infra import names
 from trainer_infra.api import schema
 from trainer_infra.api.finding import Path
 from trainer_infra.errors import Problem
-from trainer_infra.rules.shape import faults, unknown
+from trainer_infra.rules import unknown
+from trainer_infra.rules.shape import faults
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
@@ -40,7 +41,7 @@ def of(subject: Subject) -> Iterator[Refusal]:
     if subject.kind != names.TRAIN_JOB or subject.unseen:
         return
     problems = subject.problems or tuple(_of_runtime(subject))
-    if not problems or any(True for _ in faults.of(subject)):
+    if not problems or subject.once(faults.of):
         return
     hidden = tuple(unknown.paths(subject.object.raw))
     for problem in problems:

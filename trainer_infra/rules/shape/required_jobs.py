@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.shape import jobs
@@ -61,7 +62,7 @@ def _of_name(found: Value, name: str, why: str) -> Iterator[Finding]:
     """MPI's job of that name is there; the one other job is taken for a misnamed one."""
     if not found.is_there() or jobs.named(found, name) is not None:
         return
-    known = {names.LAUNCHER, names.NODE, *jobs.INITIALIZERS}
+    known = {names.LAUNCHER, names.NODE, *pods.INITIALIZERS}
     others = [each["name"] for each in found.items() if each["name"].text() not in known]
     fix = f"name it {name!r}: {why}" if len(others) == 1 else f"add a job {name!r}: {why}"
     what = f"has no job {name!r}, which MPI needs"
@@ -74,11 +75,11 @@ def _of_name(found: Value, name: str, why: str) -> Iterator[Finding]:
 def _is_labelled(job: Value, _policy: Value) -> Iterator[Finding]:
     """An initializer's job has its label as its name."""
     label, name = jobs.label(job), job["name"]
-    if name.text() in jobs.INITIALIZERS and label.text() != name.text():
+    if name.text() in pods.INITIALIZERS and label.text() != name.text():
         what = "is missing: what a TrainJob says of the initializer is not written into the job"
         patch = () if label.is_there() else label.set_to(name.text())
         yield label.finding(what, label.text() or None, f"write {name.text()}", patch)
-    elif label.text() in jobs.INITIALIZERS and name.text() != label.text():
+    elif label.text() in pods.INITIALIZERS and name.text() != label.text():
         what = "is not the initializer's: TrainJobs with spec.initializer are refused"
         yield name.finding(what, name.text() or None, f"name the job {label.text()!r}")
 

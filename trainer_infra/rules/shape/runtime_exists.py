@@ -53,22 +53,18 @@ def _may_be_another(context: Context[RuntimeExists]) -> bool:
     reference = context.subject.object.at("spec", "runtimeRef")
     kind = reference["kind"].text() or names.CLUSTER_TRAINING_RUNTIME
     own = context.subject.object.at("metadata", "namespace").text()
-    for each in context.world.of_kind(kind):
-        is_same = each.name == reference["name"].text()
-        if each.object.at("metadata", "name").raw is UNKNOWN or (is_same and not own):
-            return True
-        if is_same and not each.namespace:
-            return True
-    return False
+    unnamed, same = (context.world.named(kind, each) for each in ("", reference["name"].text()))
+    return any(each.object.at("metadata", "name").raw is UNKNOWN for each in unnamed) or any(
+        not own or not each.namespace for each in same
+    )
 
 
 def _advice(wanted: str, context: Context[RuntimeExists]) -> str:
     """The runtime of that name of the other kind or in another namespace, else the catalog's."""
     for kind in sorted(names.RUNTIMES):
-        for each in context.world.of_kind(kind):
-            if each.name == wanted:
-                where = f" in namespace {each.namespace}" if each.namespace else ""
-                return f"there is a {kind} of that name{where}"
+        for each in context.world.named(kind, wanted)[:1]:
+            where = f" in namespace {each.namespace}" if each.namespace else ""
+            return f"there is a {kind} of that name{where}"
     is_shipped = any(each.name == wanted for each in catalog.RUNTIMES)
     return "leave `kind` out to use the catalog's" if is_shipped else catalog.advice(wanted)
 

@@ -31,6 +31,11 @@ def tag(image: str) -> str:
     return last.partition(":")[2]
 
 
+def name(image: str) -> str:
+    """The last part of it alone: `train` of `ghcr.io/acme/train:1`."""
+    return repository(image).rpartition("/")[2]
+
+
 def repository(image: str) -> str:
     """It without tag and digest."""
     folder, slash, last = image.partition("@")[0].rpartition("/")

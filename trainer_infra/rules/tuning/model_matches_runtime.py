@@ -36,7 +36,7 @@ def _check(place: Fetched, _context: Context[Parameters]) -> Iterator[Finding]:
 
 
 def _places(subject: Subject) -> Iterator[Fetched]:
-    training = tuple(nodes.containers(subject))
+    training = subject.once(nodes.containers)
     for container in pods.containers(subject):
         if container.pod.step == names.MODEL_INITIALIZER:
             for each in container.value["env"].items():
