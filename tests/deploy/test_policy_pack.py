@@ -162,3 +162,31 @@ def test_a_configuration_is_stricter_in_one_environment_and_an_exemption_is_told
     said = stack.run("preview", "--policy-pack", str(pack))
     assert "vision answers for it until 2099-01-31: built daily" in said
     assert "is not pinned by a digest" not in said
+
+
+def test_parameters_are_the_packs_unless_pulumi_is_given_others(stack: Stack, pack: Path) -> None:
+    (pack / "__main__.py").write_text(
+        dedent("""
+        from trainer_infra.deploy import crossguard
+        from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
+
+        settings = {
+            "nodes-limit": Setting(enforcement=Enforcement.MANDATORY, parameters={"nodes": 2}),
+            "image-latest": Setting(parameters={"tags": ["nightly"]}),
+        }
+        crossguard.serve(Pack("acme", selection=Selection(ids=()), settings=settings))
+        """)
+    )
+    stack.program("""
+    TrainJob("job", runtime="jax-distributed", suspend=True,
+             trainer={"image": "train:nightly", "command": ["true"], "numNodes": 3})
+    """)
+    acme = ("--policy-pack", str(pack))
+    said = stack.run("preview", *acme, ok=False)
+    assert "spec.trainer.numNodes: makes more nodes than the 2 that are allowed" in said
+    assert "spec.trainer.image: " in said
+
+    config = stack.folder / "acme.json"
+    config.write_text('{"nodes-limit": {"nodes": 3}, "image-latest": "disabled"}')
+    said = stack.run("preview", *acme, "--policy-pack-config", str(config))
+    assert "spec.trainer." not in said

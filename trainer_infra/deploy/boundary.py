@@ -70,10 +70,10 @@ class Provider(ResourceProvider):
         serving = sys.modules["__main__"]
         servicer = getattr(serving, "DynamicResourceProviderServicer", None)
         if servicer is not None:
-            serving.traceback = _OneLine  # type: ignore[attr-defined]
+            serving.traceback = _OneLine  # type: ignore[attr-defined]  # the SDK's script has it
             # gRPC bound the method when the server started, so the function itself must change.
             servicer.Cancel.__code__ = _cancel.__code__
-            serving.proto = _Messages(serving.proto)  # type: ignore[attr-defined]
+            serving.proto = _Messages(serving.proto)  # type: ignore[attr-defined]  # the same
 
 
 class _OneLine:
@@ -122,9 +122,9 @@ class _Messages:
 
 def _cancel(_self: object, _request: object, _context: object) -> object:
     # Runs with the globals of the serving process, so it brings its own names.
-    from google.protobuf import empty_pb2  # noqa: PLC0415
+    from google.protobuf import empty_pb2  # noqa: PLC0415  see above
 
-    from trainer_infra.deploy.boundary import CANCELLED  # noqa: PLC0415
+    from trainer_infra.deploy.boundary import CANCELLED  # noqa: PLC0415  see above
 
     CANCELLED.set()
     return empty_pb2.Empty()

@@ -2,36 +2,29 @@
 
 A policy pack's `__main__.py` calls `serve`, which does not return. Each rule is a policy of its own,
 so that Pulumi's own configuration of packs can switch it, and set its parameters; rules that look at
-other objects are stack policies.
+other objects are stack policies. What all of them say is found at once (`verdicts`).
 """
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import pulumi_policy as crossguard
 from pulumi_policy import ResourceValidationArgs, StackValidationArgs
 
-from trainer_infra import names
 from trainer_infra.api.finding import path_text
-from trainer_infra.deploy import policy_subjects, policy_values, remediation
+from trainer_infra.deploy import policy_server, policy_subjects, policy_values, remediation
+from trainer_infra.deploy.policy_server import Report
 from trainer_infra.deploy.policy_subjects import Declared
+from trainer_infra.deploy.verdicts import Asked, Verdicts
 from trainer_infra.errors import InvalidInput
-from trainer_infra.rules import configuration, exemption, judge, pack, world
+from trainer_infra.rules import configuration, exemption, judge, pack
 from trainer_infra.rules.configuration import Configuration, Settled
-from trainer_infra.rules.exemption import Exemption
 from trainer_infra.rules.finding import Finding
-from trainer_infra.rules.judge import Chosen, Judged
+from trainer_infra.rules.judge import Chosen
 from trainer_infra.rules.pack import Applied, Enforcement, Pack
-from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.world import World
-
-Report = Callable[..., None]
-"""Called with a message, and for a stack with the URN that it is about."""
 
 ENVIRONMENT: Final = "TRAINER_INFRA_ENVIRONMENT"
 """Variable that names the environment of a pack's configuration."""
@@ -61,106 +54,31 @@ def serve(chosen: Pack, file: Path | None = None, environment: str | None = None
         known = list(policies(configuration.settled(found, where, chosen)))
     except (InvalidInput, OSError) as error:
         sys.exit(f"policy pack {chosen.name}: {error}")
-    crossguard.PolicyPack(
-        chosen.name,
-        policies=known,
-        enforcement_level=_ADVISORY,
-        description=chosen.description,
-    )
+    policy_server.serve(policy_server.Servicer(chosen.name, known, chosen.description))
 
 
 def policies(settled: Settled) -> Iterator[crossguard.Policy]:
     """A policy for every rule that is applied, and two that say what those kept to themselves."""
-    known = _Known(settled)
     rules = pack.applied(settled.pack)
+    verdicts = Verdicts(settled, rules)
     for each in rules:
-        yield _of_stack(each, known) if each.rule.looks_around else _of_resource(each, known)
+        yield _of_stack(each, verdicts) if each.rule.looks_around else _of_resource(each, verdicts)
         if each.enforcement == Enforcement.REMEDIATE:
-            yield _after_all(each, known)
+            yield _after_all(each, verdicts)
     said = {
         UNSEEN: ("What rules cannot see as long as it is not known", _unseen),
         EXEMPT: ("What is exempt from rules, and who answers for it", _exempt),
     }
     for name, (description, say) in said.items():
-        validate = _saying(name, say, known)
+        validate = _saying(say, verdicts)
         yield crossguard.ResourceValidationPolicy(name, description, validate, _ADVISORY)
 
 
-@dataclass(frozen=True, slots=True)
-class _Entry:
-    """A resource, and what rules said of it."""
-
-    objects: tuple[Declared, ...]
-    """What it declares."""
-    asked: set[str] = field(default_factory=set)
-    """Policies that were asked about it."""
-    verdicts: list[tuple[Declared, Judged]] = field(default_factory=list)
-    """What they found, with the exempt and the unseen."""
-
-
-class _Known:
-    """The resources of a deployment, as they were last judged.
-
-    The engine asks one policy after the other about a resource; a policy that asks again is asked about
-    other properties of it. Stack policies find here what the inputs rendered to: a state has less.
-    """
-
-    def __init__(self, settled: Settled) -> None:
-        self.settled = settled
-        self.alone = World(pools=settled.pools)
-        self._entries: dict[str, _Entry] = {}
-
-    def of(self, args: Any, policy: str) -> _Entry:
-        """What is known of a resource."""
-        found = self._entries.get(args.urn)
-        if found is None or policy in found.asked:
-            before = [each.objects for each in tuple(self._entries.values())]
-            found = self._entries[args.urn] = _Entry(_objects(args, _runtimes(before)))
-        found.asked.add(policy)
-        return found
-
-    def judged(self, args: Any, chosen: Chosen) -> Iterator[tuple[Declared, Finding]]:
-        """What a rule says of a resource, unless it is exempt."""
-        entry = self.of(args, chosen.rule.id)
-        for each in entry.objects:
-            for verdict in judge.judge(each.subject, self.alone, [chosen]):
-                entry.verdicts.append((each, verdict))
-                yield from ((each, finding) for finding in self.counting(each, verdict))
-
-    def counting(self, declared: Declared, verdict: Judged) -> tuple[Finding, ...]:
-        """The findings that nobody answers for."""
-        excused = self.excusing(declared.subject, verdict.chosen.rule.id)
-        return () if excused else verdict.findings
-
-    def excusing(self, subject: Subject, rule: str) -> Exemption | None:
-        """The exemption that holds for a rule's findings."""
-        today = datetime.now(UTC).date()
-        exemptions = (*exemption.annotated(subject).exemptions, *self.settled.exemptions)
-        found = exemption.excusing(exemptions, rule, subject, today)
-        return found if found and found.state(today) == exemption.State.ACTIVE else None
-
-    def of_stack(self, resources: Sequence[Any]) -> Mapping[str, tuple[Declared, ...]]:
-        """The objects of all resources, by URN; each TrainJob with the runtimes of the whole stack."""
-        known = {
-            each.urn: self._entries[each.urn].objects
-            if each.urn in self._entries
-            else _objects(each, ())
-            for each in resources
-        }
-        runtimes = _runtimes(known.values())
-        return {
-            each.urn: _objects(each, runtimes)
-            if policy_subjects.is_plain(each.resource_type)
-            else known[each.urn]
-            for each in resources
-        }
-
-
-def _unseen(entry: _Entry, _known: _Known) -> Iterator[str]:
+def _unseen(asked: Asked, _verdicts: Verdicts) -> Iterator[str]:
     """What rules could not see of a resource, in one sentence."""
     missed: dict[str, None] = {}
     ids: dict[str, None] = {}
-    for declared, verdict in entry.verdicts:
+    for declared, verdict in asked.told:
         for path in verdict.unseen:
             missed[f"{_member(declared)}{path_text(path)}"] = None
             ids[verdict.chosen.rule.id] = None
@@ -168,51 +86,42 @@ def _unseen(entry: _Entry, _known: _Known) -> Iterator[str]:
         yield f"{', '.join(missed)}: not known yet, and so not judged by {', '.join(ids)}"
 
 
-def _exempt(entry: _Entry, known: _Known) -> Iterator[str]:
+def _exempt(asked: Asked, verdicts: Verdicts) -> Iterator[str]:
     """What somebody answers for, and exemptions that cannot be read."""
-    for declared, verdict in entry.verdicts:
-        excused = known.excusing(declared.subject, verdict.chosen.rule.id)
+    for declared, verdict in asked.told:
+        excused = verdicts.excusing(declared.subject, verdict.chosen.rule.id)
         if excused and verdict.findings:
             yield (
                 f"{_member(declared)}{excused.rule} is broken in {len(verdict.findings)} places; "
                 f"{excused.owner} answers for it until {excused.expires}: {excused.reason}"
             )
-    for declared in entry.objects:
+    for declared in asked.objects:
         for problem in exemption.annotated(declared.subject).problems:
             yield f"{_member(declared)}{problem}"
 
 
-def _objects(resource: Any, runtimes: Sequence[Any]) -> tuple[Declared, ...]:
-    properties = policy_values.plain(resource.props)
-    return policy_subjects.of(resource.resource_type, properties, runtimes)
-
-
-def _runtimes(found: Iterable[tuple[Declared, ...]]) -> tuple[Any, ...]:
-    every = (each.subject for objects in found for each in objects)
-    return tuple(each.object.raw for each in every if each.kind in names.RUNTIMES)
-
-
 def _saying(
-    name: str, say: Callable[[_Entry, _Known], Iterator[str]], known: _Known
+    say: Callable[[Asked, Verdicts], Iterator[str]], verdicts: Verdicts
 ) -> Callable[[ResourceValidationArgs, Report], None]:
     def validate(args: ResourceValidationArgs, report: Report) -> None:
-        for each in say(known.of(args, name), known):
+        for each in say(verdicts.of_resource(args), verdicts):
             report(each)
 
     return validate
 
 
-def _of_resource(applied: Applied, known: _Known) -> crossguard.Policy:
+def _of_resource(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
     def validate(args: ResourceValidationArgs, report: Report) -> None:
-        for declared, finding in known.judged(args, _configured(applied, args)):
+        found = verdicts.said(verdicts.of_resource(args), applied, _configured(applied, args))
+        for declared, finding in found:
             report(_message(declared, finding))
 
     def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
         chosen = _configured(applied, args)
         changes = [
             change
-            for declared in _objects(args, ())
-            for finding in _found(declared, chosen, known.alone, known)
+            for declared in policy_subjects.of(args)
+            for finding in _alone(declared, chosen, verdicts)
             for change in finding.patch
         ]
         return remediation.remedied(args.resource_type, args.props, changes) if changes else None
@@ -222,28 +131,22 @@ def _of_resource(applied: Applied, known: _Known) -> crossguard.Policy:
     return crossguard.ResourceValidationPolicy(**_said(applied), validate=validate, remediate=mends)
 
 
-def _found(declared: Declared, chosen: Chosen, around: World, known: _Known) -> Iterator[Finding]:
+def _alone(declared: Declared, chosen: Chosen, verdicts: Verdicts) -> Iterator[Finding]:
     """What a rule says of one object, unless it is exempt."""
-    for verdict in judge.judge(declared.subject, around, [chosen]):
-        yield from known.counting(declared, verdict)
+    for verdict in judge.judge(declared.subject, verdicts.alone, [chosen]):
+        yield from verdicts.counting(declared, verdict)
 
 
-def _of_stack(applied: Applied, known: _Known) -> crossguard.Policy:
+def _of_stack(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
     def validate(args: StackValidationArgs, report: Report) -> None:
-        found = known.of_stack(args.resources)
-        subjects = (declared.subject for each in found.values() for declared in each)
-        settled = known.settled
-        around = world.of(subjects, settled.pools, is_whole=settled.is_whole)
-        chosen = _configured(applied, args)
-        for urn, each in found.items():
-            for declared in each:
-                for finding in _found(declared, chosen, around, known):
-                    report(_message(declared, finding), urn)
+        found = verdicts.said(verdicts.of_stack(args), applied, _configured(applied, args))
+        for declared, finding in found:
+            report(_message(declared, finding), declared.urn)
 
     return crossguard.StackValidationPolicy(**_said(applied), validate=validate)
 
 
-def _after_all(applied: Applied, known: _Known) -> crossguard.Policy:
+def _after_all(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
     """The mandatory half of a rule that mends: it judges what is deployed in the end.
 
     The engine loses what a policy mended when it replaces a resource (seen with CLI 3.259). Our own
@@ -251,10 +154,10 @@ def _after_all(applied: Applied, known: _Known) -> crossguard.Policy:
     """
 
     def validate(args: StackValidationArgs, report: Report) -> None:
-        for resource in args.resources:
-            for declared in _objects(resource, ()):
-                for finding in _found(declared, applied, known.alone, known):
-                    report(_message(declared, finding), resource.urn)
+        for each in args.resources:
+            for declared in policy_subjects.of(each):
+                for finding in _alone(declared, applied, verdicts):
+                    report(_message(declared, finding), declared.urn)
 
     said = {
         "name": f"{applied.rule.id}{DEPLOYED}",
@@ -266,9 +169,7 @@ def _after_all(applied: Applied, known: _Known) -> crossguard.Policy:
 
 def _said(applied: Applied) -> dict[str, Any]:
     """What CrossGuard is told of a rule."""
-    rule = applied.rule
-    schema = rule.parameters.model_json_schema()
-    properties = schema.get("properties") or {}
+    rule, properties = applied.rule, _properties(applied)
     return {
         "name": rule.id,
         "description": rule.title,
@@ -281,6 +182,21 @@ def _said(applied: Applied) -> dict[str, Any]:
     }
 
 
+def _properties(applied: Applied) -> dict[str, dict[str, Any]]:
+    """The schema of the rule's parameters; the engine gives back the defaults as if they were set."""
+    found = applied.rule.parameters.model_json_schema().get("properties") or {}
+    known = _parameters(applied)
+    for name, each in found.items():
+        each.pop("default", None)
+        if known[name] is not None:
+            each["default"] = known[name]
+    return dict(found)
+
+
+def _parameters(chosen: Chosen) -> dict[str, Any]:
+    return chosen.parameters.model_dump(mode="json", by_alias=True)
+
+
 def _configured(applied: Applied, args: Any) -> Chosen:
     """The rule with the parameters that Pulumi's own configuration of the pack has for it.
 
@@ -288,9 +204,9 @@ def _configured(applied: Applied, args: Any) -> Chosen:
         InvalidInput: They do not suit it.
     """
     given = policy_values.plain(args.get_config() or {})
-    if not given:
+    known = _parameters(applied) if given else {}
+    if all(known.get(name) == each for name, each in given.items()):
         return applied
-    known = applied.parameters.to_wire()
     return Chosen(applied.rule, applied.severity, applied.rule.parameters(**{**known, **given}))
 
 

@@ -1,25 +1,21 @@
-"""A rule tried as CrossGuard would ask it: through its proxies, with numbers as floats.
+"""A rule tried as CrossGuard would ask it: over its wire, where numbers are floats.
 
 What `trainer-infra rules test` runs beside the plain form, where Pulumi is installed: CrossGuard
 itself has no way to test a pack without a deployment.
 """
 
 from collections.abc import Mapping, Sequence
-from functools import partial
-from typing import Any, Final
+from typing import Any
 
-from pulumi_policy import (
-    PolicyCustomTimeouts,
-    PolicyResource,
-    PolicyResourceOptions,
-    ResourceValidationArgs,
-    ResourceValidationPolicy,
-    StackValidationArgs,
-    StackValidationPolicy,
+from google.protobuf.struct_pb2 import Struct
+from pulumi.runtime.proto.analyzer_pb2 import (
+    AnalyzeRequest,
+    AnalyzerResource,
+    AnalyzeStackRequest,
 )
-from pulumi_policy.proxy import unknown_checking_proxy
 
 from trainer_infra.deploy import crossguard
+from trainer_infra.deploy.policy_server import Servicer
 from trainer_infra.review import trial
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.finding import Finding
@@ -28,16 +24,6 @@ from trainer_infra.rules.pack import Pack, Selection, Setting
 from trainer_infra.rules.pool import Pool
 
 JSON = Mapping[str, Any]
-
-_OPTIONS: Final = PolicyResourceOptions(
-    protect=False,
-    ignore_changes=[],
-    delete_before_replace=None,
-    aliases=[],
-    custom_timeouts=PolicyCustomTimeouts(0, 0, 0),
-    additional_secret_outputs=[],
-    parent=None,
-)
 
 
 def form(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> tuple[Finding, ...]:
@@ -53,47 +39,34 @@ def form(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> tupl
 
 def messages(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> tuple[str, ...]:
     """What the policy reports."""
-    policy = _policy(chosen, pools)
+    servicer = Servicer("one", list(crossguard.policies(_settled(chosen, pools))))
     first, *others = objects
-    resources = [_resource(index, each) for index, each in enumerate((*others, first))]
-    mine, said = resources[-1].urn, list[str]()
+    sent = [_sent(index, each) for index, each in enumerate((*others, first))]
+    answers = [servicer.Analyze(AnalyzeRequest(**each), None) for each in sent]
+    stack = AnalyzeStackRequest(resources=[AnalyzerResource(**each) for each in sent])
+    found = (
+        *answers[-1].diagnostics,
+        *(
+            each
+            for each in servicer.AnalyzeStack(stack, None).diagnostics
+            if each.urn == sent[-1]["urn"]
+        ),
+    )
+    mine = (each for each in found if each.policyName == chosen.rule.id)
+    return tuple(each.message.removeprefix(f"{each.description}\n") for each in mine)
 
-    def report(message: str, urn: str | None = None) -> None:
-        if urn == mine:
-            said.append(message)
 
-    for each in resources:
-        if isinstance(policy, ResourceValidationPolicy):
-            policy.validate(_arguments(each), partial(report, urn=each.urn))
-    if isinstance(policy, StackValidationPolicy):
-        policy.validate(StackValidationArgs(resources, None, {}), report)
-    return tuple(said)
-
-
-def _policy(chosen: Chosen, pools: Sequence[Pool]) -> Any:
+def _settled(chosen: Chosen, pools: Sequence[Pool]) -> Settled:
     rule = chosen.rule
     settings = {rule.id: Setting(parameters=chosen.parameters.to_wire())}
     selection = Selection(ids=(rule.id,))
     pack = Pack("one", selection=selection, settings=settings, rules=(rule,))
-    settled = Settled(pack, tuple(pools), (), is_whole=True)
-    return next(each for each in crossguard.policies(settled) if each.name == rule.id)
+    return Settled(pack, tuple(pools), (), is_whole=True)
 
 
-def _resource(index: int, value: JSON) -> PolicyResource:
+def _sent(index: int, value: JSON) -> dict[str, Any]:
+    """What the engine sends of a resource of pulumi_kubernetes."""
+    properties = Struct()
+    properties.update(value)
     kind = f"kubernetes:{value.get('apiVersion', 'v1')}:{value['kind']}"
-    props = unknown_checking_proxy(_as_pulumi(value))
-    return PolicyResource(kind, props, f"urn:{index}", f"r{index}", _OPTIONS, None, None, [], {})
-
-
-def _arguments(each: PolicyResource) -> ResourceValidationArgs:
-    kind, name = each.resource_type, each.name
-    return ResourceValidationArgs(kind, each.props, each.urn, name, _OPTIONS, None, None, {})
-
-
-def _as_pulumi(value: Any) -> Any:
-    """JSON as the engine hands it over: every number is a float."""
-    if isinstance(value, Mapping):
-        return {key: _as_pulumi(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_as_pulumi(each) for each in value]
-    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return {"type": kind, "properties": properties, "urn": f"urn:{index}", "name": f"r{index}"}

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from trainer_infra.deploy import boundary, texts
 from trainer_infra.deploy import changes as of_one
+from trainer_infra.deploy.inputs import OBSERVED
 from trainer_infra.errors import Problem
 
 JSON = Mapping[str, Any]
@@ -21,8 +22,6 @@ SHARED: Final = ("target", "engine", "plugins")
 """Inputs that all members have in common, as they are declared."""
 APART: Final = frozenset({"target", "engine", "resource", "owner", "secretData"})
 """Properties of a TrainJob that a batch does not keep in `jobs`."""
-OBSERVED: Final = frozenset({"uid", "host", "lastSeen", "drift"})
-"""Outputs of a TrainJob that are no inputs."""
 SHOWN: Final = frozenset({"runtime", "rendered"})
 """Inputs that the state has once, as inputs: nobody asks for them among the outputs."""
 SEPARATOR: Final = "#"
@@ -156,7 +155,7 @@ def _text(value: JSON) -> str:
 
 def _its_own(batch: JSON, job: JSON) -> dict[str, Any]:
     """What a batch keeps of a member; one that was born without plugins has none added."""
-    own = _without(job, APART | OBSERVED)
+    own = _without(job, APART | OBSERVED | {"drift"})
     return own | ({"plugins": job.get("plugins") or []} if batch.get("plugins") else {})
 
 

@@ -5,20 +5,27 @@ its inputs; a batch as its members, each as the TrainJob that it is. Resources o
 pulumi_kubernetes are objects as they are. All else is nobody's business here.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.deploy import members, training_runtime
+from trainer_infra.deploy import members, policy_values, training_runtime
 from trainer_infra.rules import subject as subjects
 from trainer_infra.rules import tree
 from trainer_infra.rules.subject import AnyRuntime, Subject
+from trainer_infra.rules.tree import Key
 from trainer_infra.rules.value import UNKNOWN
 
 JSON = Mapping[str, Any]
+Runtimes = Mapping[Key, AnyRuntime]
 
-_OURS: Final = "pulumi-python:dynamic/trainer:"
+NONE: Final[Runtimes] = MappingProxyType({})
+"""No runtimes."""
+
+OURS: Final = "pulumi-python:dynamic/trainer:"
+"""Begins the types of our own resources."""
 _KUBERNETES: Final = "kubernetes:"
 
 
@@ -30,32 +37,56 @@ class Declared:
     """The object."""
     member: str = ""
     """Its name in a batch; empty where the resource is the object."""
+    urn: str = ""
+    """Of the resource."""
 
 
-def of(kind: str, properties: JSON, others: Sequence[JSON] = ()) -> tuple[Declared, ...]:
+def of(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared, ...]:
     """The objects of a resource.
 
     Args:
-        kind: Type of the resource, `pulumi-python:dynamic/trainer:TrainJob`.
-        properties: Its inputs as plain JSON; unknown values may stand in them.
-        others: Objects of the stack that were judged before: what it refers to is registered first.
+        resource: As CrossGuard hands it over, with `resource_type`, `props` and `urn`.
+        runtimes: Those of the stack that are judged as well: what a resource refers to is registered
+            first.
     """
+    kind = resource.resource_type
+    if not kind.startswith((OURS, _KUBERNETES)):
+        return ()
+    found = _objects(kind, policy_values.plain(resource.props), runtimes)
+    return tuple(Declared(subject, member, resource.urn) for member, subject in found)
+
+
+def _objects(kind: str, properties: JSON, runtimes: Runtimes) -> Iterator[tuple[str, Subject]]:
+    """The objects, each with its name in a batch."""
+    ours = kind.removeprefix(OURS)
     if is_plain(kind):
         value = {key: each for key, each in properties.items() if not key.startswith("__")}
-        return (Declared(tree.of((*others, value))[-1]),)
-    ours = kind.removeprefix(_OURS) if kind.startswith(_OURS) else ""
-    if ours == names.TRAIN_JOB:
-        return (Declared(train_job(properties)),)
-    if ours == "TrainJobs":
-        return tuple(_members(properties))
-    if ours in names.RUNTIMES and properties.get("spec") is not None:
-        return (Declared(tree.of((training_runtime.wire(properties),))[0]),)
-    return ()
+        yield "", _as_it_is(value, runtimes)
+    elif ours == names.TRAIN_JOB:
+        yield "", train_job(properties)
+    elif ours == "TrainJobs" and isinstance(properties.get("jobs"), Mapping):
+        for member, each in members.of(properties).items():
+            yield member, train_job(each)
+    elif ours in names.RUNTIMES and properties.get("spec") is not None:
+        yield "", subjects.of(training_runtime.wire(properties))
 
 
 def is_plain(kind: str) -> bool:
     """Whether the inputs of that type of resource are an object of Kubernetes as it is."""
     return kind.startswith(_KUBERNETES)
+
+
+def runtimes(declared: Iterable[Declared]) -> dict[Key, AnyRuntime]:
+    """Those of the objects that are runtimes, to which others may refer."""
+    return tree.runtimes(each.subject.object.raw for each in declared)
+
+
+def _as_it_is(value: JSON, runtimes: Runtimes) -> Subject:
+    key = tree.reference(value)
+    if key is None:
+        return subjects.of(value)
+    made = subjects.of(value, runtimes.get(key) or tree.shipped(key))
+    return replace(made, runtime_is_judged=key in runtimes)
 
 
 def wire(properties: JSON) -> dict[str, Any]:
@@ -74,22 +105,13 @@ def wire(properties: JSON) -> dict[str, Any]:
 def train_job(properties: JSON) -> Subject:
     """The TrainJob of a resource's inputs; rendered here where a value is not known as yet."""
     value = wire(properties)
-    given = properties.get("runtime")
+    given, rendered = properties.get("runtime"), properties.get("rendered")
+    if isinstance(given, Mapping) and isinstance(rendered, Mapping):
+        return subjects.given(subjects.of(value, AnyRuntime(given, None)), rendered.values())
     runtime = AnyRuntime.read(given) if isinstance(given, Mapping) else _named(value)
-    rendered = properties.get("rendered")
-    if not isinstance(rendered, Mapping):
-        return subjects.of(value, runtime)
-    known = subjects.of(value, AnyRuntime(runtime.wire, None) if runtime else None)
-    return subjects.given(known, rendered.values())
+    return subjects.of(value, runtime)
 
 
 def _named(value: JSON) -> AnyRuntime | None:
     key = tree.reference(value)
     return tree.shipped(key) if key else None
-
-
-def _members(properties: JSON) -> Iterator[Declared]:
-    if not isinstance(properties.get("jobs"), Mapping):
-        return
-    for member, each in members.of(properties).items():
-        yield Declared(train_job(each), member)

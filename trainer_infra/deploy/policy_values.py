@@ -1,13 +1,16 @@
 """What CrossGuard hands over -> plain JSON in which values that are not known yet are marked.
 
-Its proxies raise at the first unknown value, which would end a whole policy; ours is a value like
-any other (`rules.value.UNKNOWN`). Numbers come as floats, as Pulumi has no others.
+To be judged, properties come as the engine sent them (`policy_server`). To be mended, they come in
+CrossGuard's proxies, which raise at the first unknown value and so would end a whole policy; ours is a
+value like any other (`rules.value.UNKNOWN`). Numbers come as floats, as Pulumi has no others.
 """
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from google.protobuf.struct_pb2 import Struct, Value
 from pulumi_policy import proxy
+from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY
 from pulumi_policy.secret import Secret
 
 from trainer_infra.rules.value import UNKNOWN
@@ -29,18 +32,47 @@ _TARGET: Final = "__target"
 
 def plain(value: Any) -> Any:
     """The value without proxies and marks of secrecy."""
+    if isinstance(value, Struct):
+        return _of_struct(value)
     if isinstance(value, Secret):
         return plain(value.value)
-    if isinstance(value, str):
-        return UNKNOWN if value in _UNKNOWN else value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
     if isinstance(value, Mapping):
         behind = target(value)
         return {str(key): plain(behind[key]) for key in behind}
-    if isinstance(value, Sequence):
+    if isinstance(value, Sequence) and not isinstance(value, str):
         return [plain(each) for each in target(value)]
-    return value
+    return _scalar(value)
+
+
+def _scalar(value: Any) -> Any:
+    if isinstance(value, str):
+        return UNKNOWN if value in _UNKNOWN else value
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+def _of_struct(value: Struct) -> Any:
+    fields = value.fields
+    if SPECIAL_SIG_KEY in fields and fields[SPECIAL_SIG_KEY].string_value == SPECIAL_SECRET_SIG:
+        return _of_value(fields["value"])
+    return {key: _of_value(each) for key, each in fields.items()}
+
+
+def _of_value(value: Value) -> Any:
+    kind = value.WhichOneof("kind")
+    if kind == "struct_value":
+        return _of_struct(value.struct_value)
+    if kind == "list_value":
+        return [_of_value(each) for each in value.list_value.values]
+    return None if kind in {None, "null_value"} else _scalar(getattr(value, kind))
+
+
+def sent(value: Any) -> Any:
+    """Plain JSON as the engine is to get it: unknown values are those of its wire again."""
+    if isinstance(value, Mapping):
+        return {key: sent(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [sent(each) for each in value]
+    return proxy.UNKNOWN_STRING_VALUE if value is UNKNOWN else value
 
 
 def target(value: Any) -> Any:

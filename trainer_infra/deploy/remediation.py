@@ -1,21 +1,21 @@
 """Patches of findings -> the properties that the engine is to use instead.
 
 Called by `crossguard` for rules whose enforcement is `remediate`. What a TrainJob or a runtime renders
-to is rendered anew from the patched spec, so that what is shown is what is created.
+to is rendered anew from the patched spec, so that what is shown is what is created. Values that are
+not known yet stay in their places.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from trainer_infra import names
 from trainer_infra.deploy import boundary, inputs, policy_subjects, policy_values, training_runtime
+from trainer_infra.deploy.policy_subjects import OURS
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules import patch
 from trainer_infra.rules.finding import Change
 
 JSON = Mapping[str, Any]
-
-_OURS: Final = "pulumi-python:dynamic/trainer:"
 
 
 def remedied(kind: str, properties: Any, changes: Iterable[Change]) -> dict[str, Any] | None:
@@ -30,33 +30,41 @@ def remedied(kind: str, properties: Any, changes: Iterable[Change]) -> dict[str,
     """
     raw = dict(policy_values.target(properties))
     known = policy_values.plain(raw)
-    if not kind.startswith(_OURS):
+    if not kind.startswith(OURS):
         if policy_values.has_secret(raw):
             return None
-        return {**raw, **patch.applied(known, changes)}
+        return {**raw, **policy_values.sent(patch.applied(known, changes))}
     if policy_values.has_secret(raw.get("spec")):
         return None
     try:
-        made = _ours(kind.removeprefix(_OURS), known, tuple(changes))
+        made = _ours(kind.removeprefix(OURS), known, tuple(changes))
     except InvalidInput:
         # The patch does not suit it; the validating half of the rule says what is wrong.
         return None
-    return None if made is None else raw | boundary.plain(made)
+    return None if made is None else raw | policy_values.sent(boundary.plain(made))
 
 
 def _ours(kind: str, known: JSON, changes: tuple[Change, ...]) -> JSON | None:
     """The properties of one of our resources that change."""
     if kind == names.TRAIN_JOB:
-        made = _parts(patch.applied(policy_subjects.wire(known), changes))
-        whole = {**known, **made}
+        value = policy_subjects.wire(known)
+    elif kind in names.RUNTIMES:
+        value = training_runtime.wire(known)
+    else:
+        return None
+    made = _parts(patch.applied(value, changes))
+    if boundary.unknown(policy_values.sent(known)):
+        # `check` rendered nothing of it either.
+        return made
+    return {**made, "rendered": _rendered(kind, {**known, **made})}
+
+
+def _rendered(kind: str, whole: JSON) -> JSON | None:
+    if kind == names.TRAIN_JOB:
         run = inputs.composed(whole, str(whole["name"]), inputs.runtime_of(whole))
-        return {**made, "rendered": inputs.by_role(run.objects, str(whole["name"]))}
-    if kind in names.RUNTIMES:
-        made = _parts(patch.applied(training_runtime.wire(known), changes))
-        whole = {**known, **made}
-        runtime = inputs.runtime_of({"runtime": training_runtime.wire(whole)})
-        return {**made, "rendered": training_runtime.example(whole, runtime)[0]}
-    return None
+        return inputs.by_role(run.objects, str(whole["name"]))
+    runtime = inputs.runtime_of({"runtime": training_runtime.wire(whole)})
+    return training_runtime.example(whole, runtime)[0]
 
 
 def _parts(value: JSON) -> dict[str, Any]:

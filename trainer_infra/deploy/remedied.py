@@ -19,23 +19,22 @@ JSON = Mapping[str, Any]
 _CHANGEABLE: Final = ("spec", "labels", "annotations", "rendered")
 """Inputs that a remediation changes."""
 _CHECKED: Final[dict[str, JSON]] = {}
-"""Inputs as `check` gave them last, by URN."""
+"""Those as `check` gave them last, by URN."""
 _REMEDIED: Final[dict[str, tuple[JSON, JSON]]] = {}
-"""Inputs as `check` gave them and as a policy changed them, by URN."""
+"""Those as `check` gave them and as a policy changed them, by URN."""
 
 
 def kept(result: CheckResult) -> CheckResult:
     """The answer of a check, with what a policy made of the same answer before."""
-    inputs = boundary.plain(result.inputs)
-    urn = _urn(inputs)
-    if not isinstance(urn, str) or result.failures:
+    urn, answer = _urn(result.inputs), _changeable(result.inputs)
+    if urn is None or result.failures:
         return result
     if urn not in _REMEDIED:
-        _CHECKED[urn] = inputs
+        _CHECKED[urn] = answer
         return result
     before, after = _REMEDIED[urn]
-    if _changeable(inputs) == _changeable(before):
-        return CheckResult({**result.inputs, **_changeable(after)}, [])
+    if answer == before:
+        return CheckResult({**result.inputs, **after}, [])
     what = "was changed by a policy, and the engine forgets that when it replaces the resource"
     fix = "write into the program what the policy asks for"
     return CheckResult(result.inputs, boundary.failures((Problem("spec", what, fix=fix),)))
@@ -43,16 +42,18 @@ def kept(result: CheckResult) -> CheckResult:
 
 def noticed(news: JSON) -> None:
     """Remember what a policy changed of the inputs that `check` gave back."""
-    urn = _urn(news)
-    checked = _CHECKED.get(urn) if isinstance(urn, str) else None
-    if checked is not None and _changeable(checked) != _changeable(news):
-        _REMEDIED[str(urn)] = (checked, boundary.plain(news))
+    urn, given = _urn(news), _changeable(news)
+    checked = None if urn is None else _CHECKED.get(urn)
+    if urn is not None and checked is not None and checked != given:
+        _REMEDIED[urn] = (checked, given)
 
 
-def _urn(inputs: JSON) -> Any:
+def _urn(inputs: JSON) -> str | None:
     owner = inputs.get("owner")
-    return owner.get("urn") if isinstance(owner, Mapping) else None
+    urn = owner.get("urn") if isinstance(owner, Mapping) else None
+    return urn if isinstance(urn, str) else None
 
 
-def _changeable(inputs: JSON) -> dict[str, Any]:
-    return {key: inputs[key] for key in _CHANGEABLE if inputs.get(key)}
+def _changeable(inputs: JSON) -> JSON:
+    found = {key: boundary.plain(inputs.get(key)) for key in _CHANGEABLE}
+    return {key: each for key, each in found.items() if each}

@@ -31,7 +31,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
     lastSeen: pulumi.Output[str]  # noqa: N815  names of outputs are those of the wire
     """Its phase at create and at every refresh since; `status` says how it ended."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(  # noqa: PLR0913  every field of a TrainJob is one
         self,
         resource_name: str,
         *,
@@ -139,11 +139,11 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
     """Phase of the run at the end of the wait."""
     metrics: pulumi.Output[dict[str, str]]
     """The last metrics that the run reported, by name, as text."""
-    startedAt: pulumi.Output[str]  # noqa: N815
+    startedAt: pulumi.Output[str]  # noqa: N815  the same
     """RFC 3339 time at which the first pod started."""
-    finishedAt: pulumi.Output[str]  # noqa: N815
+    finishedAt: pulumi.Output[str]  # noqa: N815  the same
     """RFC 3339 time at which the run ended; empty while it runs."""
-    durationSeconds: pulumi.Output[float]  # noqa: N815
+    durationSeconds: pulumi.Output[float]  # noqa: N815  the same
     """Seconds between the two."""
 
     def __init__(

@@ -91,7 +91,7 @@ class TrainingRuntime(RuntimeResource, module="trainer", name="TrainingRuntime")
     namespace: pulumi.Output[str]
     """Namespace of the runtime."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(  # noqa: PLR0913  every option is one
         self,
         resource_name: str,
         spec: AnySpec,
@@ -130,7 +130,7 @@ class TrainingRuntime(RuntimeResource, module="trainer", name="TrainingRuntime")
 class ClusterTrainingRuntime(RuntimeResource, module="trainer", name="ClusterTrainingRuntime"):
     """A runtime for the TrainJobs of all namespaces."""
 
-    def __init__(  # noqa: PLR0913
+    def __init__(  # noqa: PLR0913  every option is one
         self,
         resource_name: str,
         spec: AnySpec,

@@ -16,9 +16,6 @@ from trainer_infra.lifecycle.run import Owner, Run, Submission
 
 Properties = dict[str, Any]
 
-OBSERVED: Final = ("uid", "host", "lastSeen")
-"""Outputs that are no inputs."""
-
 _CREATED: Final[set[str]] = set()
 """Uids that create gave back in this process, which serves one operation of the engine."""
 
@@ -88,7 +85,7 @@ def read(id_: str, state: Properties) -> ReadResult:
     if seen.get("drift") == state.get("drift"):
         return ReadResult(id_, seen)
     # The next `up` sees inputs that the program does not have, and repairs.
-    return ReadResult(id_, seen, {key: seen[key] for key in seen if key not in OBSERVED})
+    return ReadResult(id_, seen, {key: seen[key] for key in seen if key not in inputs.OBSERVED})
 
 
 def update(olds: Properties, news: Properties) -> UpdateResult:

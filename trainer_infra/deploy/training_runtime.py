@@ -35,8 +35,6 @@ REPLACING: Final = ("kind", "name", "namespace", "target", "engine")
 """Inputs of which another value makes it another object."""
 IN_PLACE: Final = ("spec", "labels", "annotations")
 """Inputs that can be edited."""
-OBSERVED: Final = ("uid", "host")
-"""Outputs that are no inputs."""
 
 _CREATED: Final[set[str]] = set()
 """Uids that create gave back in this process, which serves one operation of the engine."""
@@ -143,7 +141,7 @@ def read(id_: str, state: Properties) -> ReadResult:
     if seen.get("drift") == state.get("drift"):
         return ReadResult(id_, seen)
     # The next `up` sees inputs that the program does not have, and repairs.
-    return ReadResult(id_, seen, {key: seen[key] for key in seen if key not in OBSERVED})
+    return ReadResult(id_, seen, {key: seen[key] for key in seen if key not in inputs.OBSERVED})
 
 
 def update(olds: Properties, news: Properties) -> UpdateResult:

@@ -1,0 +1,83 @@
+"""What a policy mends of a resource in which a value is not known yet."""
+
+from typing import Any
+
+import pytest
+from google.protobuf.json_format import MessageToDict
+from google.protobuf.struct_pb2 import Struct
+from pulumi.runtime.proto.analyzer_pb2 import AnalyzeRequest, EnforcementLevel
+
+from trainer_infra import catalog
+from trainer_infra.deploy import crossguard
+from trainer_infra.deploy.boundary import UNKNOWN_TEXT
+from trainer_infra.deploy.policy_server import Servicer
+from trainer_infra.rules.configuration import Settled
+from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
+
+JSON = dict[str, Any]
+
+MENDS = Pack(
+    "acme",
+    selection=Selection(ids=()),
+    settings={"privileged": Setting(enforcement=Enforcement.REMEDIATE)},
+)
+OWNER = {"project": "p", "stack": "s", "urn": "urn:1"}
+
+
+def runtime() -> JSON:
+    """A runtime whose container is privileged and has an image that is not known."""
+    wire = dict(catalog.get("jax-distributed").to_wire())
+    container(wire)["securityContext"] = {"privileged": True}
+    container(wire)["image"] = UNKNOWN_TEXT
+    return wire
+
+
+def container(wire: JSON) -> JSON:
+    pod = wire["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+    found: JSON = pod["spec"]["containers"][0]
+    return found
+
+
+def resource(wire: JSON) -> JSON:
+    """The inputs of our resource for it."""
+    given = {key: wire[key] for key in ("kind", "spec")}
+    return {**given, "name": "mine", "target": "local", "owner": OWNER, "rendered": None}
+
+
+def servicer() -> Any:
+    settled = Settled(MENDS, (), (), is_whole=False)
+    return Servicer("acme", list(crossguard.policies(settled)))
+
+
+def asked(kind: str, properties: JSON) -> AnalyzeRequest:
+    sent = Struct()
+    sent.update(properties)
+    return AnalyzeRequest(type=kind, properties=sent, urn="urn:1", name="mine")
+
+
+@pytest.mark.parametrize(
+    ("kind", "properties"),
+    [
+        ("kubernetes:trainer.kubeflow.org/v1alpha1:ClusterTrainingRuntime", runtime()),
+        ("pulumi-python:dynamic/trainer:ClusterTrainingRuntime", resource(runtime())),
+    ],
+)
+def test_it_is_mended_and_the_value_stays_unknown(kind: str, properties: JSON) -> None:
+    answer = servicer().Remediate(asked(kind, properties), None)
+
+    [mended] = answer.remediations
+    assert mended.policyName == "privileged"
+    expected = resource(runtime()) if "dynamic" in kind else runtime()
+    container(expected)["securityContext"]["privileged"] = False
+    assert MessageToDict(mended.properties) == expected
+
+
+def test_what_was_not_mended_stops_the_deployment() -> None:
+    kind = "kubernetes:trainer.kubeflow.org/v1alpha1:ClusterTrainingRuntime"
+    [said] = [
+        each
+        for each in servicer().Analyze(asked(kind, runtime()), None).diagnostics
+        if each.policyName == "privileged"
+    ]
+    assert said.enforcementLevel == EnforcementLevel.MANDATORY
+    assert "securityContext.privileged: " in said.message

@@ -1,0 +1,149 @@
+"""What rules say of the resources of a deployment, found at once for all of their policies.
+
+The engine asks one policy after the other about the same resource or stack (`policy_server`); the
+first that is asked has it judged by all rules. Called by `crossguard`.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any, Final
+
+from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidationArgs
+
+from trainer_infra.deploy import policy_subjects
+from trainer_infra.deploy.policy_subjects import Declared
+from trainer_infra.rules import exemption, judge, world
+from trainer_infra.rules.configuration import Settled
+from trainer_infra.rules.exemption import Exemption, State
+from trainer_infra.rules.finding import Finding
+from trainer_infra.rules.judge import Chosen, Judged
+from trainer_infra.rules.pack import Applied
+from trainer_infra.rules.subject import AnyRuntime, Subject
+from trainer_infra.rules.tree import Key
+from trainer_infra.rules.world import World
+
+Verdict = tuple[Declared, Judged]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What the engine asks about: a resource or a stack."""
+
+    sent: Any
+    """As it was sent: the same object for each policy that is asked about it."""
+    objects: tuple[Declared, ...]
+    """What it declares."""
+    around: World
+    """What rules see beside an object."""
+    verdicts: Mapping[str, Sequence[Verdict]]
+    """What each rule says with the parameters that the pack gives it, by id."""
+    told: list[Verdict] = field(default_factory=list)
+    """What the policies said that were asked as yet, with the exempt and the unseen."""
+
+
+class _Last(threading.local):
+    """What this thread was asked about last: all policies are asked in one thread."""
+
+    asked: Asked | None = None
+
+
+class Verdicts:
+    """The resources of a deployment, as they were last judged.
+
+    Stack policies find here what the inputs rendered to: a state has less.
+    """
+
+    def __init__(self, settled: Settled, rules: Iterable[Applied]) -> None:
+        self.alone: Final = World(pools=settled.pools)
+        self._settled = settled
+        self._rules = tuple(rules)
+        self._last = _Last()
+        self._declared: dict[str, tuple[Declared, ...]] = {}
+        self._runtimes: dict[Key, AnyRuntime] = {}
+
+    def of_resource(self, args: ResourceValidationArgs) -> Asked:
+        """What is known of a resource."""
+        last = self._last.asked
+        if last is None or last.sent is not args.props:
+            last = self._last.asked = self._resource(args)
+        return last
+
+    def of_stack(self, args: StackValidationArgs) -> Asked:
+        """What is known of a stack."""
+        last = self._last.asked
+        if last is None or last.sent is not args.resources:
+            last = self._last.asked = self._stack(args.resources)
+        return last
+
+    def said(
+        self, asked: Asked, applied: Applied, chosen: Chosen
+    ) -> list[tuple[Declared, Finding]]:
+        """What a rule says, unless it is exempt.
+
+        Args:
+            asked: The resource or stack.
+            applied: The rule as the pack has it.
+            chosen: The same, or the rule with other parameters.
+        """
+        found = asked.verdicts.get(applied.rule.id, ())
+        if chosen is not applied:
+            found = tuple(_judged(asked.objects, asked.around, [chosen]))
+        asked.told.extend(found)
+        return [
+            (declared, finding)
+            for declared, verdict in found
+            for finding in self.counting(declared, verdict)
+        ]
+
+    def counting(self, declared: Declared, verdict: Judged) -> tuple[Finding, ...]:
+        """The findings that nobody answers for."""
+        excused = self.excusing(declared.subject, verdict.chosen.rule.id)
+        return () if excused else verdict.findings
+
+    def excusing(self, subject: Subject, rule: str) -> Exemption | None:
+        """The exemption that holds for a rule's findings."""
+        today = datetime.now(UTC).date()
+        exemptions = (*exemption.annotated(subject).exemptions, *self._settled.exemptions)
+        found = exemption.excusing(exemptions, rule, subject, today)
+        return found if found and found.state(today) == State.ACTIVE else None
+
+    def _resource(self, args: ResourceValidationArgs) -> Asked:
+        found = self._declared[args.urn] = policy_subjects.of(args, self._runtimes)
+        self._runtimes.update(policy_subjects.runtimes(found))
+        return self._asked(args.props, found, self.alone, is_of_stack=False)
+
+    def _stack(self, resources: Sequence[PolicyResource]) -> Asked:
+        """Objects of the stack as they were judged; each TrainJob with all of its runtimes."""
+        declared, settled = self._declared, self._settled
+        known = {
+            each.urn: declared[each.urn] if each.urn in declared else policy_subjects.of(each)
+            for each in resources
+        }
+        runtimes = policy_subjects.runtimes(chain.from_iterable(known.values()))
+        for each in resources:
+            if policy_subjects.is_plain(each.resource_type):
+                known[each.urn] = policy_subjects.of(each, runtimes)
+        objects = tuple(chain.from_iterable(known.values()))
+        subjects = (each.subject for each in objects)
+        around = world.of(subjects, settled.pools, is_whole=settled.is_whole)
+        return self._asked(resources, objects, around, is_of_stack=True)
+
+    def _asked(
+        self, sent: Any, objects: tuple[Declared, ...], around: World, *, is_of_stack: bool
+    ) -> Asked:
+        rules = [each for each in self._rules if each.rule.looks_around == is_of_stack]
+        verdicts: dict[str, list[Verdict]] = {}
+        for declared, verdict in _judged(objects, around, rules):
+            verdicts.setdefault(verdict.chosen.rule.id, []).append((declared, verdict))
+        return Asked(sent, objects, around, verdicts)
+
+
+def _judged(
+    objects: Iterable[Declared], around: World, rules: Sequence[Chosen]
+) -> Iterator[Verdict]:
+    for declared in objects:
+        for verdict in judge.judge(declared.subject, around, rules):
+            yield declared, verdict
