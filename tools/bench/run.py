@@ -1,4 +1,4 @@
-"""Start-up times, the pure core and the quickstart, as JSON: `make bench`.
+"""Start-up times, the pure core, policy and the quickstart, as JSON: `make bench`.
 
 Each measurement is the wall time of a whole process, the median of ten runs after one that is not
 counted; Python's own start-up stands beside them for reference. The last one is the quickstart when
@@ -18,6 +18,7 @@ import time
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 BIN = ROOT / ".venv" / "bin"
@@ -62,23 +63,25 @@ def main() -> None:
     found = {
         what: _median(arguments.runs, partial(_wall, command)) for what, command in COMMANDS.items()
     }
-    found |= _core(arguments.runs)
+    found |= _printed("tools/bench/core.py", "--rounds", str(arguments.runs))
+    policy = _printed("-m", "tools.bench.policy")
+    found |= policy["measured"]
     if not arguments.without_quickstart:
         found["quickstart, up to first step"] = _quickstart(arguments.runs)
     report = {
         "unit": "median; seconds where nothing else is said",
         "runs": arguments.runs,
         "measured": found,
-        "aims": {what: aim for what, aim in AIMS.items() if what in found},
+        "aims": {what: aim for what, aim in AIMS.items() if what in found} | policy["aims"],
     }
     print(json.dumps(report, indent=2))
 
 
-def _core(rounds: int) -> dict[str, float]:
-    command = [PYTHON, "tools/bench/core.py", "--rounds", str(rounds)]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    measured: dict[str, float] = json.loads(done.stdout)
-    return measured
+def _printed(*command: str) -> dict[str, Any]:
+    """The JSON that another measurement prints."""
+    done = subprocess.run([PYTHON, *command], cwd=ROOT, check=True, stdout=subprocess.PIPE)
+    printed: dict[str, Any] = json.loads(done.stdout)
+    return printed
 
 
 def _median(runs: int, measure: Callable[[], float]) -> float:
