@@ -8,6 +8,7 @@ from pathlib import Path
 import yaml
 
 from tests.cli.command import Command
+from trainer_infra.cli.check import MANY
 
 JOB = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -156,6 +157,20 @@ def test_what_cannot_be_read_fails_the_check_beside_what_could_be_judged(cli: Co
     said = check(cli, ".", code=3)
     assert "broken.yaml:2:1: is no YAML" in said
     assert "privileged" in said
+
+
+def test_many_files_say_what_each_says_by_itself(cli: Command) -> None:
+    """So many that processes of their own judge them."""
+    written(cli, runtime=RUNTIME)
+    names = [f"digits-{number}" for number in range(MANY)]
+    written(cli, **{name: JOB.replace("name: digits", f"name: {name}", 1) for name in names})
+    many = json.loads(cli("check", ".", "--format", "json").out)
+    one = json.loads(cli("check", "runtime.yaml", "digits-7.yaml", "--format", "json").out)
+    assert many["objects"] == MANY + 1
+    for name in ("digits-7", "mine"):
+        assert [each for each in many["findings"] if each["name"] == name] == [
+            each for each in one["findings"] if each["name"] == name
+        ]
 
 
 def test_a_report_that_cannot_be_written_is_told(cli: Command) -> None:
