@@ -5,7 +5,14 @@ from typing import Any
 import pytest
 from google.protobuf.json_format import MessageToDict
 from google.protobuf.struct_pb2 import Struct
-from pulumi.runtime.proto.analyzer_pb2 import AnalyzeRequest, EnforcementLevel
+from pulumi.runtime.proto.analyzer_pb2 import (
+    AnalyzeRequest,
+    AnalyzerResource,
+    AnalyzeStackRequest,
+    ConfigureAnalyzerRequest,
+    EnforcementLevel,
+    PolicyConfig,
+)
 
 from trainer_infra import catalog
 from trainer_infra.deploy import crossguard
@@ -44,8 +51,8 @@ def resource(wire: JSON) -> JSON:
     return {**given, "name": "mine", "target": "local", "owner": OWNER, "rendered": None}
 
 
-def servicer() -> Any:
-    settled = Settled(MENDS, (), (), is_whole=False)
+def servicer(pack: Pack = MENDS) -> Any:
+    settled = Settled(pack, (), (), is_whole=False)
     return Servicer("acme", list(crossguard.policies(settled)))
 
 
@@ -81,3 +88,32 @@ def test_what_was_not_mended_stops_the_deployment() -> None:
     ]
     assert said.enforcementLevel == EnforcementLevel.MANDATORY
     assert "securityContext.privileged: " in said.message
+
+
+def left(pack: Pack, configured: JSON | None = None) -> list[tuple[str, int]]:
+    """What is said of a stack in which the engine has lost what was mended: policies and levels."""
+    asked_of = servicer(pack)
+    if configured is not None:
+        asked_of.Configure(ConfigureAnalyzerRequest(policyConfig=configured), None)
+    sent = Struct()
+    sent.update(runtime())
+    kind = "kubernetes:trainer.kubeflow.org/v1alpha1:ClusterTrainingRuntime"
+    resources = [AnalyzerResource(type=kind, properties=sent, urn="urn:1", name="mine")]
+    answer = asked_of.AnalyzeStack(AnalyzeStackRequest(resources=resources), None)
+    return [(each.policyName, each.enforcementLevel) for each in answer.diagnostics]
+
+
+STOPPED = [("privileged-deployed", EnforcementLevel.MANDATORY)]
+
+
+def test_what_the_engine_loses_of_a_mended_resource_stops_the_deployment() -> None:
+    assert left(MENDS) == STOPPED
+
+
+def test_it_does_so_where_pulumis_own_configuration_mends() -> None:
+    judges = Pack("acme", selection=Selection(ids=("privileged",)))
+    mends = PolicyConfig(enforcementLevel=EnforcementLevel.REMEDIATE)
+    assert left(judges) == []
+    assert left(judges, {"privileged": mends}) == STOPPED
+    advises = PolicyConfig(enforcementLevel=EnforcementLevel.ADVISORY)
+    assert left(MENDS, {"privileged": advises}) == []

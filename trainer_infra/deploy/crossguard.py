@@ -16,7 +16,7 @@ from pulumi_policy import ResourceValidationArgs, StackValidationArgs
 
 from trainer_infra.api.finding import path_text
 from trainer_infra.deploy import policy_server, policy_subjects, policy_values, remediation
-from trainer_infra.deploy.policy_server import Report
+from trainer_infra.deploy.policy_server import AfterAll, Report
 from trainer_infra.deploy.policy_subjects import Declared
 from trainer_infra.deploy.verdicts import Asked, Verdicts
 from trainer_infra.errors import InvalidInput
@@ -24,7 +24,7 @@ from trainer_infra.rules import configuration, exemption, judge, pack
 from trainer_infra.rules.configuration import Configuration, Settled
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import Chosen
-from trainer_infra.rules.pack import Applied, Enforcement, Pack
+from trainer_infra.rules.pack import Applied, Pack
 
 ENVIRONMENT: Final = "TRAINER_INFRA_ENVIRONMENT"
 """Variable that names the environment of a pack's configuration."""
@@ -62,9 +62,10 @@ def policies(settled: Settled) -> Iterator[crossguard.Policy]:
     rules = pack.applied(settled.pack)
     verdicts = Verdicts(settled, rules)
     for each in rules:
-        yield _of_stack(each, verdicts) if each.rule.looks_around else _of_resource(each, verdicts)
-        if each.enforcement == Enforcement.REMEDIATE:
-            yield _after_all(each, verdicts)
+        policy = (_of_stack if each.rule.looks_around else _of_resource)(each, verdicts)
+        yield policy
+        if each.rule.remediates:
+            yield _after_all(each, policy, verdicts)
     said = {
         UNSEEN: ("What rules cannot see as long as it is not known", _unseen),
         EXEMPT: ("What is exempt from rules, and who answers for it", _exempt),
@@ -146,17 +147,18 @@ def _of_stack(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
     return crossguard.StackValidationPolicy(**_said(applied), validate=validate)
 
 
-def _after_all(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
-    """The mandatory half of a rule that mends: it judges what is deployed in the end.
+def _after_all(applied: Applied, mends: crossguard.Policy, verdicts: Verdicts) -> crossguard.Policy:
+    """The mandatory half of a rule that mends.
 
     The engine loses what a policy mended when it replaces a resource (seen with CLI 3.259). Our own
     resources keep it (`remedied`), those of other providers are found here.
     """
 
     def validate(args: StackValidationArgs, report: Report) -> None:
+        chosen = _configured(applied, args)
         for each in args.resources:
             for declared in policy_subjects.of(each):
-                for finding in _alone(declared, applied, verdicts):
+                for finding in _alone(declared, chosen, verdicts):
                     report(_message(declared, finding), declared.urn)
 
     said = {
@@ -164,7 +166,9 @@ def _after_all(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
         "enforcement_level": crossguard.EnforcementLevel.MANDATORY,
         "config_schema": None,
     }
-    return crossguard.StackValidationPolicy(**_said(applied) | said, validate=validate)
+    policy = AfterAll(**_said(applied) | said, validate=validate)
+    policy.mends = mends
+    return policy
 
 
 def _said(applied: Applied) -> dict[str, Any]:

@@ -37,6 +37,15 @@ _LARGEST_MESSAGE: Final = 400 * 1024 * 1024
 """Bytes of a message at most; a whole stack is one. That of pulumi_policy."""
 
 
+class AfterAll(StackValidationPolicy):
+    """The mandatory half of a policy that mends: it judges what is deployed in the end.
+
+    It is asked while the other one mends, with the configuration of that, which may be Pulumi's own.
+    """
+
+    mends: Policy
+
+
 class Servicer(_PolicyAnalyzerServicer):
     """Answers the engine."""
 
@@ -69,7 +78,8 @@ class Servicer(_PolicyAnalyzerServicer):
         response = analyzer_pb2.AnalyzeResponse()
         resources = [self._resource(each) for each in request.resources]
         for policy, report in self._asked(StackValidationPolicy, response):
-            config = self._get_policy_config(policy.name)
+            configured = policy.mends if isinstance(policy, AfterAll) else policy
+            config = self._get_policy_config(configured.name)
             policy.validate(StackValidationArgs(resources, config), report)
         return response
 
@@ -81,11 +91,16 @@ class Servicer(_PolicyAnalyzerServicer):
             level = self._get_enforcement_level(each)
             if level == EnforcementLevel.DISABLED or not isinstance(each, kind):
                 continue
+            if isinstance(each, AfterAll) and not self._is_mended_by(each.mends):
+                continue
             # What is found now was not mended.
             stops = level == EnforcementLevel.REMEDIATE
             level = EnforcementLevel.MANDATORY if stops else level
             said = (each.name, each.description, level, each.severity)
             yield each, self._create_report_violation(response, *said)
+
+    def _is_mended_by(self, policy: Policy) -> bool:
+        return self._get_enforcement_level(policy) == EnforcementLevel.REMEDIATE
 
     def _resource(self, each: Any) -> PolicyResource:
         options = self._get_resource_options(each)
