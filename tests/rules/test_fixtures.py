@@ -1,7 +1,7 @@
 """Every rule says nothing of its good examples, and names the one field that makes the bad ones bad."""
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,9 @@ from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import Chosen, judge
 from trainer_infra.rules.rule import AnyRule
-from trainer_infra.rules.subject import Subject
 
 JSON = Mapping[str, Any]
-Form = Callable[[Sequence[JSON]], Sequence[Subject]]
-"""How objects come to rules; the first one is judged."""
 
-FORMS: dict[str, Form] = {"plain": tree.of}
 CASES = [
     pytest.param(rule, case, id=f"{rule.id}: {case.name}")
     for rule in RULES
@@ -33,31 +29,30 @@ GROUPS = {
 """Folder of each rule."""
 
 
-def found(rule: AnyRule, case: Case, objects: Sequence[JSON], form: Form) -> list[Finding]:
+def found(rule: AnyRule, case: Case, objects: Sequence[JSON]) -> list[Finding]:
     """What the rule finds in the first object."""
-    subjects = form(objects)
+    subjects = tree.of(objects)
     chosen = Chosen(rule, rule.severity, rule.parameters(**(case.parameters or {})))
     judged = judge(subjects[0], world.of(subjects, case.pools, is_whole=True), [chosen])
     return [finding for each in judged for finding in each.findings]
 
 
-@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 @pytest.mark.parametrize(("rule", "case"), CASES)
-def test_a_rule_finds_what_is_bad_and_nothing_else(rule: AnyRule, case: Case, form: Form) -> None:
+def test_a_rule_finds_what_is_bad_and_nothing_else(rule: AnyRule, case: Case) -> None:
     good, bad = (case.objects(is_good=is_good) for is_good in (True, False))
-    assert form(good)[0].problems == ()
-    assert found(rule, case, good, form) == []
-    assert [each.path for each in found(rule, case, bad, form)] == [case.bad.path]
+    assert tree.of(good)[0].problems == ()
+    assert found(rule, case, good) == []
+    assert [each.path for each in found(rule, case, bad)] == [case.bad.path]
 
 
 @pytest.mark.parametrize(("rule", "case"), CASES)
 def test_a_patch_makes_it_right(rule: AnyRule, case: Case) -> None:
     first, *others = case.objects(is_good=False)
-    for finding in found(rule, case, (first, *others), tree.of):
+    for finding in found(rule, case, (first, *others)):
         if finding.patch:
             fixed = patch.applied(first, finding.patch)
             assert fixed != first
-            assert found(rule, case, (fixed, *others), tree.of) == []
+            assert found(rule, case, (fixed, *others)) == []
 
 
 def test_rules_that_remediate_show_a_patch() -> None:
@@ -65,7 +60,7 @@ def test_rules_that_remediate_show_a_patch() -> None:
         rule.id
         for rule in RULES
         for case in fixture.shipped(rule.id)
-        for finding in found(rule, case, case.objects(is_good=False), tree.of)
+        for finding in found(rule, case, case.objects(is_good=False))
         if finding.patch
     }
     assert {each.id for each in RULES if each.remediates} == shown
