@@ -62,7 +62,7 @@ class Rule(Generic[Place, P]):
     """The places of an object that are judged one by one: one of `pods`, or `whole`."""
     check: Callable[[Place, Context[P]], Iterable[Finding]]
     """What is wrong with one place. Raises Unseen where a value that it needs is not known."""
-    parameters: type[P] = field(default=Parameters)  # type: ignore[assignment]
+    parameters: type[P] = field(default=Parameters)  # type: ignore[assignment]  # P where none are named
     """Their model; its defaults are what holds without a configuration."""
     frameworks: tuple[str, ...] = ()
     """Controls of published standards that it is part of, `pod-security-standards/restricted`."""
