@@ -11,6 +11,7 @@ from typing import Any
 from trainer_infra.rules import pack, tree, world
 from trainer_infra.rules.capacity import cost, price
 from trainer_infra.rules.configuration import Settled
+from trainer_infra.rules.subject import Subject
 
 JSON = Mapping[str, Any]
 
@@ -37,7 +38,9 @@ def notes(now: Sequence[JSON], then: Sequence[JSON], settled: Settled) -> dict[s
     """
     given = _prices(settled)
     prices = cost.table(given.prices)
-    after, before = _total(now, settled, prices), _total(then, settled, prices)
+    subjects = tree.of(now)
+    after = _total(subjects, settled, prices)
+    before = _total(_shared(tree.of(then), subjects), settled, prices)
     found = {}
     if after.gpu_hours or before.gpu_hours:
         found["GPU-hours at most"] = _change(before.gpu_hours, after.gpu_hours, "")
@@ -55,8 +58,22 @@ def _prices(settled: Settled) -> price.Price:
     return price.Price()
 
 
-def _total(objects: Iterable[JSON], settled: Settled, prices: cost.Prices) -> Total:
-    subjects = tree.of(tuple(objects))
+def _shared(then: Iterable[Subject], now: Iterable[Subject]) -> tuple[Subject, ...]:
+    """Those of another revision; for what is as it was the same ones, which have been rendered."""
+    known = {(each.kind, each.namespace, each.name): each for each in now}
+    return tuple(_same(each, known.get((each.kind, each.namespace, each.name))) for each in then)
+
+
+def _same(then: Subject, now: Subject | None) -> Subject:
+    return now if now is not None and _said(now) == _said(then) else then
+
+
+def _said(subject: Subject) -> tuple[Any, Any]:
+    """The object, and the runtime that it refers to."""
+    return subject.object.raw, subject.runtime.raw if subject.runtime else None
+
+
+def _total(subjects: Sequence[Subject], settled: Settled, prices: cost.Prices) -> Total:
     around = world.of(subjects, settled.pools)
     found = [cost.of(each, around, prices) for each in subjects if each.kind in cost.KINDS]
     return Total(
