@@ -8,7 +8,7 @@ from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
 from trainer_infra.cluster.runs import Cluster
 from trainer_infra.errors import NotAvailable, Refused
-from trainer_infra.lifecycle.run import Run
+from trainer_infra.lifecycle.run import Contents, Run
 
 TEMPLATE = "spec.replicatedJobs[node].template.spec"
 POD = f"JobSet tj: {TEMPLATE}.template.spec"
@@ -64,7 +64,7 @@ def test_a_field_of_ours_that_was_changed_is_drift_and_says_whose_it_is_now(
         f"JobSet tj: {TEMPLATE}.parallelism": f"5{whose}",
     }
     assert now(cluster, job).drift == drift
-    repaired = cluster.repair(job.namespace, "tj", run.uid)
+    repaired = cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
     assert repaired.drift == {}
     assert repaired.uid == run.uid
     assert container(world.there("JobSet", "tj"))["image"] != "acme/other:1"
@@ -89,7 +89,7 @@ def test_what_others_add_is_no_drift_and_stays_when_ours_is_repaired(
         container(value)["image"] = "acme/other:1"
 
     edited(world, harm)
-    cluster.repair(job.namespace, "tj", run.uid)
+    cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
     jobset = world.there("JobSet", "tj")
     assert now(cluster, job).drift == {}
     assert jobset["metadata"]["labels"]["team"] == "vision"
@@ -120,6 +120,88 @@ def test_a_secret_that_somebody_wrote_is_drift_without_its_value(
     assert now(cluster, job).drift == {}
 
 
+def test_values_of_a_secret_that_somebody_changed_or_removed_are_written_again(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    job.secrets = {"token": SECRET, "user": "me"}
+    run = cluster.submit(job.submission())
+    before = world.there("Secret", "tj-secret")["data"]
+
+    def change(value: dict[str, Any]) -> None:
+        value["data"]["token"] = "dGhlaXJz"
+        value["data"]["theirs"] = "eA=="
+        del value["data"]["user"]
+
+    world.change("Secret", "tj-secret", change, fieldManager="kubectl-edit")
+    repaired = cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    assert repaired.drift == {}
+    assert world.there("Secret", "tj-secret")["data"] == {**before, "theirs": "eA=="}
+
+
+def test_a_secret_that_is_gone_is_made_again_with_the_values_of_the_state(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    job.secrets = {"token": SECRET}
+    run = cluster.submit(job.submission())
+    before = world.there("Secret", "tj-secret")
+    world.client.delete(world.path("Secret", "tj-secret"))
+    assert now(cluster, job).drift == {"Secret tj-secret": "is gone"}
+    cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    made = world.there("Secret", "tj-secret")
+    assert (made["data"], made["metadata"]["ownerReferences"]) == (
+        before["data"],
+        before["metadata"]["ownerReferences"],
+    )
+
+
+def test_code_that_is_gone_is_made_again(cluster: Cluster, world: World, job: Job) -> None:
+    run = cluster.submit(job.submission())
+    (name,) = (each for each in world.names("ConfigMap") if each.startswith("tj-code-"))
+    before = world.there("ConfigMap", name)
+    world.client.delete(world.path("ConfigMap", name))
+    assert now(cluster, job).drift == {f"ConfigMap {name}": "is gone"}
+    cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    made = world.there("ConfigMap", name)
+    assert (made["data"], made["immutable"]) == (before["data"], True)
+
+
+def test_keys_that_somebody_changed_are_a_new_pair(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    job.runtime, job.code = "deepspeed-distributed", None
+    run = cluster.submit(job.submission())
+    theirs = world.there("Secret", "tj-mpi-ssh-auth")
+    world.client.delete(world.path("Secret", "tj-mpi-ssh-auth"))
+    kept = {key: theirs["metadata"][key] for key in ("name", "labels", "ownerReferences")}
+    foreign = dict.fromkeys(theirs["data"], "dGhlaXJz")
+    world.make("Secret", {**theirs, "metadata": kept, "data": foreign})
+    drift = now(cluster, job).drift
+    assert set(drift) == {
+        "Secret tj-mpi-ssh-auth: data.ssh-privatekey",
+        "Secret tj-mpi-ssh-auth: data.ssh-publickey",
+    }
+    repaired = cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    assert repaired.drift == {}
+    made = world.there("Secret", "tj-mpi-ssh-auth")["data"]
+    assert made.keys() == foreign.keys()
+    assert not {*made.values()} & {*foreign.values(), *theirs["data"].values()}
+
+
+def test_a_secret_of_somebody_else_in_place_of_ours_is_not_taken(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    job.secrets = {"token": SECRET}
+    run = cluster.submit(job.submission())
+    live = world.there("Secret", "tj-secret")
+    world.client.delete(world.path("Secret", "tj-secret"))
+    metadata = {"name": "tj-secret", "namespace": job.namespace}
+    foreign = {**live, "metadata": metadata, "data": {"token": "dGhlaXJz"}}
+    world.make("Secret", foreign)
+    with pytest.raises(Refused, match=r"tj-secret belongs to .* now; delete it, then run"):
+        cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    assert world.there("Secret", "tj-secret")["data"] == {"token": "dGhlaXJz"}
+
+
 def test_labels_of_a_secret_are_repaired_and_its_values_kept(
     cluster: Cluster, world: World, job: Job
 ) -> None:
@@ -132,7 +214,7 @@ def test_labels_of_a_secret_are_repaired_and_its_values_kept(
 
     world.change("Secret", "tj-secret", change)
     assert now(cluster, job).drift == {"Secret tj-secret: metadata.labels": "was removed"}
-    assert cluster.repair(job.namespace, "tj", run.uid).drift == {}
+    assert cluster.repair(job.namespace, "tj", run.uid, job.submission().contents).drift == {}
     assert world.there("Secret", "tj-secret")["data"] == before
 
 
@@ -143,13 +225,15 @@ def test_an_object_that_is_gone_is_drift_and_made_again_where_its_content_is_kno
     run = cluster.submit(job.submission())
     for kind, name in (("ConfigMap", "tj-mpi-hostfile"), ("Secret", "tj-mpi-ssh-auth")):
         world.client.delete(world.path(kind, name))
-        # Generated keys are immutable, so they are not looked after; the hostfile is.
-    assert now(cluster, job).drift == {"ConfigMap tj-mpi-hostfile": "is gone"}
-    assert cluster.repair(job.namespace, "tj", run.uid).drift == {}
+    assert now(cluster, job).drift == {
+        "ConfigMap tj-mpi-hostfile": "is gone",
+        "Secret tj-mpi-ssh-auth": "is gone",
+    }
+    assert cluster.repair(job.namespace, "tj", run.uid, job.submission().contents).drift == {}
     assert "tj-mpi-hostfile" in world.names("ConfigMap")
 
 
-def test_a_secret_that_is_gone_cannot_be_made_again(
+def test_a_secret_that_is_gone_and_whose_values_nobody_has_cannot_be_made_again(
     cluster: Cluster, world: World, job: Job
 ) -> None:
     job.secrets = {"token": SECRET}
@@ -157,7 +241,7 @@ def test_a_secret_that_is_gone_cannot_be_made_again(
     world.client.delete(world.path("Secret", "tj-secret"))
     assert now(cluster, job).drift == {"Secret tj-secret": "is gone"}
     with pytest.raises(NotAvailable, match="what was in it is kept nowhere else; raise attempt"):
-        cluster.repair(job.namespace, "tj", run.uid)
+        cluster.repair(job.namespace, "tj", run.uid, Contents())
 
 
 def test_suspending_and_resuming_is_no_drift_and_survives_a_repair(
@@ -172,13 +256,15 @@ def test_suspending_and_resuming_is_no_drift_and_survives_a_repair(
         container(value)["image"] = "acme/other:1"
 
     edited(world, harm)
-    assert cluster.repair(job.namespace, "tj", run.uid).phase == "Suspended"
+    assert (
+        cluster.repair(job.namespace, "tj", run.uid, job.submission().contents).phase == "Suspended"
+    )
     assert world.there("JobSet", "tj")["spec"]["suspend"] is True
     resumed = cluster.suspend(job.namespace, "tj", run.uid, False)
     assert (resumed.phase, resumed.drift) == ("Created", {})
     assert world.there("JobSet", "tj")["spec"]["suspend"] is False
     edited(world, harm)
-    cluster.repair(job.namespace, "tj", run.uid)
+    cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
     assert world.there("JobSet", "tj")["spec"]["suspend"] is False
     assert cluster.submit(job.submission()).phase == "Created"
 
@@ -193,6 +279,6 @@ def test_a_run_in_a_queue_is_kueues_to_suspend(cluster: Cluster, world: World, j
 
 @pytest.mark.parametrize("verb", ["suspend", "repair", "update_secrets"])
 def test_a_run_that_is_not_there_is_said(cluster: Cluster, job: Job, verb: str) -> None:
-    more: tuple[Any, ...] = {"suspend": (True,), "update_secrets": ({},)}.get(verb, ())
+    more: tuple[Any, ...] = {"suspend": (True,), "repair": (Contents(),)}.get(verb, ({},))
     with pytest.raises(NotAvailable, match=f"there is no run {job.namespace}/tj with uid u in"):
         getattr(cluster, verb)(job.namespace, "tj", "u", *more)

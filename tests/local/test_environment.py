@@ -89,14 +89,14 @@ def test_env_is_made_as_kubernetes_makes_it() -> None:
             "resourcesPerNode": {"limits": {"cpu": "1500m", "memory": "1G"}},
         }
     }
-    job = Job(spec=spec, objects=[config, secret], secrets={"p": "hunter2"})
+    job = Job(spec=spec, objects=[config, secret], secrets={"p": "open"})
     found = env_of(job)
 
     assert {key: found.get(key) for key in "ABCSORM"} == {
         "A": "1",
         "B": "1$(NOT)$(A)",
         "C": "v",
-        "S": "hunter2",
+        "S": "open",
         "O": None,
         "R": "2",
         "M": "954",

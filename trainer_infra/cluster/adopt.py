@@ -12,7 +12,7 @@ from trainer_infra.cluster import delete, labels, objects, ownership, together
 from trainer_infra.cluster import record as of_record
 from trainer_infra.cluster.record import JSON, Record
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.lifecycle.run import Submission
+from trainer_infra.lifecycle.run import Contents, Submission
 
 TIMEOUT: Final = 60.0
 """Seconds for the end of a run whose place is taken."""
@@ -25,16 +25,19 @@ async def adopted(client: KubeClient, record: Record, submission: Submission) ->
         return None
     marks = labels.of_run(submission.owner, record.name)
     # The objects first: until the record itself has its new owner, this is done again.
-    await together.all_of(_relabelled(client, record, each, marks) for each in record.objects)
+    known = submission.contents
+    await together.all_of(
+        _relabelled(client, record, each, marks, known) for each in record.objects
+    )
     patch = of_record.adopted(record, submission.owner, marks)
     stored = await client.apply(patch, manager=names.FIELD_MANAGER, force=True)
     return of_record.known(stored)
 
 
 async def _relabelled(
-    client: KubeClient, record: Record, value: JSON, marks: Mapping[str, str]
+    client: KubeClient, record: Record, value: JSON, marks: Mapping[str, str], known: Contents
 ) -> None:
     """Give one object its new labels; what is gone, or somebody else's, is not made again."""
     live = await objects.live(client, value, record.namespace)
     if live is not None and ownership.is_of(live, record.uid):
-        await objects.rewritten(client, record, of_record.relabelled(value, marks))
+        await objects.rewritten(client, record, of_record.relabelled(value, marks), known)

@@ -13,15 +13,33 @@ from trainer_infra import names
 from trainer_infra.cluster import record as of_record
 from trainer_infra.cluster.record import Record
 from trainer_infra.lifecycle import ssh_auth
+from trainer_infra.lifecycle.run import Contents
 
 JSON = Mapping[str, Any]
 
 _CONTENT = ("data", "stringData", "binaryData")
 
 
-def new(value: JSON, record: Record, secret_data: Mapping[str, str]) -> JSON:
-    """The object as it is created."""
-    return ssh_auth.filled(_with_values(owned(value, record), record, secret_data))
+def new(value: JSON, record: Record, known: Contents) -> JSON:
+    """The object as it is created; empty (`is_empty`) where nobody knows what is in it."""
+    return ssh_auth.filled(_with_contents(owned(value, record), record, known))
+
+
+def is_empty(value: JSON) -> bool:
+    """Whether an object that `new` made lacks what should be in it."""
+    if is_fixed(value):
+        return not any(key in value for key in _CONTENT)
+    return value["kind"] == "Secret" and None in (value.get("data") or {}).values()
+
+
+def is_fixed(value: JSON) -> bool:
+    """Whether the object is an immutable ConfigMap, of which the record keeps no data."""
+    return value["kind"] == "ConfigMap" and bool(value.get("immutable"))
+
+
+def is_content(path: str) -> bool:
+    """Whether a path of `drift.drift` is in what a Secret or a ConfigMap holds."""
+    return path.partition(": ")[2].partition(".")[0] in _CONTENT
 
 
 def owned(value: JSON, record: Record) -> JSON:
@@ -34,13 +52,16 @@ def owned(value: JSON, record: Record) -> JSON:
     return {**value, "metadata": metadata}
 
 
-def existing(value: JSON, record: Record, live: JSON) -> JSON:
-    """The object as it is applied over the live one: contents that are not kept stay as they are.
+def existing(value: JSON, record: Record, live: JSON, known: Contents) -> JSON:
+    """The object as it is applied over the live one, which is ours and so are its contents.
 
-    `spec.suspend` is not repaired: it is the user's or Kueue's.
+    Keys that were made at create stay as they are; values of the job's own Secret are written as
+    they are known. `spec.suspend` is not repaired: it is the user's or Kueue's.
     """
+    if is_own_secret(value, record) and known.secret_data:
+        return new(value, record, known)
     whole = owned(value, record)
-    if value["kind"] == "Secret" or (value["kind"] == "ConfigMap" and value.get("immutable")):
+    if value["kind"] == "Secret" or is_fixed(value):
         rest = {key: each for key, each in whole.items() if key not in _CONTENT}
         return rest | {key: live[key] for key in _CONTENT if key in live}
     if "suspend" in (value.get("spec") or {}):
@@ -55,17 +76,23 @@ def is_own_secret(value: JSON, record: Record) -> bool:
     return (value["kind"], value["metadata"]["name"]) == wanted
 
 
-def _with_values(value: JSON, record: Record, secret_data: Mapping[str, str]) -> JSON:
-    """The job's own Secret with its values.
+def _with_contents(value: JSON, record: Record, known: Contents) -> JSON:
+    """The object with what is known to be in it; None stands for a value that is not.
 
-    They go into `data`: what server-side apply makes of `stringData` cannot be taken back.
+    Values of a Secret go into `data`: what server-side apply makes of `stringData` cannot be taken
+    back.
     """
+    if is_fixed(value):
+        name = value["metadata"]["name"]
+        found = (each for each in known.config_maps if each["metadata"]["name"] == name)
+        original = next(found, {})
+        return {**value, **{key: original[key] for key in _CONTENT if key in original}}
     if not is_own_secret(value, record):
         return value
     rest = {key: each for key, each in value.items() if key != "stringData"}
-    shown = value.get("stringData") or {}
-    return {**rest, "data": {key: _base64(secret_data.get(key, "")) for key in shown}}
+    data = {key: _base64(known.secret_data.get(key)) for key in value.get("stringData") or {}}
+    return {**rest, "data": data}
 
 
-def _base64(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
+def _base64(text: str | None) -> str | None:
+    return None if text is None else base64.b64encode(text.encode()).decode()

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainer_infra import names
-from trainer_infra.cluster import around, look
+from trainer_infra.cluster import around, look, present, secret_values
 from trainer_infra.cluster.look import Place
+from trainer_infra.lifecycle.redaction import Redaction
 from trainer_infra.lifecycle.run import Run
 
 JSON = Mapping[str, Any]
@@ -51,7 +52,8 @@ async def described(place: Place, namespace: str, name: str) -> Described | None
     found = await around.events(place.client, namespace, "")
     steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
     mine = [each for each in found if _is_of(name, steps, each["involvedObject"])]
-    happened = (_happened(each) for each in around.in_order(mine))
+    hidden = await _redaction(place, namespace, name)
+    happened = (_happened(each, hidden) for each in around.in_order(mine))
     # An earlier run may have had the same name.
     return Described(run, tuple(each for each in happened if each.time >= run.created))
 
@@ -64,7 +66,14 @@ def _is_of(name: str, steps: tuple[str, ...], value: JSON) -> bool:
     return value.get("kind") in {"Job", "Pod"} and about.startswith(steps)
 
 
-def _happened(event: JSON) -> Happened:
+async def _redaction(place: Place, namespace: str, name: str) -> Redaction:
+    """What events may not show; nothing where the Secret cannot be read: they quote no program."""
+    record = await present.present(place.client, namespace, name)
+    found = await secret_values.known(place.client, place.fresh, record)
+    return found or secret_values.NOTHING
+
+
+def _happened(event: JSON, hidden: Redaction) -> Happened:
     about = event["involvedObject"]
     count = (event.get("series") or {}).get("count") or event.get("count") or 1
     return Happened(
@@ -72,6 +81,6 @@ def _happened(event: JSON) -> Happened:
         type=event.get("type") or "Normal",
         about=f"{about['kind']} {about['name']}",
         reason=event.get("reason") or "",
-        message=event.get("message") or "",
+        message=hidden.text(event.get("message") or ""),
         count=count,
     )

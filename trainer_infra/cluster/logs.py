@@ -10,13 +10,13 @@ import re
 import time
 from collections import deque
 from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
-from contextlib import suppress
+from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import ownership, present
+from trainer_infra.cluster import ownership, present, secret_values
 from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster.look import Place
 from trainer_infra.cluster.record import Record
@@ -25,6 +25,7 @@ from trainer_infra.kube.client import KubeClient, LogOf, Selection
 from trainer_infra.kube.refusals import NotFound, Unreachable
 from trainer_infra.kube.resource import JOBSET, POD
 from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle.redaction import Redaction
 
 JSON = Mapping[str, Any]
 Line = tuple[str, str]
@@ -82,7 +83,8 @@ async def opened(place: Place, wanted: Wanted, *, follow: bool) -> AsyncIterator
     """The lines as (pod, line).
 
     Raises:
-        NotAvailable: There is no such run, or it never had such a pod.
+        NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
+            cannot be read to hide them.
     """
     record = await present.present(place.client, wanted.namespace, wanted.name)
     jobset, pods = await _seen(place.client, record)
@@ -92,9 +94,21 @@ async def opened(place: Place, wanted: Wanted, *, follow: bool) -> AsyncIterator
     if not found:
         shown = ", ".join(known) or "none yet"
         raise NotAvailable(f"{ownership.run(record)} has no pod {wanted.pod}; its pods are {shown}")
+    hidden = await secret_values.known(place.client, place.fresh, record)
+    if hidden is None:
+        raise NotAvailable(secret_values.reason(wanted.namespace, wanted.name))
     if follow and jobset is not None and not _has_ended(jobset):
-        return _followed(place.client, record, wanted)
-    return _written(place.client, wanted, record, _sources(jobset, pods))
+        return _redacted(_followed(place.client, record, wanted), hidden)
+    return _redacted(_written(place.client, wanted, record, _sources(jobset, pods)), hidden)
+
+
+async def _redacted(
+    lines: AsyncGenerator[Line, None], hidden: Redaction
+) -> AsyncGenerator[Line, None]:
+    """The lines without values of the run's secrets."""
+    async with aclosing(lines):
+        async for pod, line in lines:
+            yield pod, hidden.text(line)
 
 
 async def _written(

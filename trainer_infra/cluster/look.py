@@ -15,7 +15,17 @@ from datetime import UTC, datetime
 from typing import Any, Final, TypeAlias
 
 from trainer_infra import names
-from trainer_infra.cluster import around, drift, log_tails, objects, ownership, run_status, stuck
+from trainer_infra.cluster import (
+    around,
+    contents,
+    drift,
+    log_tails,
+    objects,
+    ownership,
+    run_status,
+    secret_values,
+    stuck,
+)
 from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster import record as of_record
 from trainer_infra.cluster.fresh import Fresh
@@ -115,18 +125,18 @@ async def at_all(place: Place, namespace: str) -> tuple[Run, ...]:
     for record in filter(None, map(of_record.read, records.values())):
         key = (record.namespace, record.name)
         seen = Seen(_its(record, jobsets.get(key)), tuple(pods.get(key, ())), nodes=nodes)
-        runs.append(_listed(place, record, seen))
+        runs.append(await _listed(place, record, seen))
     return tuple(sorted(runs, key=lambda each: (each.namespace, each.name)))
 
 
-def _listed(place: Place, record: Record, seen: Seen) -> Run:
+async def _listed(place: Place, record: Record, seen: Seen) -> Run:
     """The run as a list has it; that of one which has just ended is not written to its record."""
     if record.final:
         return replace(record.final, host=place.host)
     if seen.jobset is not None:
         failed = place.last_seen.of(record.namespace, seen.jobset)
         seen = replace(seen, pods=_with_failed(seen.pods, failed))
-    return run_status.current(record, seen, place.host, _now())
+    return await _current(place, record, seen)
 
 
 async def _one_of_many(place: Place, namespace: str, name: str) -> Run | None:
@@ -154,10 +164,10 @@ async def _looked(place: Place, record: Record, seen: Seen, *, closely: bool) ->
         return replace(record.final, host=place.host)
     jobset = seen.jobset
     if jobset is None:
-        return run_status.current(record, seen, place.host, _now())
+        return await _current(place, record, seen)
     failed = place.last_seen.of(record.namespace, jobset)
     seen = replace(seen, pods=_with_failed(seen.pods, failed))
-    run = run_status.current(record, seen, place.host, _now())
+    run = await _current(place, record, seen)
     if run.phase in FINISHED:
         return await _ended(place, record, seen, failed)
     seen = replace(
@@ -177,7 +187,7 @@ async def _looked(place: Place, record: Record, seen: Seen, *, closely: bool) ->
             around.of_run(place.client, jobset, seen.pods),
         )
         seen = replace(seen, lines=lines, around=others)
-    return run_status.current(record, seen, place.host, _now())
+    return await _current(place, record, seen)
 
 
 async def _ended(place: Place, record: Record, seen: Seen, failed: Mapping[str, Failed]) -> Run:
@@ -188,17 +198,26 @@ async def _ended(place: Place, record: Record, seen: Seen, failed: Mapping[str, 
     client = place.client
     pods = await _pods(client, record.namespace, record.name)
     seen = replace(seen, pods=_with_failed(pods, failed))
-    run = run_status.current(record, seen, place.host, _now())
+    run = await _current(place, record, seen)
     if run.phase == FAILED:
         seen = await _with_reason(client, record, seen, run)
         if run.failure and run.failure.pod in failed and not seen.lines[run.failure.pod]:
             seen = replace(seen, lines={run.failure.pod: failed[run.failure.pod].lines})
-        run = run_status.current(record, seen, place.host, _now())
+        run = await _current(place, record, seen)
     with suppress(Answer):
         # Who may only read sees the same; the next one who may write keeps it.
         patch = of_record.ended(record, run)
         await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
     return run
+
+
+async def _current(place: Place, record: Record, seen: Seen) -> Run:
+    """The run as it is now, without values of its secrets that its program printed."""
+    known = await secret_values.known(place.client, place.fresh, record)
+    if known is None:
+        seen = secret_values.hidden(seen)
+    run = run_status.current(record, seen, place.host, _now())
+    return secret_values.without_lines(run) if known is None else known.run(run)
 
 
 def _with_failed(pods: Sequence[JSON], failed: Mapping[str, Failed]) -> tuple[JSON, ...]:
@@ -226,7 +245,8 @@ async def _drift(place: Place, record: Record, jobset: JSON, *, closely: bool) -
     for each in record.objects:
         if each["kind"] == names.JOBSET:
             found |= drift.drift(each, jobset)
-        elif not each.get("immutable"):
+        elif closely or not contents.is_fixed(each):
+            # A list has whole objects: the code of a thousand runs to see that it is there.
             with suppress(Answer):
                 live = await _live(place, record, each, closely=closely)
                 found |= drift.drift(each, live)

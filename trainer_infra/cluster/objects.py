@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import contents, refused
+from trainer_infra.cluster import contents, drift, ownership, refused
 from trainer_infra.cluster.record import Record
-from trainer_infra.errors import NotAvailable
+from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube import resource
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import Resource
+from trainer_infra.lifecycle.run import Contents
 
 JSON = Mapping[str, Any]
 
@@ -50,29 +51,39 @@ async def live(client: KubeClient, value: JSON, namespace: str = "") -> JSON | N
         return None
 
 
-async def rewritten(client: KubeClient, record: Record, value: JSON) -> JSON:
+async def rewritten(client: KubeClient, record: Record, value: JSON, known: Contents) -> JSON:
     """An object of the record written over what is there, or made again when it is gone.
+
+    Args:
+        client: the cluster.
+        record: of the run.
+        value: the object as the record has it.
+        known: contents of objects that the record does not keep.
 
     Raises:
         NotAvailable: It is gone, and nobody knows what was in it.
+        Refused: It is somebody else's by now, or the cluster says no.
     """
     now = await live(client, value, record.namespace)
-    if now is None and _is_forgotten(value, record):
-        raise NotAvailable(
-            f"{value['kind']} {record.namespace}/{value['metadata']['name']} was deleted, and what "
-            "was in it is kept nowhere else; raise attempt to run the job again"
+    if now is not None and not ownership.is_of(now, record.uid):
+        raise Refused(
+            f"{ownership.where(now)} belongs to {ownership.shown(now)} now; delete it, then run "
+            "`pulumi up` again to have ours back"
         )
-    if now is None:
-        whole = contents.new(value, record, {})
+    changed = now is None or any(map(contents.is_content, drift.drift(value, now)))
+    if now is None or changed:
+        whole = contents.new(value, record, known)
+        if contents.is_empty(whole):
+            raise NotAvailable(
+                f"{ownership.where(whole)} was deleted or changed, and what was in it is kept "
+                "nowhere else; raise attempt to run the job again"
+            )
     else:
-        whole = contents.existing(value, record, now)
+        whole = contents.existing(value, record, now, known)
     try:
+        if now is not None and changed and now.get("immutable"):
+            kind, metadata = await address(client, now), now["metadata"]
+            await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
         return await client.apply(whole, manager=names.FIELD_MANAGER, force=True)
     except (Answer, NotServed) as error:
         raise refused.said(error, whole) from error
-
-
-def _is_forgotten(value: JSON, record: Record) -> bool:
-    """Whether the record does not have what is in the object."""
-    code = value["kind"] == "ConfigMap" and bool(value.get("immutable"))
-    return code or contents.is_own_secret(value, record)

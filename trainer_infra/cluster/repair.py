@@ -1,6 +1,7 @@
 """Writing again what is the run's: fields that somebody changed, and values of its own Secret.
 
-Called by `runs`. Exactly the objects that drifted are written, by force.
+Called by `runs`. Exactly the objects that drifted are written, by force, with the contents that the
+state has and the record does not: what somebody put there instead never stays.
 """
 
 from collections.abc import Mapping
@@ -9,9 +10,10 @@ from trainer_infra import names
 from trainer_infra.cluster import contents, drift, objects, present, refused
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
+from trainer_infra.lifecycle.run import Contents
 
 
-async def repair(client: KubeClient, key: tuple[str, str, str]) -> None:
+async def repair(client: KubeClient, key: tuple[str, str, str], known: Contents) -> None:
     """Write every object again that has a field of ours changed, or is gone.
 
     A JobSet that is gone is a lost run: it is not made again.
@@ -19,17 +21,19 @@ async def repair(client: KubeClient, key: tuple[str, str, str]) -> None:
     Args:
         client: the cluster.
         key: namespace, name and UID.
+        known: contents of objects, as the state has them.
 
     Raises:
-        NotAvailable: There is no such run; or an object is gone that is kept nowhere else.
-        Refused: The cluster says no.
+        NotAvailable: There is no such run; or an object is gone whose contents nobody has.
+        Refused: An object of that name is somebody else's by now, or the cluster says no.
     """
     record = await present.present(client, *key)
     for each in record.objects:
         live = await objects.live(client, each, record.namespace)
-        lost = live is None and each["kind"] == names.JOBSET
-        if not lost and drift.drift(each, live):
-            await objects.rewritten(client, record, each)
+        if live is None and each["kind"] == names.JOBSET:
+            continue
+        if drift.drift(each, live):
+            await objects.rewritten(client, record, each, known)
 
 
 async def secrets(client: KubeClient, key: tuple[str, str, str], data: Mapping[str, str]) -> None:
@@ -48,7 +52,7 @@ async def secrets(client: KubeClient, key: tuple[str, str, str], data: Mapping[s
     for each in record.objects:
         if not contents.is_own_secret(each, record):
             continue
-        new = contents.new(each, record, data)
+        new = contents.new(each, record, Contents(data))
         try:
             await client.apply(new, manager=names.FIELD_MANAGER, force=True)
         except Answer as error:

@@ -5,7 +5,7 @@ left as its termination message. Called by `run_status` and by whoever shows lin
 """
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from trainer_infra import names
@@ -49,21 +49,30 @@ def without(lines: Iterable[str]) -> list[str]:
 
 def without_last_words(pod: JSON) -> JSON:
     """The pod without reports in termination messages, which say nothing of why it ended."""
+    return _with_messages(
+        pod, lambda said: "" if _status(said) else "\n".join(without(said.splitlines()))
+    )
+
+
+def with_reports_alone(pod: JSON) -> JSON:
+    """The pod without termination messages that are no reports: a program may print anything."""
+    return _with_messages(pod, lambda said: said if _status(said) else "")
+
+
+def _with_messages(pod: JSON, message: Callable[[str], str]) -> JSON:
     status = dict(pod.get("status") or {})
     for kind in ("initContainerStatuses", "containerStatuses"):
         if kind in status:
-            status[kind] = [_cleaned(each) for each in status[kind]]
+            status[kind] = [_with_message(each, message) for each in status[kind]]
     return {**pod, "status": status}
 
 
-def _cleaned(container: JSON) -> JSON:
+def _with_message(container: JSON, message: Callable[[str], str]) -> JSON:
     result = dict(container)
     for key in ("state", "lastState"):
         ended = (container.get(key) or {}).get("terminated")
         if ended and "message" in ended:
-            said = ended["message"]
-            message = "" if _status(said) else "\n".join(without(said.splitlines()))
-            result[key] = {"terminated": {**ended, "message": message}}
+            result[key] = {"terminated": {**ended, "message": message(ended["message"])}}
     return result
 
 

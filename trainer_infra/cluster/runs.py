@@ -25,7 +25,7 @@ from trainer_infra.cluster.served import Served
 from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.retry import Patience
-from trainer_infra.lifecycle.run import Owner, Run, Submission
+from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission
 from trainer_infra.lifecycle.target import Target
 
 JSON = Mapping[str, Any]
@@ -129,13 +129,15 @@ class Cluster(Target):
         self._change(lambda place: repair.secrets(place.client, (namespace, name, uid), data))
 
     @override
-    def repair(self, namespace: str, name: str, uid: str) -> Run:
-        """Write again every field of ours that somebody changed.
+    def repair(self, namespace: str, name: str, uid: str, contents: Contents) -> Run:
+        """Write again every field of ours that somebody changed, with these contents.
 
         Raises:
-            NotAvailable: There is no such run; or an object is gone that is kept nowhere else.
+            NotAvailable: There is no such run; or an object is gone whose contents nobody has.
+            Refused: An object of that name is somebody else's by now, or the cluster says no.
         """
-        self._change(lambda place: repair.repair(place.client, (namespace, name, uid)))
+        key = (namespace, name, uid)
+        self._change(lambda place: repair.repair(place.client, key, contents))
         return self._known(namespace, name, uid)
 
     @override

@@ -180,7 +180,7 @@ async def _written(wanted: _Wanted, record: Record, value: JSON) -> JSON:
     Raises:
         Refused: It is somebody else's and is not taken over, or the cluster says no.
     """
-    new = contents.new(value, record, wanted.submission.secret_data)
+    new = contents.new(value, record, wanted.submission.contents)
     try:
         while True:
             try:

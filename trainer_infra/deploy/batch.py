@@ -76,15 +76,13 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
             opts: Options of the resource.
         """
         _judge(resource_name, jobs, waits=wait_for is not None)
-        config = pulumi.Config("trainer")
-        made = {member: _job(args) for member, args in jobs.items()}
+        where = f"TrainJobs {resource_name}"
+        made = {member: _job(args, f"{where}: {member}") for member, args in jobs.items()}
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}
         shown, apart = texts.shared(made)
         inputs: dict[str, Any] = {
+            **declared.settings(),
             "resource": resource_name,
-            "target": config.get("target"),
-            "engine": config.get("engine"),
-            "plugins": config.get_object("plugins"),
             "owner": declared.owner(type(self), resource_name, opts),
             "jobs": shown,
             "texts": apart or None,
@@ -130,18 +128,19 @@ class TrainJobsResult(Resource, module="trainer", name="TrainJobsResult"):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for every member of `jobs` to be `running` or `complete`."""
-        config = pulumi.Config("trainer")
+        settings = declared.settings()
         inputs = {
             "batch": jobs.pulumi_resource_name,
             "runs": jobs.members.apply(_runs),
             "host": jobs.host,
-            "target": config.get("target"),
-            "engine": config.get("engine"),
+            "target": settings["target"],
+            "engine": settings["engine"],
             "until": until,
             "urn": declared.urn(type(self), resource_name, opts),
             "results": None,
         }
-        super().__init__(TrainJobsResultProvider(), resource_name, inputs, opts)
+        closed = declared.closed(inputs, f"TrainJobsResult {resource_name}")
+        super().__init__(TrainJobsResultProvider(), resource_name, closed, opts)
 
 
 def _runs(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -164,9 +163,8 @@ def _judge(resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool)
             )
 
 
-def _job(args: TrainJobArgs) -> dict[str, Any]:
+def _job(args: TrainJobArgs, where: str) -> dict[str, Any]:
     """Inputs of one member, `secretData` among them."""
-    runtime = declared.known_runtime(args["runtime"])
     written = {key: args.get(key) for key in _WRITTEN}
     inputs = {
         "name": args.get("name"),
@@ -174,10 +172,11 @@ def _job(args: TrainJobArgs) -> dict[str, Any]:
         "attempt": args.get("attempt", 1),
         "adopt": args.get("adopt", False),
         "deleteTimeout": args.get("delete_timeout", 60),
-        "runtime": None if isinstance(runtime, str) else runtime,
     }
+    runtime = declared.known_runtime(args["runtime"])
     job = Written(runtime=runtime, **cast("dict[str, Any]", written))
-    return {key: each for key, each in (inputs | declared.parts(job)).items() if each is not None}
+    made = declared.closed(inputs, where) | declared.parts(job, where)
+    return {key: each for key, each in made.items() if each is not None}
 
 
 _WRITTEN: Final = (

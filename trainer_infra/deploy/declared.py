@@ -4,15 +4,17 @@ Called by `resources`, `batch` and `runtime_resources`: secrets split off and co
 once Outputs are known; the runtime as inputs have it; who declares it, and under which URN.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 import pulumi
 from pulumi.dynamic import Resource
 
-from trainer_infra.deploy import outputs
+from trainer_infra.deploy import outputs, secret_door, secret_transform
 from trainer_infra.deploy.written import Written, written
-from trainer_infra.errors import TrainerInfraError
+from trainer_infra.errors import Problem, TrainerInfraError
+from trainer_infra.trainers.secret import Secret
 
 if TYPE_CHECKING:
     from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
@@ -23,19 +25,28 @@ AnyRuntime: TypeAlias = (
 )
 """What a TrainJob takes as its runtime."""
 
-PARTS: Final = ("spec", "code", "labels", "annotations", "secretData")
+PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
 """Inputs that are made of what the user wrote of a job."""
 
 
-def parts(job: Written) -> dict[str, Any]:
-    """Spec, code and secretData: now where everything is known, else when its Outputs are."""
-    if not outputs.found_in(job.as_mapping()):
+def parts(job: Written, where: str) -> dict[str, Any]:
+    """Runtime, spec, code and secretData: now where everything is known, else when its Outputs are.
+
+    Args:
+        job: what the user wrote.
+        where: the resource, as an error names it: `TrainJob digits`.
+    """
+    whole = job.as_mapping()
+
+    def judge(plain: Mapping[str, Any]) -> None:
+        _refuse(secret_door.misplaced_arguments(plain), where)
+
+    if not outputs.found_in(whole):
+        judge(whole)
         parts = _written(job)
         secret = parts["secretData"]
         return {**parts, "secretData": pulumi.Output.secret(secret) if secret else None}
-    later = outputs.opened(
-        job.as_mapping(), lambda plain: _written(Written.from_mapping(plain)), PARTS
-    )
+    later = outputs.opened(whole, judge, lambda plain: _written(Written.from_mapping(plain)), PARTS)
     return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
 
 
@@ -47,9 +58,49 @@ def _written(job: Written) -> dict[str, Any]:
         raise pulumi.RunError(str(error)) from None
 
 
+def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The inputs, none of which can be secret.
+
+    Args:
+        inputs: of a resource, without those of `parts`, which are judged there.
+        where: the resource, as an error names it: `TrainJob digits`.
+    """
+
+    def judge(plain: Mapping[str, Any]) -> None:
+        _refuse(secret_door.misplaced(plain, ""), where)
+
+    given = {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
+    later = {key: value for key, value in given.items() if outputs.found_in(value)}
+    judge({key: value for key, value in given.items() if key not in later})
+    for key, value in later.items():
+        later |= outputs.opened({key: value}, judge, dict, (key,))
+    return {**inputs, **later}
+
+
+def _refuse(problems: Iterator[Problem], where: str) -> None:
+    if found := [str(replace(each, where=where)) for each in problems]:
+        raise pulumi.RunError("\n".join(found))
+
+
+def settings() -> dict[str, Any]:
+    """What the stack's configuration says of every resource of ours."""
+    secret = (key for key in SETTINGS if pulumi.runtime.is_config_secret(f"trainer:{key}"))
+    _refuse((secret_door.problem(f"trainer:{key}") for key in secret), "stack configuration")
+    config = pulumi.Config("trainer")
+    return {
+        "target": config.get("target"),
+        "engine": config.get("engine"),
+        "plugins": config.get_object("plugins"),
+    }
+
+
+SETTINGS: Final = ("target", "engine", "plugins")
+
+
 def known_runtime(runtime: AnyRuntime) -> Any:
     """A runtime as inputs have it: its name, or wire form, which of a resource is an Output."""
-    return runtime if isinstance(runtime, str | Mapping) else runtime.to_wire()
+    plain = (str, Mapping, pulumi.Output, Secret)
+    return runtime if isinstance(runtime, plain) else runtime.to_wire()
 
 
 def owner(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
@@ -64,4 +115,5 @@ def owner(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) 
 def urn(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) -> pulumi.Output[str]:
     """The URN that the resource will have, which messages to the engine name."""
     parent = opts.parent if opts else None
-    return pulumi.resource.create_urn(name, f"pulumi-python:{kind._resource_type_name}", parent)  # noqa: SLF001  Pulumi keeps it there
+    made = pulumi.resource.create_urn(name, f"pulumi-python:{kind._resource_type_name}", parent)  # noqa: SLF001  Pulumi keeps it there
+    return secret_transform.last(made, opts)

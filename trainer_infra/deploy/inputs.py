@@ -30,7 +30,7 @@ OBSERVED: Final = frozenset({"uid", "host", "lastSeen"})
 """Outputs that are no inputs. Drift is not among them: a refresh that finds some shows it as an input
 that the program does not have, so that the next `up` repairs."""
 LONG_SECRET: Final = 8
-"""From this many characters on, a secret is searched inside longer texts too."""
+"""From this many characters on, a secret is looked for in what is shown."""
 
 
 def options(inputs: JSON) -> Iterator[Problem]:
@@ -216,13 +216,19 @@ def _role(item: JSON, prefix: str) -> str:
 
 
 def leaked(inputs: JSON, shown: JSON) -> Iterator[Problem]:
-    """Places where a secret's value stands in plain text."""
+    """Places where a secret's value stands in plain text.
+
+    Only those of `LONG_SECRET` characters and more are looked for: a shorter one may well be a word
+    that stands there for another reason.
+    """
     secrets = [
         (key, text)
         for key, value in (inputs.get("secretData") or {}).items()
         for text in _texts(value)
-        if text
+        if len(text) >= LONG_SECRET
     ]
+    if not secrets:
+        return
     written = {key: inputs.get(key) for key in ("spec", "labels", "annotations", "code")}
     for place in (written, {"rendered": shown}):
         found = [
@@ -233,7 +239,7 @@ def leaked(inputs: JSON, shown: JSON) -> Iterator[Problem]:
             )
             for path, text in _strings(place, "")
             for key, secret in secrets
-            if text == secret or (len(secret) >= LONG_SECRET and secret in text)
+            if secret in text
         ]
         yield from found
         if found:

@@ -5,14 +5,16 @@ row 12), so secrets must be known before the inputs are made. Called by `resourc
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 import pulumi
 
 from trainer_infra.deploy.boundary import UNKNOWN_TEXT
 from trainer_infra.trainers.secret import Secret
+
+T = TypeVar("T")
 
 
 def found_in(value: Any) -> bool:
@@ -36,18 +38,22 @@ class _Opened:
 
 
 def opened(
-    value: Any, then: Callable[[Any], Mapping[str, Any]], keys: tuple[str, ...]
+    value: Any,
+    judge: Callable[[Any], None],
+    then: Callable[[Any], Mapping[str, Any]],
+    keys: tuple[str, ...],
 ) -> dict[str, pulumi.Output[Any]]:
     """`then` of the opened value, as one Output per key of its result.
 
     What is not known at preview stays unknown in its place, so that all else is shown and judged;
-    where `then` cannot do without it, the whole result is. The Outputs are not secret: `then` gets
-    Secret objects, and whoever calls decides where they go.
+    where `then` cannot do without it, the whole result is. The Outputs are not secret: `judge` gets
+    Secret objects, also of values that are not known yet, and raises where they must not stand.
     """
     state = _Opened()
 
     async def compute() -> Mapping[str, Any]:
         plain = await _open(value, state)
+        judge(plain)
         if state.complete:
             return then(plain)
         try:
@@ -59,21 +65,27 @@ def opened(
 
     task = asyncio.ensure_future(compute())
 
-    def output(key: str) -> pulumi.Output[Any]:
-        async def data() -> Any:
-            return (await task).get(key)
+    async def data(key: str) -> Any:
+        return (await task).get(key)
 
-        async def known() -> bool:
-            await task
-            return state.known
+    async def known() -> bool:
+        await asyncio.wait({task})
+        return state.known
 
-        async def resources() -> set[pulumi.Resource]:
-            await task
-            return state.resources
+    async def resources() -> set[pulumi.Resource]:
+        await asyncio.wait({task})
+        return state.resources
 
-        return pulumi.Output(resources(), data(), known())
+    return {
+        key: pulumi.Output(_begun(resources()), _begun(data(key)), _begun(known())) for key in keys
+    }
 
-    return {key: output(key) for key in keys}
+
+def _begun(what: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
+    """The coroutine on its way: an error ends the program once, however many Outputs have it."""
+    task = asyncio.ensure_future(what)
+    task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
+    return task
 
 
 async def _open(value: Any, state: _Opened) -> Any:

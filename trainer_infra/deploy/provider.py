@@ -5,14 +5,15 @@ file for that reference alone; what a provider does is in the module of its reso
 `train_jobs_result` and so on), which only the process that serves it loads.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 from typing_extensions import override
 
-from trainer_infra.deploy import boundary
+from trainer_infra.deploy import boundary, secret_door
 from trainer_infra.deploy.boundary import Provider
+from trainer_infra.deploy.secret_transform import MISPLACED
 
 Properties = dict[str, Any]
 
@@ -24,7 +25,7 @@ class TrainJobProvider(Provider):
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
         from trainer_infra.deploy import remedied, train_job
 
-        return remedied.kept(train_job.check(_own(_olds), _own(news)))
+        return _judged(news, lambda given: remedied.kept(train_job.check(_own(_olds), given)))
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
@@ -65,7 +66,7 @@ class TrainJobResultProvider(Provider):
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
         from trainer_infra.deploy import train_job_result
 
-        return train_job_result.check(_own(news))
+        return _judged(news, train_job_result.check)
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
@@ -93,7 +94,7 @@ class TrainJobsProvider(Provider):
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
         from trainer_infra.deploy import train_jobs
 
-        return train_jobs.check(_own(_olds), _own(news))
+        return _judged(news, lambda given: train_jobs.check(_own(_olds), given))
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
@@ -133,7 +134,7 @@ class TrainJobsResultProvider(Provider):
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
         from trainer_infra.deploy import train_jobs_result
 
-        return train_jobs_result.check(_own(news))
+        return _judged(news, train_jobs_result.check)
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
@@ -161,7 +162,9 @@ class _RuntimeProvider(Provider):
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
         from trainer_infra.deploy import remedied, training_runtime
 
-        return remedied.kept(training_runtime.check(_own(_olds), _own(news)))
+        return _judged(
+            news, lambda given: remedied.kept(training_runtime.check(_own(_olds), given))
+        )
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
@@ -201,6 +204,15 @@ class TrainingRuntimeProvider(_RuntimeProvider):
 
 class ClusterTrainingRuntimeProvider(_RuntimeProvider):
     """A ClusterTrainingRuntime: an object of the cluster, where there is one."""
+
+
+def _judged(news: Properties, judge: Callable[[Properties], CheckResult]) -> CheckResult:
+    """What `judge` says, unless a transform has put secrets where they would be copied."""
+    given = _own(news)
+    paths = given.pop(MISPLACED, ())
+    if not paths:
+        return judge(given)
+    return CheckResult(given, boundary.failures(tuple(map(secret_door.problem, paths))))
 
 
 def _own(properties: Mapping[str, Any]) -> Properties:

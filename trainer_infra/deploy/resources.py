@@ -76,9 +76,8 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
                 f"TrainJob {resource_name}: wait_for={wait_for!r} would wait for ever for a job "
                 "that is suspended; leave one of the two out"
             )
-        known = declared.known_runtime(runtime)
         job = Written(
-            runtime=known,
+            runtime=declared.known_runtime(runtime),
             trainer=trainer,
             initializer=initializer,
             runtime_patches=runtime_patches,
@@ -87,25 +86,23 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             labels=labels,
             annotations=annotations,
         )
-        config = pulumi.Config("trainer")
         inputs: dict[str, Any] = {
+            **declared.settings(),
             "resource": resource_name,
             "name": name,
             "namespace": namespace,
             "attempt": attempt,
             "adopt": adopt,
             "deleteTimeout": delete_timeout,
-            "target": config.get("target"),
-            "engine": config.get("engine"),
-            "plugins": config.get_object("plugins"),
             "owner": declared.owner(type(self), resource_name, opts),
-            "runtime": None if isinstance(known, str) else known,
             "rendered": None,
             "uid": None,
             "host": None,
             "lastSeen": None,
         }
-        super().__init__(TrainJobProvider(), resource_name, inputs | declared.parts(job), opts)
+        where = f"TrainJob {resource_name}"
+        inputs = declared.closed(inputs, where) | declared.parts(job, where)
+        super().__init__(TrainJobProvider(), resource_name, inputs, opts)
         self._result: TrainJobResult | None = None
         if wait_for is not None:
             mine = pulumi.ResourceOptions(parent=self)
@@ -155,14 +152,14 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for `job` to be `running` or `complete`."""
-        config = pulumi.Config("trainer")
+        settings = declared.settings()
         inputs = {
             "namespace": job.namespace,
             "jobName": job.name,
             "uid": job.uid,
             "host": job.host,
-            "target": config.get("target"),
-            "engine": config.get("engine"),
+            "target": settings["target"],
+            "engine": settings["engine"],
             "until": until,
             "urn": declared.urn(type(self), resource_name, opts),
             "status": None,
@@ -171,4 +168,5 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
             "finishedAt": None,
             "durationSeconds": None,
         }
-        super().__init__(TrainJobResultProvider(), resource_name, inputs, opts)
+        closed = declared.closed(inputs, f"TrainJobResult {resource_name}")
+        super().__init__(TrainJobResultProvider(), resource_name, closed, opts)

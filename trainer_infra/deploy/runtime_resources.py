@@ -51,7 +51,6 @@ class RuntimeResource(Resource):
             opts: Options of the resource.
         """
         whole = _whole(given["spec"])
-        config = pulumi.Config("trainer")
         name = given["name"] or resource_name
         metadata = {
             key: given[key] or whole.get("metadata", {}).get(key) or {}
@@ -59,20 +58,19 @@ class RuntimeResource(Resource):
         }
         inputs = {
             **metadata,
+            **declared.settings(),
             "kind": given["kind"],
             "name": name,
             "namespace": given.get("namespace"),
             "spec": whole["spec"],
             "adopt": given["adopt"],
-            "target": config.get("target"),
-            "engine": config.get("engine"),
-            "plugins": config.get_object("plugins"),
             "owner": declared.owner(type(self), resource_name, opts),
             "rendered": None,
             "uid": None,
             "host": None,
         }
-        super().__init__(provider, resource_name, inputs, opts)
+        closed = declared.closed(inputs, f"{given['kind']} {resource_name}")
+        super().__init__(provider, resource_name, closed, opts)
         self._object = {
             "apiVersion": names.API_VERSION,
             "kind": given["kind"],

@@ -12,7 +12,8 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from trainer_infra.deploy import boundary, changes, gate, inputs, targets
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
-from trainer_infra.lifecycle.run import Owner, Run, Submission
+from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission
+from trainer_infra.trainers.code import Code, config_map
 
 Properties = dict[str, Any]
 
@@ -95,7 +96,7 @@ def update(olds: Properties, news: Properties) -> UpdateResult:
     if news.get("secretData") != olds.get("secretData"):
         target.update_secrets(*key, news.get("secretData") or {})
     if olds.get("drift"):
-        target.repair(*key)
+        target.repair(*key, _contents(news))
     wanted = bool(news["spec"].get("suspend"))
     if wanted != bool(olds["spec"].get("suspend")):
         run: Run | None = target.suspend(*key, wanted)
@@ -104,6 +105,13 @@ def update(olds: Properties, news: Properties) -> UpdateResult:
     if run is None:
         raise NotAvailable(f"TrainJob {olds['name']} is gone; run `pulumi refresh`")
     return UpdateResult(outputs(news, run))
+
+
+def _contents(given: Properties) -> Contents:
+    """What is in objects of the run, of which the record has only the names."""
+    code = Code.from_wire(given["code"]) if given.get("code") else None
+    config_maps = (config_map(given, code),) if code else ()
+    return Contents(given.get("secretData") or {}, config_maps)
 
 
 def delete(state: Properties) -> None:

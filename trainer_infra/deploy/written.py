@@ -5,7 +5,7 @@ job's own Secret stay in their place. Pure but for reading the user's source; ca
 `resources` when every value is known.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
@@ -50,19 +50,21 @@ class Written:
 
 
 def written(job: Written) -> dict[str, Any]:
-    """`spec`, `code`, `labels`, `annotations` and `secretData` in wire form.
+    """`runtime`, `spec`, `code`, `labels`, `annotations` and `secretData` in wire form.
 
     Raises:
-        InvalidInput: holds every problem of the code and of misplaced secrets.
+        InvalidInput: holds every problem of the code and of values of secrets.
     """
     secrets: dict[str, Any] = {}
     code: dict[str, Any] | None = None
+    unfit = [*_unfit(_wire(job.initializer), "spec.initializer")]
     if isinstance(job.trainer, CustomTrainer):
         packed = job.trainer.pack()
         trainer: Any = packed.trainer
         code = packed.code.to_wire()
         secrets |= packed.secret_data
     else:
+        unfit += _unfit(_wire(job.trainer), "spec.trainer")
         trainer = _without_secrets(_wire(job.trainer), "trainer", secrets)
     spec: dict[str, Any] = {
         "runtimeRef": runtime_ref(job.runtime),
@@ -74,10 +76,10 @@ def written(job: Written) -> dict[str, Any]:
     }
     spec = {key: value for key, value in spec.items() if value is not None}
     metadata = {"labels": job.labels, "annotations": job.annotations}
-    misplaced = tuple(_misplaced({"spec": spec, **metadata}, ""))
-    if misplaced:
-        raise InvalidInput(misplaced)
-    return {"spec": spec, "code": code, **metadata, "secretData": secrets}
+    if unfit:
+        raise InvalidInput(unfit)
+    runtime = None if isinstance(job.runtime, str) else job.runtime
+    return {"runtime": runtime, "spec": spec, "code": code, **metadata, "secretData": secrets}
 
 
 def runtime_ref(runtime: Any) -> dict[str, str]:
@@ -110,26 +112,13 @@ def _without_secrets(value: Any, path: str, secrets: dict[str, Any]) -> Any:
     return {key: _without_secrets(each, f"{path}.{key}", secrets) for key, each in value.items()}
 
 
-def _misplaced(value: Any, path: str) -> list[Problem]:
-    """Secrets where only plain text can stand."""
-    if isinstance(value, Secret):
-        return [
-            Problem(
-                path,
-                "cannot hold a secret: everybody who may read the object would see it",
-                fix="pass it in env, as {'name': ..., 'value': Secret(...)}, or in func_args",
-            )
-        ]
-    if isinstance(value, Mapping):
-        return [
-            each
-            for key, item in value.items()
-            for each in _misplaced(item, f"{path}.{key}".removeprefix("."))
-        ]
+def _unfit(value: Any, path: str) -> Iterator[Problem]:
+    """Secret variables whose value is no text."""
     if isinstance(value, list | tuple):
-        return [
-            each
-            for index, item in enumerate(value)
-            for each in _misplaced(item, f"{path}[{index}]")
-        ]
-    return []
+        for index, each in enumerate(value):
+            yield from _unfit(each, f"{path}[{index}]")
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from _unfit(each, f"{path}.{key}")
+    elif isinstance(value, Secret):
+        yield from value.problems(path)

@@ -59,6 +59,24 @@ class Submission:
     plugins: tuple[str, ...] = ()
     """Listed plugins that rendered it and reconcile it, as `render.listed` takes them."""
 
+    @property
+    def contents(self) -> "Contents":
+        """What the record does not keep of it."""
+        fixed = tuple(
+            each for each in self.objects if each["kind"] == "ConfigMap" and each.get("immutable")
+        )
+        return Contents(self.secret_data, fixed)
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What objects of a run hold and its record does not keep: secret values, and code."""
+
+    secret_data: Mapping[str, str] = field(default_factory=dict, repr=False)
+    """Key to value of the job's own Secret."""
+    config_maps: tuple[JSON, ...] = ()
+    """Immutable ConfigMaps with their data."""
+
 
 @dataclass(frozen=True, slots=True)
 class Failure:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from trainer_infra.errors import Problem
-from trainer_infra.lifecycle.run import Owner, Run, Submission
+from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission
 
 JSON = Mapping[str, Any]
 
@@ -66,11 +66,12 @@ class Target(Protocol):
             NotAvailable: There is no such run.
         """
 
-    def repair(self, namespace: str, name: str, uid: str) -> Run:
-        """Write again every field of ours that somebody changed (`Run.drift`).
+    def repair(self, namespace: str, name: str, uid: str, contents: Contents) -> Run:
+        """Write again every field of ours that somebody changed (`Run.drift`), with these contents.
 
         Raises:
-            NotAvailable: There is no such run.
+            NotAvailable: There is no such run; or an object is gone whose contents nobody has.
+            Refused: An object of that name is somebody else's by now.
         """
 
     def delete(self, namespace: str, name: str, uid: str, timeout: float = 60) -> str:

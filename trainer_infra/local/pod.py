@@ -7,12 +7,13 @@ try; on a cluster the others would go on.
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput
+from trainer_infra.lifecycle.redaction import Redaction
 from trainer_infra.local import full_disk, probes
 from trainer_infra.local.children import Children
 from trainer_infra.local.container import Container, Setup
@@ -45,6 +46,8 @@ class Hooks:
     """Its phase or readiness changed."""
     disk_full: Callable[[Path, OSError], None]
     """Its log, or one of its files, cannot be written."""
+    hidden: Redaction = field(default_factory=Redaction)
+    """Values of secrets that it has, which its log does not get."""
 
 
 class Failed(Exception):
@@ -64,7 +67,7 @@ class PodTry:
         self._children = children
         self._hooks = hooks
         self._path = log
-        self._log = PodLog(log, hooks.disk_full)
+        self._log = PodLog(log, hooks.disk_full, hooks.hidden)
         self._ready: dict[str, bool] = {}
         self._grace = 0.0
         self._last = ""

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
+from trainer_infra.lifecycle.redaction import Redaction
 from trainer_infra.local import full_disk
 
 LAST_LINES: Final = 20
@@ -21,8 +22,14 @@ LONGEST: Final = 64 * 1024
 class PodLog:
     """The log of one try of a pod, appended to the pod's file."""
 
-    def __init__(self, path: Path, on_full: Callable[[Path, OSError], None]) -> None:
+    def __init__(
+        self,
+        path: Path,
+        on_full: Callable[[Path, OSError], None],
+        hidden: Redaction = Redaction(),  # noqa: B008  a frozen value
+    ) -> None:
         self._path = path
+        self._hidden = hidden
         self._on_full = on_full
         self._handle: int | None = None
         self._partial: dict[str, bytes] = {}
@@ -65,6 +72,7 @@ class PodLog:
             self._last.append(line.rstrip(b"\r").rpartition(b"\r")[2].decode(errors="replace"))
 
     def _write(self, text: bytes) -> None:
+        text = self._hidden.content(text)
         self._remember(text)
         view = memoryview(text)
         try:

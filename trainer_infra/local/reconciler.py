@@ -18,6 +18,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import plan as lifecycle
+from trainer_infra.lifecycle.redaction import Redaction
 from trainer_infra.lifecycle.run import JSON, Run, run_from_json, run_to_json
 from trainer_infra.local import (
     env,
@@ -69,6 +70,7 @@ class Reconciler:
         self._behaviour = Behaviour(listed.registry(self._record["plugins"]))
         self._python: Mapping[str, str] | None = None
         self._waiting_for = ""
+        self._hidden = Redaction()
         self._awake = asyncio.Event()
         self._stopping = False
         self._endpoint = Endpoint(
@@ -219,16 +221,19 @@ class Reconciler:
             self._ports[start.attempt] = ports.free()
         manifest = pods.manifest(self._jobset or {}, start)
         log = self._folder.logs / f"{manifest['metadata']['name']}.log"
-        started = PodTry(start, log, self._children, Hooks(self.wake, self._not_written))
+        data = folder.read(self._folder.secrets) or {}
+        hidden = Redaction.of(data)
+        self._hidden |= hidden
+        hooks = Hooks(self.wake, self._not_written, hidden)
+        started = PodTry(start, log, self._children, hooks)
         self._tries.append(started)
-        started.begin(partial(self._prepare, manifest, start))
+        started.begin(partial(self._prepare, manifest, start, data))
 
-    def _prepare(self, manifest: JSON, start: Start) -> PodSetup:
+    def _prepare(self, manifest: JSON, start: Start, data: Mapping[str, str]) -> PodSetup:
         """The pod with the secrets as they are now, and the network of its attempt."""
         run, name = self._run, manifest["metadata"]["name"]
         spec = (self._jobset or {})["spec"]
         secret = f"{run.name}{names.SECRET_SUFFIX}"
-        data = folder.read(self._folder.secrets) or {}
         reports = start.id.job in resolve.trainer_jobs(spec)
         place = Place(
             pod=manifest,
@@ -264,7 +269,7 @@ class Reconciler:
     def _publish(self) -> None:
         """Write the status when it changed; a full disk ends the run, and is written too."""
         for _ in range(2):
-            now = run_status.current(self._run, self._seen())
+            now = self._hidden.run(run_status.current(self._run, self._seen()))
             if now == self._run and self._folder.status.exists():
                 return
             try:

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainer_infra.errors import NotAvailable, Problem
-from trainer_infra.lifecycle.run import Owner, Run
+from trainer_infra.lifecycle.run import Contents, Owner, Run
 from trainer_infra.local import ports, runs, support
 
 JSON = Mapping[str, Any]
@@ -40,7 +40,7 @@ class ThisMachine:
         """Ports that something else listens on."""
         return tuple(map(str, ports.ports_in_use(objects)))
 
-    def repair(self, namespace: str, name: str, uid: str) -> Run:
+    def repair(self, namespace: str, name: str, uid: str, _contents: Contents) -> Run:
         """The run as it is: nobody else writes a run's folder.
 
         Raises:

@@ -98,14 +98,14 @@ def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSO
     if code is None:
         return {**job, "spec": spec}, ()
     jobs = [*_trainer_jobs(runtime), *_jobs_of_ranks(runtime)]
-    config_map = _config_map(job["metadata"], code)
-    patch = _patch(jobs, config_map["metadata"]["name"], name + names.SECRET_SUFFIX, code)
+    made = config_map(job["metadata"], code)
+    patch = _patch(jobs, made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
     spec = {
         **spec,
         "trainer": _trainer(spec.get("trainer") or {}, runtime, code),
         "runtimePatches": [*(spec.get("runtimePatches") or ()), patch],
     }
-    return {**job, "spec": spec}, (config_map,)
+    return {**job, "spec": spec}, (made,)
 
 
 def secret_object(job_name: str, keys: Iterable[str]) -> JSON:
@@ -211,7 +211,13 @@ def _keys(files: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def _config_map(job_metadata: JSON, code: Code) -> JSON:
+def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSON:
+    """The ConfigMap of a job's code, named by what is in it.
+
+    Args:
+        job_metadata: the TrainJob's name, and its namespace where that is known.
+        code: what is mounted.
+    """
     keys = _keys(code.files)
     metadata = {"name": f"{job_metadata['name']}{names.CODE_SUFFIX}-{code.digest()}"}
     if "namespace" in job_metadata:

@@ -54,18 +54,16 @@ def problems(env: Mapping[str, Any]) -> Iterator[Problem]:
 
 
 def _bad_value(path: str, value: Any) -> Iterator[Problem]:
-    secret = isinstance(value, Secret)
-    inner = value.value if isinstance(value, Secret) else value
-    if isinstance(value, Secret) and value.later:
-        return
-    if isinstance(inner, Mapping) and not secret:
-        if set(inner) != {"valueFrom"} or not isinstance(inner["valueFrom"], Mapping):
+    if isinstance(value, Secret):
+        if not value.later:
+            yield from value.problems(path)
+    elif isinstance(value, Mapping):
+        if set(value) != {"valueFrom"} or not isinstance(value["valueFrom"], Mapping):
             fix = 'give text, or {"valueFrom": {...}} as a pod has it'
-            yield Problem(path, "is a mapping of another kind", got=dict(inner), fix=fix)
-    elif not isinstance(inner, str):
-        quoted = 'Secret("...")' if secret else f'"{inner}"'
-        what = f"must be text, not {type(inner).__name__}"
-        yield Problem(path, what, got=None if secret else inner, fix=f"quote it: {quoted}")
+            yield Problem(path, "is a mapping of another kind", got=dict(value), fix=fix)
+    elif not isinstance(value, str):
+        what = f"must be text, not {type(value).__name__}"
+        yield Problem(path, what, got=value, fix=f'quote it: "{value}"')
 
 
 def bad_args(args: Sequence[Any]) -> Iterator[Problem]:
