@@ -3,11 +3,13 @@
 import base64
 import json
 
+import pytest
 from cryptography.hazmat.primitives import serialization
 
 from tests.cluster.submissions import OTHER, SECRET, Job
-from tests.cluster.world import World
+from tests.cluster.world import World, container, ended
 from trainer_infra.cluster.runs import Cluster
+from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle.run import run_to_json
 
 
@@ -60,3 +62,46 @@ def test_generated_keys_are_a_pair_and_are_made_once(
     job.owner = OTHER
     cluster.submit(job.submission(), adopt=True)
     assert world.there("Secret", "tj-mpi-ssh-auth")["data"] == secret["data"]
+
+
+def failed_with_words(cluster: Cluster, world: World, job: Job) -> None:
+    """A run whose program left its secret as its last words."""
+    job.secrets = {"token": SECRET}
+    cluster.submit(job.submission())
+    world.pod(phase="Failed", containerStatuses=[container(ended(3, message=f"using {SECRET}"))])
+
+
+def test_a_secret_in_a_programs_last_words_is_hidden_and_kept_nowhere(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    failed_with_words(cluster, world, job)
+    (listed,) = cluster.list_runs(job.namespace)
+    world.end("Failed")
+    found = cluster.get(job.namespace, "tj")
+    described = cluster.described(job.namespace, "tj")
+    assert found is not None
+    assert described is not None
+    assert "using <secret>" in found.message
+    record = world.there("ConfigMap", "tj-runtime-snapshot")
+    shown = [run_to_json(each) for each in (listed, found, described.run)]
+    assert SECRET not in json.dumps([*shown, record])
+
+
+def test_where_its_values_cannot_be_read_a_programs_words_are_left_out(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    failed_with_words(cluster, world, job)
+    world.client.delete(world.path("Secret", "tj-secret"))
+    world.end("Failed")
+    found = cluster.get(job.namespace, "tj")
+    assert found is not None
+    assert found.failure is not None
+    assert "using" not in found.message
+    assert found.failure.last_lines == (
+        f"(lines are left out: they may hold values of Secret {job.namespace}/tj-secret, which could "
+        "not be read to hide them; it needs the right to get secrets in namespace "
+        f"{job.namespace})",
+    )
+    with pytest.raises(NotAvailable, match="lines are left out"):
+        cluster.logs(job.namespace, "tj")
+    assert SECRET not in json.dumps(world.there("ConfigMap", "tj-runtime-snapshot"))

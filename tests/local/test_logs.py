@@ -6,7 +6,7 @@ import pytest
 
 from tests.local.jobs import Job, eventually, finished, lines, log_has, python, shell
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import runs
+from trainer_infra.local import folder, runs
 
 
 def test_logs_are_read_pod_after_pod() -> None:
@@ -55,3 +55,26 @@ def test_logs_of_what_is_not_there_say_so() -> None:
     with pytest.raises(NotAvailable) as missing:
         runs.logs("default", "tj", pod="tj-node-0-7")
     assert str(missing.value) == ("run default/tj has no pod tj-node-0-7; its pods are tj-node-0-0")
+
+
+def test_values_of_secrets_that_a_program_prints_are_in_no_log_and_no_status(
+    tmp_path: Path,
+) -> None:
+    gate = tmp_path / "gate"
+    secret = {"kind": "Secret", "metadata": {"name": "tj-secret"}, "stringData": {"p": "<secret>"}}
+    env = [{"name": "P", "valueFrom": {"secretKeyRef": {"name": "tj-secret", "key": "p"}}}]
+    code = f"echo using $P; until [ -e {gate} ]; do sleep 0.02; done; echo $P; exit 3"
+    job = Job(command=shell(code), env=env, objects=[secret], secrets={"p": "planted-here"})
+    run = job.submit()
+    eventually(log_has(run, "using"))
+    # The pod that runs keeps the value that it started with.
+    runs.update_secrets("default", "tj", run.uid, {"p": "planted-anew"})
+    gate.touch()
+    ended = finished(run)
+
+    assert lines(run) == ["using <secret>", "<secret>"]
+    assert ended.failure is not None
+    assert ended.failure.last_lines == ("using <secret>", "<secret>")
+    kept = folder.of("default", "tj").path.rglob("*")
+    texts = {each.name: each.read_bytes() for each in kept if each.is_file()}
+    assert [name for name, text in texts.items() if b"planted" in text] == ["secrets.json"]
