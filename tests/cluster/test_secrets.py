@@ -97,10 +97,11 @@ def test_where_its_values_cannot_be_read_a_programs_words_are_left_out(
     assert found is not None
     assert found.failure is not None
     assert "using" not in found.message
-    assert found.failure.last_lines == (
+    (said,) = found.failure.last_lines
+    assert said == (
         f"(lines are left out: they may hold values of Secret {job.namespace}/tj-secret, which could "
         "not be read to hide them; it needs the right to get secrets in namespace "
-        f"{job.namespace})",
+        f"{job.namespace})"
     )
     with pytest.raises(NotAvailable, match="lines are left out"):
         cluster.logs(job.namespace, "tj")
