@@ -6,7 +6,7 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy test lint apiserver cluster cluster-down check e2e bench bench-policy bench-cluster
+.PHONY: help setup quickstart destroy test lint apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -50,6 +50,10 @@ e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/python -m tools.cluster.helm
 	@$(BIN)/pytest -n 2 tests/e2e --ignore=tests/e2e/disruptive
 	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
+
+soak: cluster ## run long tests on a real cluster, samples of which are in e2e [ROUNDS=100]
+	@$(BIN)/python -m tools.cluster.base_image
+	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
 
 # What users start has been compiled by an earlier start.
 bench bench-policy bench-cluster: export PYTHONDONTWRITEBYTECODE =

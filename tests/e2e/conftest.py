@@ -2,7 +2,7 @@
 
 import json
 import secrets
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -38,15 +38,18 @@ def namespace(kubeconfig: Path) -> Iterator[Namespace]:
 def new_stack(
     tmp_path: Path, pulumi_env: dict[str, str], namespace: Namespace, image: str
 ) -> Iterator[Callable[[str], Stack]]:
-    """Makes a Pulumi project whose runs go to the namespace, with a stack named `test`."""
+    """Makes a Pulumi project whose runs go to the namespace, with a stack named `test`.
 
-    def make(name: str) -> Stack:
+    It takes the folder's name, and may take the project's where that is another, and variables.
+    """
+
+    def make(name: str, project: str = "", env: Mapping[str, str] | None = None) -> Stack:
         folder = tmp_path / name
         folder.mkdir()
         # `gc` finds runs by project and stack, whoever's they are: tests run side by side.
-        project = f"name: {name}-{namespace.name}\nruntime: python\n"
-        (folder / "Pulumi.yaml").write_text(project)
-        stack = Stack(folder, pulumi_env)
+        named = f"name: {project or name}-{namespace.name}\nruntime: python\n"
+        (folder / "Pulumi.yaml").write_text(named)
+        stack = Stack(folder, {**pulumi_env, **(env or {})})
         stack.run("stack", "init")
         for key, value in (
             ("target", "kubernetes"),
