@@ -19,6 +19,11 @@ CASES = {
         "spec.trainer.numNodes",
         "'two'",
     ),
+    "a_negative_number_of_nodes": (
+        'TrainJob("job", runtime="torch-distributed", trainer={"numNodes": -4})',
+        "spec.trainer.numNodes",
+        "must not be negative: it is the number of pods that train, got -4",
+    ),
     "an_unknown_field_in_a_pod_template": (
         """
 runtime = {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": "ClusterTrainingRuntime",

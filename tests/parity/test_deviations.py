@@ -37,6 +37,7 @@ SHOWN: Final = {
     Deviation.ENV_VAR,
     Deviation.TORCHTUNE,
     Deviation.SCHEDULER,
+    Deviation.NUM_NODES,
     Deviation.RESOURCES,
     Deviation.TTL,
     Deviation.RUNTIME,

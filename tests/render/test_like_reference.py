@@ -94,3 +94,16 @@ def test_resources_above_their_limit_are_refused_once_merged_with_the_runtimes()
     ]
     assert {said in each.what for each in error.value.problems} == {True}
     assert container(on, behaviour=REFERENCE, trainer={"resourcesPerNode": asked})["resources"]
+
+
+@pytest.mark.parametrize("policy", [{"torch": {}}, {"jax": {}}, {}])
+def test_num_nodes_below_zero_is_refused_and_zero_is_not(policy: dict[str, Any]) -> None:
+    on = runtime(policy, {})
+    with pytest.raises(InvalidInput) as error:
+        container(on, behaviour=OURS, trainer={"numNodes": -4})
+    assert str(error.value) == (
+        "TrainJob tj: spec.trainer.numNodes: must not be negative: it is the number of pods that "
+        "train, got -4; write 1 or more, or leave it out for the runtime's number"
+    )
+    assert container(on, behaviour=REFERENCE, trainer={"numNodes": -4})["image"] == "i"
+    assert container(on, behaviour=OURS, trainer={"numNodes": 0})["image"] == "i"

@@ -50,6 +50,8 @@ class Deviation(StrEnum):
     """TorchTune's validation counts the nodes of the runtime too."""
     SCHEDULER = "scheduler"
     """KAI, YuniKorn and Kueue by annotation."""
+    NUM_NODES = "num-nodes"
+    """A negative numNodes is refused."""
     RESOURCES = "resources"
     """Requests above their limits are refused once both are merged with the runtime's."""
     TTL = "ttl"

@@ -14,6 +14,7 @@ from trainer_infra.render import (
     child_metadata,
     initializer,
     metadata_name,
+    num_nodes,
     resolve,
     resources_per_node,
     runtime_patches,
@@ -34,10 +35,11 @@ def applies(_draft: Draft) -> bool:
 
 
 def validate(draft: Draft) -> Iterable[Problem]:
-    """Initializers, runtime patches, the length of the name, and resources."""
+    """Initializers, runtime patches, the length of the name, nodes and resources."""
     yield from initializer.problems(draft)
     yield from runtime_patches.problems(draft)
     yield from metadata_name.problems(draft)
+    yield from num_nodes.problems(draft)
     yield from resources_per_node.problems(draft)
 
 
