@@ -185,7 +185,10 @@ def test_a_jobset_that_is_being_deleted_counts_until_it_is_gone(
     world.change("JobSet", "tj", hold)
     world.client.delete(world.path("JobSet", "tj"))
     run = now(cluster, job)
-    assert (run.phase, run.waiting_for) == ("Created", "it is being deleted")
+    assert (run.phase, run.waiting_for) == (
+        "Created",
+        "the end of its JobSet, which is being deleted, held by finalizer acme.io/hold",
+    )
     world.collect("JobSet", "tj")
     assert now(cluster, job).phase == "Lost"
 
@@ -311,7 +314,7 @@ def test_many_runs_are_read_from_lists_and_are_the_same(
     assert [cluster.get(job.namespace, "tj99")] == after
 
 
-def test_kueue_admits_a_run_of_a_queue(cluster: Cluster, world: World, job: Job) -> None:
+def test_a_run_of_a_queue_waits_for_kueue(cluster: Cluster, world: World, job: Job) -> None:
     job.metadata = {"labels": {"kueue.x-k8s.io/queue-name": "research"}}
     cluster.submit(job.submission())
 
@@ -320,7 +323,12 @@ def test_kueue_admits_a_run_of_a_queue(cluster: Cluster, world: World, job: Job)
 
     world.change("JobSet", "tj", suspend, fieldManager="kueue")
     run = now(cluster, job)
-    assert (run.phase, run.waiting_for) == ("Created", "admission by Kueue to queue research")
+    # This API server serves none of Kueue's kinds.
+    assert (run.phase, run.waiting_for) == (
+        "Created",
+        "Kueue to admit it to queue research, but the cluster has no Kueue; install it, or raise "
+        "attempt without the queue",
+    )
     assert run.drift == {}
 
 

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 from trainer_infra.deploy.gate import Stuck
 from trainer_infra.lifecycle.run import RUNNING, Owner, Run
+from trainer_infra.lifecycle.waiting_cause import Cause
 
 LOST = "pod tj-node-0-0 is on node a, which does not answer"
 
@@ -21,7 +22,8 @@ class Looks:
     def after(self, seconds: float, said: str = "") -> bool:
         """Whether a look after so many seconds fails the gate."""
         self.seconds += seconds
-        return LOST in self.stuck.trouble(replace(run(), stuck=said))
+        cause = str(Cause.NODE_LOST) if said else ""
+        return LOST in self.stuck.trouble(replace(run(), cause=cause, stuck=said))
 
 
 def run() -> Run:

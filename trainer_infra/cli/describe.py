@@ -58,7 +58,7 @@ def _facts(place: Place, run: Run) -> Mapping[str, str]:
         "Target": f"{place.kind}, {run.host}",
         "Declared by": run.owner.shown(),
         "Phase": run.phase,
-        "Waits for": run.waiting_for,
+        "Waits for": "" if run.stuck else run.waiting_for,
         "Stuck": run.stuck,
         "Reason": run.reason,
         "Message": run.message,

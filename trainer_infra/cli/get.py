@@ -62,7 +62,7 @@ def details(run: Run) -> Iterator[str]:
         "urn": run.owner.urn,
         "started": run.started,
         "finished": run.finished,
-        "waits for": run.waiting_for,
+        "waits for": "" if run.stuck else run.waiting_for,
         "stuck": run.stuck,
         "metrics": told.pairs(told.metrics(run)),
         "message": run.message,

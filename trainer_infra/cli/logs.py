@@ -15,7 +15,7 @@ from trainer_infra.cli import known
 from trainer_infra.cli.target import KUBERNETES, Place
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import LOST, SUSPENDED, Run
+from trainer_infra.lifecycle.run import CREATED, LOST, SUSPENDED, Run
 
 INTERVAL: Final = 1.0
 """Seconds between two looks at a run that has not started."""
@@ -76,9 +76,12 @@ def _lines(place: Place, run: Run, wanted: Wanted) -> Iterator[tuple[str, str]]:
 
 
 def _started(place: Place, run: Run) -> Run:
-    """The run once a pod of it has started or it has ended; says meanwhile what it waits for."""
+    """The run once a pod of it has started or it has ended; says meanwhile what it waits for.
+
+    A pod whose sidecar alone has started may never come to what is to be read.
+    """
     said = ""
-    while not run.started and not _is_over(run):
+    while not _is_over(run) and (not run.started or (run.stuck and run.phase == CREATED)):
         why = _waits(run)
         if why != said:
             typer.echo(f"{run.name} {why}", err=True)

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from trainer_infra import names
-from trainer_infra.cluster import around, look, present, secret_values
+from trainer_infra.cluster import events, look, present, secret_values
+from trainer_infra.cluster.causes.surroundings import time_of
 from trainer_infra.cluster.look import Place
 from trainer_infra.lifecycle.redaction import Redaction
 from trainer_infra.lifecycle.run import Run
@@ -49,13 +50,13 @@ async def described(place: Place, namespace: str, name: str) -> Described | None
     run = await look.at_one(place, namespace, name)
     if run is None:
         return None
-    found = await around.events(place.client, namespace, "")
+    found = await events.events(place.client, namespace, "")
     steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
-    mine = [each for each in found if _is_of(name, steps, each["involvedObject"])]
+    mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
     hidden = await _redaction(place, namespace, name)
-    happened = (_happened(each, hidden) for each in around.in_order(mine))
     # An earlier run may have had the same name.
-    return Described(run, tuple(each for each in happened if each.time >= run.created))
+    happened = (_happened(each, hidden) for each in mine if events.is_since(each, run.created))
+    return Described(run, tuple(happened))
 
 
 def _is_of(name: str, steps: tuple[str, ...], value: JSON) -> bool:
@@ -77,7 +78,7 @@ def _happened(event: JSON, hidden: Redaction) -> Happened:
     about = event["involvedObject"]
     count = (event.get("series") or {}).get("count") or event.get("count") or 1
     return Happened(
-        time=around.time_of(event),
+        time=time_of(event),
         type=event.get("type") or "Normal",
         about=f"{about['kind']} {about['name']}",
         reason=event.get("reason") or "",

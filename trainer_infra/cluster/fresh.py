@@ -20,15 +20,16 @@ as long again as it took, so that large lists are not read for each of those who
 class _Answer:
     """An answer that is there or on its way."""
 
-    def __init__(self, asked: "asyncio.Task[Any]") -> None:
+    def __init__(self, asked: "asyncio.Task[Any]", age: float) -> None:
         self.task = asked
+        self._age = age
         self._began = time.monotonic()
         self._until = math.inf
         asked.add_done_callback(self._came)
 
     def _came(self, _task: object) -> None:
         now = time.monotonic()
-        self._until = now + max(AGE - (now - self._began), now - self._began)
+        self._until = now + max(self._age - (now - self._began), now - self._began)
 
     def serves(self, now: float) -> bool:
         """Whether it is new enough, and no failure."""
@@ -42,15 +43,21 @@ class Fresh:
     def __init__(self) -> None:
         self._answers: dict[Hashable, _Answer] = {}
 
-    async def of(self, key: Hashable, ask: Callable[[], Awaitable[T]]) -> T:
-        """The answer to `ask`, or the one that somebody else just got for the same key."""
+    async def of(self, key: Hashable, ask: Callable[[], Awaitable[T]], age: float = AGE) -> T:
+        """The answer to `ask`, or the one that another caller just got for the same key.
+
+        Args:
+            key: what names the question.
+            ask: gets the answer.
+            age: seconds that it is used.
+        """
         now = time.monotonic()
         known = self._answers.get(key)
         if known is None or not known.serves(now):
             self._answers = {
                 each: answer for each, answer in self._answers.items() if answer.serves(now)
             }
-            known = _Answer(asyncio.ensure_future(_asked(ask)))
+            known = _Answer(asyncio.ensure_future(_asked(ask)), age)
             self._answers[key] = known
         # Who gives up does not take the answer from the others.
         result: T = await asyncio.shield(known.task)

@@ -16,18 +16,19 @@ from typing import Any, Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.cluster import (
-    around,
     contents,
     drift,
+    events,
     log_tails,
     objects,
     ownership,
     run_status,
     secret_values,
-    stuck,
 )
 from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster import record as of_record
+from trainer_infra.cluster.causes import node
+from trainer_infra.cluster.causes.surroundings import Surroundings
 from trainer_infra.cluster.fresh import Fresh
 from trainer_infra.cluster.last_seen import Failed, LastSeen
 from trainer_infra.cluster.record import Record
@@ -120,22 +121,24 @@ async def at_all(place: Place, namespace: str) -> tuple[Run, ...]:
         place.listed(JOBSET, namespace, names.RUN_LABEL), place.pods(namespace)
     )
     every = (each for found in pods.values() for each in found)
-    nodes = await around.nodes_of(place.client, place.fresh, every)
+    nodes = await events.nodes_of(place.client, place.fresh, every)
     runs = []
     for record in filter(None, map(of_record.read, records.values())):
         key = (record.namespace, record.name)
-        seen = Seen(_its(record, jobsets.get(key)), tuple(pods.get(key, ())), nodes=nodes)
-        runs.append(await _listed(place, record, seen))
+        seen = Seen(_its(record, jobsets.get(key)), tuple(pods.get(key, ())))
+        runs.append(await _listed(place, record, seen, nodes))
     return tuple(sorted(runs, key=lambda each: (each.namespace, each.name)))
 
 
-async def _listed(place: Place, record: Record, seen: Seen) -> Run:
+async def _listed(place: Place, record: Record, seen: Seen, nodes: Mapping[str, JSON]) -> Run:
     """The run as a list has it; that of one which has just ended is not written to its record."""
     if record.final:
         return replace(record.final, host=place.host)
-    if seen.jobset is not None:
-        failed = place.last_seen.of(record.namespace, seen.jobset)
+    if (jobset := seen.jobset) is not None:
+        failed = place.last_seen.of(record.namespace, jobset)
         seen = replace(seen, pods=_with_failed(seen.pods, failed))
+        around = await _around(place, jobset, seen.pods, closely=False)
+        seen = replace(seen, around=replace(around, nodes=nodes))
     return await _current(place, record, seen)
 
 
@@ -170,24 +173,36 @@ async def _looked(place: Place, record: Record, seen: Seen, *, closely: bool) ->
     run = await _current(place, record, seen)
     if run.phase in FINISHED:
         return await _ended(place, record, seen, failed)
-    seen = replace(
-        seen,
-        nodes=await around.nodes_of(place.client, place.fresh, seen.pods),
-        drift=await _drift(place, record, jobset, closely=closely),
+    nodes = await events.nodes_of(place.client, place.fresh, seen.pods)
+    drifted, around, lines = await asyncio.gather(
+        _drift(place, record, jobset, closely=closely),
+        _around(place, jobset, seen.pods, closely=closely),
+        _lines(place, jobset, seen.pods, nodes if closely else None),
     )
-    if closely:
-        training = resolve.trainer_jobs(jobset["spec"])
-        pods = [
-            each
-            for each in seen.pods
-            if of_pods.step(each) in training and not stuck.is_lost(each, seen.nodes)
-        ]
-        lines, others = await asyncio.gather(
-            log_tails.of_pods_that_ran(place.client, pods),
-            around.of_run(place.client, jobset, seen.pods),
-        )
-        seen = replace(seen, lines=lines, around=others)
+    seen = replace(seen, drift=drifted, around=replace(around, nodes=nodes), lines=lines)
     return await _current(place, record, seen)
+
+
+async def _around(
+    place: Place, jobset: JSON, pods: Sequence[JSON], *, closely: bool
+) -> Surroundings:
+    """What else the cluster says of a run, from lists that others share unless closely."""
+    if closely:
+        return await events.of_run(place.client, jobset, pods)
+    return await events.of_one_of_many(place.client, place.fresh, jobset, pods)
+
+
+async def _lines(
+    place: Place, jobset: JSON, pods: Sequence[JSON], nodes: Mapping[str, JSON] | None
+) -> Mapping[str, tuple[str, ...]]:
+    """The last lines of the pods that train on nodes that answer; none without nodes."""
+    if nodes is None:
+        return {}
+    training = resolve.trainer_jobs(jobset["spec"])
+    wanted = (each for each in pods if of_pods.step(each) in training)
+    return await log_tails.of_pods_that_ran(
+        place.client, (each for each in wanted if not node.is_lost(each, nodes))
+    )
 
 
 async def _ended(place: Place, record: Record, seen: Seen, failed: Mapping[str, Failed]) -> Run:

@@ -12,7 +12,7 @@ from trainer_infra.render import resources
 
 JSON = Mapping[str, Any]
 
-_SUFFIX: Final = 6
+SUFFIX: Final = 6
 """Characters that the Job controller adds to a pod's name: a dash and five of its own."""
 
 
@@ -36,7 +36,7 @@ def step(pod: JSON) -> str:
 
 def host_name(pod: JSON) -> str:
     """The pod's name without what makes it unique: `digits-node-0-1`."""
-    return str(pod["metadata"]["name"])[:-_SUFFIX]
+    return str(pod["metadata"]["name"])[:-SUFFIX]
 
 
 def phase(pod: JSON) -> str:

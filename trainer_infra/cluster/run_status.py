@@ -12,13 +12,13 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.cluster import causes, reports
 from trainer_infra.cluster import pods as of_pods
-from trainer_infra.cluster import reports, stuck, waiting_for
+from trainer_infra.cluster.causes.surroundings import Surroundings
 from trainer_infra.cluster.record import Record
-from trainer_infra.cluster.waiting_for import Around
 from trainer_infra.errors import InvalidInput
 from trainer_infra.lifecycle import conditions as of
-from trainer_infra.lifecycle import failure_reason
+from trainer_infra.lifecycle import failure_reason, waiting_cause
 from trainer_infra.lifecycle import plan as lifecycle
 from trainer_infra.lifecycle.run import (
     COMPLETE,
@@ -32,6 +32,7 @@ from trainer_infra.lifecycle.run import (
     Node,
     Run,
 )
+from trainer_infra.lifecycle.waiting_cause import Cause
 from trainer_infra.render import listed, resolve
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed import Observed
@@ -52,14 +53,12 @@ class Seen:
     """Of the JobSet."""
     jobs: tuple[JSON, ...] = ()
     """Jobs of the JobSet, where it matters why one failed."""
-    nodes: Mapping[str, JSON] = field(default_factory=dict)
-    """Kubernetes nodes of pods that are not ready, as far as they may be read."""
     lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Last lines of the logs of pods, by pod, as far as they were read."""
     drift: Mapping[str, str] = field(default_factory=dict)
     """Fields of ours that somebody changed."""
-    around: Around = field(default_factory=Around)
-    """What else is known, where somebody looks at one run alone."""
+    around: Surroundings = field(default_factory=Surroundings)
+    """What else the cluster says of it."""
 
 
 def current(record: Record, seen: Seen, host: str, now: datetime) -> Run:
@@ -94,7 +93,8 @@ def _without_jobset(run: Run, record: Record) -> Run:
             "its JobSet was deleted by somebody before it ended; raise attempt to run it again"
         )
         return replace(run, phase=LOST, reason=LOST, message=message)
-    return replace(run, waiting_for="its submit, which did not end yet or was interrupted")
+    sentence = "its submit, which did not end yet or was interrupted"
+    return replace(run, waiting_for=sentence, cause=str(Cause.SUBMIT))
 
 
 def _told(run: Run, record: Record, seen: Seen, now: datetime) -> Run:
@@ -105,8 +105,7 @@ def _told(run: Run, record: Record, seen: Seen, now: datetime) -> Run:
     end = _true(conditions, COMPLETE) or _true(conditions, FAILED)
     phase = _phase(conditions, seen)
     begun = [each for pod in seen.pods if (each := of_pods.started(pod))]
-    is_over = phase in FINISHED
-    return replace(
+    run = replace(
         run,
         phase=phase,
         status=status,
@@ -116,11 +115,18 @@ def _told(run: Run, record: Record, seen: Seen, now: datetime) -> Run:
         nodes=_nodes(seen.jobset, seen.pods, said),
         started=min(begun, default=""),
         finished=end["lastTransitionTime"] if end else "",
-        waiting_for=""
-        if is_over or phase == SUSPENDED
-        else waiting_for.waiting_for(seen.jobset, seen.pods, seen.around),
-        stuck="" if is_over else stuck.stuck(seen.pods, seen.nodes),
     )
+    return run if phase in FINISHED or phase == SUSPENDED else _waiting(run, seen, now)
+
+
+def _waiting(run: Run, seen: Seen, now: datetime) -> Run:
+    """The run with what it waits for."""
+    assert seen.jobset is not None  # noqa: S101  the caller looked
+    found = causes.waiting(seen.jobset, seen.pods, seen.around)
+    if found is None:
+        return run
+    sentence, stuck = waiting_cause.shown(found, now)
+    return replace(run, waiting_for=sentence, cause=str(found.cause), stuck=stuck)
 
 
 def _said(seen: Seen) -> dict[str, JSON]:

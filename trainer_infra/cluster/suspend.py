@@ -6,8 +6,9 @@ leaves it alone.
 """
 
 from trainer_infra import names
-from trainer_infra.cluster import objects, ownership, present, refused, waiting_for
+from trainer_infra.cluster import objects, ownership, present, refused
 from trainer_infra.cluster import record as of_record
+from trainer_infra.cluster.causes import suspension
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
@@ -33,7 +34,7 @@ async def suspend(client: KubeClient, key: tuple[str, str, str], *, value: bool)
     jobset = await objects.live(client, {**wanted, "metadata": metadata})
     if jobset is None or not ownership.is_of(jobset, record.uid):
         raise NotAvailable(f"{ownership.run(record)} has no JobSet any more; run `pulumi refresh`")
-    if queue := waiting_for.queue(jobset):
+    if queue := suspension.queue(jobset):
         raise Refused(
             f"{ownership.run(record)} is in queue {queue}, so Kueue alone suspends and resumes it; "
             "change the queue, or spec.active of its Workload"

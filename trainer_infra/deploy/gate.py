@@ -16,7 +16,7 @@ from trainer_infra.deploy import boundary, targets
 from trainer_infra.deploy.boundary import EngineGone, Messages
 from trainer_infra.errors import NotAvailable, RunFailed
 from trainer_infra.kube.refusals import Unreachable
-from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle import told, waiting_cause
 from trainer_infra.lifecycle.run import COMPLETE, FAILED, LOST, RUNNING, Run
 
 JSON = Mapping[str, Any]
@@ -28,8 +28,6 @@ INTERVALS: Final[Mapping[str, float]] = {targets.LOCAL: 0.2, targets.KUBERNETES:
 HEARTBEAT: Final = 5.0
 """Seconds after which a message is repeated, which also tells whether the engine still lives."""
 
-STUCK_FOR: Final = 3.0
-"""Seconds that a run must be stuck before that fails the wait: a node may answer again."""
 PAUSE: Final = 5.0
 """Seconds between two looks from which on the cluster is taken to have been away."""
 RECOVERY: Final = 20.0
@@ -118,7 +116,9 @@ class Silence:
 
 
 class Stuck:
-    """How long one run has been stuck.
+    """How long one run has waited for the same thing, and whether that ends the wait.
+
+    Which causes do, and after how long, is a table: `lifecycle.waiting_cause.GATES`.
 
     When an API server comes back, nodes have not been heard for as long as it was away, and are taken
     for lost until they report: who becomes stuck after a pause has time to recover.
@@ -127,20 +127,22 @@ class Stuck:
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._looked = math.inf
-        self._since = math.inf
+        self._cause, self._since = "", math.inf
         self._not_before = 0.0
 
     def trouble(self, run: Run) -> str:
         """What to say of a run that is stuck for long enough; else empty. Called at every look."""
         now = self._clock()
-        if math.isinf(self._since) and now - self._looked > PAUSE:
-            self._not_before = now + RECOVERY
+        if run.cause != self._cause:
+            if now - self._looked > PAUSE:
+                self._not_before = now + RECOVERY
+            self._cause, self._since = run.cause, now
         self._looked = now
-        self._since = min(self._since, now) if run.stuck else math.inf
-        if now - self._since < STUCK_FOR or now < self._not_before:
+        limit = waiting_cause.ends_after(run.cause)
+        if limit is None or now - self._since < limit or now < self._not_before:
             return ""
         return (
-            f"TrainJob {run.name} is stuck: {run.stuck}\n"
+            f"TrainJob {run.name} is stuck: {run.stuck or run.waiting_for}\n"
             "it stays in the cluster, the next `pulumi up` waits for it again"
         )
 

@@ -90,7 +90,8 @@ class _All:
     given: JSON
     ended: dict[str, Run] = field(default_factory=dict)
     """Members for which the event happened."""
-    _phases: Mapping[str, str] = field(default_factory=dict)
+    _left: Mapping[str, Run] = field(default_factory=dict)
+    """Members that are waited for, in the batch's order."""
     _bad: dict[str, str] = field(default_factory=dict)
     _stuck: dict[str, str] = field(default_factory=dict)
     _watches: defaultdict[str, Stuck] = field(default_factory=lambda: defaultdict(Stuck))
@@ -125,8 +126,10 @@ class _All:
             return
         self._silence.ends()
         self._silent = False
-        left = waiting.keys() - self.ended.keys() - self._bad.keys()
-        self._phases = {name: found[waiting[name]["uid"]].phase for name in left}
+        over = self.ended.keys() | self._bad.keys()
+        self._left = {
+            name: found[each["uid"]] for name, each in waiting.items() if name not in over
+        }
 
     def _judge(self, target: Target, name: str, run: Run | None) -> None:
         known = self.given["runs"][name]
@@ -145,15 +148,22 @@ class _All:
             self._stuck.pop(name, None)
 
     def progress(self) -> str:
-        """How many members are in which phase, or that the cluster is silent."""
+        """How many members are in which phase and why the first waits, or a silent cluster."""
         if self._silent:
             return self._silence.why
         stuck = dict.fromkeys(self._stuck, "stuck")
-        counts = Counter(each.lower() for each in {**self._phases, **stuck}.values())
+        phases = {name: run.phase for name, run in self._left.items()}
+        counts = Counter(each.lower() for each in {**phases, **stuck}.values())
         counts[str(self.given["until"])] += len(self.ended)
         counts["failed"] += len(self._bad)
         parts = [f"{count} {phase}" for phase, count in sorted(counts.items()) if count]
-        return f"{', '.join(parts)}, of {len(self.given['runs'])}"
+        return f"{', '.join(parts)}, of {len(self.given['runs'])}{self._example()}"
+
+    def _example(self) -> str:
+        """Why the first member waits, one of those that will not go on by themselves if there is."""
+        waiting = [(name, run) for name, run in self._left.items() if run.waiting_for]
+        waiting.sort(key=lambda each: not each[1].stuck)
+        return f"; {waiting[0][0]}: {waiting[0][1].waiting_for}" if waiting else ""
 
     def troubles(self) -> Iterator[tuple[str, str]]:
         """Members that did not end well, with a sentence, in the batch's order."""

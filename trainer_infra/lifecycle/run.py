@@ -150,8 +150,11 @@ class Run:
     """When it ended; RFC 3339, empty before."""
     waiting_for: str = ""
     """What it waits for now, for example `installing 3 packages`; empty when it waits for nothing."""
+    cause: str = ""
+    """What kind of thing it waits for: an id of docs/waiting.md; empty when it waits for nothing, and
+    on this machine."""
     stuck: str = ""
-    """Why it will not go on unless somebody helps: an image that cannot be pulled, a lost node."""
+    """Why it will not go on unless you help: an image that cannot be pulled, a lost node."""
     drift: Mapping[str, str] = field(default_factory=dict)
     """Fields of ours that somebody changed: `<kind> <name>: <path>` to what is there now and whose
     it is."""

@@ -1,37 +1,20 @@
-"""Why a run will not go on unless somebody helps. Pure.
+"""Kubernetes nodes that do not answer: their pods cannot be seen, and are not ended."""
 
-Called by `run_status`. An image that cannot be had, a container that cannot be made, a node that
-does not answer: Kubernetes would wait for them for ever, or for minutes.
-"""
-
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
 
 from trainer_infra.cluster import pods as of_pods
 from trainer_infra.lifecycle import conditions as of
-from trainer_infra.lifecycle import failure_reason
-from trainer_infra.lifecycle.failure_reason import FailureKind
+from trainer_infra.lifecycle.waiting_cause import Cause, Waiting
 
 JSON = Mapping[str, Any]
 
-KINDS: Final = (FailureKind.IMAGE_PULL, FailureKind.CANNOT_START)
-"""Reasons for which a pod waits that do not pass by themselves."""
 
-
-def stuck(pods: Iterable[JSON], nodes: Mapping[str, JSON]) -> str:
-    """One sentence, or empty when the run goes on by itself.
-
-    Args:
-        pods: of the run.
-        nodes: Kubernetes nodes by name, as far as they could be read.
-    """
-    pods = tuple(each for each in pods if not of_pods.is_over(each))
+def lost(pods: Iterable[JSON], nodes: Mapping[str, JSON]) -> Iterator[Waiting]:
+    """Pods that have not ended and whose node is known not to answer."""
     for pod in pods:
-        if sentence := _lost(pod, nodes.get(of_pods.node(pod))):
-            return sentence
-    found = (each for each in failure_reason.waiting(pods) if each.kind in KINDS)
-    first = next(found, None)
-    return first.sentence() if first else ""
+        if not of_pods.is_over(pod) and (sentence := _lost(pod, nodes.get(of_pods.node(pod)))):
+            yield Waiting(Cause.NODE_LOST, sentence)
 
 
 def is_suspicious(pod: JSON) -> bool:

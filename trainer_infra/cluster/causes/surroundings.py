@@ -1,0 +1,47 @@
+"""What is known of a run besides its JobSet and its pods: events, nodes, Kueue's Workload.
+
+Read by `around`, as far as the account may; the causes are found in it.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Surroundings:
+    """What else the cluster says."""
+
+    events: Sequence[JSON] = ()
+    """Events of the JobSet, its Jobs, pods and claims, the oldest first."""
+    workload: JSON | None = None
+    """Kueue's Workload of a suspended JobSet."""
+    has_kueue: bool = True
+    """Whether the cluster serves Kueue's kinds; True where that was not asked."""
+    nodes: Mapping[str, JSON] = field(default_factory=dict)
+    """Kubernetes nodes of pods that are not ready, by name."""
+
+
+def time_of(event: JSON) -> str:
+    """When it happened last; RFC 3339."""
+    series = (event.get("series") or {}).get("lastObservedTime")
+    times = (series, event.get("lastTimestamp"), event.get("eventTime"))
+    found = next((each for each in times if each), event["metadata"].get("creationTimestamp"))
+    return str(found or "")
+
+
+def began(event: JSON) -> str:
+    """When it happened first; RFC 3339."""
+    times = (event.get("firstTimestamp"), event.get("eventTime"))
+    found = next((each for each in times if each), event["metadata"].get("creationTimestamp"))
+    return str(found or "")
+
+
+def about(events: Sequence[JSON], kind: str, name: str) -> Iterator[JSON]:
+    """The events of one object, the oldest first."""
+    for each in events:
+        value = each["involvedObject"]
+        if value.get("kind") == kind and value.get("name") == name:
+            yield each

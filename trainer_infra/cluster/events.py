@@ -1,0 +1,132 @@
+"""What Kubernetes tells besides the objects of a run: events, nodes, Kueue's Workload.
+
+Called by `look`, for a run that waits or whose pods are not ready. Whoever may not read one of them
+gets less to see, not an error. A run that is looked at alone is asked for object by object; of many
+runs a few lists that hold troubles only are read, for all of them.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final
+
+from trainer_infra.cluster import pods as of_pods
+from trainer_infra.cluster import together
+from trainer_infra.cluster.causes import node, objects, schedule
+from trainer_infra.cluster.causes.objects import About
+from trainer_infra.cluster.causes.surroundings import Surroundings, time_of
+from trainer_infra.cluster.fresh import Fresh
+from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.refusals import Answer, NotServed
+from trainer_infra.kube.resource import EVENT, NODE
+
+JSON = Mapping[str, Any]
+
+MOST_NODES: Final = 8
+"""Kubernetes nodes that are asked for at most, of one run."""
+AGE: Final = 4.0
+"""Seconds for which the events of many runs are used."""
+TROUBLES: Final = (
+    "involvedObject.kind=JobSet,type=Warning",
+    "involvedObject.kind=Job,reason=FailedCreate",
+    "involvedObject.kind=Pod,reason=FailedMount",
+    "involvedObject.kind=Pod,reason=FailedAttachVolume",
+    "involvedObject.kind=Pod,reason=FailedCreatePodSandBox",
+)
+"""Which events are read of many runs: those of runs that go on are not among them."""
+PREEMPTED: Final = f"involvedObject.kind=Pod,reason={schedule.PREEMPTED}"
+WORKLOAD: Final = ("kueue.x-k8s.io/v1beta1", "Workload")
+WORKLOAD_OF: Final = "kueue.x-k8s.io/job-uid"
+
+
+async def of_run(client: KubeClient, jobset: JSON, pods: Sequence[JSON]) -> Surroundings:
+    """The events that say why a run does not go on; the Workload of a suspended JobSet."""
+    if jobset["spec"].get("suspend"):
+        has_kueue = await _has_kueue(client)
+        workload = await _workload(client, jobset) if has_kueue else None
+        return Surroundings(workload=workload, has_kueue=has_kueue)
+    namespace = jobset["metadata"]["namespace"]
+    wanted = [
+        f"involvedObject.kind={kind},involvedObject.name={name}"
+        for kind, name in objects.silent(jobset, pods)
+    ]
+    if any(map(schedule.is_unschedulable, pods)):
+        wanted.append(PREEMPTED)
+    found = await together.all_of(events(client, namespace, fields) for fields in wanted)
+    return Surroundings(_of(jobset, (each for page in found for each in page)))
+
+
+async def of_one_of_many(
+    client: KubeClient, fresh: Fresh, jobset: JSON, pods: Sequence[JSON]
+) -> Surroundings:
+    """The same from lists that are read once for all runs of the namespace."""
+    if jobset["spec"].get("suspend"):
+        return Surroundings(has_kueue=await fresh.of("kueue", partial(_has_kueue, client), AGE))
+    silent = objects.silent(jobset, pods)
+    if not silent:
+        return Surroundings()
+    namespace = jobset["metadata"]["namespace"]
+    by_object = await fresh.of(("troubles", namespace), partial(_troubles, client, namespace), AGE)
+    return Surroundings(_of(jobset, (each for one in silent for each in by_object.get(one, ()))))
+
+
+async def nodes_of(client: KubeClient, fresh: Fresh, pods: Iterable[JSON]) -> dict[str, JSON]:
+    """The Kubernetes nodes of pods that are not ready, by name, as far as they may be read."""
+    names = sorted({of_pods.node(each) for each in pods if node.is_suspicious(each)})[:MOST_NODES]
+    found: dict[str, JSON] = {}
+    for name in names:
+        with suppress(Answer):
+            found[name] = await fresh.of(("node", name), partial(client.get, NODE, name))
+    return found
+
+
+def in_order(events: Iterable[JSON]) -> list[JSON]:
+    """Events by time, the oldest first."""
+    return sorted(events, key=time_of)
+
+
+def is_since(event: JSON, time: str) -> bool:
+    """Whether an event is not from before a time; some have whole seconds, others parts of them."""
+    return time_of(event)[:19] >= time[:19]
+
+
+async def events(client: KubeClient, namespace: str, fields: str) -> Sequence[JSON]:
+    """Events of a namespace by a field selector; none where they may not be read."""
+    with suppress(Answer):
+        return (await client.list(Selection(EVENT, namespace, fields=fields))).items
+    return ()
+
+
+def _of(jobset: JSON, found: Iterable[JSON]) -> list[JSON]:
+    """Those that are not from an earlier run of the same name, the oldest first."""
+    created = jobset["metadata"].get("creationTimestamp") or ""
+    return in_order(each for each in found if is_since(each, created))
+
+
+async def _troubles(client: KubeClient, namespace: str) -> Mapping[About, list[JSON]]:
+    pages = await together.all_of(events(client, namespace, fields) for fields in TROUBLES)
+    found: dict[About, list[JSON]] = {}
+    for each in (event for page in pages for event in page):
+        about = each["involvedObject"]
+        found.setdefault((about.get("kind", ""), about.get("name", "")), []).append(each)
+    return found
+
+
+async def _has_kueue(client: KubeClient) -> bool:
+    try:
+        await client.resource(*WORKLOAD)
+    except NotServed:
+        return False
+    except Answer:
+        # Whoever may not ask has none to miss.
+        return True
+    return True
+
+
+async def _workload(client: KubeClient, jobset: JSON) -> JSON | None:
+    with suppress(Answer, NotServed):
+        kind = await client.resource(*WORKLOAD)
+        labels = f"{WORKLOAD_OF}={jobset['metadata']['uid']}"
+        page = await client.list(Selection(kind, jobset["metadata"]["namespace"], labels))
+        return page.items[0] if page.items else None
+    return None
