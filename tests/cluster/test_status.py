@@ -326,8 +326,10 @@ def test_a_run_of_a_queue_waits_for_kueue(cluster: Cluster, world: World, job: J
     # This API server serves none of Kueue's kinds.
     assert (run.phase, run.waiting_for) == (
         "Created",
-        "Kueue to admit it to queue research, but the cluster has no Kueue; install it, or raise "
-        "attempt without the queue",
+        (
+            "Kueue to admit it to queue research, but the cluster has no Kueue; install it, or raise "
+            "attempt without the queue"
+        ),
     )
     assert run.drift == {}
 
