@@ -97,7 +97,7 @@ JOBS_QUOTA = (
 @pytest.mark.parametrize(
     ("live", "pods", "events", "cause", "sentence"),
     [
-        (jobset(), [], [], Cause.JOB_CONTROLLER_SILENT, "pods of node are being made"),
+        (jobset(), [], [], Cause.STARTING, "pods of node are being made"),
         (
             jobset(status={}),
             [],
@@ -373,6 +373,24 @@ def test_the_silence_of_a_controller_is_named_after_a_while_and_is_stuck_after_t
     assert waiting_cause.shown(quiet, at(60)) == (verdict, "")
     assert waiting_cause.shown(quiet, at(120)) == (verdict, verdict)
     assert waiting_cause.shown(replace(quiet, cause=Cause.UNSCHEDULABLE), at(120)) == (verdict, "")
+
+
+def test_the_jobs_of_a_step_without_pods_tell_whose_turn_it_is() -> None:
+    metadata = {"name": "tj-node-0", "labels": {names.REPLICATED_JOB_LABEL: "node"}}
+    untouched = {"metadata": {**metadata, "creationTimestamp": CREATED}}
+    silent = found(jobset(), [], jobs=[untouched])
+    assert silent is not None
+    assert silent.cause is Cause.JOB_CONTROLLER_SILENT
+    assert waiting_cause.shown(silent, at(60))[0] == (
+        f"the Job controller has done nothing with Job tj-node-0 since {CREATED}; see whether "
+        "kube-controller-manager runs"
+    )
+    begun = found(jobset(), [], jobs=[{**untouched, "status": {"startTime": CREATED}}])
+    assert begun is not None
+    assert begun.cause is Cause.NEXT_POD
+    deleted = found(jobset(), [], jobs=[])
+    assert deleted is not None
+    assert (deleted.cause, deleted.verdict) == (Cause.JOBSET_CONTROLLER_SILENT, "")
 
 
 def test_every_cause_has_a_line_in_the_table_of_gates_in_its_order() -> None:

@@ -205,13 +205,13 @@ def webhook(kind: str) -> JSON:
     }
 
 
-def priority(name: str, value: int) -> JSON:
-    return {
-        "apiVersion": "scheduling.k8s.io/v1",
-        "kind": "PriorityClass",
-        "metadata": {"name": name},
-        "value": value,
-    }
+PRIORITY: Final[JSON] = {
+    "apiVersion": "scheduling.k8s.io/v1",
+    "kind": "PriorityClass",
+    "metadata": {"name": "{ns}"},
+    "value": 1,
+}
+"""Above that of all other pods; who asks for nothing but a port takes no other pod's place."""
 
 
 def runtime_class(handler: str) -> JSON:
@@ -246,7 +246,11 @@ def preempt(namespace: Namespace) -> None:
         "command": EVER,
         "ports": [{"containerPort": PORT, "hostPort": PORT}],
     }
-    spec = {"terminationGracePeriodSeconds": 0, "containers": [container]}
+    spec = {
+        "priorityClassName": namespace.name,
+        "terminationGracePeriodSeconds": 0,
+        "containers": [container],
+    }
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "higher"}, "spec": spec}
     namespace.kubectl("apply", "-f", "-", given=json.dumps(pod))
 
@@ -467,10 +471,9 @@ CASES: Final = (
     Case(
         Cause.PREEMPTED,
         "before it was preempted: Preempted by pod",
-        pod={"priorityClassName": "{ns}-low"},
         container={"ports": [{"containerPort": PORT, "hostPort": PORT}]},
         job={"backoffLimit": 6},
-        before=(priority("{ns}-low", -10),),
+        before=(PRIORITY,),
         then=preempt,
     ),
     Case(

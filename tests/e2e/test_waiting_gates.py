@@ -31,11 +31,17 @@ def one(**more):
     job["template"]["spec"]["template"]["spec"] |= more
     return {"runtime": runtime, "namespace": NS, "trainer": on()}
 
-volume = {"name": "data", "configMap": {"name": "nope"}}
+def mounting(name):
+    made = one()
+    (job,) = made["runtime"]["spec"]["template"]["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    container["volumeMounts"] = [{"name": name, "mountPath": "/data"}]
+    return made
+
 TrainJobs("sweep", {
     "good": one(),
     "account": one(serviceAccountName="nope"),
-    "invalid": one(volumes=[volume, volume]),
+    "invalid": mounting("nope"),
     "image": {**one(), "trainer": CustomTrainer(train, image="trainer-infra.invalid/no/body:1")},
 }, wait_for="complete")
 """
@@ -104,7 +110,7 @@ def test_the_gate_of_a_batch_names_each_member_that_stands_still(
     shown = cluster_stack.up(ok=False)
     assert "3 of 4 TrainJobs did not end well" in shown
     assert 'serviceaccount "nope" not found' in shown
-    assert 'volumes[1].name: Duplicate value: "data"' in shown
+    assert 'volumeMounts[0].name: Not found: "nope"' in shown
     assert "trainer-infra.invalid/no/body:1" in shown
     assert shown.count("is stuck: ") == shown.count("it stays in the cluster")
     assert "Traceback" not in shown

@@ -5,20 +5,23 @@ gets less to see, not an error. A run that is looked at alone is asked for objec
 runs a few lists that hold troubles only are read, for all of them.
 """
 
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from functools import partial
 from typing import Any, Final
 
+from trainer_infra import names
 from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster import together
-from trainer_infra.cluster.causes import node, objects, schedule
+from trainer_infra.cluster.causes import node, objects, schedule, steps
 from trainer_infra.cluster.causes.objects import About
 from trainer_infra.cluster.causes.surroundings import Surroundings, time_of
 from trainer_infra.cluster.fresh import Fresh
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Answer, NotServed
-from trainer_infra.kube.resource import EVENT, NODE
+from trainer_infra.kube.resource import EVENT, JOB, NODE
 
 JSON = Mapping[str, Any]
 
@@ -26,6 +29,8 @@ MOST_NODES: Final = 8
 """Kubernetes nodes that are asked for at most, of one run."""
 AGE: Final = 4.0
 """Seconds for which the events of many runs are used."""
+OLD: Final = 20.0
+"""Seconds after which the Jobs of one of many runs are read, and for which they are used."""
 TROUBLES: Final = (
     "involvedObject.kind=JobSet,type=Warning",
     "involvedObject.kind=Job,reason=FailedCreate",
@@ -53,7 +58,8 @@ async def of_run(client: KubeClient, jobset: JSON, pods: Sequence[JSON]) -> Surr
     if any(map(schedule.is_unschedulable, pods)):
         wanted.append(PREEMPTED)
     found = await together.all_of(events(client, namespace, fields) for fields in wanted)
-    return Surroundings(_of(jobset, (each for page in found for each in page)))
+    jobs = await _jobs(client, jobset) if steps.is_empty(jobset, pods) else None
+    return Surroundings(_of(jobset, (each for page in found for each in page)), jobs=jobs)
 
 
 async def of_one_of_many(
@@ -67,14 +73,19 @@ async def of_one_of_many(
         return Surroundings()
     namespace = jobset["metadata"]["namespace"]
     by_object = await fresh.of(("troubles", namespace), partial(_troubles, client, namespace), AGE)
-    return Surroundings(_of(jobset, (each for one in silent for each in by_object.get(one, ()))))
+    found = _of(jobset, (each for one in silent for each in by_object.get(one, ())))
+    jobs = None
+    if not found and steps.is_empty(jobset, pods) and _is_old(jobset):
+        key = ("jobs", namespace, jobset["metadata"]["name"])
+        jobs = await fresh.of(key, partial(_jobs, client, jobset), OLD)
+    return Surroundings(found, jobs=jobs)
 
 
 async def nodes_of(client: KubeClient, fresh: Fresh, pods: Iterable[JSON]) -> dict[str, JSON]:
     """The Kubernetes nodes of pods that are not ready, by name, as far as they may be read."""
-    names = sorted({of_pods.node(each) for each in pods if node.is_suspicious(each)})[:MOST_NODES]
+    wanted = sorted({of_pods.node(each) for each in pods if node.is_suspicious(each)})
     found: dict[str, JSON] = {}
-    for name in names:
+    for name in wanted[:MOST_NODES]:
         with suppress(Answer):
             found[name] = await fresh.of(("node", name), partial(client.get, NODE, name))
     return found
@@ -85,9 +96,9 @@ def in_order(events: Iterable[JSON]) -> list[JSON]:
     return sorted(events, key=time_of)
 
 
-def is_since(event: JSON, time: str) -> bool:
+def is_since(event: JSON, begin: str) -> bool:
     """Whether an event is not from before a time; some have whole seconds, others parts of them."""
-    return time_of(event)[:19] >= time[:19]
+    return time_of(event)[:19] >= begin[:19]
 
 
 async def events(client: KubeClient, namespace: str, fields: str) -> Sequence[JSON]:
@@ -110,6 +121,21 @@ async def _troubles(client: KubeClient, namespace: str) -> Mapping[About, list[J
         about = each["involvedObject"]
         found.setdefault((about.get("kind", ""), about.get("name", "")), []).append(each)
     return found
+
+
+async def _jobs(client: KubeClient, jobset: JSON) -> Sequence[JSON] | None:
+    """The Jobs of the JobSet; None where they may not be read."""
+    metadata = jobset["metadata"]
+    labels = f"{names.JOBSET_NAME_LABEL}={metadata['name']}"
+    with suppress(Answer):
+        return (await client.list(Selection(JOB, metadata["namespace"], labels))).items
+    return None
+
+
+def _is_old(jobset: JSON) -> bool:
+    """Whether its Jobs have had time to make pods."""
+    created = jobset["metadata"].get("creationTimestamp")
+    return bool(created) and time.time() - datetime.fromisoformat(created).timestamp() > OLD
 
 
 async def _has_kueue(client: KubeClient) -> bool:

@@ -37,7 +37,7 @@ def waiting(jobset: JSON, pods: tuple[JSON, ...], around: Surroundings) -> Waiti
     found = (
         *node.lost(pods, around.nodes),
         *containers.waiting(pods),
-        *steps.waiting(jobset, pods, around.events),
+        *steps.waiting(jobset, pods, around),
         *claims.waiting(pods, around.events),
         *schedule.waiting(pods, around.events),
         *startup.waiting(pods, around.events),

@@ -6,7 +6,7 @@ from typing import Any
 from trainer_infra import names
 from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster.causes import refusal
-from trainer_infra.cluster.causes.surroundings import time_of
+from trainer_infra.cluster.causes.surroundings import Surroundings, time_of
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import failure_reason
 from trainer_infra.lifecycle.waiting_cause import Cause, Waiting
@@ -14,11 +14,11 @@ from trainer_infra.lifecycle.waiting_cause import Cause, Waiting
 JSON = Mapping[str, Any]
 
 
-def waiting(jobset: JSON, pods: Sequence[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
+def waiting(jobset: JSON, pods: Sequence[JSON], around: Surroundings) -> Iterator[Waiting]:
     """What each step that lacks pods waits for."""
     for step in lacking(jobset, pods):
         mine = [each for each in pods if of_pods.step(each) == step["name"]]
-        if found := _of_step(jobset, step, mine, events):
+        if found := _of_step(jobset, step, mine, around):
             yield found
 
 
@@ -26,6 +26,13 @@ def lacking(jobset: JSON, pods: Sequence[JSON]) -> tuple[JSON, ...]:
     """Replicated jobs that have fewer pods than they will, in the JobSet's order."""
     listed = (jobset.get("spec") or {}).get("replicatedJobs") or ()
     return tuple(each for each in listed if _lacks(jobset, each, pods))
+
+
+def is_empty(jobset: JSON, pods: Sequence[JSON]) -> bool:
+    """Whether a replicated job that lacks pods has none at all, though its JobSet was looked at."""
+    begun = {of_pods.step(each) for each in pods}
+    lacks = any(each["name"] not in begun for each in lacking(jobset, pods))
+    return lacks and bool(jobset.get("status"))
 
 
 def jobs(jobset: JSON, step: JSON) -> tuple[str, ...]:
@@ -45,36 +52,47 @@ def _lacks(jobset: JSON, step: JSON, pods: Sequence[JSON]) -> bool:
 
 
 def _of_step(
-    jobset: JSON, step: JSON, pods: Sequence[JSON], events: Sequence[JSON]
+    jobset: JSON, step: JSON, pods: Sequence[JSON], around: Surroundings
 ) -> Waiting | None:
     name = step["name"]
-    refused = _refused(jobset, step, events)
+    refused = _refused(jobset, step, around.events)
     if refused and time_of(refused)[:19] >= _newest(pods):
         return refusal.waiting(refused, refusal.Needs(name, _replicas(step), _pods(step)))
     if before := _earlier(jobset, step):
         return Waiting(Cause.EARLIER_STEP, f"{name} waits for {before}")
     if failed := failure_reason.first(each for each in pods if of_pods.phase(each) == "Failed"):
         return Waiting(Cause.NEXT_POD, f"the next pod of {name} after {failed.sentence()}")
-    return None if pods else _silence(jobset, name)
+    return None if pods else _without_pods(jobset, name, around.jobs)
 
 
-def _silence(jobset: JSON, step: str) -> Waiting:
+def _without_pods(jobset: JSON, step: str, found: Sequence[JSON] | None) -> Waiting:
     """Nothing is said of a step without pods: whose turn it is to make them."""
-    since, status = jobset["metadata"].get("creationTimestamp") or "", jobset.get("status") or {}
     sentence = f"pods of {step} are being made"
-    if not status:
+    if not (jobset.get("status") or {}):
+        since = jobset["metadata"].get("creationTimestamp") or ""
         manager = jobset["spec"].get("managedBy") or "JobSet's controller"
         verdict = f"{manager} has done nothing with its JobSet since {since}; see whether it runs"
         return Waiting(Cause.JOBSET_CONTROLLER_SILENT, sentence, since, verdict)
-    if status.get("restarts"):
-        since = ""
-    times = (each.get("lastTransitionTime") or "" for each in status.get("conditions") or ())
-    since = max((since, *times)) if since else ""
+    if found is None:
+        return Waiting(Cause.STARTING, sentence)
+    mine = [each for each in found if _step(each) == step]
+    if not mine:
+        return Waiting(Cause.JOBSET_CONTROLLER_SILENT, f"Jobs of {step} are being made")
+    job = next((each for each in mine if not (each.get("status") or {}).get("startTime")), None)
+    if job is None:
+        # It makes a pod anew after 10 s, and twice as long each time.
+        return Waiting(Cause.NEXT_POD, f"the next pod of {step}, which its Job makes after a while")
+    since = job["metadata"].get("creationTimestamp") or ""
     verdict = (
-        f"the Job controller has made no pod of {step} since {since} and says nothing; see whether "
-        "kube-controller-manager runs"
+        f"the Job controller has done nothing with Job {job['metadata']['name']} since {since}; see "
+        "whether kube-controller-manager runs"
     )
-    return Waiting(Cause.JOB_CONTROLLER_SILENT, sentence, since, verdict if since else "")
+    return Waiting(Cause.JOB_CONTROLLER_SILENT, sentence, since, verdict)
+
+
+def _step(job: JSON) -> str:
+    """The replicated job of a Job."""
+    return str((job["metadata"].get("labels") or {}).get(names.REPLICATED_JOB_LABEL, ""))
 
 
 def _newest(pods: Sequence[JSON]) -> str:

@@ -20,6 +20,8 @@ class Surroundings:
     """Kueue's Workload of a suspended JobSet."""
     has_kueue: bool = True
     """Whether the cluster serves Kueue's kinds; True where that was not asked."""
+    jobs: Sequence[JSON] | None = None
+    """Jobs of a JobSet that has no pods of a step; None where they were not read."""
     nodes: Mapping[str, JSON] = field(default_factory=dict)
     """Kubernetes nodes of pods that are not ready, by name."""
 
