@@ -12,9 +12,10 @@ from typing import Any, Final
 
 import typer
 
-from trainer_infra.cli import removal, stack_config, target
-from trainer_infra.cli.stack_config import Project
+from trainer_infra.cli import removal, target
 from trainer_infra.cli.target import Asked, Place
+from trainer_infra.deploy import stack_config
+from trainer_infra.deploy.stack_config import Project
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Run

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from trainer_infra.cli import context, stack_config
-from trainer_infra.cli.stack_config import Project, Settings
+from trainer_infra.cli import context
+from trainer_infra.deploy import stack_config
+from trainer_infra.deploy.stack_config import Project, Settings
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle.target import Target
 

@@ -8,12 +8,22 @@ import atexit
 import threading
 import time
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from typing_extensions import override
 
-from trainer_infra.cluster import delete, describe, look, repair, run_status, served, unsupported
+from trainer_infra.cluster import (
+    delete,
+    describe,
+    identity,
+    look,
+    repair,
+    run_status,
+    served,
+    unsupported,
+)
 from trainer_infra.cluster import logs as reading
 from trainer_infra.cluster import prepared as of_engine
 from trainer_infra.cluster import submit as submitting
@@ -48,9 +58,17 @@ class Cluster(Target):
         self._served: tuple[Served | None, float] = (None, 0.0)
 
     @override
-    def host(self) -> str:
-        """`cluster <uid>`, or the server's URL where the namespace kube-system may not be read."""
-        return self._here().host
+    def host(self, namespace: str = "") -> str:
+        """What tells the cluster from others, as text; see `cluster.identity`."""
+        place = self._here()
+        loop.run(_identified(place, namespace))
+        return place.host
+
+    @override
+    def is_here(self, host: str, namespace: str) -> bool | None:
+        """Whether a host is this cluster; None where nothing can be compared."""
+        now = replace(identity.parsed(self.host(namespace)), server=self._here().client.server)
+        return identity.parsed(host).same(now)
 
     def served(self) -> Served:
         """What the cluster has of what this engine needs, also when it cannot be reached.
@@ -221,14 +239,30 @@ class Cluster(Target):
 async def _connected(address: tuple[str | None, str | None], patience: Patience | None) -> Place:
     client = await http.connect(*address, patience)
     try:
-        return Place(client, await served.host(client))
+        return Place(client, str(await served.identified(client)))
     except BaseException:
         await client.close()
         raise
 
 
+async def _identified(place: Place, namespace: str) -> None:
+    """Complete what is known of the cluster by what a namespace of the user's shows."""
+    known = identity.parsed(place.host)
+    if known.authorities or not namespace:
+        return
+    found = await place.fresh.of(
+        (served.AUTHORITIES, namespace), lambda: served.authorities(place.client, namespace)
+    )
+    if found:
+        place.host = str(replace(known, authorities=found))
+
+
 async def _submitted(place: Place, submission: Submission, adopt: bool, within: float) -> Run:
+    namespace = submission.job["metadata"]["namespace"]
+    await _identified(place, namespace)
     made = await submitting.submit(place.client, submission, take_over=adopt, within=within)
+    # A namespace that is new shows its authorities a moment later.
+    await _identified(place, namespace)
     if made.jobset is not None:
         seen = Seen(made.jobset)
         return run_status.current(made.record, seen, place.host, datetime.now(UTC))

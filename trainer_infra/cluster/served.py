@@ -1,18 +1,26 @@
 """What a cluster has of what engine `provider` needs.
 
-Called by `deploy` at preview, which goes on without a cluster, and by `host`.
+Called by `deploy` at preview, which goes on without a cluster, and by `runs`, which asks what tells
+the cluster from others.
 """
 
+import asyncio
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import Answer, NotServed
-from trainer_infra.kube.resource import NAMESPACE
+from trainer_infra.cluster import identity
+from trainer_infra.cluster.identity import Identity
+from trainer_infra.errors import NotAvailable
+from trainer_infra.kube.client import JSON, KubeClient
+from trainer_infra.kube.refusals import Forbidden, NotFound, NotServed, Unauthorized
+from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
 
 CLUSTER_NAMESPACE: Final = "kube-system"
 """The namespace whose UID tells clusters apart: it is made once, and never again."""
+AUTHORITIES: Final = "kube-root-ca.crt"
+"""The ConfigMap of every namespace that has the cluster's authorities, under the key `ca.crt`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,13 +66,43 @@ async def served(client: KubeClient, host: str) -> Served:
     return Served(True, jobset, train_jobs, client.server, host)
 
 
-async def host(client: KubeClient) -> str:
-    """`cluster <uid>`; the server's URL where the namespace kube-system may not be read."""
+async def identified(client: KubeClient) -> Identity:
+    """What every account may know of the cluster, and who may read kube-system.
+
+    Raises:
+        NotAvailable: The cluster does not know the user, or does not answer.
+    """
+    namespace, known = await asyncio.gather(
+        _read(client, client.get(NAMESPACE, CLUSTER_NAMESPACE)),
+        authorities(client, CLUSTER_NAMESPACE),
+    )
+    uid = str(namespace["metadata"]["uid"]) if namespace else ""
+    return Identity(uid, known, client.server)
+
+
+async def authorities(client: KubeClient, namespace: str) -> frozenset[str]:
+    """Fingerprints of the cluster's authorities; none where the namespace does not show them.
+
+    Raises:
+        NotAvailable: The cluster does not know the user, or does not answer.
+    """
+    found = await _read(client, client.get(CONFIG_MAP, AUTHORITIES, namespace))
+    data = (found or {}).get("data") or {}
+    return identity.fingerprints(str(data.get("ca.crt") or ""))
+
+
+async def _read(client: KubeClient, asked: Awaitable[JSON]) -> JSON | None:
+    """An object; None where it is not there or may not be read, which is no other cluster."""
     try:
-        namespace = await client.get(NAMESPACE, CLUSTER_NAMESPACE)
-    except Answer:
-        return client.server
-    return f"cluster {namespace['metadata']['uid']}"
+        return await asked
+    except (Forbidden, NotFound):
+        return None
+    except Unauthorized as error:
+        raise NotAvailable(
+            f"the API server {client.server} does not know the user of the kubeconfig (401 "
+            "Unauthorized); sign in again, or name another kubeconfig with "
+            "`pulumi config set trainer:kubeconfig`"
+        ) from error
 
 
 async def _serves(client: KubeClient, api_version: str, kind: str) -> bool:

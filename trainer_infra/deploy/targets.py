@@ -11,7 +11,9 @@ from typing import Any, Final
 
 from pulumi.dynamic import ConfigureRequest
 
-from trainer_infra.errors import NotAvailable, Problem
+from trainer_infra.deploy import connection
+from trainer_infra.deploy.connection import Connection
+from trainer_infra.errors import Problem
 from trainer_infra.lifecycle.target import Target
 
 JSON = Mapping[str, Any]
@@ -35,9 +37,20 @@ def configure(request: ConfigureRequest) -> None:
         _CONFIGURED[key] = request.config.get(f"trainer:{key}")
 
 
-def connection() -> tuple[str | None, str | None]:
-    """Kubeconfig and context of the stack; None where it says nothing."""
-    return _CONFIGURED["kubeconfig"], _CONFIGURED["context"]
+def told() -> Connection:
+    """Kubeconfig and context of the stack, where its program runs."""
+    return Connection(_CONFIGURED["kubeconfig"], _CONFIGURED["context"])
+
+
+def configured(state: JSON) -> Connection:
+    """The same for a resource of the state, also where no program runs."""
+    stack = urn(state).partition("::")[0].rpartition(":")[2]
+    return connection.configured(told(), stack)
+
+
+def urn(properties: JSON) -> str:
+    """The URN that messages about a resource name: its own, or of a gate the gate's."""
+    return str(properties["urn"] if "urn" in properties else properties["owner"]["urn"])
 
 
 def problems(inputs: JSON) -> Iterator[Problem]:
@@ -55,13 +68,19 @@ def _choice(key: str, got: Any, choices: tuple[str, ...]) -> Problem:
     return Problem(key, what, got, f"run {commands}", f"stack configuration trainer:{key}")
 
 
-def of(inputs: JSON) -> Target:
-    """The target of a resource; nothing is asked of it yet."""
+def of(inputs: JSON, found: Connection | None = None) -> Target:
+    """The target of a resource; nothing is asked of it yet.
+
+    Args:
+        inputs: of the resource, or its state.
+        found: how a cluster is reached; None for what its program says.
+    """
     if inputs["target"] == LOCAL:
         from trainer_infra.local.target import ThisMachine  # noqa: PLC0415  only one is loaded
 
         return ThisMachine()
-    return _cluster(*connection())
+    known = found or told()
+    return _cluster(known.kubeconfig, known.context)
 
 
 def news_of(inputs: JSON, objects: tuple[JSON, ...]) -> tuple[str, ...]:
@@ -69,28 +88,14 @@ def news_of(inputs: JSON, objects: tuple[JSON, ...]) -> tuple[str, ...]:
 
     What is wrong with a cluster is wrong for all its runs.
     """
-    said = tuple(each for each in of(inputs).warnings(objects) if each not in _SAID)
+    return once(of(inputs).warnings(objects))
+
+
+def once(sentences: tuple[str, ...]) -> tuple[str, ...]:
+    """Those of the sentences that this process did not say."""
+    said = tuple(each for each in sentences if each and each not in _SAID)
     _SAID.update(said)
     return said
-
-
-def at_its_place(state: JSON, what: str) -> Target:
-    """The target, when it is the very machine or cluster that a resource is on.
-
-    Args:
-        state: outputs of the resource.
-        what: the resource, as the error names it: `TrainJob digits`.
-
-    Raises:
-        NotAvailable: It is another one.
-    """
-    target = of(state)
-    if state["host"] != (here := target.host()):
-        raise NotAvailable(
-            f"{what} runs on {state['host']}, not on {here}; run "
-            "`pulumi up` or `pulumi destroy` there, or forget it with `pulumi state delete`"
-        )
-    return target
 
 
 @lru_cache(maxsize=1)

@@ -9,8 +9,9 @@ from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from trainer_infra.deploy import boundary, changes, gate, inputs, targets
+from trainer_infra.deploy import boundary, changes, gate, inputs, place, targets
 from trainer_infra.deploy.boundary import Messages
+from trainer_infra.deploy.place import Place
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission
 from trainer_infra.trainers.code import Code, config_map
@@ -76,13 +77,14 @@ def submitted(given: Properties) -> Submission:
 
 def read(id_: str, state: Properties) -> ReadResult:
     """The run as it is now; one of another machine or cluster stays as it was last seen."""
-    target = targets.of(state)
-    if state["host"] != target.host():
+    its = _place(state)
+    if its.elsewhere:
+        Messages(state["owner"]["urn"]).warn(f"{its.elsewhere}; it is kept as it was last seen")
         return ReadResult(id_, {**state, "lastSeen": f"unknown (on {state['host']})"})
-    run = target.get(state["namespace"], state["name"], state["uid"])
+    run = its.target.get(state["namespace"], state["name"], state["uid"])
     if run is None:
         return ReadResult("", {})
-    seen = outputs(state, run)
+    seen = {**outputs(state, run), "host": its.host}
     if seen.get("drift") == state.get("drift"):
         return ReadResult(id_, seen)
     # The next `up` sees inputs that the program does not have, and repairs.
@@ -91,7 +93,8 @@ def read(id_: str, state: Properties) -> ReadResult:
 
 def update(olds: Properties, news: Properties) -> UpdateResult:
     """Suspend, resume, change secret values, or undo what somebody else changed."""
-    target = targets.at_its_place(olds, f"TrainJob {olds['name']}")
+    its = _place(olds)
+    target = its.required()
     key = (olds["namespace"], olds["name"], olds["uid"])
     if news.get("secretData") != olds.get("secretData"):
         target.update_secrets(*key, news.get("secretData") or {})
@@ -104,7 +107,7 @@ def update(olds: Properties, news: Properties) -> UpdateResult:
         run = target.get(*key)
     if run is None:
         raise NotAvailable(f"TrainJob {olds['name']} is gone; run `pulumi refresh`")
-    return UpdateResult(outputs(news, run))
+    return UpdateResult({**outputs(news, run), "host": its.host})
 
 
 def _contents(given: Properties) -> Contents:
@@ -120,7 +123,7 @@ def delete(state: Properties) -> None:
     A forced replacement of an unchanged job (`pulumi up --replace`) creates first, which finds this
     very run, and then deletes the original: the run stays.
     """
-    target = targets.at_its_place(state, f"TrainJob {state['name']}")
+    target = _place(state).required()
     messages = Messages(state["owner"]["urn"])
     if state["uid"] in _CREATED:
         messages.info(
@@ -131,6 +134,11 @@ def delete(state: Properties) -> None:
     warning = target.delete(state["namespace"], state["name"], state["uid"], timeout)
     if warning:
         messages.warn(warning)
+
+
+def _place(state: Properties) -> Place:
+    key = (state["namespace"], state["name"], state["uid"])
+    return place.of(state, f"TrainJob {state['name']}", lambda target: target.get(*key) is not None)
 
 
 def outputs(given: Mapping[str, Any], run: Run) -> Properties:

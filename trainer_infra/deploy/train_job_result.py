@@ -7,7 +7,7 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
 
-from trainer_infra.deploy import boundary, changes, gate, targets
+from trainer_infra.deploy import boundary, changes, gate, place
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.errors import Problem
 
@@ -41,8 +41,10 @@ def create(given: Properties) -> CreateResult:
 
 def read(id_: str, state: Properties) -> ReadResult:
     """The result as it is now; that of a run of another place stays as it was."""
-    target = targets.of(state)
-    if state["host"] != target.host():
+    key = (state["namespace"], state["jobName"], state["uid"])
+    what = f"TrainJob {state['jobName']}"
+    its = place.of(state, what, lambda target: target.get(*key) is not None)
+    if its.elsewhere:
         return ReadResult(id_, state)
-    run = target.get(state["namespace"], state["jobName"], state["uid"])
+    run = its.target.get(*key)
     return ReadResult("", {}) if run is None else ReadResult(id_, state | gate.outputs(run))

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from trainer_infra.deploy import boundary, inputs, members, targets, train_job, tries
+from trainer_infra.deploy import boundary, inputs, members, place, targets, train_job, tries
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.inputs import Checked
 from trainer_infra.deploy.member_runs import Member, MemberRuns
@@ -124,8 +124,9 @@ def create(given: Properties) -> CreateResult:
 
 def update(olds: Properties, news: Properties) -> UpdateResult:
     """Bring every member that changed to what the program says, and no other."""
-    targets.at_its_place(olds, f"TrainJobs {olds['resource']}")
-    return UpdateResult(_applied(olds, news))
+    its = place.of_batch(olds, olds["members"])
+    its.required()
+    return UpdateResult({**_applied(olds, news), "host": its.host})
 
 
 def _applied(olds: JSON, news: JSON) -> Properties:
@@ -135,7 +136,8 @@ def _applied(olds: JSON, news: JSON) -> Properties:
         NotAvailable: The target does not answer, and nothing was tried.
     """
     target = targets.of(news)
-    host, runs = target.host(), MemberRuns(target)
+    namespace = next((str(each["namespace"]) for each in members.of(news).values()), "")
+    host, runs = target.host(namespace), MemberRuns(target)
     changes = members.changes(olds, news)
     before, after = members.of(olds), members.of(news)
     known = olds.get("members") or {}
@@ -172,9 +174,10 @@ def _said(messages: Messages, warnings: Iterable[str], seen: Mapping[str, JSON])
 
 def read(id_: str, state: Properties) -> ReadResult:
     """Every member as it is now; those that are gone are left out, and so are made again."""
-    target = targets.of(state)
     known = state["members"]
-    if state["host"] != target.host():
+    its = place.of_batch(state, known)
+    if its.elsewhere:
+        Messages(state["owner"]["urn"]).warn(f"{its.elsewhere}; they are kept as last seen")
         lost = f"unknown (on {state['host']})"
         unseen = {
             name: {**each, "lastSeen": lost} if "uid" in each else each
@@ -184,12 +187,14 @@ def read(id_: str, state: Properties) -> ReadResult:
     before = members.of(state)
     # A cluster answers so many at once from one list of each kind.
     with ThreadPoolExecutor(tries.WORKERS[state["target"]]) as pool:
-        looks = [pool.submit(_read, target, before.get(name), each) for name, each in known.items()]
+        looks = [
+            pool.submit(_read, its.target, before.get(name), each) for name, each in known.items()
+        ]
         found = zip(known, (each.result() for each in looks), strict=True)
         kept = {name: each for name, each in found if each is not None}
     if not kept:
         return ReadResult("", {})
-    return ReadResult(id_, members.outputs(state, state["host"], kept))
+    return ReadResult(id_, members.outputs(state, its.host, kept))
 
 
 def _read(target: Target, old: JSON | None, known: JSON) -> Kept | None:
@@ -209,7 +214,7 @@ def delete(state: Properties) -> None:
     Raises:
         NotAvailable: Some could not be deleted; the next delete tries them again.
     """
-    target = targets.at_its_place(state, f"TrainJobs {state['resource']}")
+    target = place.of_batch(state, state["members"]).required()
     messages = Messages(state["owner"]["urn"])
     runs, before = MemberRuns(target), members.of(state)
     attempts = {

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
 
-from trainer_infra.deploy import boundary, gate, members, targets, train_job_result
+from trainer_infra.deploy import boundary, gate, members, place, targets, train_job_result
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.gate import Saying, Silence, Stuck
 from trainer_infra.errors import RunFailed
@@ -50,10 +50,10 @@ def create(given: Properties) -> CreateResult:
 
 def read(id_: str, state: Properties) -> ReadResult:
     """The results as they are now; of a run that is gone, and of another place, as they were."""
-    target = targets.of(state)
-    if state["host"] != target.host():
+    its = place.of_batch(state, state["runs"])
+    if its.elsewhere:
         return ReadResult(id_, state)
-    found = _found(target, state["runs"])
+    found = _found(its.target, state["runs"])
     now = {
         name: gate.outputs(found[each["uid"]])
         for name, each in state["runs"].items()

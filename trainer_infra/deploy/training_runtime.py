@@ -14,8 +14,10 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.cluster import runtimes
-from trainer_infra.deploy import boundary, inputs, targets
+from trainer_infra.deploy import boundary, inputs, place, targets
 from trainer_infra.deploy.boundary import Messages
+from trainer_infra.deploy.connection import Connection
+from trainer_infra.deploy.place import Place
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
@@ -101,7 +103,7 @@ def _missing(given: JSON) -> Iterator[str]:
     """Why a cluster would not take it; a preview goes on without a cluster."""
     if given["target"] == targets.KUBERNETES:
         try:
-            if said := _ask(lambda client: runtimes.missing(client, given["kind"])):
+            if said := _ask(targets.told(), lambda client: runtimes.missing(client, given["kind"])):
                 yield said
         except NotAvailable as error:
             yield str(error)
@@ -120,24 +122,29 @@ def diff(olds: Properties, news: Properties) -> DiffResult:
 
 def create(given: Properties) -> CreateResult:
     """Make the object, where there is a cluster."""
-    host = targets.of(given).host()
+    host = targets.of(given).host(str(given.get("namespace") or ""))
     id_ = "/".join(filter(None, (given.get("namespace"), given["name"])))
     if given["target"] == targets.LOCAL:
         return CreateResult(id_, {**given, "host": host})
     adopt = bool(given.get("adopt"))
-    made = _ask(lambda client: runtimes.created(client, _labelled(given), adopt=adopt))
+    labelled = _labelled(given)
+    made = _ask(targets.told(), lambda client: runtimes.created(client, labelled, adopt=adopt))
     _CREATED.add(made["metadata"]["uid"])
     return CreateResult(id_, _outputs(given, host, made))
 
 
 def read(id_: str, state: Properties) -> ReadResult:
     """The runtime as it is now; one of another cluster stays as it was."""
-    if state["target"] == targets.LOCAL or state["host"] != targets.of(state).host():
+    if state["target"] == targets.LOCAL:
         return ReadResult(id_, state)
-    there = _ask(lambda client: runtimes.live(client, wire(state)))
+    its = _place(state)
+    if its.elsewhere:
+        Messages(state["owner"]["urn"]).warn(f"{its.elsewhere}; it is kept as it was")
+        return ReadResult(id_, state)
+    there = _live(state)
     if there is None or there["metadata"]["uid"] != state["uid"]:
         return ReadResult("", {})
-    seen = _outputs(state, state["host"], there)
+    seen = _outputs(state, its.host, there)
     if seen.get("drift") == state.get("drift"):
         return ReadResult(id_, seen)
     # The next `up` sees inputs that the program does not have, and repairs.
@@ -148,23 +155,39 @@ def update(olds: Properties, news: Properties) -> UpdateResult:
     """Make the object what is declared, also where somebody else changed it."""
     if olds["target"] == targets.LOCAL:
         return UpdateResult({**news, "host": olds["host"]})
-    targets.at_its_place(olds, _shown(olds))
-    made = _ask(lambda client: runtimes.applied(client, _labelled(news), olds["uid"]))
-    return UpdateResult(_outputs(news, olds["host"], made))
+    its = _place(olds)
+    its.required()
+    labelled = _labelled(news)
+    made = _ask(
+        targets.configured(olds), lambda client: runtimes.applied(client, labelled, olds["uid"])
+    )
+    return UpdateResult(_outputs(news, its.host, made))
 
 
 def delete(state: Properties) -> None:
     """Delete the object; TrainJobs keep the runtime that they were born with."""
     if state["target"] == targets.LOCAL or state["uid"] in _CREATED:
         return
-    targets.at_its_place(state, _shown(state))
-    said = _ask(lambda client: runtimes.deleted(client, wire(state), state["uid"]))
+    _place(state).required()
+    said = _ask(
+        targets.configured(state),
+        lambda client: runtimes.deleted(client, wire(state), state["uid"]),
+    )
     if said:
         Messages(state["owner"]["urn"]).warn(said)
 
 
-def _shown(state: JSON) -> str:
-    return f"{state['kind']} {state['name']}"
+def _place(state: JSON) -> Place:
+    return place.of(state, f"{state['kind']} {state['name']}", lambda _: _is_there(state))
+
+
+def _is_there(state: JSON) -> bool:
+    there = _live(state)
+    return there is not None and there["metadata"]["uid"] == state["uid"]
+
+
+def _live(state: JSON) -> JSON | None:
+    return _ask(targets.configured(state), lambda client: runtimes.live(client, wire(state)))
 
 
 def _labelled(given: JSON) -> JSON:
@@ -178,11 +201,11 @@ def _outputs(given: JSON, host: str, there: JSON) -> Properties:
     return kept | seen | ({"drift": drift} if drift else {})
 
 
-def _ask(what: Callable[[KubeClient], Awaitable[T]]) -> T:
+def _ask(found: Connection, what: Callable[[KubeClient], Awaitable[T]]) -> T:
     async def answer(client: KubeClient) -> T:
         return await what(client)
 
-    return loop.run(answer(_client(*targets.connection())))
+    return loop.run(answer(_client(found.kubeconfig, found.context)))
 
 
 @lru_cache(maxsize=1)

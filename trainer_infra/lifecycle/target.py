@@ -16,11 +16,21 @@ JSON = Mapping[str, Any]
 class Target(Protocol):
     """Runs of one place."""
 
-    def host(self) -> str:
+    def host(self, namespace: str = "") -> str:
         """The place itself, as a Run has it: the machine's name, or what tells clusters apart.
 
+        Args:
+            namespace: of the user's runs, where a cluster says more to who may read no other.
+
         Raises:
-            NotAvailable: The cluster cannot be reached.
+            NotAvailable: The cluster cannot be reached, or does not know the user.
+        """
+
+    def is_here(self, host: str, namespace: str) -> bool | None:
+        """Whether a `host` that was kept is this place; None where that cannot be told.
+
+        Raises:
+            NotAvailable: The cluster cannot be reached, or does not know the user.
         """
 
     def problems(

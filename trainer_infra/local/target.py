@@ -22,9 +22,13 @@ class ThisMachine:
     delete = staticmethod(runs.delete)
     logs = staticmethod(runs.logs)
 
-    def host(self) -> str:
+    def host(self, _namespace: str = "") -> str:
         """The machine's name."""
         return platform.node()
+
+    def is_here(self, host: str, _namespace: str) -> bool:
+        """Whether a host is this machine."""
+        return host == platform.node()
 
     def problems(
         self, _job: JSON, objects: tuple[JSON, ...], _packages: Sequence[str] = ()

@@ -1,6 +1,7 @@
 """What the stacks of the nearest Pulumi program say about where their runs live.
 
-Called by `target` for its defaults and by `gc`. Reads the files that the Pulumi command keeps:
+Called by the commands for their defaults, by `gc`, and by `connection` for an operation that runs no
+program. Reads the files that the Pulumi command keeps:
 `Pulumi.yaml`, `Pulumi.<stack>.yaml` and its own note of the selected stack; the command itself runs
 only to open a secret value. Pulumi's library is never imported.
 """
@@ -53,6 +54,8 @@ class Settings:
     """Its name, without organization and project."""
     values: JSON
     """As the files have them: a secret is a mapping with `secure`."""
+    file: Path | None = None
+    """The file of its settings where the command was told of another one than its own."""
 
     def get(self, key: str) -> str | None:
         """A value as text, a secret opened by the Pulumi command; None when it is not set.
@@ -63,6 +66,7 @@ class Settings:
         value = self.values.get(key)
         if isinstance(value, Mapping):
             asked = ["config", "get", f"trainer:{key}", "--stack", self.stack]
+            asked += ["--config-file", str(self.file)] if self.file else []
             return pulumi(self.project, asked, f"the secret trainer:{key} of stack {self.stack}")
         return None if value is None else str(value)
 
@@ -88,14 +92,15 @@ def chosen(project: Project) -> tuple[Settings, ...]:
     return tuple(of_stack(project, each) for each in stacks)
 
 
-def of_stack(project: Project, stack: str) -> Settings:
-    """The settings of one stack, of its own file and else of the project's."""
-    file = _place(project) / f"Pulumi.{stack}{project.file.suffix}"
+def of_stack(project: Project, stack: str, named: Path | None = None) -> Settings:
+    """The settings of one stack, of its own file, or of the one named, and else of the project's."""
+    file = named or _place(project) / f"Pulumi.{stack}{project.file.suffix}"
     own = (_read(file).get("config") or {}) if file.is_file() else {}
     shared = project.content.get("config")
     defaults = shared if isinstance(shared, Mapping) else {}
     found = {key: own.get(f"trainer:{key}", _default(defaults, key)) for key in KEYS}
-    return Settings(project, stack, {key: each for key, each in found.items() if each is not None})
+    values = {key: each for key, each in found.items() if each is not None}
+    return Settings(project, stack, values, named)
 
 
 def pulumi(project: Project, arguments: Sequence[str], what: str) -> str:

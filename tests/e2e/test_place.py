@@ -1,0 +1,317 @@
+"""One cluster is one place, whoever asks and however; by the real CLI on a real cluster."""
+
+import json
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.deploy.project import Stack, until
+from tests.e2e import accounts
+from tests.e2e.accounts import Account
+from tests.e2e.cluster import PROGRAM, Namespace
+from tests.e2e.slow_link import slow_link
+from tools.cluster import apiserver
+
+JOB = """
+TrainJob("job", runtime="torch-distributed", name="digits", namespace=NS, suspend={suspend},
+         trainer={{"numNodes": 1}})
+"""
+
+
+def program(*, suspend: bool = True) -> str:
+    return PROGRAM + JOB.format(suspend=suspend)
+
+
+@pytest.fixture
+def image() -> str:
+    """No pod runs here."""
+    return "none"
+
+
+@pytest.fixture
+def account(namespace: Namespace, tmp_path: Path) -> Account:
+    """An account with rights in the namespace only."""
+    return accounts.made(namespace, "ci", tmp_path)
+
+
+@pytest.fixture
+def elsewhere() -> Iterator[Path]:
+    """The kubeconfig of another cluster."""
+    with apiserver.running() as (_, kubeconfig):
+        yield kubeconfig
+
+
+@pytest.fixture
+def stack(new_stack: Callable[[str], Stack]) -> Stack:
+    made = new_stack("place")
+    made.program(program())
+    return made
+
+
+def use(stack: Stack, kubeconfig: Path | str, *secret: str) -> None:
+    stack.run("config", "set", *secret, "trainer:kubeconfig", str(kubeconfig))
+
+
+def refresh(stack: Stack, *, ok: bool = True) -> str:
+    return stack.run("refresh", "--yes", ok=ok)
+
+
+def destroy(stack: Stack, *, ok: bool = True) -> str:
+    return stack.run("destroy", "--yes", ok=ok)
+
+
+def job(stack: Stack) -> dict[str, Any]:
+    """What the state has of the run; the engine encrypts its own part anew each time."""
+    return {key: each for key, each in stack.job().items() if key != "__provider"}
+
+
+def uids(namespace: Namespace) -> list[str]:
+    return [each["metadata"]["uid"] for each in namespace.all("jobsets")]
+
+
+@pytest.mark.parametrize("first", ["account", "admin"])
+def test_a_run_is_on_one_cluster_for_an_administrator_and_for_who_may_read_one_namespace(
+    stack: Stack, namespace: Namespace, account: Account, first: str
+) -> None:
+    both = [account.kubeconfig, namespace.kubeconfig]
+    one, other = both if first == "account" else reversed(both)
+    use(stack, one)
+    stack.up()
+    before = job(stack)
+
+    use(stack, other)
+    refresh(stack)
+    assert job(stack) == before
+    stack.unchanged()
+    stack.program(program(suspend=False))
+    stack.up()
+    assert [each["spec"]["suspend"] for each in namespace.all("jobsets")] == [False]
+    assert stack.job()["uid"] == before["uid"]
+    destroy(stack)
+    assert namespace.names("jobsets") == []
+
+
+def test_two_addresses_of_one_cluster_are_one_place(
+    stack: Stack, account: Account, namespace: Namespace, tmp_path: Path
+) -> None:
+    use(stack, account.kubeconfig)
+    stack.up()
+    before = job(stack)
+    other = tmp_path / "other-address"
+    with slow_link(account.kubeconfig, other):
+        use(stack, other)
+        assert "unchanged" in refresh(stack)
+        assert job(stack) == before
+        destroy(stack)
+    assert namespace.names("jobsets") == []
+
+
+def test_a_token_that_was_revoked_is_not_another_cluster(
+    stack: Stack, account: Account, namespace: Namespace
+) -> None:
+    use(stack, account.kubeconfig)
+    stack.up()
+    before = job(stack)
+    account.revoke()
+    # The API server knows a token for ten seconds more.
+    said = until(lambda: _refused(stack), 60)
+    refused = destroy(stack, ok=False)
+    stack.program(program().replace("digits", "another"))
+    for shown in (said, refused, stack.preview(), stack.up(ok=False)):
+        assert account.token not in shown
+        assert "does not know the user" in shown
+        assert "sign in again" in shown
+        assert "Traceback" not in shown
+    assert job(stack) == before
+
+    use(stack, namespace.kubeconfig)
+    refresh(stack)
+    assert job(stack) == before
+    destroy(stack)
+    assert namespace.names("jobsets") == []
+
+
+def _refused(stack: Stack) -> str:
+    process = stack.start("refresh", "--yes")
+    said, _ = process.communicate(timeout=60)
+    return said if process.returncode else ""
+
+
+@pytest.mark.parametrize("who", ["account", "admin"])
+def test_on_another_cluster_refresh_keeps_the_run_and_destroy_refuses(
+    stack: Stack, account: Account, namespace: Namespace, elsewhere: Path, who: str
+) -> None:
+    use(stack, account.kubeconfig if who == "account" else namespace.kubeconfig)
+    stack.up()
+    before, jobsets = job(stack), uids(namespace)
+    if who == "account":
+        other = Namespace(namespace.name, elsewhere, namespace.program)
+        other.kubectl("create", "namespace", other.name)
+        authority = yaml.safe_load(elsewhere.read_text())["clusters"][0]["cluster"]
+        file = f"--from-file=ca.crt={authority['certificate-authority']}"
+        other.kubectl("create", "configmap", "kube-root-ca.crt", file)
+
+    use(stack, elsewhere)
+    assert f"TrainJob digits runs on {before['host']}, not on" in refresh(stack)
+    assert job(stack) == {**before, "lastSeen": f"unknown (on {before['host']})"}
+    assert f"TrainJob digits runs on {before['host']}, not on" in destroy(stack, ok=False)
+    assert uids(namespace) == jobsets
+
+    use(stack, namespace.kubeconfig)
+    refresh(stack)
+    assert job(stack) == before
+
+
+def test_where_it_cannot_be_told_whether_it_is_the_cluster_nothing_is_dropped_or_deleted(
+    stack: Stack, account: Account, namespace: Namespace, elsewhere: Path
+) -> None:
+    use(stack, account.kubeconfig)
+    stack.up()
+    before, jobsets = job(stack), uids(namespace)
+    use(stack, elsewhere)
+    assert "cannot be told" in refresh(stack)
+    assert job(stack) == {**before, "lastSeen": f"unknown (on {before['host']})"}
+    assert "cannot be told" in destroy(stack, ok=False)
+    assert uids(namespace) == jobsets
+
+
+def test_what_an_earlier_release_wrote_is_still_the_same_cluster(
+    stack: Stack, account: Account, namespace: Namespace, kubeconfig: Path
+) -> None:
+    use(stack, account.kubeconfig)
+    stack.up()
+    known = namespace.kubectl("get", "namespaces", "kube-system", "-o", "jsonpath={.metadata.uid}")
+    server = json.loads(account.kubeconfig.read_text())["clusters"][0]["cluster"]["server"]
+    for host in (f"cluster {known}", server):
+        _rewrite(stack, host)
+        for each in (account.kubeconfig, kubeconfig):
+            use(stack, each)
+            assert "unchanged" in refresh(stack)
+            assert stack.job()["host"] == host
+            stack.unchanged()
+
+
+def test_a_cluster_whose_identity_changed_is_said_once_and_kept(
+    stack: Stack, account: Account
+) -> None:
+    use(stack, account.kubeconfig)
+    stack.up()
+    before = job(stack)
+    _rewrite(stack, "cluster authority 0123456789abcdef")
+    said = refresh(stack)
+    assert "TrainJob digits is on cluster authority " in said
+    assert "which was known as cluster authority 0123456789abcdef" in said
+    assert job(stack) == before
+    assert "was known as" not in refresh(stack)
+
+
+def _rewrite(stack: Stack, host: str) -> None:
+    """Make the state one that has this host."""
+    state: dict[str, Any] = json.loads(stack.export())
+    for each in state["deployment"]["resources"]:
+        if each["type"].endswith(":TrainJob"):
+            each["outputs"]["host"] = host
+    file = stack.folder / "state.json"
+    file.write_text(json.dumps(state))
+    stack.run("stack", "import", "--file", str(file))
+
+
+NOWHERE = "/does/not/exist"
+
+
+def test_refresh_and_destroy_use_the_kubeconfig_that_is_configured_now(
+    stack: Stack, namespace: Namespace
+) -> None:
+    stack.up()
+    before = job(stack)
+    use(stack, NOWHERE)
+    for shown in (refresh(stack, ok=False), destroy(stack, ok=False)):
+        assert f"the kubeconfig {NOWHERE} does not exist" in shown
+        assert "Traceback" not in shown
+    assert job(stack) == before
+    stack.program(program().replace("digits", "another"))
+    assert NOWHERE in stack.preview()
+    assert NOWHERE in stack.up(ok=False)
+
+    use(stack, namespace.kubeconfig)
+    destroy(stack)
+    assert namespace.names("jobsets") == []
+
+
+def test_a_context_that_is_configured_now_is_used(
+    stack: Stack, namespace: Namespace, elsewhere: Path, tmp_path: Path
+) -> None:
+    parts = {"here": namespace.kubeconfig, "there": elsewhere}
+    both: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "current-context": "here"}
+    for key, inner in (("clusters", "cluster"), ("users", "user")):
+        both[key] = [
+            {"name": name, inner: yaml.safe_load(file.read_text())[key][0][inner]}
+            for name, file in parts.items()
+        ]
+    both["contexts"] = [
+        {"name": each, "context": {"cluster": each, "user": each}} for each in parts
+    ]
+    file = tmp_path / "both"
+    file.touch(mode=0o600)
+    file.write_text(json.dumps(both))
+    use(stack, file)
+    stack.up()
+    before = job(stack)
+    stack.run("config", "set", "trainer:context", "there")
+    refresh(stack)
+    assert job(stack)["lastSeen"] == f"unknown (on {before['host']})"
+    destroy(stack, ok=False)
+    stack.run("config", "set", "trainer:context", "here")
+    refresh(stack)
+    assert job(stack) == before
+    destroy(stack)
+    assert namespace.names("jobsets") == []
+
+
+def test_a_kubeconfig_that_is_a_secret_is_opened_as_it_is_now(
+    stack: Stack, account: Account, namespace: Namespace
+) -> None:
+    use(stack, account.kubeconfig.read_text(), "--secret")
+    stack.up()
+    before = job(stack)
+    account.revoke()
+    until(lambda: _refused(stack), 60)
+    renewed = accounts.made(namespace, "renewed", account.kubeconfig.parent)
+    use(stack, renewed.kubeconfig.read_text(), "--secret")
+    shown = refresh(stack)
+    assert job(stack) == before
+    assert renewed.token not in shown + destroy(stack)
+    assert namespace.names("jobsets") == []
+
+
+def test_where_the_configured_kubeconfig_cannot_be_opened_that_is_said_with_what_helps(
+    stack: Stack, account: Account, namespace: Namespace
+) -> None:
+    stack.up()
+    use(stack, account.kubeconfig.read_text(), "--secret")
+    hidden = Stack(stack.folder, {**stack.env, "PATH": _without_pulumi(stack)})
+    shown = hidden.run("refresh", "--yes")
+    assert f"the kubeconfig {namespace.kubeconfig} of the last `pulumi up` is used" in shown
+    assert "--run-program" in shown
+    assert account.token not in shown
+
+
+def test_a_configuration_file_that_the_command_names_is_the_one_that_counts(
+    stack: Stack, tmp_path: Path
+) -> None:
+    file = tmp_path / "other.yaml"
+    own = stack.folder / "Pulumi.test.yaml"
+    shutil.copy(own, file)
+    stack.run("up", "--yes", "--skip-preview", "--config-file", str(file))
+    before = job(stack)
+    use(stack, NOWHERE)
+    stack.run("refresh", "--yes", "--config-file", str(file))
+    stack.run("refresh", "--yes", f"--config-file={os.path.relpath(file, stack.folder)}")
+    assert job(stack) == before
+    assert NOWHERE in refresh(stack, ok=False)
+    stack.run("destroy", "--yes", "--config-file", str(file))

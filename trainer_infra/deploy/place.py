@@ -1,0 +1,104 @@
+"""The place where the run or the object of a state is, seen from the target that is configured now.
+
+Called before whatever reads, changes or deletes what a state has. A UID is given once: where the
+state's own is found, that is its place, whatever is known of the cluster. Where it is not, the
+identity of the place decides between "gone" and "elsewhere"; one that says neither decides nothing.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra.deploy import targets
+from trainer_infra.deploy.boundary import Messages
+from trainer_infra.errors import NotAvailable
+from trainer_infra.kube.refusals import Answer, NotServed
+from trainer_infra.lifecycle.target import Target
+
+JSON = Mapping[str, Any]
+
+INSTEAD: Final = (
+    "run `pulumi up` or `pulumi destroy` there, or forget it with `pulumi state delete`"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """What is known of the place of a resource."""
+
+    target: Target
+    """The one that is configured now."""
+    host: str
+    """What the state keeps as its host: as it was, unless the place itself changed its identity."""
+    elsewhere: str = ""
+    """Why the target is not, or may not be, its place; empty where it is."""
+
+    def required(self) -> Target:
+        """The target.
+
+        Raises:
+            NotAvailable: It is not the resource's place.
+        """
+        if self.elsewhere:
+            raise NotAvailable(f"{self.elsewhere}; {INSTEAD}")
+        return self.target
+
+
+def of(state: JSON, what: str, finds: Callable[[Target], bool]) -> Place:
+    """The place of a resource in the state; says what is worth knowing of it.
+
+    Args:
+        state: its outputs, with target, host, and owner or urn.
+        what: the resource, as a sentence names it: `TrainJob digits`.
+        finds: whether a target has the very run or object of the state.
+    """
+    is_local, namespace = state["target"] == targets.LOCAL, str(state.get("namespace") or "")
+    messages = Messages(targets.urn(state))
+    found = None if is_local else targets.configured(state)
+    for each in targets.once((found.remark,)) if found else ():
+        messages.warn(each)
+    target = targets.of(state, found)
+    here = target.is_here(state["host"], namespace)
+    if here:
+        return Place(target, state["host"])
+    now = target.host(namespace)
+    if not is_local and _finds(finds, target):
+        if here is None:
+            return Place(target, state["host"])
+        messages.info(f"{what} is on {now}, which was known as {state['host']}; the new one is kept")
+        return Place(target, now)
+    return Place(target, state["host"], _elsewhere(what, state["host"], now, here))
+
+
+def of_batch(state: JSON, runs: Mapping[str, JSON]) -> Place:
+    """The place of a batch in the state, which is that of any of its runs.
+
+    Args:
+        state: outputs of the batch or of its gate.
+        runs: its members, each with namespace, and with uid where it has a run.
+    """
+    uids = {each["uid"] for each in runs.values() if "uid" in each}
+    spaces = sorted({str(each["namespace"]) for each in runs.values()})
+
+    def finds(target: Target) -> bool:
+        return any(run.uid in uids for space in spaces for run in target.list_runs(space))
+
+    what = f"TrainJobs {state['resource'] if 'resource' in state else state['batch']}"
+    return of({**state, "namespace": spaces[0] if spaces else ""}, what, finds)
+
+
+def _elsewhere(what: str, host: str, now: str, here: bool | None) -> str:
+    if here is None:
+        return (
+            f"{what} is not on {now}, and whether that is {host}, where it was, cannot be told: "
+            "this user may read nothing that both have"
+        )
+    return f"{what} runs on {host}, not on {now}"
+
+
+def _finds(finds: Callable[[Target], bool], target: Target) -> bool:
+    try:
+        return finds(target)
+    except (Answer, NotServed):
+        # What may not be read here is not found here.
+        return False
