@@ -290,12 +290,20 @@ def test_a_kubeconfig_that_is_a_secret_is_opened_as_it_is_now(
 
 
 def test_where_the_configured_kubeconfig_cannot_be_opened_that_is_said_with_what_helps(
-    stack: Stack, account: Account, namespace: Namespace
+    stack: Stack, account: Account, namespace: Namespace, tmp_path: Path
 ) -> None:
     stack.up()
     use(stack, account.kubeconfig.read_text(), "--secret")
-    hidden = Stack(stack.folder, {**stack.env, "PATH": _without_pulumi(stack)})
-    shown = hidden.run("refresh", "--yes")
+    # As where the passphrase was typed at the terminal, which the serving process does not have.
+    command = tmp_path / "bin" / "pulumi"
+    command.parent.mkdir()
+    real = shutil.which("pulumi", path=stack.env["PATH"])
+    refusal = '[ "$1" = config ] && { echo "error: incorrect passphrase" >&2; exit 255; }'
+    command.write_text(f'#!/bin/sh\n{refusal}\nexec {real} "$@"\n')
+    command.chmod(0o755)
+    path = f"{command.parent}{os.pathsep}{stack.env['PATH']}"
+    shown = Stack(stack.folder, {**stack.env, "PATH": path}).run("refresh", "--yes")
+    assert "trainer:kubeconfig of stack test cannot be read: error: incorrect passphrase" in shown
     assert f"the kubeconfig {namespace.kubeconfig} of the last `pulumi up` is used" in shown
     assert "--run-program" in shown
     assert account.token not in shown

@@ -65,7 +65,9 @@ def of(state: JSON, what: str, finds: Callable[[Target], bool]) -> Place:
     if not is_local and _finds(finds, target):
         if here is None:
             return Place(target, state["host"])
-        messages.info(f"{what} is on {now}, which was known as {state['host']}; the new one is kept")
+        messages.info(
+            f"{what} is on {now}, which was known as {state['host']}; the new one is kept"
+        )
         return Place(target, now)
     return Place(target, state["host"], _elsewhere(what, state["host"], now, here))
 
