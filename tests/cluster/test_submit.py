@@ -131,32 +131,6 @@ def test_adopting_with_other_content_deletes_the_run_and_makes_a_new_one(
     assert [each["uid"] for each in owner] == [second.uid]
 
 
-def test_an_object_of_somebody_else_is_named_left_alone_and_what_was_made_is_removed(
-    cluster: Cluster, world: World, job: Job
-) -> None:
-    theirs = {"metadata": {"name": "tj-secret"}, "data": {"token": "dGhlaXJz"}}
-    before = world.make("Secret", theirs)
-    job.secrets = {"token": SECRET}
-    with pytest.raises(Refused) as error:
-        cluster.submit(job.submission())
-    assert str(error.value).startswith(
-        f"Secret {job.namespace}/tj-secret exists and belongs to nobody who is known here"
-    )
-    assert world.all_names() == {"Secret": ["tj-secret"]}
-    assert world.there("Secret", "tj-secret") == before
-
-
-def test_an_object_of_somebody_else_is_taken_over_when_that_is_wanted(
-    cluster: Cluster, world: World, job: Job
-) -> None:
-    world.make("Secret", {"metadata": {"name": "tj-secret"}, "data": {"token": "dGhlaXJz"}})
-    job.secrets = {"token": SECRET}
-    run = cluster.submit(job.submission(), adopt=True)
-    secret = world.there("Secret", "tj-secret")
-    assert secret["data"] == {"token": base64.b64encode(SECRET.encode()).decode()}
-    assert [each["uid"] for each in secret["metadata"]["ownerReferences"]] == [run.uid]
-
-
 def test_the_snapshot_of_a_controller_is_never_taken_over(
     cluster: Cluster, world: World, job: Job
 ) -> None:

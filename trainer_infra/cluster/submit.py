@@ -16,6 +16,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.cluster import (
     adopt,
+    collision,
     contents,
     delete,
     objects,
@@ -59,7 +60,7 @@ class _Wanted:
     record: JSON
     """The record's ConfigMap."""
     adopt: bool
-    """Whether what somebody else has of these names is taken over."""
+    """Whether a run of that name is taken over."""
 
 
 async def submit(
@@ -72,7 +73,7 @@ async def submit(
     Args:
         client: the cluster.
         submission: what to run.
-        take_over: take what somebody else has of these names.
+        take_over: take over a run of that name that another owner declared, or other content.
         within: seconds until it is given up.
 
     Raises:
@@ -101,10 +102,15 @@ async def submit(
 
 
 async def _made(wanted: _Wanted) -> Submitted:
-    record, is_new = await _record(wanted)
+    if wanted.adopt:
+        await _judge_names(wanted)
+    (record, is_new), foreign = await asyncio.gather(
+        _record(wanted), collision.with_service(wanted.client, wanted.objects[-1])
+    )
     if record.jobset_uid:
         return Submitted(record, None)
     try:
+        collision.judge(foreign)
         record = await _agreeing(wanted, record)
         first, jobsets = wanted.objects[:-1], wanted.objects[-1:]
         await together.all_of(_written(wanted, record, each) for each in first)
@@ -114,6 +120,17 @@ async def _made(wanted: _Wanted) -> Submitted:
         if is_new:
             await _removed(wanted.client, record)
         raise
+
+
+async def _judge_names(wanted: _Wanted) -> None:
+    """Look at every name before a run that has one of them is relabelled or deleted.
+
+    Raises:
+        Refused: An object is neither the run's that is taken over, nor free.
+    """
+    live = await objects.live(wanted.client, wanted.record)
+    uid = live["metadata"]["uid"] if live and of_record.read(live) else ""
+    collision.judge(await collision.with_any(wanted.client, wanted.objects, uid))
 
 
 async def _record(wanted: _Wanted) -> tuple[Record, bool]:
@@ -178,7 +195,7 @@ async def _written(wanted: _Wanted, record: Record, value: JSON) -> JSON:
     """The object as stored: created, or found and this run's.
 
     Raises:
-        Refused: It is somebody else's and is not taken over, or the cluster says no.
+        Refused: It is not this run's, or the cluster says no.
     """
     new = contents.new(value, record, wanted.submission.contents)
     try:
@@ -200,13 +217,9 @@ async def _kept(wanted: _Wanted, record: Record, new: JSON, live: JSON) -> JSON:
     This run's own stays as an earlier submit made it, keys that are made only once among it; but
     values of the job's own Secret may have changed since.
     """
-    mine = ownership.is_of(live, record.uid)
-    if not mine and not wanted.adopt:
-        raise Refused(
-            f"{ownership.where(live)} exists and belongs to {ownership.shown(live)}; choose "
-            "another name, delete it, or set adopt=True to take its place"
-        )
-    if mine and not contents.is_own_secret(live, record):
+    if not ownership.is_of(live, record.uid):
+        raise collision.refusal(live)
+    if not contents.is_own_secret(live, record):
         return live
     return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
 

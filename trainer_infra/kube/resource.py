@@ -34,6 +34,7 @@ class Resource:
 
 CONFIG_MAP: Final = Resource("v1", "ConfigMap", "configmaps")
 SECRET: Final = Resource("v1", "Secret", "secrets")
+SERVICE: Final = Resource("v1", "Service", "services")
 POD: Final = Resource("v1", "Pod", "pods")
 EVENT: Final = Resource("v1", "Event", "events")
 NODE: Final = Resource("v1", "Node", "nodes", namespaced=False)

@@ -1,0 +1,122 @@
+"""Which cluster a run is on: by the UID of kube-system, else by authorities, else by URL."""
+
+import base64
+import hashlib
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import Server
+from tests.cluster.submissions import Job
+from tests.cluster.test_served import uid_of
+from tests.cluster.world import World
+from trainer_infra.cluster import identity
+from trainer_infra.cluster.identity import Identity
+from trainer_infra.cluster.runs import Cluster
+from trainer_infra.errors import NotAvailable
+
+
+def pem(content: bytes) -> str:
+    text = base64.encodebytes(content).decode()
+    return f"-----BEGIN CERTIFICATE-----\n{text}-----END CERTIFICATE-----\n"
+
+
+def mark(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]
+
+
+A, B = Identity("u1", frozenset({"a"})), Identity("u2", frozenset({"b"}))
+URL, OTHER_URL = Identity(server="https://a"), Identity(server="https://b")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        (A, A, True),
+        (A, B, False),
+        (Identity("u1"), A, True),
+        (Identity("u1"), B, False),
+        (Identity("u1", frozenset({"a"})), Identity("u1", frozenset({"b"})), True),
+        (Identity("u1", frozenset({"a"})), Identity("u2", frozenset({"a"})), False),
+        (Identity(authorities=frozenset({"a", "old"})), A, True),
+        (Identity(authorities=frozenset({"old"})), A, False),
+        (Identity("u1"), Identity(authorities=frozenset({"a"})), None),
+        (URL, URL, True),
+        (URL, OTHER_URL, False),
+        (URL, Identity("u1", frozenset({"a"}), "https://a"), True),
+        (URL, Identity("u1", frozenset({"a"}), "https://b"), False),
+        (URL, A, None),
+    ],
+)
+def test_the_best_that_both_know_decides(one: Identity, other: Identity, same: bool | None) -> None:
+    assert (one.same(other), other.same(one)) == (same, same)
+
+
+@pytest.mark.parametrize(
+    ("known", "text"),
+    [
+        (Identity("u1"), "cluster u1"),
+        (Identity("u1", frozenset({"b", "a"})), "cluster u1 authority a,b"),
+        (Identity(authorities=frozenset({"a"})), "cluster authority a"),
+        (URL, "https://a"),
+    ],
+)
+def test_its_text_says_it_whole(known: Identity, text: str) -> None:
+    assert (str(known), identity.parsed(text)) == (text, known)
+
+
+def test_a_bundle_has_a_fingerprint_for_each_certificate_and_none_for_what_is_none() -> None:
+    broken = "-----BEGIN CERTIFICATE-----\n?\n-----END CERTIFICATE-----\n"
+    bundle = f"# ours\n{pem(b'one')}{broken}\n{pem(b'two' * 50)}{pem(b'one')}"
+    assert identity.fingerprints(bundle) == {mark(b"one"), mark(b"two" * 50)}
+    assert identity.fingerprints("") == frozenset()
+
+
+def publish(world: World, content: bytes) -> None:
+    """What kube-controller-manager does in every namespace."""
+    value = {"metadata": {"name": "kube-root-ca.crt"}, "data": {"ca.crt": pem(content)}}
+    world.make("ConfigMap", value)
+
+
+@pytest.fixture
+def fresh(server: Server) -> Cluster:
+    """The cluster, asked for the first time."""
+    return Cluster(str(server.kubeconfig), None)
+
+
+def test_a_namespace_tells_the_authorities_to_who_asks_for_it(
+    fresh: Cluster, server: Server, world: World, job: Job
+) -> None:
+    uid = uid_of(server, "kube-system")
+    assert fresh.host() == f"cluster {uid}"
+    publish(world, b"one")
+    assert fresh.submit(job.submission()).host == f"cluster {uid} authority {mark(b'one')}"
+    for host, same in (
+        (f"cluster {uid}", True),
+        (f"cluster authority {mark(b'one')}", True),
+        (f"cluster authority {mark(b'two')}", False),
+        ("cluster 1 authority 2", False),
+        (server.address.url, True),
+        ("https://127.0.0.1:1", False),
+    ):
+        assert fresh.is_here(host, world.namespace) is same, host
+    fresh.close()
+
+
+def test_without_any_authority_another_users_identity_cannot_be_compared(
+    fresh: Cluster, world: World
+) -> None:
+    assert fresh.is_here(f"cluster authority {mark(b'one')}", world.namespace) is None
+    fresh.close()
+
+
+def test_a_token_that_is_not_known_is_no_other_cluster(server: Server, tmp_path: Path) -> None:
+    config = json.loads(server.kubeconfig.read_text())
+    config["users"][0]["user"] = {"token": "planted-token"}
+    file = tmp_path / "kubeconfig"
+    file.write_text(json.dumps(config))
+    cluster = Cluster(str(file), None)
+    with pytest.raises(NotAvailable, match="sign in again") as error:
+        cluster.is_here("cluster 1", "default")
+    assert "planted-token" not in str(error.value)
