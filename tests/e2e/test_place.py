@@ -22,6 +22,12 @@ TrainJob("job", runtime="torch-distributed", name="digits", namespace=NS, suspen
          trainer={{"numNodes": 1}})
 """
 
+BATCH = """
+from trainer_infra import TrainJobs
+one = {"runtime": "torch-distributed", "namespace": NS, "suspend": True, "trainer": {}}
+TrainJobs("sweep", {"a": one, "b": {**one, "attempt": 2}})
+"""
+
 
 def program(*, suspend: bool = True) -> str:
     return PROGRAM + JOB.format(suspend=suspend)
@@ -167,6 +173,32 @@ def test_on_another_cluster_refresh_keeps_the_run_and_destroy_refuses(
     assert job(stack) == before
 
 
+def test_a_batch_is_where_its_runs_are(
+    stack: Stack, account: Account, namespace: Namespace, elsewhere: Path
+) -> None:
+    def batch() -> dict[str, Any]:
+        (found,) = stack.resources("dynamic/trainer:TrainJobs")
+        return {key: found["outputs"][key] for key in ("host", "members")}
+
+    stack.program(PROGRAM + BATCH)
+    use(stack, account.kubeconfig)
+    stack.up()
+    before = batch()
+    use(stack, elsewhere)
+    assert "TrainJobs sweep is not on" in refresh(stack)
+    assert batch()["host"] == before["host"]
+    assert "cannot be told" in destroy(stack, ok=False)
+    assert len(uids(namespace)) == 2
+
+    use(stack, namespace.kubeconfig)
+    _rewrite(stack, "cluster authority 0123456789abcdef")
+    assert "which was known as cluster authority 0123456789abcdef" in refresh(stack)
+    assert batch()["members"] == before["members"]
+    assert "was known as" not in refresh(stack)
+    destroy(stack)
+    assert namespace.names("jobsets") == []
+
+
 def test_where_it_cannot_be_told_whether_it_is_the_cluster_nothing_is_dropped_or_deleted(
     stack: Stack, account: Account, namespace: Namespace, elsewhere: Path
 ) -> None:
@@ -214,7 +246,7 @@ def _rewrite(stack: Stack, host: str) -> None:
     """Make the state one that has this host."""
     state: dict[str, Any] = json.loads(stack.export())
     for each in state["deployment"]["resources"]:
-        if each["type"].endswith(":TrainJob"):
+        if each["type"].rpartition(":")[2] in {"TrainJob", "TrainJobs"}:
             each["outputs"]["host"] = host
     file = stack.folder / "state.json"
     file.write_text(json.dumps(state))

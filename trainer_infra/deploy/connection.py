@@ -36,21 +36,22 @@ class Connection:
     """Why it is that of the last `up` and not the one configured now; empty where it is that one."""
 
 
-def configured(told: Connection, stack: str) -> Connection:
+def configured(told: Connection, project: str, stack: str) -> Connection:
     """The connection of a stack by its file; as told where the file is not what configures it.
 
     Args:
         told: what the engine tells.
+        project: the project's name: the command may run in the folder of another one.
         stack: the stack's name, without organization and project.
     """
     with _READING:
-        return _of_file(told, stack)
+        return _of_file(told, project, stack)
 
 
 @lru_cache(maxsize=1)
-def _of_file(told: Connection, stack: str) -> Connection:
+def _of_file(told: Connection, project: str, stack: str) -> Connection:
     try:
-        found = _settings(stack)
+        found = _settings(project, stack)
         # Every stack of ours names its target: what does not is configured elsewhere (Pulumi ESC).
         if found is None or "target" not in found.values:
             return told
@@ -70,9 +71,11 @@ def _shown(told: Connection) -> str:
     return f"the kubeconfig {path}" if is_path else "the kubeconfig"
 
 
-def _settings(stack: str) -> Settings | None:
-    project = stack_config.nearest(Path.cwd())
-    return None if project is None else stack_config.of_stack(project, stack, _config_file())
+def _settings(project: str, stack: str) -> Settings | None:
+    found = stack_config.nearest(Path.cwd())
+    if found is None or found.name != project:
+        return None
+    return stack_config.of_stack(found, stack, _config_file())
 
 
 def _config_file() -> Path | None:

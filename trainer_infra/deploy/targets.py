@@ -44,8 +44,8 @@ def told() -> Connection:
 
 def configured(state: JSON) -> Connection:
     """The same for a resource of the state, also where no program runs."""
-    stack = urn(state).partition("::")[0].rpartition(":")[2]
-    return connection.configured(told(), stack)
+    head, project, *_ = urn(state).split("::")
+    return connection.configured(told(), project, head.rpartition(":")[2])
 
 
 def urn(properties: JSON) -> str:
