@@ -104,13 +104,17 @@ async def submit(
 async def _made(wanted: _Wanted) -> Submitted:
     if wanted.adopt:
         await _judge_names(wanted)
-    (record, is_new), foreign = await asyncio.gather(
-        _record(wanted), collision.with_service(wanted.client, wanted.objects[-1])
-    )
+    service = asyncio.ensure_future(collision.with_service(wanted.client, wanted.objects[-1]))
+    try:
+        record, is_new = await _record(wanted)
+    except BaseException:
+        service.cancel()
+        raise
     if record.jobset_uid:
+        service.cancel()
         return Submitted(record, None)
     try:
-        collision.judge(foreign)
+        collision.judge(await service)
         record = await _agreeing(wanted, record)
         first, jobsets = wanted.objects[:-1], wanted.objects[-1:]
         await together.all_of(_written(wanted, record, each) for each in first)
