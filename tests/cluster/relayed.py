@@ -28,6 +28,10 @@ class Relayed(KubeClient):
         return self._client.server
 
     @override
+    def within(self, seconds: float) -> KubeClient:
+        return self
+
+    @override
     async def resource(self, api_version: str, kind: str) -> Resource:
         return await self._client.resource(api_version, kind)
 

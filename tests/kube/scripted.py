@@ -21,6 +21,8 @@ class Say:
     """Seconds before it."""
     cut: bool = False
     """Whether the connection is lost after the body."""
+    content_type: str = ""
+    """Of a text; else as an API server has it: of a watch JSON, of anything else plain text."""
 
 
 def status(code: int, reason: str, message: str) -> JSON:
@@ -71,12 +73,17 @@ class Scripted:
         if isinstance(say.body, dict):
             return web.json_response(say.body, status=say.status, headers=say.headers)
         response = web.StreamResponse(status=say.status, headers=say.headers)
+        response.content_type = say.content_type or _content_type(request)
         await response.prepare(request)
         await response.write(say.body.encode())
         if say.cut:
             assert request.transport is not None
             request.transport.close()
         return response
+
+
+def _content_type(request: web.Request) -> str:
+    return "application/json" if "watch" in request.query else "text/plain"
 
 
 async def gathered(lines: AsyncIterator[str]) -> list[str]:

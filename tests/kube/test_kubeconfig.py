@@ -154,6 +154,39 @@ def test_a_text_that_is_no_yaml_does_not_show_its_tokens() -> None:
     assert "secret-token" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("[1]\n", "it is no kubeconfig, or a field has another type"),
+        ("one\ntwo\n", "it is no kubeconfig, or a field has another type"),
+        ("a: \x01\n", "the kubeconfig is no YAML"),
+        (config(cluster={"server": "127.0.0.1:6443"}), "is no URL; write https://<host>:<port>"),
+        (config(cluster={"server": "ftp://a"}), "its server 'ftp://a' is no URL"),
+        (config(cluster={"server": "https://a:99999"}), "its server 'https://a:99999' is no URL"),
+        (config(cluster={"server": "https://a:b"}), "its server 'https://a:b' is no URL"),
+        (config(cluster={"server": "https://["}), "its server 'https://[' is no URL"),
+        (config({"token": "secret\ntoken"}), "cannot be sent as header Authorization"),
+        (config({"token": "secret\u2192token"}), "cannot be sent as header Authorization"),
+        (config({"token": "t", "as": "a\nb"}), "cannot be sent as header Impersonate-User"),
+        (
+            config(cluster={"certificate-authority-data": "bm9uZQ=="}),
+            "its certificate-authority holds no certificate in PEM",
+        ),
+        (
+            config({"client-certificate-data": "bm9uZQ==", "client-key-data": "bm9uZQ=="}),
+            "its client-certificate and client-key are no PEM, or not of each other",
+        ),
+    ],
+)
+def test_what_cannot_be_a_kubeconfig_is_said_in_words(source: JSON | str, said: str) -> None:
+    with pytest.raises(NotAvailable) as refused:
+        endpoint(source)
+
+    assert said in str(refused.value)
+    assert "secret" not in str(refused.value)
+    assert "object at" not in str(refused.value)
+
+
 def test_a_token_file_is_read_again_with_the_kubeconfig(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text("one")

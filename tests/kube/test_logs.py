@@ -38,7 +38,8 @@ def speak() -> Iterator[Speak]:
 
 def pod(**state: JSON) -> Say:
     """A pod whose container is in this state."""
-    return Say(body={"status": {"containerStatuses": [{"name": "node", "state": state}]}})
+    status = {"containerStatuses": [{"name": "node", "state": state}]}
+    return Say(body={"kind": "Pod", "metadata": {"name": "p"}, "status": status})
 
 
 def read(

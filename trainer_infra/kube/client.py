@@ -2,8 +2,8 @@
 
 `http.connect` makes the real one, `memory.Memory` is one without a server for fast tests; both keep
 one contract (tests/kube/contract). Objects are JSON in wire form, and what comes back belongs to
-the caller. Every method may raise `refusals.Unreachable`, `refusals.NotServed` and the refusals it
-names.
+the caller. Every method may raise `refusals.Unreachable`, `refusals.NotKubernetes`, `refusals.NotServed`
+and the refusals it names.
 """
 
 from collections.abc import AsyncGenerator, Mapping
@@ -77,6 +77,12 @@ class KubeClient(Protocol):
     @property
     def server(self) -> str:
         """The server's URL, for messages."""
+
+    def within(self, seconds: float) -> "KubeClient":
+        """This client for requests that all have an answer, or an error that says why not, by then.
+
+        It shares the connections; only one of the two is closed.
+        """
 
     async def resource(self, api_version: str, kind: str) -> Resource:
         """A kind as the server serves it, asked once.

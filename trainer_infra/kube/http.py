@@ -6,6 +6,7 @@ imported with the first connection: most commands never make one.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import AsyncGenerator, Mapping
 from datetime import datetime, timedelta
@@ -16,8 +17,8 @@ from urllib.parse import quote
 from typing_extensions import override
 
 from trainer_infra.errors import NotAvailable
+from trainer_infra.kube import answer_body, log_lines, watching
 from trainer_infra.kube import kubeconfig as kubeconfigs
-from trainer_infra.kube import log_lines, watching
 from trainer_infra.kube.client import (
     JSON,
     PAGE,
@@ -29,7 +30,7 @@ from trainer_infra.kube.client import (
     Selection,
 )
 from trainer_infra.kube.refusals import Exists, Expired, NotServed
-from trainer_infra.kube.request import Request, Response, named, refusal
+from trainer_infra.kube.request import LIST, Request, Response, named, refusal
 from trainer_infra.kube.resource import Resource
 from trainer_infra.kube.retry import Patience
 
@@ -70,15 +71,26 @@ async def connect(
 class HttpClient(KubeClient):
     """KubeClient over HTTP; made by `connect`."""
 
-    def __init__(self, transport: "Transport") -> None:
+    def __init__(
+        self,
+        transport: "Transport",
+        kinds: dict[tuple[str, str], Resource] | None = None,
+        until: float = math.inf,
+    ) -> None:
         self._transport = transport
-        self._kinds: dict[tuple[str, str], Resource] = {}
+        self._kinds = {} if kinds is None else kinds
+        self._until = until
 
     @property
     @override
     def server(self) -> str:
         """The server's URL, for messages."""
         return self._transport.server
+
+    @override
+    def within(self, seconds: float) -> KubeClient:
+        """This client for requests that all have an answer, or an error that says why not, by then."""
+        return HttpClient(self._transport, self._kinds, time.monotonic() + seconds)
 
     @override
     async def close(self) -> None:
@@ -102,9 +114,12 @@ class HttpClient(KubeClient):
 
     async def _discovered(self, api_version: str, kind: str) -> Mapping[tuple[str, str], Resource]:
         request = Request(
-            "GET", Resource(api_version, kind, "").path(), f"find {kind} of {api_version}"
+            "GET",
+            Resource(api_version, kind, "").path(),
+            f"find {kind} of {api_version}",
+            expected=answer_body.DISCOVERED,
         )
-        response = await self._transport.send(request)
+        response = await self._sent(request)
         if response.status == _NOT_FOUND:
             return {}
         if response.refused:
@@ -145,7 +160,8 @@ class HttpClient(KubeClient):
         items: list[JSON] = []
         while True:
             path = resource.path(selection.namespace)
-            said = await self._value(Request("GET", path, asked, query, resource=resource))
+            request = Request("GET", path, asked, query, resource=resource, expected=LIST)
+            said = await self._value(request)
             for item in said.get("items") or ():
                 item.update(head)
                 items.append(item)
@@ -176,14 +192,15 @@ class HttpClient(KubeClient):
             value,
             resource=resource,
             repeatable=bool(name),
+            expected=resource.kind,
         )
         began = time.monotonic()
-        response = await self._transport.send(request)
+        response = await self._sent(request)
         if not response.refused:
             return response.said
         found = refusal(request, response, self.server)
         if isinstance(found, Exists) and response.unsure:
-            there = await self._transport.send(_reading(resource, name, namespace))
+            there = await self._sent(_reading(resource, name, namespace))
             took = timedelta(seconds=time.monotonic() - began)
             if not there.refused and _is_ours(there, value, manager, took):
                 return there.said
@@ -223,8 +240,17 @@ class HttpClient(KubeClient):
         resource, name, namespace = await self._place(value)
         asked = f"{verb} {named(resource, name, namespace)}"
         path = resource.path(namespace, quote(name, safe=""), subresource)
-        kind = None if subresource else resource
-        return await self._value(Request("PATCH", path, asked, query, value, _APPLY, kind))
+        request = Request(
+            "PATCH",
+            path,
+            asked,
+            query,
+            value,
+            content_type=_APPLY,
+            resource=None if subresource else resource,
+            expected=resource.kind,
+        )
+        return await self._value(request)
 
     @override
     async def delete(
@@ -254,7 +280,7 @@ class HttpClient(KubeClient):
         path = resource.path(namespace, quote(name, safe=""))
         asked = f"delete {named(resource, name, namespace)}"
         request = Request("DELETE", path, asked, {}, options, resource=resource)
-        response = await self._transport.send(request)
+        response = await self._sent(request)
         if response.refused and not (response.unsure and response.status == _NOT_FOUND):
             raise refusal(request, response, self.server)
 
@@ -293,15 +319,19 @@ class HttpClient(KubeClient):
             NotServed: The server does not know the kind.
             Answer: The server says no.
         """
-        response = await self._transport.send(request)
+        response = await self._sent(request)
         if response.refused:
             raise refusal(request, response, self.server)
         return response.said
 
+    async def _sent(self, request: Request) -> Response:
+        return await self._transport.send(request, self._until - time.monotonic())
+
 
 def _reading(resource: Resource, name: str, namespace: str) -> Request:
     path = resource.path(namespace, quote(name, safe=""))
-    return Request("GET", path, f"read {named(resource, name, namespace)}", resource=resource)
+    asked = f"read {named(resource, name, namespace)}"
+    return Request("GET", path, asked, resource=resource, expected=resource.kind)
 
 
 def _word(value: bool) -> str:

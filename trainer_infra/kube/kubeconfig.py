@@ -53,6 +53,7 @@ class Session:
     """One reading of a kubeconfig; not safe for concurrent calls."""
 
     def __init__(self, configuration: Any, user: Mapping[str, Any]) -> None:
+        _judge_server(str(configuration.host))
         self._configuration = configuration
         self._user = user
         self._tls = _tls(configuration)
@@ -64,13 +65,24 @@ class Session:
         return str(self._configuration.host).rstrip("/")
 
     def endpoint(self) -> Endpoint:
-        """Where and who, now: a token about to expire is renewed, which may run a process."""
+        """Where and who, now: a token about to expire is renewed, which may run a process.
+
+        Raises:
+            NotAvailable: A plugin fails, or what is known of the user cannot be sent.
+        """
         held = self._configuration
         signed = held.auth_settings().get("BearerToken", {}).get("value")
         headers = {"Authorization": signed} if signed else {}
+        headers |= dict(_impersonation(self._user))
+        for name, value in headers.items():
+            if not (value.isascii() and value.isprintable()):
+                raise NotAvailable(
+                    f"the credentials of {self.server} cannot be sent as header {name}: they hold "
+                    "a line break or another character that headers cannot; correct the kubeconfig"
+                )
         return Endpoint(
             self.server,
-            headers | dict(_impersonation(self._user)),
+            headers,
             self._tls,
             held.tls_server_name,
             self._proxy,
@@ -98,10 +110,16 @@ def read(kubeconfig: str | None, context: str | None) -> Session:
             f"talking to a cluster needs the package {error.name}; "
             "install `trainer-infra[kubernetes]`"
         ) from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else "?"
-        raise NotAvailable(f"{_shown(source)} is no YAML at line {line}") from None
-    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+    except yaml.YAMLError as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}" if mark else ""
+        raise NotAvailable(f"{_shown(source)} is no YAML{place}") from None
+    except (TypeError, AttributeError):
+        # The library's own words are about Python's types.
+        raise NotAvailable(
+            f"{_shown(source)} cannot be used: it is no kubeconfig, or a field has another type"
+        ) from None
+    except (OSError, ValueError, LookupError) as error:
         raise NotAvailable(f"{_shown(source)} cannot be used: {error}") from None
 
 
@@ -208,17 +226,35 @@ def _impersonation(user: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
             yield header, str(user[key])
 
 
+def _judge_server(url: str) -> None:
+    try:
+        place = urlsplit(url)
+        fits = place.scheme in {"http", "https"} and place.hostname and place.port != 0
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"its server {url!r} is no URL; write https://<host>:<port>")
+
+
 def _tls(held: Any) -> ssl.SSLContext | None:
     if not held.host.startswith("https"):
         return None
-    made = ssl.create_default_context(cafile=held.ssl_ca_cert)
+    try:
+        made = ssl.create_default_context(cafile=held.ssl_ca_cert)
+    except ssl.SSLError:
+        raise ValueError("its certificate-authority holds no certificate in PEM") from None
     # Go accepts authorities without the extensions that Python 3.13 wants, and clusters have them.
     made.verify_flags &= ~ssl.VERIFY_X509_STRICT
     if not held.verify_ssl:
         made.check_hostname = False
         made.verify_mode = ssl.CERT_NONE
     if held.cert_file:
-        made.load_cert_chain(held.cert_file, held.key_file)
+        try:
+            made.load_cert_chain(held.cert_file, held.key_file)
+        except ssl.SSLError:
+            raise ValueError(
+                "its client-certificate and client-key are no PEM, or not of each other"
+            ) from None
     return made
 
 

@@ -11,7 +11,7 @@ from contextlib import aclosing
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from trainer_infra.kube import streaming
+from trainer_infra.kube import answer_body, streaming
 from trainer_infra.kube.client import LogOf
 from trainer_infra.kube.refusals import Invalid, NotFound
 from trainer_infra.kube.request import Request
@@ -57,9 +57,14 @@ async def _one_stream(
     """The new lines of one connection, until it ends."""
     async with transport.stream(_request(wanted, seen.resume()), SILENCE) as chunks:
         async for line in streaming.lines(chunks):
-            time, _, text = line.decode("utf-8", "replace").partition(" ")
-            if seen.is_new(time):
-                yield f"{time} {text}" if wanted.since else text
+            whole = line.decode("utf-8", "replace")
+            time, _, text = whole.partition(" ")
+            if not _is_time(time):
+                # The kubelet says in the log itself why it cannot read one.
+                time, text = seen.last or wanted.since, whole
+            elif not seen.is_new(time):
+                continue
+            yield f"{time} {text}" if wanted.since else text
 
 
 class _Seen:
@@ -104,13 +109,15 @@ def _request(wanted: LogOf, since: str) -> Request:
         "previous": "true" if wanted.previous else "",
     }
     path = POD.path(wanted.namespace, wanted.pod, "log")
-    return Request("GET", path, asked, {key: value for key, value in query.items() if value})
+    given = {key: value for key, value in query.items() if value}
+    return Request("GET", path, asked, given, answer_type=answer_body.PLAIN)
 
 
 async def _still_writes(transport: "Transport", wanted: LogOf, last: str) -> bool:
     """Whether the container that wrote the last line runs on."""
     asked = f"read Pod {wanted.namespace}/{wanted.pod}"
-    response = await transport.send(Request("GET", POD.path(wanted.namespace, wanted.pod), asked))
+    path = POD.path(wanted.namespace, wanted.pod)
+    response = await transport.send(Request("GET", path, asked, expected=POD.kind))
     if response.refused:
         return False
     status = response.said.get("status") or {}
@@ -121,6 +128,13 @@ async def _still_writes(transport: "Transport", wanted: LogOf, last: str) -> boo
     running: dict[str, Any] = (mine.get("state") or {}).get("running") or {}
     began = str(running.get("startedAt") or "")
     return bool(began) and (not last or _moment(began) <= _moment(last))
+
+
+def _is_time(text: str) -> bool:
+    try:
+        return _moment(text).tzinfo is not None
+    except ValueError:
+        return False
 
 
 def _moment(time: str) -> datetime:

@@ -64,6 +64,11 @@ class Memory(KubeClient):
         return "memory:"
 
     @override
+    def within(self, seconds: float) -> KubeClient:
+        """This client, which answers at once."""
+        return self
+
+    @override
     async def resource(self, api_version: str, kind: str) -> Resource:
         """A kind that is served.
 

@@ -3,6 +3,7 @@
     TrainerInfraError
     ├── NotAvailable
     │   ├── Unreachable       no answer: no connection, a timeout, a server that ends or is overloaded
+    │   ├── NotKubernetes     no API server's answer: a page, a redirect, broken JSON, another object
     │   └── NotServed         the server does not know the kind
     └── Refused
         └── Answer            the server answered no; has HTTP status, reason and message
@@ -19,7 +20,7 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from trainer_infra.errors import NotAvailable, Problem, Refused
 
@@ -52,6 +53,23 @@ class Unreachable(NotAvailable):
         )
 
 
+class NotKubernetes(NotAvailable):
+    """An answer that no API server gives: a page, a redirect, broken JSON, another kind of object."""
+
+    def __init__(
+        self, server: str, asked: str, what: str, fix: str, *, again: bool = False
+    ) -> None:
+        self.server = server
+        """The server's URL."""
+        self.asked = asked
+        """What was asked, for example `apply JobSet team/a`."""
+        self.again = again
+        """Whether the next answer may be a good one."""
+        super().__init__(
+            f"the server {server} answered `{asked}` {what}, which is no answer of Kubernetes; {fix}"
+        )
+
+
 class NotServed(NotAvailable):
     """The server does not know the kind: its CustomResourceDefinition is not installed."""
 
@@ -68,6 +86,9 @@ class NotServed(NotAvailable):
 
 class Answer(Refused):
     """The server answered no."""
+
+    advice: ClassVar[str] = ""
+    """What to do about it, where that is always the same."""
 
     def __init__(
         self,
@@ -88,7 +109,8 @@ class Answer(Refused):
         self.asked = asked
         """What was asked, for example `apply JobSet team/a`; empty where it is not known."""
         head = f"{asked}: " if asked else ""
-        super().__init__(f"{head}{message} (the API server's answer: {status} {reason})")
+        tail = f"; {self.advice}" if self.advice else ""
+        super().__init__(f"{head}{message} (the API server's answer: {status} {reason}){tail}")
 
 
 class NotFound(Answer):
@@ -117,6 +139,8 @@ class Forbidden(Answer):
 
 class Unauthorized(Answer):
     """The server does not know the user."""
+
+    advice = "sign in again: the credentials in the kubeconfig are unknown to it, or have expired"
 
 
 class TooLarge(Answer):

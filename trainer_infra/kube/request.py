@@ -13,8 +13,10 @@ from trainer_infra.kube.resource import Resource
 
 JSON = Mapping[str, Any]
 
+LIST: Final = "List"
+"""How the kind of every list ends."""
 _REFUSED: Final = 300
-"""The first HTTP status that is a no; a redirection leads to a page for people to sign in."""
+"""The first HTTP status that is a no."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +39,10 @@ class Request:
     """The kind, where a 404 about no object means that it is not served."""
     repeatable: bool = True
     """Whether it may be sent again where it is not known what became of it."""
+    expected: str = ""
+    """Kind of the object in a good answer; `LIST` for a list, empty for any."""
+    answer_type: str = "application/json"
+    """Content type of a good answer; of a log another."""
 
 
 @dataclass(frozen=True, slots=True)

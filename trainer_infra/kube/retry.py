@@ -5,6 +5,7 @@ decided there; this is the time: full jitter, so that many clients of a server t
 not come at once, the server's own Retry-After, and an end.
 """
 
+import math
 import random
 import time
 from dataclasses import dataclass
@@ -41,9 +42,16 @@ class Patience:
 class Tries:
     """The tries of one request."""
 
-    def __init__(self, patience: Patience) -> None:
+    def __init__(self, patience: Patience, within: float = math.inf) -> None:
+        """None yet.
+
+        Args:
+            patience: the client's.
+            within: seconds that this request has, where they are fewer.
+        """
         self.count = 0
         """Tries that have failed."""
+        self._limit = min(patience.give_up_after, within)
         self._patience = patience
         self._began = time.monotonic()
 
@@ -55,21 +63,24 @@ class Tries:
     @property
     def left(self) -> float:
         """Seconds that this request still has."""
-        return max(0.0, self._patience.give_up_after - self.seconds)
+        return max(0.0, self._limit - self.seconds)
 
     def excuse(self, seconds: float) -> None:
         """Leave out time that was not spent on trying."""
         self._began += seconds
 
-    def pause(self, known: bool, retry_after: float = 0.0) -> float | None:
+    def pause(
+        self, known: bool, retry_after: float = 0.0, within: float = math.inf
+    ) -> float | None:
         """Seconds to wait before the next try; None when there shall be none.
 
         Args:
             known: whether the server has ever answered.
             retry_after: seconds that the server asked for.
+            within: seconds from the first try in which this failure may still pass.
         """
         self.count += 1
-        limit = self._patience.give_up_after
+        limit = min(self._limit, within)
         if not known:
             limit = min(limit, self._patience.first_contact)
         jitter = _random.uniform(0.0, min(_LONGEST, _FIRST * 2.0 ** min(self.count, 10)))

@@ -6,6 +6,7 @@ what a failed try means: whether the server may have acted on it, and whether it
 
 import asyncio
 import atexit
+import math
 import os
 import time
 from collections.abc import AsyncGenerator
@@ -13,16 +14,18 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from io import BytesIO
-from typing import Any, Final
+from typing import Final
 from urllib.parse import urlencode
 
 import aiohttp
 import orjson
 from yarl import URL
 
-from trainer_infra.kube import kubeconfig, refusals
+from trainer_infra.kube import answer_body, kubeconfig, refusals
+from trainer_infra.kube.answer_body import Body
+from trainer_infra.kube.connection_failure import is_final, why
 from trainer_infra.kube.kubeconfig import Endpoint
-from trainer_infra.kube.refusals import Answer, Unreachable
+from trainer_infra.kube.refusals import Answer, NotKubernetes, Unreachable
 from trainer_infra.kube.request import JSON, Request, Response, refusal
 from trainer_infra.kube.retry import Patience, Tries
 from trainer_infra.kube.streaming import Broken
@@ -46,7 +49,16 @@ _TOO_MANY: Final = 429
 _INTERNAL: Final = 500
 _LARGE: Final = 256 * 1024
 """Bytes of a body that would keep the event loop from other work."""
-_JSON: Final = "application/json"
+_WEBHOOK: Final = "webhook"
+"""The word in what an API server says of a webhook that it cannot call."""
+_WEBHOOK_BACK: Final = 10.0
+"""Seconds for a webhook to be back: its pod is replaced sooner, and a submit takes longer."""
+_BROKEN: Final = 5.0
+"""Seconds for an answer that arrives whole: what breaks one may break the next."""
+_MOST: Final = 1024 * 1024 * 1024
+"""Bytes of JSON that are read: 500 objects as large as they may be."""
+_PAGE: Final = 64 * 1024
+"""Bytes that are read of anything else, which is only looked at."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +71,10 @@ class _Failure:
     final: bool = False
     """Whether another try would end the same way."""
     retry_after: float = 0.0
-    answer: Answer | None = None
-    """The server's own no, to be raised when the time is up."""
+    within: float = math.inf
+    """Seconds from the first try in which it may pass."""
+    answer: Answer | NotKubernetes | None = None
+    """What the server said, to be raised when the time is up."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,18 +126,23 @@ class Transport:
         atexit.unregister(self._at_exit)
         await self._session.close()
 
-    def tries(self) -> Tries:
-        """A new count of tries, with this client's patience."""
-        return Tries(self.patience)
+    def tries(self, within: float = math.inf) -> Tries:
+        """A new count of tries, with this client's patience, or with less."""
+        return Tries(self.patience, within)
 
-    async def send(self, request: Request) -> Response:
+    async def send(self, request: Request, within: float = math.inf) -> Response:
         """The answer, which may be a no.
 
+        Args:
+            request: what is asked.
+            within: seconds that it has, where they are fewer than the patience.
+
         Raises:
-            Unreachable: No answer that counts, within the patience.
-            Answer: 500 until the patience was at its end.
+            Unreachable: No answer that counts, in time.
+            NotKubernetes: The answer is none of an API server.
+            Answer: 500 until the time was up.
         """
-        tries, unsure = self.tries(), False
+        tries, unsure = self.tries(within), False
         while True:
             async with self._slot(tries):
                 found = await self._try(request, tries)
@@ -146,6 +165,7 @@ class Transport:
 
         Raises:
             Unreachable: As for `send`.
+            NotKubernetes: As for `send`.
             Answer: The server says no.
         """
         tries = self.tries()
@@ -174,8 +194,9 @@ class Transport:
         Raises:
             Unreachable: There shall be none.
             Answer: The same, and the server did answer.
+            NotKubernetes: The same, and what answered is no API server.
         """
-        pause = tries.pause(self._answered_at > 0.0, failure.retry_after)
+        pause = tries.pause(self._answered_at > 0.0, failure.retry_after, failure.within)
         hopeless = failure.final or (failure.acted and not request.repeatable)
         if pause is None or hopeless:
             raise failure.answer or Unreachable(
@@ -193,10 +214,14 @@ class Transport:
                 found = await self._once(endpoint, request, silence)
                 if found.response.status == _UNAUTHORIZED:
                     found = await self._once(await self._renewed(endpoint), request, silence)
+        except NotKubernetes as error:
+            return _Failure(
+                str(error), acted=True, final=not error.again, within=_BROKEN, answer=error
+            )
         except aiohttp.ClientConnectorError as error:
-            return _Failure(_why(error), acted=False, final=_is_final(error))
+            return _Failure(why(error), acted=False, final=is_final(error))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return _Failure(_why(error), acted=True)
+            return _Failure(why(error), acted=True, final=is_final(error))
         self._answered_at = time.monotonic()
         return _busy(found.response, request.asked) or found
 
@@ -214,10 +239,14 @@ class Transport:
             allow_redirects=False,
             timeout=self._timeout(silence),
         )
-        if silence is not None and opened.status == _OK:
+        streams = silence is not None and opened.status == _OK
+        if streams and answer_body.is_stream(request, opened.content_type):
             return _Reply(Response(opened.status, {}, opened.headers), opened)
         async with opened:
-            said = _decoded(opened.content_type, await opened.read())
+            body = await _body(opened)
+            if streams:
+                raise answer_body.no_stream(request, body, self._server)
+            said = answer_body.said(request, body, self._server)
             return _Reply(Response(opened.status, said, opened.headers))
 
     def _timeout(self, silence: float | None) -> aiohttp.ClientTimeout:
@@ -256,7 +285,7 @@ async def _chunks(opened: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]
         async for chunk in opened.content.iter_any():
             yield chunk
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise Broken(_why(error)) from error
+        raise Broken(why(error)) from error
 
 
 def _encoded(body: JSON | None) -> bytes | BytesIO | None:
@@ -267,11 +296,19 @@ def _encoded(body: JSON | None) -> bytes | BytesIO | None:
     return BytesIO(content) if len(content) > _LARGE else content
 
 
-def _decoded(content_type: str, content: bytes) -> dict[str, Any]:
-    if content_type != _JSON:
-        return {"message": content.decode("utf-8", "replace").strip()}
-    value: dict[str, Any] = orjson.loads(content)
-    return value
+async def _body(opened: aiohttp.ClientResponse) -> Body:
+    """What came; of a page no more than is looked at, however long it is."""
+    limit = _MOST if opened.content_type == answer_body.JSON_TYPE else _PAGE
+    parts: list[bytes] = []
+    left = limit
+    async for chunk in opened.content.iter_any():
+        parts.append(chunk[:left])
+        left -= len(chunk)
+        if left <= 0:
+            opened.close()
+            break
+    location = opened.headers.get("Location", "")
+    return Body(opened.status, opened.content_type, b"".join(parts), location)
 
 
 def _busy(found: Response, asked: str) -> _Failure | None:
@@ -286,14 +323,6 @@ def _busy(found: Response, asked: str) -> _Failure | None:
         str(answer),
         acted=found.status != _TOO_MANY,
         retry_after=float(after) if after.isdecimal() else 0.0,
+        within=_WEBHOOK_BACK if _WEBHOOK in answer.message else math.inf,
         answer=answer if found.status == _INTERNAL else None,
     )
-
-
-def _is_final(error: aiohttp.ClientConnectorError) -> bool:
-    """Whether the server is the wrong one: its certificate is not of our authority or name."""
-    return isinstance(error, aiohttp.ClientConnectorCertificateError)
-
-
-def _why(error: BaseException) -> str:
-    return str(error) or "no answer in time"

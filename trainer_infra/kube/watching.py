@@ -13,7 +13,7 @@ import orjson
 
 from trainer_infra.kube import refusals, streaming
 from trainer_infra.kube.client import Change, Selection
-from trainer_infra.kube.refusals import Answer, Expired
+from trainer_infra.kube.refusals import Answer, Expired, NotKubernetes
 from trainer_infra.kube.request import Request
 from trainer_infra.kube.streaming import Broken
 
@@ -40,6 +40,7 @@ async def changes(
     Raises:
         Expired: `since` is too long ago.
         Unreachable: The server was away for longer than the transport's patience.
+        NotKubernetes: What comes is no watch, and not for the moment only.
         Answer: The server says no, and not for the moment only.
     """
     tries = transport.tries()
@@ -58,9 +59,9 @@ async def changes(
 
 
 class _Ended(Exception):
-    """The server ended a watch with an error of its own."""
+    """The server ended a watch with an error of its own, or with what is no event."""
 
-    def __init__(self, answer: Answer) -> None:
+    def __init__(self, answer: Answer | NotKubernetes) -> None:
         self.answer = answer
 
 
@@ -83,14 +84,24 @@ async def _one_watch(
         query | selecting(selection),
         resource=resource,
     )
-    # A line that the server did not end is one that was lost on the way.
-    with suppress(Broken, orjson.JSONDecodeError):
+    with suppress(Broken):
         async with transport.stream(request, SILENCE) as chunks:
             async for line in streaming.lines(chunks):
-                event = orjson.loads(line)
-                if event["type"] == "ERROR":
-                    raise _error(event["object"], asked)
-                yield Change(event["type"], event["object"])
+                yield _change(line, asked, transport.server)
+
+
+def _change(line: bytes, asked: str, server: str) -> Change:
+    try:
+        event = orjson.loads(line)
+        if event["type"] == "ERROR":
+            raise _error(event["object"], asked)
+        if event["object"]["metadata"]["resourceVersion"]:
+            return Change(event["type"], event["object"])
+    except (ValueError, LookupError, TypeError, AttributeError):
+        # Also a line that the server did not end, because the connection was lost on the way.
+        pass
+    what, fix = "with a line that is no event", "is a proxy in between that changes answers?"
+    raise _Ended(NotKubernetes(server, asked, what, fix, again=True))
 
 
 def _error(said: dict[str, Any], asked: str) -> Exception:

@@ -1,0 +1,313 @@
+"""What a client makes of answers that no API server gives: each is one sentence, and an error of ours."""
+
+import json
+import ssl
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from ipaddress import IPv4Address
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from tests.kube import objects
+from tests.kube.real_server import RealServer
+from tests.kube.scripted import Say, Scripted, gathered, status
+from tests.kube.test_lost_connections import config
+from trainer_infra.errors import NotAvailable
+from trainer_infra.kube import http
+from trainer_infra.kube.client import KubeClient, LogOf, Selection
+from trainer_infra.kube.loop import iterate, run
+from trainer_infra.kube.refusals import (
+    Answer,
+    Forbidden,
+    NotKubernetes,
+    NotServed,
+    Unauthorized,
+    Unreachable,
+)
+from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
+from trainer_infra.kube.retry import Patience
+
+PAGE = "<!doctype html><html><head><title>Sign in &amp; go\n on</title></head><body>" + "x" * 9000
+FOUND = Say(body=objects.config_map("default"))
+
+
+Speak = Callable[..., tuple[KubeClient, Scripted]]
+
+
+@pytest.fixture
+def speak() -> Iterator[Speak]:
+    """A client of a server that gives these answers."""
+    made: list[tuple[KubeClient, Scripted]] = []
+
+    def start(*answers: Say, give_up_after: float = 10.0) -> tuple[KubeClient, Scripted]:
+        server = run(Scripted.started(*answers))
+        client = run(
+            http.connect(
+                json.dumps(config(server.url)), None, Patience(give_up_after=give_up_after)
+            )
+        )
+        made.append((client, server))
+        return made[-1]
+
+    yield start
+    for client, server in made:
+        run(client.close())
+        run(server.close())
+
+
+HTML = "text/html"
+FOREIGN = {
+    "a login page": (Say(200, PAGE, content_type=HTML), "a page titled 'Sign in & go on' (200"),
+    "an endless page": (Say(200, "<p>" + PAGE * 1000, content_type=HTML), "a page titled"),
+    "a redirect": (
+        Say(302, "", {"Location": "https://u:p@login.example/start?state=secret"}),
+        "a redirect (302) to https://login.example/start, which",
+    ),
+    "a redirect to nowhere": (Say(307, ""), "a redirect (307) to a place that it does not name"),
+    "a list": (Say(200, "[1]", content_type="application/json"), "a JSON list where an object"),
+    "a string": (Say(200, '"a"', content_type="application/json"), "a JSON string where"),
+    "null": (Say(200, "null", content_type="application/json"), "a JSON null where"),
+    "another kind": (
+        Say(body={"kind": "Pod", "metadata": {}}),
+        "a Pod where a ConfigMap was asked for",
+    ),
+    "no kind": (Say(body={"error": "none"}), "an object without a kind where a ConfigMap"),
+    "no metadata": (Say(body={"kind": "ConfigMap"}), "a ConfigMap that lacks what every such"),
+    "another content type": (Say(200, json.dumps(FOUND.body)), '{"apiVersion": "v1"'),
+    "a page with 403": (Say(403, PAGE, content_type=HTML), "status 403 and a page titled"),
+    "a page with 404": (Say(404, PAGE, content_type=HTML), "status 404 and a page titled"),
+    "another's JSON with 404": (Say(404, {"message": "no route"}), "status 404 and"),
+}
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_what_no_api_server_answers_is_one_sentence_and_not_tried_again(
+    speak: Speak, name: str
+) -> None:
+    say, shown = FOREIGN[name]
+    client, server = speak(say)
+    with pytest.raises(NotKubernetes) as refused:
+        run(client.get(CONFIG_MAP, "a", "default"))
+
+    said = str(refused.value)
+    assert said.startswith(f"the server {server.url} answered `read ConfigMap default/a` with ")
+    assert shown in said
+    assert "which is no answer of Kubernetes; " in said
+    assert "correct the server in the kubeconfig" in said
+    assert "secret" not in said
+    assert "\n" not in said
+    assert len(said) < 600
+    assert len(server.asked) == 1
+
+
+BROKEN = {
+    "broken JSON": Say(200, '{"kind": "ConfigMap", ', content_type="application/json"),
+    "a body that is empty": Say(200, "", content_type="application/json"),
+    "a body that breaks off": Say(
+        200, '{"kind"', {"Content-Length": "100"}, cut=True, content_type="application/json"
+    ),
+    "broken compression": Say(
+        200, "no gzip", {"Content-Encoding": "gzip"}, content_type="application/json"
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_an_answer_that_arrives_broken_is_asked_for_again(speak: Speak, name: str) -> None:
+    client, server = speak(BROKEN[name], BROKEN[name], FOUND)
+
+    assert run(client.get(CONFIG_MAP, "a", "default")) == FOUND.body
+    assert len(server.asked) == 3
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_one_that_always_arrives_broken_is_one_sentence(speak: Speak, name: str) -> None:
+    client, server = speak(BROKEN[name], give_up_after=1.0)
+    with pytest.raises((NotKubernetes, Unreachable)) as refused:
+        run(client.get(CONFIG_MAP, "a", "default"))
+
+    assert any(
+        words in str(refused.value)
+        for words in ("JSON that is cut off or broken", "an empty body", "the answer broke off")
+    )
+    assert "<" not in str(refused.value)
+    assert len(server.asked) > 1
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+def test_a_kind_is_not_taken_for_missing_because_of_such_an_answer(speak: Speak, name: str) -> None:
+    client, _ = speak(FOREIGN[name][0])
+    with pytest.raises(NotKubernetes):
+        run(client.resource(JOBSET.api_version, JOBSET.kind))
+
+
+def test_a_path_that_an_api_server_does_not_know_is_a_kind_that_is_not_served(speak: Speak) -> None:
+    client, _ = speak(Say(404, "404 page not found"))
+    with pytest.raises(NotServed):
+        run(client.resource(JOBSET.api_version, JOBSET.kind))
+
+
+@pytest.mark.parametrize(
+    "items", [{"items": 3}, {"items": ["a"]}, {"items": [], "metadata": {}}, {"items": [[]]}]
+)
+def test_a_list_that_is_none_is_one_sentence(speak: Speak, items: objects.JSON) -> None:
+    client, _ = speak(Say(body={"kind": "ConfigMapList", "metadata": {}, **items}))
+    with pytest.raises(NotKubernetes, match="a ConfigMapList that lacks"):
+        run(client.list(Selection(CONFIG_MAP, "default")))
+
+
+@pytest.mark.parametrize("name", ["a login page", "a redirect", "an endless page"])
+def test_a_watch_and_a_log_say_the_same(speak: Speak, name: str) -> None:
+    client, _ = speak(FOREIGN[name][0])
+    with pytest.raises(NotKubernetes, match="`watch configmaps of default` with a"):
+        next(iterate(client.watch(Selection(CONFIG_MAP, "default"), "1")))
+    with pytest.raises(NotKubernetes, match="`read the log of default/a` with a"):
+        run(gathered(client.logs(LogOf("default", "a"))))
+
+
+@pytest.mark.parametrize("line", ["[]", "{}", "no", '{"type": "ADDED", "object": 1}'])
+def test_a_watch_of_lines_that_are_no_events_is_given_up(speak: Speak, line: str) -> None:
+    client, server = speak(Say(body=f"{line}\n"), give_up_after=2.0)
+    with pytest.raises(NotKubernetes, match="a line that is no event"):
+        next(iterate(client.watch(Selection(CONFIG_MAP), "1")))
+
+    assert len(server.asked) > 1
+
+
+def test_a_line_of_a_log_without_a_time_is_shown(speak: Speak) -> None:
+    client, _ = speak(Say(body="2026-01-01T00:00:01Z one\nunable to read more\n"))
+
+    wanted = LogOf("default", "a", since="2026-01-01T00:00:00Z")
+    assert run(gathered(client.logs(wanted))) == [
+        "2026-01-01T00:00:01Z one",
+        "2026-01-01T00:00:01Z unable to read more",
+    ]
+
+
+@pytest.mark.parametrize("body", [status(401, "Unauthorized", "Unauthorized"), PAGE])
+def test_who_is_not_known_is_told_to_sign_in_again(speak: Speak, body: objects.JSON | str) -> None:
+    client, server = speak(Say(401, body, content_type=HTML))
+    with pytest.raises(Unauthorized, match="sign in again: the credentials in the kubeconfig"):
+        run(client.get(CONFIG_MAP, "a", "default"))
+
+    assert len(server.asked) == 2
+
+
+def test_a_right_that_is_missing_is_named(speak: Speak) -> None:
+    words = 'configmaps "a" is forbidden: User "me" cannot get resource "configmaps"'
+    client, _ = speak(Say(403, status(403, "Forbidden", words)))
+    with pytest.raises(Forbidden, match='cannot get resource "configmaps"'):
+        run(client.get(CONFIG_MAP, "a", "default"))
+
+
+def test_a_page_of_a_server_in_trouble_is_shown_by_its_title(speak: Speak) -> None:
+    page = "<html><head><title>503 Service Unavailable</title></head></html>"
+    client, _ = speak(Say(503, page, content_type=HTML), give_up_after=0.5)
+    with pytest.raises(Unreachable, match="a page titled '503 Service Unavailable'"):
+        run(client.get(CONFIG_MAP, "a", "default"))
+
+
+def test_a_webhook_is_given_up_before_a_submit_would_be(speak: Speak) -> None:
+    words = 'Internal error occurred: failed calling webhook "w": service "none" not found'
+    client, _ = speak(Say(500, status(500, "InternalError", words)), give_up_after=60.0)
+    with pytest.raises(Answer, match='failed calling webhook "w"') as refused:
+        run(client.within(18.0).get(CONFIG_MAP, "a", "default"))
+
+    assert "500" in str(refused.value)
+
+
+def test_what_is_given_up_early_says_what_happened_last(speak: Speak) -> None:
+    client, _ = speak(Say(503, "etcd has no leader"), give_up_after=60.0)
+    with pytest.raises(Unreachable, match="etcd has no leader"):
+        run(client.within(0.5).get(CONFIG_MAP, "a", "default"))
+
+    with pytest.raises(Unreachable, match="etcd has no leader"):
+        run(client.within(0.0).within(0.5).get(CONFIG_MAP, "a", "default"))
+
+
+def asked(server: str, **cluster: str) -> str:
+    """What is said of a server that cannot be talked to."""
+    text = json.dumps(config(server, **cluster))
+    client = run(http.connect(text, None, Patience(first_contact=0.5)))
+    with pytest.raises(NotAvailable) as refused:
+        run(client.get(CONFIG_MAP, "none", "default"))
+    run(client.close())
+    assert "0x" not in str(refused.value)
+    assert "ssl:" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+    return str(refused.value).partition(" s: ")[2]
+
+
+def test_why_there_is_no_connection_is_in_words(server: RealServer, speak: Speak) -> None:
+    _, plain = speak(FOUND)
+    port = plain.url.rpartition(":")[2]
+    assert asked("https://127.0.0.1:1") == "Connection refused"
+    assert asked("https://no-such-host.invalid").startswith(
+        "the name no-such-host.invalid is not known ("
+    )
+    assert asked(f"https://127.0.0.1:{port}") == (
+        "it does not speak TLS; is `https://` right in the kubeconfig's server?"
+    )
+    assert asked(f"https://127.0.0.1:{server.relay.port}") == (
+        "certificate verify failed, its authority is unknown (self-signed certificate in "
+        "certificate chain); is this the right server? correct server or certificate-authority in "
+        "the kubeconfig"
+    )
+    authority = {"certificate-authority": str(server.address.certificate)}
+    other = asked(f"https://127.0.0.1:{server.relay.port}", **authority, **{"tls-server-name": "x"})
+    assert other.startswith("certificate verify failed, it is for another name (Hostname mismatch")
+    assert other.endswith("or set tls-server-name to a name that the certificate has")
+    proxied = asked(f"https://127.0.0.1:{server.relay.port}", **{"proxy-url": "http://127.0.0.1:1"})
+    assert proxied == "the proxy 127.0.0.1:1 does not answer (Connection refused)"
+
+
+def test_a_certificate_that_has_expired_is_said(tmp_path: Path) -> None:
+    file = expired(tmp_path)
+    tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    tls.load_cert_chain(file)
+
+    async def serve() -> tuple[web.AppRunner, int]:
+        runner = web.AppRunner(web.Application())
+        await runner.setup()
+        await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
+        return runner, int(runner.addresses[0][1])
+
+    runner, port = run(serve())
+    said = asked(f"https://127.0.0.1:{port}", **{"certificate-authority": str(file)})
+    run(runner.cleanup())
+
+    assert said == (
+        "certificate verify failed, it has expired; renew the server's certificate, or correct "
+        "this machine's clock"
+    )
+
+
+def expired(folder: Path) -> Path:
+    """A certificate for 127.0.0.1 of the year before, with its key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "old")])
+    day = timedelta(days=1)
+    address = x509.IPAddress(IPv4Address("127.0.0.1"))
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(datetime.now(UTC) - 365 * day)
+        .not_valid_after(datetime.now(UTC) - day)
+        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    pem = serialization.Encoding.PEM
+    form, secret = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    file = folder / "old.pem"
+    file.write_bytes(made.public_bytes(pem) + key.private_bytes(pem, form, secret))
+    return file
