@@ -14,7 +14,7 @@ from tests.cluster.world import World
 from trainer_infra.cluster import identity
 from trainer_infra.cluster.identity import Identity
 from trainer_infra.cluster.runs import Cluster
-from trainer_infra.errors import NotAvailable
+from trainer_infra.kube.refusals import Unauthorized
 
 
 def pem(content: bytes) -> str:
@@ -117,6 +117,6 @@ def test_a_token_that_is_not_known_is_no_other_cluster(server: Server, tmp_path:
     file = tmp_path / "kubeconfig"
     file.write_text(json.dumps(config))
     cluster = Cluster(str(file), None)
-    with pytest.raises(NotAvailable, match="sign in again") as error:
+    with pytest.raises(Unauthorized, match="sign in again") as error:
         cluster.is_here("cluster 1", "default")
     assert "planted-token" not in str(error.value)

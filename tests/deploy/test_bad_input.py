@@ -92,6 +92,79 @@ TrainJob("job", runtime=runtime, trainer=CustomTrainer(train))
 }
 
 
+HALF = r"\ud83d"
+SURROGATES = {
+    "an annotation": (
+        f'TrainJob("job", runtime=R, {TRAINER}, annotations={{"a": "{HALF}"}})',
+        "annotations.a",
+    ),
+    "the key of a label": (
+        f'TrainJob("job", runtime=R, {TRAINER}, labels={{"{HALF}": "a"}})',
+        r"labels[\ud83d]",
+    ),
+    "env": (
+        f'TrainJob("job", runtime=R, trainer={{"env": [{{"name": "A", "value": "{HALF}"}}]}})',
+        "spec.trainer.env[0].value",
+    ),
+    "an Output": (
+        f'TrainJob("job", runtime=R, {TRAINER}, annotations={{"a": pulumi.Output.from_input("{HALF}")}})',
+        "annotations.a",
+    ),
+    "a name": (f'TrainJob("job", runtime=R, {TRAINER}, name="{HALF}")', "name"),
+    "a namespace": (f'TrainJob("job", runtime=R, {TRAINER}, namespace="{HALF}")', "namespace"),
+    "code": (
+        f'TrainJob("job", runtime=R, trainer=CustomTrainer(train, env={{"A": "{HALF}"}}))',
+        "spec.trainer.env[0].value",
+    ),
+    "a runtime": (
+        f"""
+from trainer_infra import catalog
+runtime = catalog.get("jax-distributed").to_wire()
+runtime["metadata"]["annotations"] = {{"a": "{HALF}"}}
+TrainJob("job", runtime=runtime, {TRAINER})
+""",
+        "runtime.metadata.annotations.a",
+    ),
+    "a runtime resource": (
+        f"""
+from trainer_infra import TrainingRuntime, catalog
+spec = catalog.get("torch-distributed").to_wire()["spec"]
+TrainingRuntime("mine", spec, labels={{"a": "{HALF}"}})
+""",
+        "TrainingRuntime mine: labels.a",
+    ),
+    "a member of a batch": (
+        f"""
+from trainer_infra import TrainJobs
+TrainJobs("sweep", {{"m": {{"runtime": R, "namespace": "{HALF}", {TRAINER.replace("trainer=", '"trainer": ')}}}}})
+""",
+        "TrainJobs sweep: m: namespace",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", SURROGATES)
+def test_a_text_that_no_encoding_has_is_named_by_its_place(case: str, stack: Stack) -> None:
+    program, path = SURROGATES[case]
+    stack.program(f'R = "jax-distributed"\n{program}')
+
+    shown = stack.preview(ok=False)
+
+    assert f"{path}: cannot be encoded, it has half of a surrogate pair in it, got '" in shown
+    assert "Traceback" not in shown
+
+
+def test_a_secret_that_no_encoding_has_is_not_shown(stack: Stack) -> None:
+    secret = r'{"name": "A", "value": Secret("planted\ud83d")}'
+    stack.program(f'TrainJob("job", runtime="jax-distributed", trainer={{"env": [{secret}]}})')
+
+    shown = stack.preview(ok=False)
+
+    assert "secretData[trainer.A]: cannot be encoded" in shown
+    assert "planted" not in shown
+    assert "Traceback" not in shown
+
+
 @pytest.mark.parametrize("case", CASES)
 def test_is_refused_at_preview(case: str, stack: Stack) -> None:
     program, path, hint = CASES[case]

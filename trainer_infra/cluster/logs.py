@@ -22,7 +22,13 @@ from trainer_infra.cluster.look import Place
 from trainer_infra.cluster.record import Record
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.kube.client import KubeClient, LogOf, Selection
-from trainer_infra.kube.refusals import NotFound, Unreachable
+from trainer_infra.kube.refusals import (
+    Forbidden,
+    NotFound,
+    NotKubernetes,
+    Unauthorized,
+    Unreachable,
+)
 from trainer_infra.kube.resource import JOBSET, POD
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle.redaction import Redaction
@@ -35,7 +41,7 @@ INTERVAL: Final = 0.5
 GONE: Final = "(the pod is gone, and its log with it)"
 PATIENCE: Final = 120.0
 """Seconds that the server may not answer."""
-BROKEN: Final = "(the log cannot be read any more)"
+BROKEN: Final = "(the log cannot be read any more: {})"
 TRIES: Final = 20
 """Tries in a row to take up a log again, each of which waits for the server itself too."""
 _TIME: Final = re.compile(r"([-0-9]{10}T[:0-9]{8})(?:\.([0-9]+))?(Z|[-+][:0-9]{5})")
@@ -216,7 +222,7 @@ class _Reader:
     async def _read(self, source: _Source) -> None:
         """Every line of a container, over lost connections and its own restarts."""
         position = _Position(source.pod["metadata"]["creationTimestamp"])
-        tail, broken = self._wanted.tail, 0
+        tail, broken, why = self._wanted.tail, 0, ""
         while broken < TRIES:
             position.begin()
             try:
@@ -230,14 +236,15 @@ class _Reader:
             except NotFound:
                 await self._lines.put((source.name, GONE))
                 return
-            except TrainerInfraError:
-                # The server or the node may answer again.
-                broken += 1
+            except TrainerInfraError as error:
+                # The server or the node may answer again, but will not know this user sooner.
+                hopeless = isinstance(error, NotKubernetes | Forbidden | Unauthorized)
+                broken, why = TRIES if hopeless else broken + 1, str(error)
             else:
                 if await self._is_over(source):
                     return
             await asyncio.sleep(INTERVAL)
-        await self._lines.put((source.name, BROKEN))
+        await self._lines.put((source.name, BROKEN.format(why)))
 
     async def _is_over(self, source: _Source) -> bool:
         """Whether the container has ended for good."""

@@ -23,6 +23,8 @@ from trainer_infra.kube.refusals import (
 
 JSON = Mapping[str, Any]
 
+_INTERNAL: Final = 500
+
 INSTALL_JOBSET: Final = (
     "install JobSet v0.12 or newer: kubectl apply --server-side -f "
     "https://github.com/kubernetes-sigs/jobset/releases/download/v0.12.0/manifests.yaml"
@@ -82,6 +84,12 @@ def _sentence(error: Answer, where: str) -> str:
         return f"{where} was changed by somebody else meanwhile: {message}; try again"
     if isinstance(error, Forbidden):
         return _forbidden(message, where)
+    if error.status == _INTERNAL and "webhook" in message:
+        return (
+            f"{where} cannot be written, a webhook of the cluster fails: {message}; repair it, or "
+            "ask who runs the cluster (`kubectl get validatingwebhookconfigurations,"
+            "mutatingwebhookconfigurations` names them)"
+        )
     return f"{where} is refused by the cluster: {message}"
 
 

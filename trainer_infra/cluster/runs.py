@@ -34,6 +34,7 @@ from trainer_infra.cluster.run_status import Seen
 from trainer_infra.cluster.served import Served
 from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.kube import http, loop
+from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.retry import Patience
 from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission
 from trainer_infra.lifecycle.target import Target
@@ -196,11 +197,10 @@ class Cluster(Target):
         try:
             place = self._here(Patience(first_contact=SERVED_WITHIN))
             return loop.run(served.served(place.client, place.host), SERVED_WITHIN)
-        except NotAvailable as error:
-            return Served(reachable=False, problem=str(error))
+        except (NotAvailable, Answer) as error:
+            return served.unasked(error)
         except TimeoutError:
-            problem = f"the cluster does not answer within {SERVED_WITHIN:g} s"
-            return Served(reachable=False, problem=problem)
+            return served.unasked(NotAvailable(f"nothing came within {SERVED_WITHIN:g} s"))
 
     def _known(self, namespace: str, name: str, uid: str) -> Run:
         run = self.get(namespace, name, uid)

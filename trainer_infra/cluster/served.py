@@ -14,7 +14,7 @@ from trainer_infra.cluster import identity
 from trainer_infra.cluster.identity import Identity
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import JSON, KubeClient
-from trainer_infra.kube.refusals import Forbidden, NotFound, NotServed, Unauthorized
+from trainer_infra.kube.refusals import Answer, Forbidden, NotFound, NotKubernetes, NotServed
 from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
 
 CLUSTER_NAMESPACE: Final = "kube-system"
@@ -28,7 +28,7 @@ class Served:
     """What a cluster serves."""
 
     reachable: bool
-    """Whether it answered."""
+    """Whether it said what it serves."""
     jobset: bool = False
     """Whether it serves JobSet, without which nothing runs."""
     train_jobs: bool = False
@@ -38,13 +38,13 @@ class Served:
     host: str = ""
     """The cluster, as a Run has it."""
     problem: str = ""
-    """Why it cannot be reached."""
+    """Why nothing is known of it: that it does not answer, or will not, and why."""
 
 
 def warnings(found: Served) -> tuple[str, ...]:
     """What is worth knowing of a cluster before anything is submitted to it."""
     if not found.reachable:
-        return (f"the cluster does not answer, the preview goes on without it: {found.problem}",)
+        return (found.problem,)
     said = []
     if not found.jobset:
         said.append(
@@ -59,6 +59,14 @@ def warnings(found: Served) -> tuple[str, ...]:
     return tuple(said)
 
 
+def unasked(error: Answer | NotAvailable) -> Served:
+    """What is known of a cluster that cannot be asked, or will not answer this user."""
+    silent = not isinstance(error, NotKubernetes | Answer)
+    what = "does not answer" if silent else "cannot be asked"
+    problem = f"the cluster {what}, the preview goes on without it: {error}"
+    return Served(reachable=False, problem=problem)
+
+
 async def served(client: KubeClient, host: str) -> Served:
     """What a cluster that answers serves."""
     jobset = await _serves(client, names.JOBSET_API_VERSION, names.JOBSET)
@@ -70,7 +78,8 @@ async def identified(client: KubeClient) -> Identity:
     """What every account may know of the cluster, and who may read kube-system.
 
     Raises:
-        NotAvailable: The cluster does not know the user, or does not answer.
+        Unauthorized: The cluster does not know the user.
+        NotAvailable: It does not answer.
     """
     namespace, known = await asyncio.gather(
         _read(client, client.get(NAMESPACE, CLUSTER_NAMESPACE)),
@@ -84,7 +93,8 @@ async def authorities(client: KubeClient, namespace: str) -> frozenset[str]:
     """Fingerprints of the cluster's authorities; none where the namespace does not show them.
 
     Raises:
-        NotAvailable: The cluster does not know the user, or does not answer.
+        Unauthorized: The cluster does not know the user.
+        NotAvailable: It does not answer.
     """
     found = await _read(client, client.get(CONFIG_MAP, AUTHORITIES, namespace))
     data = (found or {}).get("data") or {}
@@ -97,12 +107,6 @@ async def _read(client: KubeClient, asked: Awaitable[JSON]) -> JSON | None:
         return await asked
     except (Forbidden, NotFound):
         return None
-    except Unauthorized as error:
-        raise NotAvailable(
-            f"the API server {client.server} does not know the user of the kubeconfig (401 "
-            "Unauthorized); sign in again, or name another kubeconfig with "
-            "`pulumi config set trainer:kubeconfig`"
-        ) from error
 
 
 async def _serves(client: KubeClient, api_version: str, kind: str) -> bool:

@@ -8,6 +8,7 @@ the mark in the record that all of it is there.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,6 +38,10 @@ PAUSE: Final = 0.1
 """Seconds between two looks at an object that is being deleted."""
 CLEANUP: Final = 10.0
 """Seconds for removing what a submit made that failed."""
+GOING: Final = 0.8
+ANSWERED: Final = 0.9
+"""Parts of a submit's time: until when it waits for an earlier run to go, and until when requests
+are answered or say why they are not. So its end has a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +66,8 @@ class _Wanted:
     """The record's ConfigMap."""
     adopt: bool
     """Whether a run of that name is taken over."""
+    until: float
+    """Until when an earlier run is waited for; of `time.monotonic`."""
 
 
 async def submit(
@@ -79,7 +86,8 @@ async def submit(
     Raises:
         InvalidInput: This engine or the cluster refuses what is submitted; has every problem.
         Refused: A run or an object of that name is somebody else's, or the cluster says no.
-        NotAvailable: The cluster cannot be reached, lacks something, or took too long.
+        NotAvailable: The cluster cannot be reached, lacks something, or took too long; with the
+            reason of the last try.
     """
     job = submission.job
     whole = of_engine.prepared(job, submission.objects, submission.owner)
@@ -92,12 +100,13 @@ async def submit(
     record = of_record.config_map(submission, whole)
     try:
         async with asyncio.timeout(within):
-            return await _made(_Wanted(client, submission, others, record, take_over))
+            patient = client.within(within * ANSWERED)
+            until = time.monotonic() + within * GOING
+            return await _made(_Wanted(patient, submission, others, record, take_over, until))
     except TimeoutError:
         raise NotAvailable(
             f"run {job['metadata']['namespace']}/{job['metadata']['name']} was not submitted "
-            f"within {within:g} s: the cluster is slow, or an earlier run of that name is still "
-            "being deleted; try again"
+            f"within {within:g} s: the cluster is slow; try again"
         ) from None
 
 
@@ -163,7 +172,7 @@ async def _found(wanted: _Wanted) -> Record | None:
     if live is None:
         return None
     if ownership.is_going(live):
-        await asyncio.sleep(PAUSE)
+        await _gone_soon(wanted, live)
         return None
     record = of_record.read(live)
     if record is None:
@@ -177,6 +186,23 @@ async def _found(wanted: _Wanted) -> Record | None:
     if not wanted.adopt:
         raise Refused(_others(record, submission))
     return await adopt.adopted(wanted.client, record, submission)
+
+
+async def _gone_soon(wanted: _Wanted, live: JSON | None) -> None:
+    """Wait a little for an object that is being deleted; one that is gone is not waited for.
+
+    Raises:
+        NotAvailable: It was waited for long enough.
+    """
+    if live is not None and time.monotonic() > wanted.until:
+        job = wanted.submission.job["metadata"]
+        finalizers = ", ".join(live["metadata"].get("finalizers") or ()) or "none"
+        raise NotAvailable(
+            f"run {job['namespace']}/{job['name']} is not submitted: an earlier run of that name "
+            f"is still being deleted, {ownership.where(live)} waits for its finalizers "
+            f"({finalizers}); try again"
+        )
+    await asyncio.sleep(PAUSE)
 
 
 def _others(record: Record, submission: Submission) -> str:
@@ -210,7 +236,7 @@ async def _written(wanted: _Wanted, record: Record, value: JSON) -> JSON:
                 live = await objects.live(wanted.client, new)
             if live is not None and not ownership.is_going(live):
                 return await _kept(wanted, record, new, live)
-            await asyncio.sleep(PAUSE)
+            await _gone_soon(wanted, live)
     except (Answer, NotServed) as error:
         raise refused.said(error, new) from error
 
@@ -248,4 +274,4 @@ async def _marked(wanted: _Wanted, record: Record, jobset: JSON) -> Record:
 async def _removed(client: KubeClient, record: Record) -> None:
     """Remove what there is of a run that could not be submitted, as far as the cluster answers."""
     with suppress(TrainerInfraError):
-        await delete.removed(client, record, CLEANUP)
+        await delete.removed(client.within(CLEANUP), record, CLEANUP)

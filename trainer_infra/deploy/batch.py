@@ -77,6 +77,7 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
         """
         _judge(resource_name, jobs, waits=wait_for is not None)
         where = f"TrainJobs {resource_name}"
+        declared.closed({"resource": resource_name, "jobs": list(jobs)}, where)
         made = {member: _job(args, f"{where}: {member}") for member, args in jobs.items()}
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}
         shown, apart = texts.shared(made)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pulumi
 from pulumi.dynamic import Resource
 
-from trainer_infra.deploy import outputs, secret_door, secret_transform
+from trainer_infra.deploy import outputs, secret_door, secret_transform, surrogates
 from trainer_infra.deploy.written import Written, written
 from trainer_infra.errors import Problem, TrainerInfraError
 from trainer_infra.trainers.secret import Secret
@@ -41,12 +41,17 @@ def parts(job: Written, where: str) -> dict[str, Any]:
     def judge(plain: Mapping[str, Any]) -> None:
         _refuse(secret_door.misplaced_arguments(plain), where)
 
+    def made(plain: Written) -> dict[str, Any]:
+        found = _written(plain)
+        _refuse(surrogates.problems(found), where)
+        return found
+
     if not outputs.found_in(whole):
         judge(whole)
-        parts = _written(job)
+        parts = made(job)
         secret = parts["secretData"]
         return {**parts, "secretData": pulumi.Output.secret(secret) if secret else None}
-    later = outputs.opened(whole, judge, lambda plain: _written(Written.from_mapping(plain)), PARTS)
+    later = outputs.opened(whole, judge, lambda plain: made(Written.from_mapping(plain)), PARTS)
     return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
 
 
@@ -59,7 +64,7 @@ def _written(job: Written) -> dict[str, Any]:
 
 
 def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The inputs, none of which can be secret.
+    """The inputs, none of which can be secret, or a text that cannot be encoded.
 
     Args:
         inputs: of a resource, without those of `parts`, which are judged there.
@@ -68,6 +73,7 @@ def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
 
     def judge(plain: Mapping[str, Any]) -> None:
         _refuse(secret_door.misplaced(plain, ""), where)
+        _refuse(surrogates.problems(plain), where)
 
     given = {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
     later = {key: value for key, value in given.items() if outputs.found_in(value)}

@@ -21,6 +21,7 @@ from trainer_infra.deploy.place import Place
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer
 from trainer_infra.lifecycle import admission
 from trainer_infra.lifecycle.admission import Verdict
 from trainer_infra.lifecycle.run import Owner
@@ -105,7 +106,7 @@ def _missing(given: JSON) -> Iterator[str]:
         try:
             if said := _ask(targets.told(), lambda client: runtimes.missing(client, given["kind"])):
                 yield said
-        except NotAvailable as error:
+        except (NotAvailable, Answer) as error:
             yield str(error)
 
 

@@ -1,7 +1,7 @@
 """Doing something with every member of a batch, several at a time, and saying how far it is.
 
-Called by `train_jobs`. A member that fails stops no other; when the cluster does not answer, or the
-user pressed Ctrl-C, those not begun are not tried.
+Called by `train_jobs`. A member that fails stops no other; when the cluster does not answer, or not
+this user, or Ctrl-C was pressed, those not begun are not tried.
 """
 
 from collections.abc import Callable, Mapping
@@ -13,7 +13,7 @@ from trainer_infra.deploy import boundary, targets
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.members import Kept
 from trainer_infra.errors import Bug, NotAvailable, TrainerInfraError
-from trainer_infra.kube.refusals import Unreachable
+from trainer_infra.kube.refusals import NotKubernetes, Unauthorized, Unreachable
 
 WORKERS: Final[Mapping[str, int]] = {targets.LOCAL: 4, targets.KUBERNETES: 32}
 """Members that are tried at the same time, by target."""
@@ -76,7 +76,7 @@ def _tried(one: Try, stop: _Stop) -> Kept:
     try:
         stop.judge()
         return one.do()
-    except Unreachable as error:
+    except (Unreachable, NotKubernetes, Unauthorized) as error:
         stop.because = str(error)
         return one.otherwise(str(error))
     except TrainerInfraError as error:
