@@ -3,6 +3,7 @@
 import base64
 import json
 import ssl
+from collections.abc import Callable
 from typing import Self
 
 import aiohttp
@@ -20,6 +21,8 @@ class Front:
         """What the server answered, in order."""
         self.lose = 0
         """How many answers to requests that change something are lost from now on."""
+        self.instead: Callable[[web.Request], web.Response | None] = lambda _: None
+        """What is answered in place of the server; None for its own answer."""
         self.old_version = 0
         """Where set, the version that tokens of further pages are of."""
         self._address = address
@@ -44,6 +47,8 @@ class Front:
         await self._runner.cleanup()
 
     async def _forward(self, request: web.Request) -> web.Response:
+        if (other := self.instead(request)) is not None:
+            return other
         query = dict(request.query)
         if self.old_version and "continue" in query:
             query["continue"] = self._aged(query["continue"])

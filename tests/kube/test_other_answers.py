@@ -227,8 +227,11 @@ def test_what_is_given_up_early_says_what_happened_last(speak: Speak) -> None:
     with pytest.raises(Unreachable, match="etcd has no leader"):
         run(client.within(0.5).get(CONFIG_MAP, "a", "default"))
 
+    late = client.within(0.0)
+    with pytest.raises(TimeoutError):
+        run(late.get(CONFIG_MAP, "a", "default"))
     with pytest.raises(Unreachable, match="etcd has no leader"):
-        run(client.within(0.0).within(0.5).get(CONFIG_MAP, "a", "default"))
+        run(late.within(0.5).get(CONFIG_MAP, "a", "default"))
 
 
 def asked(server: str, **cluster: str) -> str:

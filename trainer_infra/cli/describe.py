@@ -36,6 +36,8 @@ def show(place: Place, name: str) -> None:
         raise NotAvailable(known.missing(place, name))
     events = _section("Events", _events(found.events))
     typer.echo("\n".join((*_whole(place, found.run), *events)))
+    if unseen := place.cluster.unseen(place.namespace):
+        typer.echo(f"warning: {unseen}", err=True)
 
 
 def _whole(place: Place, run: Run) -> Iterator[str]:

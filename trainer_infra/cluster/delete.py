@@ -13,7 +13,9 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.cluster import objects, ownership, together
 from trainer_infra.cluster import record as of_record
+from trainer_infra.cluster import rights as of_rights
 from trainer_infra.cluster.record import JSON, Record
+from trainer_infra.cluster.rights import Rights
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Conflict, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
@@ -23,7 +25,9 @@ LONGEST: Final = 0.5
 """Seconds between two looks at a JobSet that is being deleted; they double."""
 
 
-async def delete(client: KubeClient, key: tuple[str, str, str], within: float) -> str:
+async def delete(
+    client: KubeClient, key: tuple[str, str, str], within: float, rights: Rights | None = None
+) -> str:
     """End a run and remove what is left of it; a warning sentence, or empty.
 
     Args:
@@ -31,6 +35,10 @@ async def delete(client: KubeClient, key: tuple[str, str, str], within: float) -
         key: namespace, name and UID of the run; another run of that name is left alone. Without
             a UID whichever there is.
         within: seconds to wait until its pods are gone.
+        rights: of this account; asked before anything is deleted.
+
+    Raises:
+        Refused: A right is missing, or the cluster says no.
     """
     namespace, name, uid = key
     with suppress(NotFound):
@@ -38,6 +46,10 @@ async def delete(client: KubeClient, key: tuple[str, str, str], within: float) -
         record = of_record.read(value)
         if record is None or (uid and record.uid != uid):
             return ""
+        if rights is not None:
+            what = f"delete {ownership.run(record)}"
+            wanted = await of_rights.to_delete(client, (value, *record.objects))
+            await rights.require(namespace, wanted, what)
         return await removed(client, record, within)
     if not uid:
         return ""

@@ -32,10 +32,11 @@ from trainer_infra.cluster.causes.surroundings import Surroundings
 from trainer_infra.cluster.fresh import Fresh
 from trainer_infra.cluster.last_seen import Failed, LastSeen
 from trainer_infra.cluster.record import Record
+from trainer_infra.cluster.rights import Rights
 from trainer_infra.cluster.run_status import Seen
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Answer, NotFound
-from trainer_infra.kube.resource import CONFIG_MAP, JOB, JOBSET, POD, Resource
+from trainer_infra.kube.resource import CONFIG_MAP, JOB, JOBSET, POD, SECRET, Resource
 from trainer_infra.lifecycle.run import FAILED, FINISHED, Run
 from trainer_infra.render import resolve
 
@@ -62,9 +63,12 @@ class Place:
     """When which run was asked for."""
     last_seen: LastSeen = field(init=False)
     """Pods that failed while somebody looked."""
+    rights: Rights = field(init=False)
+    """What this account may do."""
 
     def __post_init__(self) -> None:
         self.last_seen = LastSeen(self.client)
+        self.rights = Rights(self.client)
 
     async def close(self) -> None:
         """End every watch and every connection."""
@@ -269,7 +273,8 @@ async def _drift(place: Place, record: Record, jobset: JSON, *, closely: bool) -
 
 
 async def _live(place: Place, record: Record, value: JSON, *, closely: bool) -> JSON | None:
-    if closely:
+    # Secrets are not listed: that would take the right to read those of everyone.
+    if closely or value["kind"] == SECRET.kind:
         return await objects.live(place.client, value, record.namespace)
     kind = await objects.address(place.client, value)
     found = await place.listed(kind, record.namespace, names.RUN_LABEL)

@@ -170,14 +170,17 @@ def suspended(record: Record, value: bool) -> JSON:
 
 
 def reference(record: Record) -> JSON:
-    """The owner reference that everything of the run has."""
+    """The owner reference that everything of the run has.
+
+    It does not block the owner's deletion, which nothing waits for: some clusters (OpenShift) give
+    that to those alone who may update configmaps/finalizers.
+    """
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "name": name_of(record.name),
         "uid": record.uid,
         "controller": True,
-        "blockOwnerDeletion": True,
     }
 
 

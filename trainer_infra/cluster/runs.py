@@ -20,6 +20,7 @@ from trainer_infra.cluster import (
     identity,
     look,
     repair,
+    rights,
     run_status,
     served,
     unsupported,
@@ -101,6 +102,11 @@ class Cluster(Target):
         return served.warnings(self.served())
 
     @override
+    def unseen(self, namespace: str) -> str:
+        """What this account may not read of runs, as a warning sentence; or empty."""
+        return self._ask(lambda place: place.rights.unseen(namespace))
+
+    @override
     def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
         """Make everything of a run that is not there yet; see `cluster.submit`.
 
@@ -135,7 +141,7 @@ class Cluster(Target):
             Refused: It is Kueue's to suspend.
         """
         key = (namespace, name, uid)
-        self._change(lambda place: suspending.suspend(place.client, key, value=value))
+        self._change(lambda place: _suspended(place, key, value=value))
         return self._known(*key)
 
     @override
@@ -156,14 +162,14 @@ class Cluster(Target):
             Refused: An object of that name is somebody else's by now, or the cluster says no.
         """
         key = (namespace, name, uid)
-        self._change(lambda place: repair.repair(place.client, key, contents))
+        self._change(lambda place: _repaired(place, key, contents))
         return self._known(namespace, name, uid)
 
     @override
     def delete(self, namespace: str, name: str, uid: str, timeout: float = 60) -> str:
         """End a run and remove what is left of it; a warning sentence, or empty."""
         return self._change(
-            lambda place: delete.delete(place.client, (namespace, name, uid), timeout)
+            lambda place: delete.delete(place.client, (namespace, name, uid), timeout, place.rights)
         )
 
     @override
@@ -258,7 +264,10 @@ async def _identified(place: Place, namespace: str) -> None:
 
 
 async def _submitted(place: Place, submission: Submission, adopt: bool, within: float) -> Run:
-    namespace = submission.job["metadata"]["namespace"]
+    metadata = submission.job["metadata"]
+    namespace = metadata["namespace"]
+    wanted = await rights.to_submit(place.client, submission.objects)
+    await place.rights.require(namespace, wanted, f"submit run {namespace}/{metadata['name']}")
     await _identified(place, namespace)
     made = await submitting.submit(place.client, submission, take_over=adopt, within=within)
     # A namespace that is new shows its authorities a moment later.
@@ -271,3 +280,17 @@ async def _submitted(place: Place, submission: Submission, adopt: bool, within: 
     if run is None:
         raise NotAvailable(f"run {made.record.namespace}/{made.record.name} was deleted meanwhile")
     return run
+
+
+async def _suspended(place: Place, key: tuple[str, str, str], *, value: bool) -> None:
+    namespace, name, _ = key
+    what = f"{'suspend' if value else 'resume'} run {namespace}/{name}"
+    await place.rights.require(namespace, rights.to_change("patch"), what)
+    await suspending.suspend(place.client, key, value=value)
+
+
+async def _repaired(place: Place, key: tuple[str, str, str], known: Contents) -> None:
+    namespace, name, _ = key
+    what = f"repair run {namespace}/{name}"
+    await place.rights.require(namespace, rights.to_change("patch"), what)
+    await repair.repair(place.client, key, known)

@@ -106,7 +106,8 @@ async def submit(
     except TimeoutError:
         raise NotAvailable(
             f"run {job['metadata']['namespace']}/{job['metadata']['name']} was not submitted "
-            f"within {within:g} s: the cluster is slow; try again"
+            f"within {within:g} s: the cluster is slow, or an earlier run of that name is still "
+            "being deleted; try again"
         ) from None
 
 
@@ -273,5 +274,5 @@ async def _marked(wanted: _Wanted, record: Record, jobset: JSON) -> Record:
 
 async def _removed(client: KubeClient, record: Record) -> None:
     """Remove what there is of a run that could not be submitted, as far as the cluster answers."""
-    with suppress(TrainerInfraError):
+    with suppress(TrainerInfraError, TimeoutError):
         await delete.removed(client.within(CLEANUP), record, CLEANUP)

@@ -7,7 +7,7 @@ DESIGN.md, rule 3.
 import math
 import os
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from typing import Any, Final
@@ -48,12 +48,23 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
     """
     look = _Look(given)
     saying = Saying(messages)
+    is_first = True
     while True:
         run = look.again()
         if run is not None and happened(given, run):
             return outputs(run)
+        if is_first:
+            warn_of_unseen(given, (given["namespace"],), messages)
+            is_first = False
         saying.say(look.silence if run is None else progress(run), look.where)
         time.sleep(INTERVALS[given["target"]])
+
+
+def warn_of_unseen(given: JSON, namespaces: Iterable[str], messages: Messages) -> None:
+    """Say what this account may not read of what it waits for."""
+    for namespace in namespaces:
+        if said := targets.of(given).unseen(namespace):
+            messages.warn(said)
 
 
 def happened(given: JSON, run: Run) -> bool:

@@ -70,6 +70,8 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
         Unreachable: The cluster does not answer for minutes.
     """
     all_of, saying = _All(given), Saying(messages)
+    spaces = sorted({each["namespace"] for each in given["runs"].values() if "uid" in each})
+    gate.warn_of_unseen(given, spaces, messages)
     while not all_of.over:
         began = time.monotonic()
         all_of.look()

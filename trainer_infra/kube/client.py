@@ -81,7 +81,8 @@ class KubeClient(Protocol):
     def within(self, seconds: float) -> "KubeClient":
         """This client for requests that all have an answer, or an error that says why not, by then.
 
-        It shares the connections; only one of the two is closed.
+        It shares the connections; only one of the two is closed. What is asked later than that raises
+        TimeoutError.
         """
 
     async def resource(self, api_version: str, kind: str) -> Resource:

@@ -325,7 +325,10 @@ class HttpClient(KubeClient):
         return response.said
 
     async def _sent(self, request: Request) -> Response:
-        return await self._transport.send(request, self._until - time.monotonic())
+        left = self._until - time.monotonic()
+        if left <= 0.0:
+            raise TimeoutError
+        return await self._transport.send(request, left)
 
 
 def _reading(resource: Resource, name: str, namespace: str) -> Request:

@@ -41,6 +41,12 @@ NODE: Final = Resource("v1", "Node", "nodes", namespaced=False)
 NAMESPACE: Final = Resource("v1", "Namespace", "namespaces", namespaced=False)
 JOB: Final = Resource("batch/v1", "Job", "jobs")
 JOBSET: Final = Resource(names.JOBSET_API_VERSION, names.JOBSET, "jobsets")
+ACCESS_REVIEW: Final = Resource(
+    "authorization.k8s.io/v1",
+    "SelfSubjectAccessReview",
+    "selfsubjectaccessreviews",
+    namespaced=False,
+)
 TRAIN_JOB: Final = Resource(names.API_VERSION, names.TRAIN_JOB, "trainjobs")
 TRAINING_RUNTIME: Final = Resource(names.API_VERSION, names.TRAINING_RUNTIME, "trainingruntimes")
 CLUSTER_TRAINING_RUNTIME: Final = Resource(

@@ -4,6 +4,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.kube.resource import (
+    ACCESS_REVIEW,
     CLUSTER_TRAINING_RUNTIME,
     CONFIG_MAP,
     EVENT,
@@ -30,6 +31,7 @@ KINDS: Final = (
     TRAIN_JOB,
     TRAINING_RUNTIME,
     CLUSTER_TRAINING_RUNTIME,
+    ACCESS_REVIEW,
     Resource(names.COSCHEDULING_API_VERSION, names.POD_GROUP, "podgroups"),
     Resource(names.VOLCANO_API_VERSION, names.POD_GROUP, "podgroups"),
 )

@@ -44,6 +44,9 @@ class Target(Protocol):
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
         """What is worth knowing before they are submitted, for example a port in use."""
 
+    def unseen(self, namespace: str, /) -> str:
+        """What this account may not read of the namespace's runs, as a warning sentence; or empty."""
+
     def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
         """Begin a run and return; never waits for training.
 

@@ -44,6 +44,10 @@ class ThisMachine:
         """Ports that something else listens on."""
         return tuple(map(str, ports.ports_in_use(objects)))
 
+    def unseen(self, _namespace: str) -> str:
+        """Nothing: the runs here are the user's own."""
+        return ""
+
     def repair(self, namespace: str, name: str, uid: str, _contents: Contents) -> Run:
         """The run as it is: nobody else writes a run's folder.
 

@@ -1,0 +1,174 @@
+"""A proxy answers in the cluster's place: one sentence at every command, nothing left, nothing lost."""
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from aiohttp import web
+
+from tests.deploy.project import Stack
+from tests.kube.front import Front
+from tests.kube.scripted import status
+from tests.kube.test_lost_connections import config
+from tools.cluster import apiserver
+from tools.cluster.client import Client
+from tools.cluster.kube_apiserver import Address
+from trainer_infra.kube.loop import run
+
+JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
+JOB = (
+    'TrainJob("{name}", runtime="jax-distributed", trainer={{"image": "none"}}, delete_timeout=1)\n'
+)
+LOGIN = "<html><head><title>Sign in</title></head><body><form></form></body></html>"
+
+Answer = Callable[[], web.Response]
+
+ANSWERS: dict[str, tuple[Answer, str]] = {
+    "a login page": (
+        lambda: web.Response(text=LOGIN, content_type="text/html"),
+        "a page titled 'Sign in' (200 text/html), which is no answer of Kubernetes",
+    ),
+    "a redirect": (
+        lambda: web.Response(status=302, headers={"Location": "https://login.example/?state=s"}),
+        "a redirect (302) to https://login.example/, which is no answer of Kubernetes; sign in",
+    ),
+    "broken JSON": (
+        lambda: web.Response(text='{"kind": "Nam', content_type="application/json"),
+        "JSON that is cut off or broken",
+    ),
+    "an unknown user": (
+        lambda: web.json_response(status(401, "Unauthorized", "Unauthorized"), status=401),
+        "sign in again: the credentials in the kubeconfig",
+    ),
+    "plain HTTP to an HTTPS port": (
+        lambda: web.Response(status=400, text="Client sent an HTTP request to an HTTPS server."),
+        "Client sent an HTTP request to an HTTPS server.",
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[Address]:
+    with apiserver.running() as (address, _):
+        yield address
+
+
+@pytest.fixture
+def front(server: Address) -> Iterator[Front]:
+    found = run(Front.started(server))
+    yield found
+    run(found.close())
+
+
+@pytest.fixture
+def behind(stack: Stack, front: Front, tmp_path: Path) -> Stack:
+    """The stack with its target behind the proxy."""
+    file = tmp_path / "kubeconfig"
+    file.write_text(json.dumps(config(front.url)))
+    for key, value in (
+        ("target", "kubernetes"),
+        ("engine", "provider"),
+        ("kubeconfig", str(file)),
+    ):
+        stack.run("config", "set", f"trainer:{key}", value)
+    return stack
+
+
+def jobsets(server: Address) -> list[str]:
+    with Client(server) as client:
+        items = client.get(JOBSETS).body["items"]
+    return [
+        each["metadata"]["name"] for each in items if "deletionTimestamp" not in each["metadata"]
+    ]
+
+
+def known(stack: Stack, name: str) -> dict[str, object]:
+    """What the state has of a run, without what is encrypted anew each time."""
+    return {key: each for key, each in stack.job(name).items() if key != "__provider"}
+
+
+def words(shown: str) -> str:
+    """The output as one line, of which nothing is a traceback or a name of Python's."""
+    assert "Traceback" not in shown
+    assert "object at 0x" not in shown
+    return " ".join(shown.split())
+
+
+@pytest.mark.parametrize("name", ANSWERS)
+def test_what_a_proxy_answers_is_one_sentence_at_every_command(
+    behind: Stack, front: Front, server: Address, name: str
+) -> None:
+    answer, said = ANSWERS[name]
+    # Nothing deletes there what goes in the foreground: each case has names of its own.
+    first = f"first{sorted(ANSWERS).index(name)}"
+    behind.program(JOB.format(name=first))
+    behind.up()
+    before = known(behind, first)
+    behind.program(JOB.format(name=first) + JOB.format(name="second"))
+
+    front.instead = lambda _: answer()
+    preview = words(behind.preview())
+    assert "warning: the cluster cannot be asked, the preview goes on without it" in preview
+    assert said in preview
+    assert "second" in preview
+    for command in (["up", "--yes", "--skip-preview"], ["refresh", "--yes"], ["destroy", "--yes"]):
+        assert said in words(behind.run(*command, ok=False))
+    assert said in words(behind.trainer("get", ok=False))
+    assert known(behind, first) == before
+
+    front.instead = lambda _: None
+    assert jobsets(server) == [before["name"]]
+    behind.run("destroy", "--yes")
+    assert jobsets(server) == []
+
+
+def test_a_webhook_that_fails_is_named_and_nothing_is_left(
+    behind: Stack, front: Front, server: Address
+) -> None:
+    words_of_it = 'failed calling webhook "red.hook.example": service "none" not found'
+
+    def failing(request: web.Request) -> web.Response | None:
+        if request.method != "POST" or not request.path.endswith("/jobsets"):
+            return None
+        message = f"Internal error occurred: {words_of_it}"
+        return web.json_response(status(500, "InternalError", message), status=500)
+
+    front.instead = failing
+    behind.program(JOB.format(name="hooked"))
+    shown = words(behind.up(ok=False))
+    assert f"a webhook of the cluster fails: Internal error occurred: {words_of_it}" in shown
+    assert "the cluster is slow" not in shown
+    with Client(server) as client:
+        left = client.get("/api/v1/namespaces/default/configmaps").body["items"]
+    assert [
+        each["metadata"]["name"] for each in left if "deletionTimestamp" not in each["metadata"]
+    ] == []
+    assert jobsets(server) == []
+
+
+@pytest.mark.parametrize("code", [500, 503])
+def test_a_server_in_trouble_is_given_up_with_its_reason(
+    behind: Stack, front: Front, code: int
+) -> None:
+    def failing(request: web.Request) -> web.Response | None:
+        if request.method == "POST" and request.path.endswith("/jobsets"):
+            return web.Response(status=code, text="etcdserver: no leader")
+        return None
+
+    front.instead = failing
+    behind.program(JOB.format(name=f"troubled{code}"))
+    assert "etcdserver: no leader" in words(behind.up(ok=False))
+
+
+def test_a_gate_ends_with_the_sentence(behind: Stack, front: Front) -> None:
+    behind.program(JOB.format(name="job"))
+    behind.up()
+    front.instead = lambda _: web.Response(text=LOGIN, content_type="text/html")
+    gate = JOB.format(name="job").replace(
+        "delete_timeout=1", 'delete_timeout=1, wait_for="complete"'
+    )
+    behind.program(gate)
+    assert "a page titled 'Sign in'" in words(behind.up(ok=False))
+    front.instead = lambda _: None
+    behind.run("destroy", "--yes")

@@ -1,0 +1,243 @@
+"""What an account of the cluster must be allowed to do, by what it is for; and whether it is.
+
+`ROLES` is the one table: docs/kubernetes.md has the same as Roles to apply. Before anything of a run
+is written, `runs` asks whether all of it may be (SelfSubjectAccessReview, which every user may make
+and every authorizer answers), so that a right that is missing leaves nothing half made.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.cluster import objects
+from trainer_infra.errors import Refused, TrainerInfraError
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import NotServed
+from trainer_infra.kube.resource import (
+    ACCESS_REVIEW,
+    CLUSTER_TRAINING_RUNTIME,
+    CONFIG_MAP,
+    EVENT,
+    JOB,
+    JOBSET,
+    NODE,
+    POD,
+    SECRET,
+    TRAINING_RUNTIME,
+    Resource,
+)
+
+JSON = Mapping[str, Any]
+
+WITHIN: Final = 5.0
+"""Seconds for asking; without an answer it is tried without."""
+DENIED_FOR: Final = 10.0
+"""Seconds for which a no is known: who was given the right meanwhile tries again."""
+SEE: Final = "docs/kubernetes.md, Rights"
+
+
+@dataclass(frozen=True, slots=True)
+class Right:
+    """One verb on one resource."""
+
+    verb: str
+    resource: str
+    """In the plural, with its subresource: `pods/log`."""
+    group: str = ""
+    """API group; empty for the core group."""
+    namespaced: bool = True
+
+    def shown(self) -> str:
+        """`create jobsets.jobset.x-k8s.io`."""
+        return f"{self.verb} {'.'.join(filter(None, (self.resource, self.group)))}"
+
+
+def of(kind: Resource, *verbs: str, subresource: str = "") -> tuple[Right, ...]:
+    """The rights to do that with a kind."""
+    resource = "/".join(filter(None, (kind.plural, subresource)))
+    group = kind.api_version.rpartition("/")[0]
+    return tuple(Right(verb, resource, group, kind.namespaced) for verb in verbs)
+
+
+SERVICE: Final = Resource("v1", "Service", "services")
+WORKLOAD: Final = Resource("kueue.x-k8s.io/v1beta1", "Workload", "workloads")
+
+WHOLE: Final = ("create", "get", "patch", "delete")
+"""What is done with every object of a run: made, found, repaired or adopted, removed."""
+
+ROLES: Final[Mapping[str, tuple[Right, ...]]] = {
+    "submit": (
+        *of(CONFIG_MAP, *WHOLE, "list"),
+        *of(SECRET, *WHOLE),
+        *of(JOBSET, *WHOLE, "list"),
+        *of(POD, "list"),
+        *of(SERVICE, "get"),
+    ),
+    "gate": (
+        *of(CONFIG_MAP, "get", "list", "patch"),
+        *of(SECRET, "get"),
+        *of(JOBSET, "get", "list"),
+        *of(POD, "list", "watch"),
+        *of(POD, "get", subresource="log"),
+        *of(EVENT, "list"),
+        *of(JOB, "list"),
+        *of(WORKLOAD, "list"),
+    ),
+    "nodes": of(NODE, "get"),
+    "cli": (
+        *of(CONFIG_MAP, "get", "list", "patch", "delete"),
+        *of(SECRET, "get", "delete"),
+        *of(JOBSET, "get", "list", "patch", "delete"),
+        *of(POD, "get", "list", "watch"),
+        *of(POD, "get", subresource="log"),
+        *of(EVENT, "list"),
+        *of(JOB, "list"),
+        *of(WORKLOAD, "list"),
+    ),
+    "gc": (
+        *of(CONFIG_MAP, "get", "list", "delete"),
+        *of(SECRET, "get", "delete"),
+        *of(JOBSET, "get", "list", "delete"),
+        *of(POD, "list"),
+    ),
+    "runtimes": of(TRAINING_RUNTIME, *WHOLE),
+    "cluster-runtimes": of(CLUSTER_TRAINING_RUNTIME, *WHOLE),
+}
+"""By the last part of the Role's name, `trainer-infra-<purpose>`."""
+
+LOOK: Final = (*ROLES["gate"], *ROLES["nodes"])
+"""What tells how a run is and why it waits; without it less is known, and nothing fails."""
+
+
+class Rights:
+    """What this account may do; asked once for each right and namespace. Lives in one event loop."""
+
+    def __init__(self, client: KubeClient) -> None:
+        self._client = client
+        self._asked: dict[tuple[str, Right], tuple[float, asyncio.Task[bool]]] = {}
+
+    async def require(self, namespace: str, rights: Iterable[Right], what: str) -> None:
+        """Refuse what this account may not do to the end.
+
+        Args:
+            namespace: where.
+            rights: all that it takes.
+            what: what is to be done, for the message: `submit run team/digits`.
+
+        Raises:
+            Refused: A right is missing; names all that are.
+        """
+        denied = await self.denied(namespace, rights)
+        if denied:
+            raise Refused(
+                f"this account may not {what}: in namespace {namespace} it lacks the right to "
+                f"{listed(denied)}; nothing was changed; ask for the Roles of {SEE}"
+            )
+
+    async def denied(self, namespace: str, rights: Iterable[Right]) -> tuple[Right, ...]:
+        """Those of the rights that this account does not have; none where it cannot be asked."""
+        wanted = tuple(dict.fromkeys(rights))
+        try:
+            async with asyncio.timeout(WITHIN):
+                # Once for all of them: the server's kinds are asked for with the first review.
+                await self._client.resource(ACCESS_REVIEW.api_version, ACCESS_REVIEW.kind)
+                given = await asyncio.gather(*(self._allowed(namespace, each) for each in wanted))
+        except (TrainerInfraError, TimeoutError):
+            return ()
+        return tuple(each for each, allowed in zip(wanted, given, strict=True) if not allowed)
+
+    async def unseen(self, namespace: str) -> str:
+        """What this account cannot know of runs and why they wait, as a sentence; or empty."""
+        wanted = LOOK
+        try:
+            await self._client.resource(WORKLOAD.api_version, WORKLOAD.kind)
+        except TrainerInfraError:
+            wanted = tuple(each for each in LOOK if each not in of(WORKLOAD, "list"))
+        denied = await self.denied(namespace, wanted)
+        if not denied:
+            return ""
+        return (
+            f"this account lacks the right to {listed(denied)} in namespace {namespace}: why pods "
+            f"wait, or why one failed, may stay unknown; ask for the Roles of {SEE}"
+        )
+
+    async def _allowed(self, namespace: str, right: Right) -> bool:
+        key, now = (namespace, right), time.monotonic()
+        known = self._asked.get(key)
+        if known is None or _is_stale(*known, now):
+            task = asyncio.ensure_future(self._review(namespace, right))
+            known = self._asked[key] = (now, task)
+        return await asyncio.shield(known[1])
+
+    async def _review(self, namespace: str, right: Right) -> bool:
+        resource, _, subresource = right.resource.partition("/")
+        attributes = {
+            "namespace": namespace if right.namespaced else "",
+            "verb": right.verb,
+            "group": right.group,
+            "resource": resource,
+            "subresource": subresource,
+        }
+        review = {
+            "apiVersion": ACCESS_REVIEW.api_version,
+            "kind": ACCESS_REVIEW.kind,
+            "metadata": {},
+            "spec": {"resourceAttributes": attributes},
+        }
+        answer = await self._client.within(WITHIN).create(review, manager=names.FIELD_MANAGER)
+        return bool(answer["status"]["allowed"])
+
+
+def _is_stale(at: float, asked: "asyncio.Task[bool]", now: float) -> bool:
+    """Whether it is to be asked again: it failed, or was a no some time ago."""
+    if not asked.done():
+        return False
+    if asked.cancelled() or asked.exception() is not None:
+        return True
+    return not asked.result() and now - at > DENIED_FOR
+
+
+async def to_submit(client: KubeClient, values: Iterable[JSON]) -> tuple[Right, ...]:
+    """What it takes to make objects, to complete and to repair them, and to remove them again."""
+    found = list(of(POD, "list"))
+    for kind in await _kinds(client, values):
+        known = (each for each in ROLES["submit"] if each in of(kind, *WHOLE, "list"))
+        found += tuple(known) or of(kind, *WHOLE)
+    return tuple(found)
+
+
+async def to_delete(client: KubeClient, values: Iterable[JSON]) -> tuple[Right, ...]:
+    """What it takes to find objects and to remove them."""
+    kinds = await _kinds(client, values)
+    return tuple(right for kind in kinds for right in of(kind, "get", "delete"))
+
+
+async def _kinds(client: KubeClient, values: Iterable[JSON]) -> tuple[Resource, ...]:
+    """The kinds of objects, each once; those that are not served are for others to complain of."""
+    found: dict[Resource, None] = {}
+    for value in values:
+        with suppress(NotServed):
+            found[await objects.address(client, value)] = None
+    return tuple(found)
+
+
+def to_change(verb: str) -> tuple[Right, ...]:
+    """What it takes to do something with a record and its JobSet: `patch` or `delete`."""
+    return (*of(CONFIG_MAP, "get", verb), *of(JOBSET, "get", verb))
+
+
+def listed(rights: Iterable[Right]) -> str:
+    """`create and delete secrets, list pods`."""
+    by_resource: dict[str, list[str]] = {}
+    for each in rights:
+        verb, _, resource = each.shown().partition(" ")
+        by_resource.setdefault(resource, []).append(verb)
+    return ", ".join(f"{_joined(verbs)} {resource}" for resource, verbs in by_resource.items())
+
+
+def _joined(verbs: list[str]) -> str:
+    return " and ".join(filter(None, (", ".join(verbs[:-1]), verbs[-1])))
