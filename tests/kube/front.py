@@ -4,6 +4,7 @@ import base64
 import json
 import ssl
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Self
 
 import aiohttp
@@ -23,6 +24,8 @@ class Front:
         """How many answers to requests that change something are lost from now on."""
         self.instead: Callable[[web.Request], web.Response | None] = lambda _: None
         """What is answered in place of the server; None for its own answer."""
+        self.asked: list[tuple[str, str, dict[str, str]]] = []
+        """Method, path and query of each request."""
         self.old_version = 0
         """Where set, the version that tokens of further pages are of."""
         self._address = address
@@ -30,7 +33,7 @@ class Front:
         self._session = aiohttp.ClientSession(auto_decompress=False)
         app = web.Application(client_max_size=2**24)
         app.router.add_route("*", "/{path:.*}", self._forward)
-        self._runner = web.AppRunner(app)
+        self._runner = web.AppRunner(app, shutdown_timeout=0.1)
 
     @classmethod
     async def started(cls, address: Address) -> Self:
@@ -46,7 +49,8 @@ class Front:
         await self._session.close()
         await self._runner.cleanup()
 
-    async def _forward(self, request: web.Request) -> web.Response:
+    async def _forward(self, request: web.Request) -> web.StreamResponse:
+        self.asked.append((request.method, request.path, dict(request.query)))
         if (other := self.instead(request)) is not None:
             return other
         query = dict(request.query)
@@ -64,6 +68,8 @@ class Front:
             headers=headers,
             ssl=self._tls,
         ) as answer:
+            if "watch" in query or "follow" in query:
+                return await _streamed(request, answer)
             content = await answer.read()
         self.statuses.append(answer.status)
         if self.lose and request.method != "GET":
@@ -78,6 +84,17 @@ class Front:
         content = json.loads(base64.urlsafe_b64decode(token + "=" * (-len(token) % 4)))
         changed = json.dumps({**content, "rv": self.old_version}).encode()
         return base64.urlsafe_b64encode(changed).decode().rstrip("=")
+
+
+async def _streamed(request: web.Request, answer: aiohttp.ClientResponse) -> web.StreamResponse:
+    """The answer, piece by piece as it comes."""
+    response = web.StreamResponse(status=answer.status)
+    response.content_type = answer.content_type
+    await response.prepare(request)
+    with suppress(ConnectionResetError):
+        async for chunk in answer.content.iter_any():
+            await response.write(chunk)
+    return response
 
 
 KEPT = ("Content-Type", "Content-Encoding", "Date", "Retry-After")

@@ -10,6 +10,7 @@ from trainer_infra.kube.client import PAGE, KubeClient, Selection
 from trainer_infra.kube.loop import run
 from trainer_infra.kube.refusals import Conflict, Exists, NotFound
 from trainer_infra.kube.resource import (
+    ACCESS_REVIEW,
     CLUSTER_TRAINING_RUNTIME,
     CONFIG_MAP,
     JOB,
@@ -33,6 +34,21 @@ def test_what_is_created_is_read_back_with_what_the_server_adds(
     assert int(metadata["resourceVersion"]) > 0
     assert metadata["creationTimestamp"].endswith("Z")
     assert "generation" not in metadata
+
+
+def test_whether_something_is_allowed_is_answered_and_not_kept(client: KubeClient) -> None:
+    attributes = {"verb": "create", "resource": "secrets", "namespace": "default"}
+    review = {
+        "apiVersion": ACCESS_REVIEW.api_version,
+        "kind": ACCESS_REVIEW.kind,
+        "metadata": {},
+        "spec": {"resourceAttributes": attributes},
+    }
+    for _ in range(2):
+        answer = run(client.create(review, manager="m"))
+        assert answer["status"]["allowed"] is True
+        assert answer["spec"] == review["spec"]
+        assert "name" not in answer["metadata"]
 
 
 def test_a_second_create_of_the_same_name_is_refused(client: KubeClient, namespace: str) -> None:
