@@ -20,7 +20,7 @@ from trainer_infra.cluster.runs import Cluster
 from trainer_infra.errors import Refused
 from trainer_infra.kube import http
 from trainer_infra.kube.loop import run
-from trainer_infra.lifecycle.run import Owner
+from trainer_infra.lifecycle.run import Contents, Owner
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 SERVICES = of_rights.of(of_rights.SERVICE, "get")
@@ -107,7 +107,7 @@ def test_with_the_whole_role_a_run_is_made_looked_at_changed_and_deleted(
     made = cluster.submit(with_secret(job).submission())
     key = (job.namespace, "tj", made.uid)
     cluster.update_secrets(*key, {"token": "other"})
-    cluster.repair(*key)
+    cluster.repair(*key, Contents({"token": "other"}))
     assert cluster.suspend(*key, True).phase == "Suspended"
     assert cluster.unseen(job.namespace) == ""
     assert [each.name for each in cluster.list_runs(job.namespace)] == ["tj"]
@@ -148,7 +148,8 @@ def test_what_cannot_be_changed_whole_is_not_changed(
     before = world.there("ConfigMap", "tj-runtime-snapshot"), world.there("JobSet", "tj")
     theirs = account(*without(ROLES["cli"], right))
     key = (job.namespace, "tj", made.uid)
-    change = theirs.repair if verb == "repair" else partial(theirs.suspend, value=True)
+    repair = partial(theirs.repair, contents=Contents())
+    change = repair if verb == "repair" else partial(theirs.suspend, value=True)
     with pytest.raises(Refused) as error:
         change(*key)
     assert f"this account may not {verb} run {job.namespace}/tj" in str(error.value)

@@ -98,4 +98,7 @@ def _forbidden(message: str, where: str) -> str:
         return f"{where} is refused by a quota: {message}; ask for less, or end what is finished"
     if "admission webhook" in message:
         return f"{where} is refused by an admission webhook: {message}"
-    return f"{where} may not be written by this user: {message}; ask for the right to do it"
+    return (
+        f"{where} may not be written by this account: {message}; ask for the Roles of "
+        "docs/kubernetes.md, Rights"
+    )
