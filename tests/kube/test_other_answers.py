@@ -234,6 +234,12 @@ def test_what_is_given_up_early_says_what_happened_last(speak: Speak) -> None:
         run(late.within(0.5).get(CONFIG_MAP, "a", "default"))
 
 
+def test_a_silent_server_has_no_reason_to_name(speak: Speak) -> None:
+    client, _ = speak(Say(body=FOUND.body, after=60.0), give_up_after=60.0)
+    with pytest.raises(TimeoutError):
+        run(client.within(0.5).get(CONFIG_MAP, "a", "default"))
+
+
 def asked(server: str, **cluster: str) -> str:
     """What is said of a server that cannot be talked to."""
     text = json.dumps(config(server, **cluster))

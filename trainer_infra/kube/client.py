@@ -81,8 +81,8 @@ class KubeClient(Protocol):
     def within(self, seconds: float) -> "KubeClient":
         """This client for requests that all have an answer, or an error that says why not, by then.
 
-        It shares the connections; only one of the two is closed. What is asked later than that raises
-        TimeoutError.
+        It shares the connections; only one of the two is closed. Where no reason is known, because
+        nothing at all came or it is too late to ask, a request raises TimeoutError.
         """
 
     async def resource(self, api_version: str, kind: str) -> Resource:

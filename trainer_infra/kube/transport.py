@@ -141,6 +141,7 @@ class Transport:
             Unreachable: No answer that counts, in time.
             NotKubernetes: The answer is none of an API server.
             Answer: 500 until the time was up.
+            TimeoutError: `within` ended the first try, so there is no reason to name.
         """
         tries, unsure = self.tries(within), False
         while True:
@@ -149,6 +150,8 @@ class Transport:
             if isinstance(found, _Reply):
                 return replace(found.response, unsure=unsure)
             unsure = unsure or found.acted
+            if within < math.inf and not (tries.left or tries.count or found.answer):
+                raise TimeoutError
             await self._wait(request, tries, found)
 
     @asynccontextmanager
