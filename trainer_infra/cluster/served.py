@@ -82,7 +82,7 @@ async def identified(client: KubeClient) -> Identity:
         NotAvailable: It does not answer.
     """
     namespace, known = await asyncio.gather(
-        _read(client, client.get(NAMESPACE, CLUSTER_NAMESPACE)),
+        _read(client.get(NAMESPACE, CLUSTER_NAMESPACE)),
         authorities(client, CLUSTER_NAMESPACE),
     )
     uid = str(namespace["metadata"]["uid"]) if namespace else ""
@@ -96,12 +96,12 @@ async def authorities(client: KubeClient, namespace: str) -> frozenset[str]:
         Unauthorized: The cluster does not know the user.
         NotAvailable: It does not answer.
     """
-    found = await _read(client, client.get(CONFIG_MAP, AUTHORITIES, namespace))
+    found = await _read(client.get(CONFIG_MAP, AUTHORITIES, namespace))
     data = (found or {}).get("data") or {}
     return identity.fingerprints(str(data.get("ca.crt") or ""))
 
 
-async def _read(client: KubeClient, asked: Awaitable[JSON]) -> JSON | None:
+async def _read(asked: Awaitable[JSON]) -> JSON | None:
     """An object; None where it is not there or may not be read, which is no other cluster."""
     try:
         return await asked
