@@ -48,6 +48,7 @@ e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/python -m tools.cluster.base_image
 	@$(BIN)/python -m tools.cluster.python
 	@$(BIN)/python -m tools.cluster.helm
+	@$(BIN)/python -m tools.cluster.kueue
 	@$(BIN)/pytest -n 2 tests/e2e --ignore=tests/e2e/disruptive
 	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
 

@@ -143,11 +143,14 @@ def test_suspend_and_resume_change_the_jobset(team: Team) -> None:
         assert team.world.there("JobSet", "tj")["spec"].get("suspend") is value
 
 
-def test_what_is_in_a_queue_is_left_to_kueue(team: Team) -> None:
-    team.submit(metadata={"labels": {names.KUEUE_QUEUE_LABEL: "team"}})
-    done = asked(team, "suspend", "tj")
-    assert (done.code, done.out) == (1, "")
-    assert "Kueue alone suspends and resumes it" in done.err
+def test_what_is_in_a_queue_that_no_kueue_manages_is_described_and_resumed(team: Team) -> None:
+    team.submit(metadata={"labels": {names.KUEUE_QUEUE_LABEL: "team"}}, spec={"suspend": True})
+    described = asked(team, "describe", "tj").out
+    assert "admission by Kueue to queue team, but this cluster has no Kueue" in described
+    assert "Stuck:" in described
+    done = asked(team, "resume", "tj")
+    assert (done.code, done.out) == (0, "tj resumed\n")
+    assert team.world.there("JobSet", "tj")["spec"]["suspend"] is False
 
 
 def test_delete_leaves_nothing_and_says_whose_the_run_was(team: Team) -> None:

@@ -72,7 +72,7 @@ def unplaced(reason: str, message: str) -> Any:
 
 
 def found(live: Any, pods: list[Any], *events: Any, **around: Any) -> Waiting | None:
-    return causes.waiting(live, tuple(pods), Surroundings(events, **around))
+    return causes.waiting(live, tuple(pods), Surroundings(events, **around), datetime.now(UTC))
 
 
 INITIALIZER = {"name": "dataset-initializer"}
@@ -308,13 +308,15 @@ def test_an_init_container_between_two_tries_is_named() -> None:
 def test_who_suspended_or_deletes_a_jobset_is_named() -> None:
     held = jobset(suspend=True)
     assert found(held, []) == Waiting(Cause.SUSPENDED, "a resume: its JobSet was suspended")
-    workload = {"status": {"conditions": [RESERVED]}}
-    assert found(jobset(labels=QUEUE, suspend=True), [], workload=workload) == Waiting(
+    workload = {"metadata": {"name": "w"}, "spec": {}, "status": {"conditions": [RESERVED]}}
+    queued = found(jobset(labels=QUEUE, suspend=True), [], queueing=Queueing(workload=workload))
+    assert queued == Waiting(
         Cause.QUEUE, "admission by Kueue to queue research: insufficient quota for cpu"
     )
-    without = found(jobset(labels=QUEUE, suspend=True), [], has_kueue=False)
+    without = found(jobset(labels=QUEUE, suspend=True), [], queueing=Queueing(served=False))
     assert without is not None
-    assert without.cause is Cause.QUEUE_WITHOUT_KUEUE
+    assert without.cause is Cause.QUEUE_CLOSED
+    assert "this cluster has no Kueue" in without.sentence
     ends = jobset()
     ends["metadata"] |= {"deletionTimestamp": CREATED, "finalizers": ["example.com/hold"]}
     assert found(ends, []) == Waiting(

@@ -269,14 +269,6 @@ def test_suspending_and_resuming_is_no_drift_and_survives_a_repair(
     assert cluster.submit(job.submission()).phase == "Created"
 
 
-def test_a_run_in_a_queue_is_kueues_to_suspend(cluster: Cluster, world: World, job: Job) -> None:
-    job.metadata = {"labels": {"kueue.x-k8s.io/queue-name": "research"}}
-    run = cluster.submit(job.submission())
-    with pytest.raises(Refused, match="is in queue research, so Kueue alone suspends and resumes"):
-        cluster.suspend(job.namespace, "tj", run.uid, True)
-    assert world.there("JobSet", "tj")["spec"]["suspend"] is False
-
-
 @pytest.mark.parametrize("verb", ["suspend", "repair", "update_secrets"])
 def test_a_run_that_is_not_there_is_said(cluster: Cluster, job: Job, verb: str) -> None:
     more: tuple[Any, ...] = {"suspend": (True,), "repair": (Contents(),)}.get(verb, ({},))

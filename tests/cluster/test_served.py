@@ -29,6 +29,7 @@ def test_what_is_served_is_said(server: Server, cluster: Cluster) -> None:
         reachable=True,
         jobset=True,
         train_jobs=True,
+        kueue=False,
         server=server.address.url,
         host=cluster.host(),
     )

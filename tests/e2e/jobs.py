@@ -2,8 +2,8 @@
 
 import functools
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 from tests.e2e.cluster import Namespace
@@ -26,6 +26,8 @@ class Jobs:
     """The runs of one namespace."""
 
     namespace: Namespace
+    labels: Mapping[str, str] = field(default_factory=dict)
+    """Of each TrainJob."""
 
     @property
     def cluster(self) -> Cluster:
@@ -46,7 +48,11 @@ class Jobs:
         job = {
             "apiVersion": names.API_VERSION,
             "kind": names.TRAIN_JOB,
-            "metadata": {"name": "tj", "namespace": self.namespace.name},
+            "metadata": {
+                "name": "tj",
+                "namespace": self.namespace.name,
+                "labels": dict(self.labels),
+            },
             "spec": {"runtimeRef": {"name": runtime.metadata.name}, "trainer": trainer, **spec},
         }
         made = compose.compose(job, runtime, code, ())

@@ -348,8 +348,8 @@ CASES: Final = (
     Case(Cause.DELETION, "example.com/hold", then=delete, undo=release),
     Case(Cause.SUSPENDED, "a resume: its JobSet was suspended", then=suspend),
     Case(
-        Cause.QUEUE_WITHOUT_KUEUE,
-        "to queue nope, but the cluster has no Kueue",
+        Cause.QUEUE_CLOSED,
+        "to queue nope, but this cluster has no Kueue",
         labels={QUEUE: "nope"},
         then=suspend,
     ),

@@ -10,7 +10,7 @@ from trainer_infra.lifecycle.run import Run
 from trainer_infra.lifecycle.waiting_cause import AT_ONCE, GATES, SOON, Cause
 
 QUEUES = {Cause.QUEUE}
-"""Made where a real Kueue is: tests/e2e/test_kueue.py."""
+"""Made where a real Kueue is: tests/e2e/disruptive/test_kueue.py."""
 CLOSELY = {Cause.CLAIM_UNBOUND, Cause.IMAGE_PULLED, Cause.PREEMPTED}
 """Causes of which a list of many runs knows less: what it reads are troubles that end gates."""
 
@@ -19,7 +19,7 @@ CLOSELY = {Cause.CLAIM_UNBOUND, Cause.IMAGE_PULLED, Cause.PREEMPTED}
 @pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.cause}-{case.note}".strip("-"))
 def test_the_cause_is_named(case: Case, namespace: Namespace) -> None:
     jobs = Jobs(namespace)
-    if case.cause is Cause.QUEUE_WITHOUT_KUEUE and serves_kueue(namespace):
+    if case.cause is Cause.QUEUE_CLOSED and serves_kueue(namespace):
         pytest.skip("this cluster has Kueue: tests/cluster/test_status.py has the case")
     with case.made(namespace):
         eventually(lambda: case.ready(namespace))

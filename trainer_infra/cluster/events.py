@@ -1,4 +1,4 @@
-"""What Kubernetes tells besides the objects of a run: events, nodes, Kueue's Workload.
+"""What Kubernetes tells besides the objects of a run: events, nodes, what Kueue has.
 
 Called by `look`, for a run that waits or whose pods are not ready. Whoever may not read one of them
 gets less to see, not an error. A run that is looked at alone is asked for object by object; of many
@@ -14,13 +14,13 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.cluster import pods as of_pods
-from trainer_infra.cluster import together
+from trainer_infra.cluster import kueue_objects, together
 from trainer_infra.cluster.causes import node, objects, schedule, steps
 from trainer_infra.cluster.causes.objects import About
 from trainer_infra.cluster.causes.surroundings import Surroundings, time_of
 from trainer_infra.cluster.fresh import Fresh
 from trainer_infra.kube.client import KubeClient, Selection
-from trainer_infra.kube.refusals import Answer, NotServed
+from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import EVENT, JOB, NODE
 
 JSON = Mapping[str, Any]
@@ -40,16 +40,14 @@ TROUBLES: Final = (
 )
 """Which events are read of many runs: those of runs that go on are not among them."""
 PREEMPTED: Final = f"involvedObject.kind=Pod,reason={schedule.PREEMPTED}"
-WORKLOAD: Final = ("kueue.x-k8s.io/v1beta1", "Workload")
-WORKLOAD_OF: Final = "kueue.x-k8s.io/job-uid"
 
 
-async def of_run(client: KubeClient, jobset: JSON, pods: Sequence[JSON]) -> Surroundings:
-    """The events that say why a run does not go on; the Workload of a suspended JobSet."""
+async def of_run(
+    client: KubeClient, fresh: Fresh, jobset: JSON, pods: Sequence[JSON]
+) -> Surroundings:
+    """The events that say why a run does not go on; of a suspended JobSet what Kueue has of it."""
     if jobset["spec"].get("suspend"):
-        has_kueue = await _has_kueue(client)
-        workload = await _workload(client, jobset) if has_kueue else None
-        return Surroundings(workload=workload, has_kueue=has_kueue)
+        return Surroundings(queueing=await kueue_objects.of_jobset(client, fresh, jobset))
     namespace = jobset["metadata"]["namespace"]
     wanted = [
         f"involvedObject.kind={kind},involvedObject.name={name}"
@@ -67,7 +65,8 @@ async def of_one_of_many(
 ) -> Surroundings:
     """The same from lists that are read once for all runs of the namespace."""
     if jobset["spec"].get("suspend"):
-        return Surroundings(has_kueue=await fresh.of("kueue", partial(_has_kueue, client), AGE))
+        queueing = await kueue_objects.of_jobset(client, fresh, jobset, many=True)
+        return Surroundings(queueing=queueing)
     silent = objects.silent(jobset, pods)
     if not silent:
         return Surroundings()
@@ -136,23 +135,3 @@ def _is_old(jobset: JSON) -> bool:
     """Whether its Jobs have had time to make pods."""
     created = jobset["metadata"].get("creationTimestamp")
     return bool(created) and time.time() - datetime.fromisoformat(created).timestamp() > OLD
-
-
-async def _has_kueue(client: KubeClient) -> bool:
-    try:
-        await client.resource(*WORKLOAD)
-    except NotServed:
-        return False
-    except Answer:
-        # Whoever may not ask has none to miss.
-        return True
-    return True
-
-
-async def _workload(client: KubeClient, jobset: JSON) -> JSON | None:
-    with suppress(Answer, NotServed):
-        kind = await client.resource(*WORKLOAD)
-        labels = f"{WORKLOAD_OF}={jobset['metadata']['uid']}"
-        page = await client.list(Selection(kind, jobset["metadata"]["namespace"], labels))
-        return page.items[0] if page.items else None
-    return None

@@ -192,7 +192,7 @@ async def _around(
 ) -> Surroundings:
     """What else the cluster says of a run, from lists that others share unless closely."""
     if closely:
-        return await events.of_run(place.client, jobset, pods)
+        return await events.of_run(place.client, place.fresh, jobset, pods)
     return await events.of_one_of_many(place.client, place.fresh, jobset, pods)
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.cluster import causes, reports
+from trainer_infra.cluster import causes, kueue_workload, reports
 from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster.causes.surroundings import Surroundings
 from trainer_infra.cluster.record import Record
@@ -116,13 +116,14 @@ def _told(run: Run, record: Record, seen: Seen, now: datetime) -> Run:
         started=min(begun, default=""),
         finished=end["lastTransitionTime"] if end else "",
     )
-    return run if phase in FINISHED or phase == SUSPENDED else _waiting(run, seen, now)
+    rests = phase == SUSPENDED and not kueue_workload.is_held(seen.jobset)
+    return run if rests or phase in FINISHED else _waiting(run, seen, now)
 
 
 def _waiting(run: Run, seen: Seen, now: datetime) -> Run:
     """The run with what it waits for."""
     assert seen.jobset is not None  # noqa: S101  the caller looked
-    found = causes.waiting(seen.jobset, seen.pods, seen.around)
+    found = causes.waiting(seen.jobset, seen.pods, seen.around, now)
     if found is None:
         return run
     sentence, stuck = waiting_cause.shown(found, now)
@@ -146,21 +147,24 @@ def _status(record: Record, seen: Seen, report: JSON | None, now: datetime) -> J
     pods = tuple(reports.without_last_words(each) for each in seen.pods)
     observed = Observed(seen.jobset, record.value, pods=pods)
     behaviour = _behaviour(record.plugins)
-    plan = lifecycle.plan(_job(record, known), None, observed, now, behaviour)
+    plan = lifecycle.plan(_job(record, known, seen), None, observed, now, behaviour)
     status = known if plan.status is None else plan.status
     return _explained(status, record, seen)
 
 
-def _job(record: Record, status: JSON) -> TrainJob:
+def _job(record: Record, status: JSON, seen: Seen) -> TrainJob:
     """The TrainJob without what this engine leaves to others, and without UID: it is not stored."""
     metadata, spec = record.job["metadata"], record.job["spec"]
+    left = {"activeDeadlineSeconds"}
+    if seen.jobset is not None and kueue_workload.is_resumed(seen.jobset):
+        left.add("suspend")
     notes = metadata.get("annotations") or {}
     kept = {key: notes[key] for key in notes if key != names.TTL_SECONDS}
     return TrainJob.model_validate(
         {
             **record.job,
             "metadata": {**metadata, "annotations": kept},
-            "spec": {key: spec[key] for key in spec if key != "activeDeadlineSeconds"},
+            "spec": {key: spec[key] for key in spec if key not in left},
             "status": status or None,
         }
     )
@@ -209,6 +213,9 @@ def _phase(conditions: Any, seen: Seen) -> str:
     for phase in (FAILED, COMPLETE, SUSPENDED):
         if of.is_true(conditions, phase):
             return phase
+    if seen.jobset is not None and kueue_workload.is_held(seen.jobset):
+        # What Kueue took out again may have pods that are ending.
+        return CREATED
     begun = any(of_pods.phase(each) != "Pending" for each in seen.pods)
     # Pods of an earlier try may be gone.
     theirs = (seen.jobset or {}).get("status") or {}

@@ -7,7 +7,7 @@ Called by `deploy` and `cli`, whose threads share one connection in the backgrou
 import atexit
 import threading
 import time
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
@@ -18,6 +18,7 @@ from trainer_infra.cluster import (
     delete,
     describe,
     identity,
+    kueue_objects,
     look,
     repair,
     rights,
@@ -30,12 +31,13 @@ from trainer_infra.cluster import prepared as of_engine
 from trainer_infra.cluster import submit as submitting
 from trainer_infra.cluster import suspend as suspending
 from trainer_infra.cluster.describe import Described
+from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.cluster.look import Place
 from trainer_infra.cluster.run_status import Seen
 from trainer_infra.cluster.served import Served
 from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.kube import http, loop
-from trainer_infra.kube.refusals import Answer
+from trainer_infra.kube.refusals import Answer, Unreachable
 from trainer_infra.kube.retry import Patience
 from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission
 from trainer_infra.lifecycle.target import Target
@@ -99,7 +101,10 @@ class Cluster(Target):
     @override
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
         """What the cluster lacks, or that it does not answer."""
-        return served.warnings(self.served())
+        found = self.served()
+        queues = served.queues(objects)
+        missing = self._missing(queues) if found.kueue and queues else frozenset()
+        return served.warnings(found, objects, missing)
 
     @override
     def unseen(self, namespace: str) -> str:
@@ -207,6 +212,15 @@ class Cluster(Target):
             return served.unasked(error)
         except TimeoutError:
             return served.unasked(NotAvailable(f"nothing came within {SERVED_WITHIN:g} s"))
+
+    def _missing(self, queues: Iterable[Queue]) -> Collection[Queue]:
+        """Those queues that are known not to be there; given up soon, as `served`."""
+        place = self._here()
+        try:
+            missing = kueue_objects.without_local_queue(place.client, place.fresh, queues)
+            return loop.run(missing, SERVED_WITHIN)
+        except (Unreachable, TimeoutError):
+            return frozenset()
 
     def _known(self, namespace: str, name: str, uid: str) -> Run:
         run = self.get(namespace, name, uid)

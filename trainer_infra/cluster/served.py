@@ -1,17 +1,18 @@
-"""What a cluster has of what engine `provider` needs.
+"""What a cluster has of what engine `provider` and the objects of a run need.
 
 Called by `deploy` at preview, which goes on without a cluster, and by `runs`, which asks what tells
 the cluster from others.
 """
 
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import identity
+from trainer_infra.cluster import identity, kueue_objects, kueue_workload
 from trainer_infra.cluster.identity import Identity
+from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import JSON, KubeClient
 from trainer_infra.kube.refusals import Answer, Forbidden, NotFound, NotKubernetes, NotServed
@@ -33,6 +34,8 @@ class Served:
     """Whether it serves JobSet, without which nothing runs."""
     train_jobs: bool = False
     """Whether it serves TrainJobs: then a controller may be there, and engine `controller` fits."""
+    kueue: bool = False
+    """Whether it serves Kueue's Workloads, by which JobSets are queued."""
     server: str = ""
     """URL of the server; empty when there is no kubeconfig to read it from."""
     host: str = ""
@@ -41,8 +44,16 @@ class Served:
     """Why nothing is known of it: that it does not answer, or will not, and why."""
 
 
-def warnings(found: Served) -> tuple[str, ...]:
-    """What is worth knowing of a cluster before anything is submitted to it."""
+def warnings(
+    found: Served, objects: Collection[JSON] = (), missing: Collection[Queue] = ()
+) -> tuple[str, ...]:
+    """What is worth knowing of a cluster before anything is submitted to it.
+
+    Args:
+        found: what it serves.
+        objects: what is about to be submitted.
+        missing: those of their queues that are known not to be there.
+    """
     if not found.reachable:
         return (found.problem,)
     said = []
@@ -56,7 +67,43 @@ def warnings(found: Served) -> tuple[str, ...]:
             f"the cluster at {found.server} serves TrainJobs, so a controller may be there; engine "
             "provider does not use it: its runs are no TrainJobs in the cluster"
         )
-    return tuple(said)
+    return (*said, *_of_queues(found, objects, missing))
+
+
+def queues(objects: Collection[JSON]) -> Mapping[Queue, bool]:
+    """Each queue that a JobSet names, by namespace and name: whether one is to be born suspended."""
+    found: dict[Queue, bool] = {}
+    for each in objects:
+        if each["kind"] == names.JOBSET and (name := kueue_workload.queue(each)):
+            key = (str(each["metadata"].get("namespace", "")), name)
+            found[key] = found.get(key, False) or bool(each["spec"].get("suspend"))
+    return found
+
+
+def _of_queues(
+    found: Served, objects: Collection[JSON], missing: Collection[Queue]
+) -> Iterator[str]:
+    for (namespace, name), suspended in sorted(queues(objects).items()):
+        label = f"label {names.KUEUE_QUEUE_LABEL}"
+        if not found.kueue:
+            then = (
+                "stay suspended until you resume them" if suspended else "start at once, unqueued"
+            )
+            yield (
+                f"{label}: the cluster at {found.server} has no Kueue, so that runs in its queues "
+                f"{then}, got {name!r}; install Kueue, or remove the label"
+            )
+            continue
+        if (namespace, name) in missing:
+            yield (
+                f"{label}: there is no LocalQueue of that name in namespace {namespace}, so that "
+                f"Kueue admits no run, got {name!r}; create the LocalQueue, or name another one"
+            )
+        if suspended:
+            yield (
+                f"suspend: has no effect in queue {name}, got True: Kueue resumes a run when it "
+                "admits it; to hold one back, set spec.active of its Workload to false"
+            )
 
 
 def unasked(error: Answer | NotAvailable) -> Served:
@@ -71,7 +118,15 @@ async def served(client: KubeClient, host: str) -> Served:
     """What a cluster that answers serves."""
     jobset = await _serves(client, names.JOBSET_API_VERSION, names.JOBSET)
     train_jobs = await _serves(client, names.API_VERSION, names.TRAIN_JOB)
-    return Served(True, jobset, train_jobs, client.server, host)
+    kueue = await kueue_objects.is_served(client)
+    return Served(
+        reachable=True,
+        jobset=jobset,
+        train_jobs=train_jobs,
+        kueue=kueue,
+        server=client.server,
+        host=host,
+    )
 
 
 async def identified(client: KubeClient) -> Identity:

@@ -1,17 +1,29 @@
 """Suspending and resuming a run: `spec.suspend` of its JobSet, and of the TrainJob in its record.
 
-Called by `runs` when the user's own value changed. A JobSet with a Kueue queue is Kueue's to suspend
-(DESIGN.md, rule 4). The field has a manager of its own, so that writing the other fields again
-leaves it alone.
+Called by `runs` when the user's own value changed. A JobSet that Kueue queues is Kueue's to suspend
+(DESIGN.md, rule 4); one whose queue no Kueue manages is its user's. The field has a manager of its
+own, so that writing the other fields again leaves it alone.
 """
 
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
 from trainer_infra import names
-from trainer_infra.cluster import objects, ownership, present, refused
+from trainer_infra.cluster import (
+    kueue_objects,
+    kueue_workload,
+    objects,
+    ownership,
+    present,
+    refused,
+)
 from trainer_infra.cluster import record as of_record
-from trainer_infra.cluster.causes import suspension
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
+
+JSON = Mapping[str, Any]
 
 
 async def suspend(client: KubeClient, key: tuple[str, str, str], *, value: bool) -> None:
@@ -34,10 +46,11 @@ async def suspend(client: KubeClient, key: tuple[str, str, str], *, value: bool)
     jobset = await objects.live(client, {**wanted, "metadata": metadata})
     if jobset is None or not ownership.is_of(jobset, record.uid):
         raise NotAvailable(f"{ownership.run(record)} has no JobSet any more; run `pulumi refresh`")
-    if queue := suspension.queue(jobset):
+    if workload := await _kueues(client, jobset):
+        queue = kueue_workload.queue(jobset)
         raise Refused(
             f"{ownership.run(record)} is in queue {queue}, so Kueue alone suspends and resumes it; "
-            "change the queue, or spec.active of its Workload"
+            f"change the queue, or spec.active of {workload}"
         )
     patch = {**wanted, "metadata": {**metadata, "uid": jobset["metadata"]["uid"]}}
     # The record first: what it says counts when this is interrupted and done again.
@@ -46,3 +59,18 @@ async def suspend(client: KubeClient, key: tuple[str, str, str], *, value: bool)
             await client.apply(each, manager=names.SUSPEND_MANAGER, force=True)
         except Answer as error:
             raise refused.said(error, each) from error
+
+
+async def _kueues(client: KubeClient, jobset: JSON) -> str:
+    """The Workload by which Kueue manages the JobSet; empty where no Kueue does."""
+    if not kueue_workload.queue(jobset) or not await kueue_objects.is_served(client):
+        return ""
+    try:
+        workload = await kueue_objects.workload_of(client, jobset)
+    except Answer:
+        # Who may not read Workloads cannot know that there is none.
+        return "its Workload"
+    if workload is not None:
+        return f"Workload {workload['metadata']['name']}"
+    late = kueue_workload.is_late(jobset, datetime.now(UTC))
+    return "" if late else "the Workload that Kueue is about to make"

@@ -24,7 +24,7 @@ class Cause(StrEnum):
     DELETION = "deletion"
     SUSPENDED = "suspended"
     QUEUE = "queue"
-    QUEUE_WITHOUT_KUEUE = "queue-without-kueue"
+    QUEUE_CLOSED = "queue-closed"
     NODE_LOST = "node-lost"
     IMAGE = "image"
     OBJECT_MISSING = "object-missing"
@@ -103,7 +103,7 @@ GATES: Final[Mapping[Cause, Gate]] = {
     Cause.DELETION: Gate(None, "it ends by itself: then the run is lost or gone"),
     Cause.SUSPENDED: Gate(None, "whoever suspended it meant it to wait"),
     Cause.QUEUE: Gate(None, "Kueue admits it when its turn comes"),
-    Cause.QUEUE_WITHOUT_KUEUE: Gate(SOON, "only Kueue would resume it"),
+    Cause.QUEUE_CLOSED: Gate(SOON, "Kueue cannot admit it before you change something"),
     Cause.NODE_LOST: Gate(AT_ONCE, "the pod cannot be seen or ended before the node is back"),
     Cause.IMAGE: Gate(AT_ONCE, "the kubelet asks the same registry for the same name again"),
     Cause.OBJECT_MISSING: Gate(SOON, _WRITTEN),

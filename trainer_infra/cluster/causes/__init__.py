@@ -5,6 +5,7 @@ found by all of them is ordered by `lifecycle.waiting_cause`.
 """
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from trainer_infra.cluster.causes import (
@@ -23,15 +24,18 @@ from trainer_infra.lifecycle.waiting_cause import Waiting
 JSON = Mapping[str, Any]
 
 
-def waiting(jobset: JSON, pods: tuple[JSON, ...], around: Surroundings) -> Waiting | None:
+def waiting(
+    jobset: JSON, pods: tuple[JSON, ...], around: Surroundings, now: datetime
+) -> Waiting | None:
     """What the run waits for; None when it waits for nothing.
 
     Args:
         jobset: the run's JobSet.
         pods: of the JobSet, in any order.
         around: what else is known.
+        now: the time.
     """
-    if held := suspension.waiting(jobset, around):
+    if held := suspension.waiting(jobset, around, now):
         # Nothing is made meanwhile, but pods of before may still be there.
         return waiting_cause.first((held, *node.lost(pods, around.nodes)))
     found = (

@@ -1,11 +1,13 @@
-"""What is known of a run besides its JobSet and its pods: events, nodes, Kueue's Workload.
+"""What is known of a run besides its JobSet and its pods: events, nodes, what Kueue has of it.
 
-Read by `around`, as far as the account may; the causes are found in it.
+Read by `events`, as far as the account may; the causes are found in it.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
+
+from trainer_infra.cluster.kueue_workload import Queueing
 
 JSON = Mapping[str, Any]
 
@@ -16,10 +18,8 @@ class Surroundings:
 
     events: Sequence[JSON] = ()
     """Events of the JobSet, its Jobs, pods and claims, the oldest first."""
-    workload: JSON | None = None
-    """Kueue's Workload of a suspended JobSet."""
-    has_kueue: bool = True
-    """Whether the cluster serves Kueue's kinds; True where that was not asked."""
+    queueing: Queueing | None = None
+    """What Kueue has of a suspended JobSet in a queue; None where it was not read."""
     jobs: Sequence[JSON] | None = None
     """Jobs of a JobSet that has no pods of a step; None where they were not read."""
     nodes: Mapping[str, JSON] = field(default_factory=dict)

@@ -1,0 +1,86 @@
+"""Runs with a queue label in a cluster without Kueue: an API server that has none of its kinds."""
+
+from typing import Any
+
+import pytest
+
+from tests.cluster.conftest import Server
+from tests.cluster.submissions import Job
+from tests.cluster.world import World
+from trainer_infra.cluster import served
+from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.served import Served
+
+LABEL = "kueue.x-k8s.io/queue-name"
+HERE = Served(reachable=True, jobset=True, kueue=True, server="https://here")
+
+
+@pytest.fixture
+def queued(job: Job) -> Job:
+    job.metadata = {"labels": {LABEL: "research"}}
+    return job
+
+
+def jobset(**spec: Any) -> dict[str, Any]:
+    metadata = {"name": "tj", "namespace": "team", "labels": {LABEL: "research"}}
+    return {"kind": "JobSet", "metadata": metadata, "spec": spec}
+
+
+def test_a_queue_label_is_a_warning_before_anything_is_submitted(
+    cluster: Cluster, server: Server, queued: Job
+) -> None:
+    queued.spec = {"suspend": True}
+    objects = queued.submission().objects
+    assert cluster.warnings(objects)[-1] == (
+        f"label {LABEL}: the cluster at {server.address.url} has no Kueue, so that runs in its "
+        "queues stay suspended until you resume them, got 'research'; install Kueue, or remove "
+        "the label"
+    )
+    queued.spec = {}
+    assert "start at once, unqueued" in cluster.warnings(queued.submission().objects)[-1]
+    queued.metadata = {}
+    assert LABEL not in str(cluster.warnings(queued.submission().objects))
+
+
+def test_a_run_born_suspended_is_stuck_and_says_that_there_is_no_kueue(
+    cluster: Cluster, queued: Job
+) -> None:
+    queued.spec = {"suspend": True}
+    cluster.submit(queued.submission())
+    run = cluster.get(queued.namespace, "tj")
+    assert run is not None
+    assert run.phase == "Suspended"
+    assert run.waiting_for == (
+        "admission by Kueue to queue research, but this cluster has no Kueue: it serves no "
+        "Workload of kueue.x-k8s.io"
+    )
+    assert run.stuck == (
+        f"{run.waiting_for}; install Kueue, or resume it by suspend=False or `trainer-infra resume`"
+    )
+
+
+def test_suspend_and_resume_are_the_users_as_without_a_queue(
+    cluster: Cluster, world: World, queued: Job
+) -> None:
+    queued.spec = {"suspend": True}
+    run = cluster.submit(queued.submission())
+    resumed = cluster.suspend(queued.namespace, "tj", run.uid, False)
+    assert (resumed.phase, resumed.stuck) == ("Created", "")
+    assert world.there("JobSet", "tj")["spec"]["suspend"] is False
+    assert cluster.suspend(queued.namespace, "tj", run.uid, True).phase == "Suspended"
+    assert world.there("JobSet", "tj")["spec"]["suspend"] is True
+
+
+def test_a_local_queue_that_is_missing_is_a_warning() -> None:
+    missing = {("team", "research")}
+    (said,) = served.warnings(HERE, [jobset()], missing)
+    assert said == (
+        f"label {LABEL}: there is no LocalQueue of that name in namespace team, so that Kueue "
+        "admits no run, got 'research'; create the LocalQueue, or name another one"
+    )
+    assert served.warnings(HERE, [jobset()]) == ()
+
+
+def test_suspend_in_a_queue_of_kueue_is_a_warning() -> None:
+    (said,) = served.warnings(HERE, [jobset(suspend=True)])
+    assert said.startswith("suspend: has no effect in queue research, got True: Kueue resumes")

@@ -1,0 +1,157 @@
+"""Reading what Kueue has of a JobSet: its Workload, the ClusterQueue behind it, priority classes.
+
+Called by `look`, `suspend` and `served`. Who may not read one of them gets less to see, not an error.
+"""
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from trainer_infra import names
+from trainer_infra.cluster import kueue_workload
+from trainer_infra.cluster.fresh import Fresh
+from trainer_infra.cluster.kueue_workload import Queueing
+from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.refusals import Answer, NotFound, NotServed
+from trainer_infra.kube.resource import Resource
+
+JSON = Mapping[str, Any]
+Queue: TypeAlias = tuple[str, str]
+"""Namespace and name of a LocalQueue."""
+
+VERSIONS: Final = (f"{names.KUEUE_GROUP}/v1beta2", f"{names.KUEUE_GROUP}/v1beta1")
+"""The one that is wanted most first."""
+WORKLOAD: Final = "Workload"
+WORKLOAD_OF: Final = "kueue.x-k8s.io/job-uid"
+"""Label of a Workload: the UID of its JobSet."""
+_PRIORITY_CLASS: Final = Resource(
+    "scheduling.k8s.io/v1", "PriorityClass", "priorityclasses", namespaced=False
+)
+
+
+async def is_served(client: KubeClient) -> bool:
+    """Whether the cluster has Kueue's kinds."""
+    return await _kind(client, WORKLOAD) is not None
+
+
+async def of_jobset(
+    client: KubeClient, fresh: Fresh, jobset: JSON, *, many: bool = False
+) -> Queueing | None:
+    """What there is of a suspended JobSet in a queue; None of another one.
+
+    Args:
+        client: the cluster.
+        fresh: what was just read of it.
+        jobset: as it is stored.
+        many: whether others of its namespace are asked for too, so that one list serves all.
+    """
+    if not kueue_workload.is_held(jobset):
+        return None
+    try:
+        kind = await fresh.of(WORKLOAD, partial(_kind, client, WORKLOAD))
+        if kind is None:
+            return Queueing(served=False)
+        workload = await _workload(client, fresh, kind, jobset, many=many)
+    except NotFound:  # removed since it was found
+        return Queueing(served=False)
+    except Answer:
+        return Queueing(readable=False)
+    if workload is None:
+        return Queueing(missing=await _missing_class(client, fresh, jobset))
+    return Queueing(workload=workload, cluster_queue=await _cluster_queue(client, fresh, workload))
+
+
+async def workload_of(client: KubeClient, jobset: JSON) -> JSON | None:
+    """The JobSet's Workload; None where there is none.
+
+    Raises:
+        Answer: Workloads may not be read.
+    """
+    kind = await _kind(client, WORKLOAD)
+    if kind is None:
+        return None
+    return await _workload(client, Fresh(), kind, jobset, many=False)
+
+
+async def without_local_queue(
+    client: KubeClient, fresh: Fresh, queues: Iterable[Queue]
+) -> set[Queue]:
+    """Those queues that are known not to be there."""
+    kind = await _kind(client, names.LOCAL_QUEUE)
+    if kind is None:
+        return set()
+    missing = set()
+    for namespace, name in queues:
+        ask = partial(_is_there, client, kind, name, namespace)
+        if not await fresh.of((names.LOCAL_QUEUE, namespace, name), ask):
+            missing.add((namespace, name))
+    return missing
+
+
+async def _workload(
+    client: KubeClient, fresh: Fresh, kind: Resource, jobset: JSON, *, many: bool
+) -> JSON | None:
+    uid, namespace = jobset["metadata"]["uid"], jobset["metadata"]["namespace"]
+    label = WORKLOAD_OF if many else f"{WORKLOAD_OF}={uid}"
+    selection = Selection(kind, namespace, label)
+    page = await fresh.of(selection, partial(client.list, selection))
+    found = (each for each in page.items if each["metadata"]["labels"][WORKLOAD_OF] == uid)
+    return next(found, None)
+
+
+async def _cluster_queue(client: KubeClient, fresh: Fresh, workload: JSON) -> JSON | None:
+    namespace, name = workload["metadata"]["namespace"], workload["spec"].get("queueName", "")
+    local = await _read(client, fresh, names.LOCAL_QUEUE, name, namespace)
+    if local is None:
+        return None
+    return await _read(client, fresh, names.CLUSTER_QUEUE, local["spec"]["clusterQueue"])
+
+
+async def _missing_class(client: KubeClient, fresh: Fresh, jobset: JSON) -> str:
+    """The priority class that Kueue looks for and that is not there: kind and name."""
+    name = (jobset["metadata"].get("labels") or {}).get(names.KUEUE_PRIORITY_LABEL, "")
+    kind: Resource | None = _PRIORITY_CLASS
+    if name:
+        kind = await _kind(client, "WorkloadPriorityClass")
+    else:
+        pods = (
+            each["template"]["spec"]["template"]["spec"]
+            for each in jobset["spec"].get("replicatedJobs") or ()
+        )
+        name = next(filter(None, (each.get("priorityClassName") for each in pods)), "")
+    if not name or kind is None:
+        return ""
+    there = await fresh.of((kind, name), partial(_is_there, client, kind, name))
+    return "" if there else f"{kind.kind} {name}"
+
+
+async def _read(
+    client: KubeClient, fresh: Fresh, kind: str, name: str, namespace: str = ""
+) -> JSON | None:
+    """An object of Kueue's; None where it is not there or may not be read."""
+    with suppress(Answer):
+        resource = await _kind(client, kind)
+        if resource is not None:
+            ask = partial(client.get, resource, name, namespace)
+            return await fresh.of((kind, namespace, name), ask)
+    return None
+
+
+async def _is_there(client: KubeClient, kind: Resource, name: str, namespace: str = "") -> bool:
+    """Whether there is such an object, or that may not be known."""
+    try:
+        await client.get(kind, name, namespace)
+    except NotFound:
+        return False
+    except Answer:
+        return True
+    return True
+
+
+async def _kind(client: KubeClient, kind: str) -> Resource | None:
+    """A kind of Kueue's in the best version that is served."""
+    for version in VERSIONS:
+        with suppress(NotServed):
+            return await client.resource(version, kind)
+    return None
