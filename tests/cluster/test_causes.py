@@ -10,6 +10,7 @@ from tests.cluster.world import RUNNING, container, ended, waiting
 from trainer_infra import names
 from trainer_infra.cluster import causes
 from trainer_infra.cluster.causes.surroundings import Surroundings
+from trainer_infra.cluster.kueue_workload import Queueing
 from trainer_infra.lifecycle import waiting_cause
 from trainer_infra.lifecycle.waiting_cause import Cause, Waiting
 

@@ -13,8 +13,8 @@ from functools import partial
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster import kueue_objects, together
+from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster.causes import node, objects, schedule, steps
 from trainer_infra.cluster.causes.objects import About
 from trainer_infra.cluster.causes.surroundings import Surroundings, time_of
