@@ -23,7 +23,6 @@ from trainer_infra.kube.loop import run
 from trainer_infra.lifecycle.run import Contents, Owner
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-SERVICES = of_rights.of(of_rights.SERVICE, "get")
 WORKLOADS = of_rights.of(of_rights.WORKLOAD, "list")
 _COUNT = itertools.count()
 
@@ -115,9 +114,7 @@ def test_with_the_whole_role_a_run_is_made_looked_at_changed_and_deleted(
     assert world.all_names() == {}
 
 
-@pytest.mark.parametrize(
-    "right", [each for each in ROLES["submit"] if each not in SERVICES], ids=shown
-)
+@pytest.mark.parametrize("right", ROLES["submit"], ids=shown)
 def test_a_submit_names_the_right_that_is_missing_and_writes_nothing(
     account: As, world: World, job: Job, right: Right
 ) -> None:

@@ -236,8 +236,8 @@ def test_a_user_without_the_right_is_told_so(
         eve.close()
     assert str(error.value) == (
         f"this account may not submit run {job.namespace}/tj: in namespace {job.namespace} it lacks "
-        "the right to list pods, create, get, patch, delete and list configmaps, create, get, "
-        "patch, delete and list jobsets.jobset.x-k8s.io; nothing was changed; ask for the Roles of "
-        "docs/kubernetes.md, Rights"
+        "the right to list pods, get services, create, get, patch, delete and list configmaps, "
+        "create, get, patch, delete and list jobsets.jobset.x-k8s.io; nothing was changed; ask for "
+        "the Roles of docs/kubernetes.md, Rights"
     )
     assert world.all_names() == {}

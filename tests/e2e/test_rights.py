@@ -142,8 +142,8 @@ def test_an_account_with_exactly_these_rights_does_everything_and_uses_each(
 
 BESIDE = {"get namespaces"}
 """A cluster is told by a UID of it where that may be read."""
-RESERVED = {"get services", "list workloads.kueue.x-k8s.io"}
-"""Used where a foreign Service stands in the way, and where Kueue is installed."""
+RESERVED = {"list workloads.kueue.x-k8s.io"}
+"""Used where Kueue is installed."""
 
 
 def deployed(stack: Stack) -> None:

@@ -27,6 +27,7 @@ from trainer_infra.kube.resource import (
     NODE,
     POD,
     SECRET,
+    SERVICE,
     TRAINING_RUNTIME,
     Resource,
 )
@@ -63,7 +64,6 @@ def of(kind: Resource, *verbs: str, subresource: str = "") -> tuple[Right, ...]:
     return tuple(Right(verb, resource, group, kind.namespaced) for verb in verbs)
 
 
-SERVICE: Final = Resource("v1", "Service", "services")
 WORKLOAD: Final = Resource("kueue.x-k8s.io/v1beta1", "Workload", "workloads")
 
 WHOLE: Final = ("create", "get", "patch", "delete")
@@ -203,7 +203,7 @@ def _is_stale(at: float, asked: "asyncio.Task[bool]", now: float) -> bool:
 
 async def to_submit(client: KubeClient, values: Iterable[JSON]) -> tuple[Right, ...]:
     """What it takes to make objects, to complete and to repair them, and to remove them again."""
-    found = list(of(POD, "list"))
+    found = [*of(POD, "list"), *of(SERVICE, "get")]
     for kind in await _kinds(client, values):
         known = (each for each in ROLES["submit"] if each in of(kind, *WHOLE, "list"))
         found += tuple(known) or of(kind, *WHOLE)
