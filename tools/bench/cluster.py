@@ -20,13 +20,15 @@ from pathlib import Path
 from typing import Any, Final
 
 from tools.bench import project
-from tools.bench.project import Project
+from tools.bench.project import Project, Took
 from tools.cluster import base_image, kubectl, up
 from trainer_infra.cluster.runs import Cluster
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
 
 COUNTS: Final = (1, 50, 200)
+BESIDE: Final = 100
+"""TrainJobs that are measured beside as many resources that do nothing, as single ones."""
 BATCH: Final = 1_000
 WRITERS: Final = 16
 """Concurrent requests of the bare writer."""
@@ -34,6 +36,9 @@ AIMS: Final = {
     "ours more than a trivial resource, of 200, each": 0.030,
     f"batch of {BATCH}, up": 30.0,
     "refresh of 200 unchanged": 5.0,
+    f"up of {BESIDE}, times that of trivial ones": 2.0,
+    f"up of {BESIDE} unchanged, times that of trivial ones": 2.0,
+    f"destroy of {BESIDE}, times that of trivial ones": 3.0,
 }
 TRIVIAL: Final = """
 from tools.bench.trivial import Trivial
@@ -47,6 +52,13 @@ def job(index, suspend=True):
             "trainer": {{"image": "{image}", "command": ["python3", "-c", "print(" + str(index) + ")"],
                         "numNodes": 1}}}}
 """
+STEPS: Final = {
+    "up of {count}": ("up", "--yes", "--skip-preview"),
+    "preview of {count} unchanged": ("preview", "--expect-no-changes"),
+    "up of {count} unchanged": ("up", "--yes", "--skip-preview"),
+    "destroy of {count}": ("destroy", "--yes", "--skip-preview"),
+}
+"""What is asked of the CLI, one after the other, of ours and of trivial ones."""
 SINGLE: Final = """
 for index in range({count}):
     TrainJob(f"job-{{index}}", **job(index))
@@ -142,6 +154,24 @@ def _singles(place: Place, _batch_size: int) -> dict[str, float]:
                 "refresh", "--yes", "--skip-preview"
             )
             found[f"destroy of {count}"] = stack.pulumi("destroy", "--yes")
+    return found
+
+
+def _beside(place: Place, _batch_size: int) -> dict[str, float]:
+    """The same steps of ours and of as many trivial ones: seconds, processor seconds, how many times."""
+    took: dict[str, dict[str, Took]] = {}
+    for whose, text in (("trivial", TRIVIAL), ("ours", SINGLE)):
+        with _project(place) as stack:
+            stack.program(_program(text, place, BESIDE))
+            took[whose] = {step: stack.took(*command) for step, command in STEPS.items()}
+    found: dict[str, float] = {}
+    for step in STEPS:
+        name, trivial, ours = step.format(count=BESIDE), took["trivial"][step], took["ours"][step]
+        found[name] = ours.wall
+        found[f"{name}, trivial"] = trivial.wall
+        found[f"{name}, times that of trivial ones"] = ours.wall / trivial.wall
+        found[f"{name}, processor"] = ours.processor
+        found[f"{name}, trivial, processor"] = trivial.processor
     return found
 
 
@@ -247,7 +277,12 @@ def _submission(place: Place, index: int, cluster: Cluster) -> Any:
     )
 
 
-MEASUREMENTS: Final = {"singles": _singles, "batch": _batch, "first-pod": _first_pod}
+MEASUREMENTS: Final = {
+    "singles": _singles,
+    "beside": _beside,
+    "batch": _batch,
+    "first-pod": _first_pod,
+}
 
 
 if __name__ == "__main__":
