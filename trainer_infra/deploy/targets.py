@@ -5,6 +5,7 @@ Stack configuration `trainer:target` and `trainer:engine` are inputs of every re
 serving process gets them by `configure` (DESIGN.md, "Targets and engines").
 """
 
+import threading
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any, Final
@@ -26,6 +27,9 @@ ENGINES: Final = (PROVIDER,)
 
 _CONFIGURED: Final[dict[str, str | None]] = {"kubeconfig": None, "context": None}
 """Of this process, which serves one stack."""
+
+_CONNECTING: Final = threading.Lock()
+"""Without it, threads that begin together would each connect on their own."""
 
 _SAID: Final[set[str]] = set()
 """What this process said of its target."""
@@ -80,7 +84,8 @@ def of(inputs: JSON, found: Connection | None = None) -> Target:
 
         return ThisMachine()
     known = found or told()
-    return _cluster(known.kubeconfig, known.context)
+    with _CONNECTING:
+        return _cluster(known.kubeconfig, known.context)
 
 
 def news_of(inputs: JSON, objects: tuple[JSON, ...]) -> tuple[str, ...]:

@@ -1,0 +1,21 @@
+"""The process that serves our providers: what we change of it, with the real CLI."""
+
+import shutil
+from pathlib import Path
+
+from tests.deploy import meeting
+from tests.deploy.project import Stack
+
+PROGRAM = """
+import meeting
+for index in range(meeting.TOGETHER):
+    meeting.Meeting(index)
+"""
+
+
+def test_it_serves_as_many_operations_at_once_as_the_engine_asks_for(stack: Stack) -> None:
+    shutil.copy(Path(meeting.__file__), stack.folder)
+    stack.program(PROGRAM)
+    shown = stack.up("--parallel", str(meeting.TOGETHER))
+    assert "BrokenBarrierError" not in shown
+    assert len(stack.resources("dynamic/tests:Meeting")) == meeting.TOGETHER
