@@ -6,10 +6,14 @@ from typing import Any
 
 import pytest
 
+from tests.cluster.conftest import Server
+from tests.cluster.counted import Counted, Unwatching
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
+from trainer_infra.cluster import delete
 from trainer_infra.cluster.runs import Cluster
 from trainer_infra.errors import NotAvailable
+from trainer_infra.kube import http, loop
 
 
 def held(world: World, kind: str, name: str) -> None:
@@ -113,3 +117,42 @@ def test_a_submit_gives_up_when_an_earlier_run_does_not_go(
     with pytest.raises(NotAvailable, match="an earlier run of that name is still being deleted"):
         cluster.submit(job.submission(), timeout=0.5)
     assert world.names("ConfigMap") == ["tj-runtime-snapshot"]
+
+
+def deleted(server: Server, job: Job, uid: str, kind: type[Counted]) -> tuple[str, dict[str, int]]:
+    """What a delete says, and its requests by verb."""
+
+    async def run() -> tuple[str, dict[str, int]]:
+        client = kind(await http.connect(str(server.kubeconfig), None))
+        try:
+            return await delete.delete(client, (job.namespace, "tj", uid), 10), client.requests
+        finally:
+            await client.close()
+
+    return loop.run(run())
+
+
+def test_a_delete_asks_as_often_however_long_the_jobset_takes(
+    server: Server, cluster: Cluster, world: World, job: Job
+) -> None:
+    run = cluster.submit(job.submission())
+    with ThreadPoolExecutor(1) as pool:
+        waiting = pool.submit(deleted, server, job, run.uid, Counted)
+        time.sleep(2)
+        assert not waiting.done()
+        world.collect("JobSet", "tj")
+        said, requests = waiting.result()
+    assert said == ""
+    # Record and JobSet; the code is looked at before it is deleted too.
+    assert requests == {"get": 3, "delete": 3, "watch": 1}
+    assert world.all_names() == {}
+
+
+@pytest.mark.usefixtures("collector")
+def test_who_may_not_watch_deletes_as_well(
+    server: Server, cluster: Cluster, world: World, job: Job
+) -> None:
+    run = cluster.submit(job.submission())
+    said, _ = deleted(server, job, run.uid, Unwatching)
+    assert said == ""
+    assert world.all_names() == {}

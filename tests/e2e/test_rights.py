@@ -140,8 +140,8 @@ def test_an_account_with_exactly_these_rights_does_everything_and_uses_each(
     assert {each.shown() for each in listed - used} <= RESERVED
 
 
-BESIDE = {"get namespaces"}
-"""A cluster is told by a UID of it where that may be read."""
+BESIDE = {"get namespaces", "watch jobsets.jobset.x-k8s.io"}
+"""A cluster is told by a UID of it where that may be read; who may not watch a JobSet go looks again."""
 RESERVED = {"list workloads.kueue.x-k8s.io"}
 """Used where Kueue is installed."""
 
