@@ -4,12 +4,12 @@ Pure; called by the providers' diff. Only what the user said counts, never the r
 (DESIGN.md, rule 2).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any, Final
 
 from pulumi.dynamic import DiffResult
 
-from trainer_infra.deploy import boundary, inputs
+from trainer_infra.deploy import boundary, digests, inputs
 
 JSON = Mapping[str, Any]
 
@@ -18,7 +18,9 @@ IN_PLACE: Final = ("labels", "annotations", "secretData", "adopt", "deleteTimeou
 
 def of_train_job(olds: JSON, news: JSON) -> DiffResult:
     """Difference of two TrainJobs: old outputs, new inputs."""
-    replaces = [key for key in ("name", "code", *inputs.IDENTITY) if _differs(key, olds, news)]
+    replaces = [key for key in ("name", *inputs.IDENTITY) if _differs(key, olds, news)]
+    if digests.differs("code", olds, news):
+        replaces.append("code")
     if boundary.unknown(news.get("spec")) or (
         inputs.identity(news["spec"]) != inputs.identity(olds["spec"])
     ):
@@ -38,6 +40,28 @@ def of_train_job(olds: JSON, news: JSON) -> DiffResult:
         # Two objects of one name cannot live side by side.
         delete_before_replace=bool(replaces) and same_name,
     )
+
+
+def shown(olds: JSON, news: JSON, replaces: Collection[str]) -> dict[str, str]:
+    """The inputs of a TrainJob that a preview shows as changed, each with the kind of change.
+
+    Without them the engine compares outputs with inputs, and would show what only inputs have as new.
+
+    Args:
+        olds: old outputs; drift in them is shown too.
+        news: new inputs.
+        replaces: those for which the run is replaced.
+    """
+    before = olds.keys() | (olds.get(digests.DIGESTS) or {}).keys()
+    hidden = {*inputs.OBSERVED, *(() if "rendered" in news else digests.LARGE)}
+    found = {}
+    for key in sorted((before | news.keys()) - hidden):
+        large = key in digests.LARGE
+        if digests.differs(key, olds, news) if large else _differs(key, olds, news):
+            kind = "UPDATE" if key in news else "DELETE"
+            kind = kind if key in before else "ADD"
+            found[key] = f"{kind}_REPLACE" if key in replaces else kind
+    return found
 
 
 def of_result(olds: JSON, news: JSON) -> DiffResult:

@@ -26,9 +26,9 @@ from trainer_infra.trainers.compose import Composition
 
 JSON = Mapping[str, Any]
 
-OBSERVED: Final = frozenset({"uid", "host", "lastSeen"})
-"""Outputs that are no inputs. Drift is not among them: a refresh that finds some shows it as an input
-that the program does not have, so that the next `up` repairs."""
+OBSERVED: Final = frozenset({"uid", "host", "lastSeen", "digests"})
+"""Outputs that are no inputs. Drift is not among them: a preview shows it as what the program does not
+have, and the next `up` repairs."""
 LONG_SECRET: Final = 8
 """From this many characters on, a secret is looked for in what is shown."""
 

@@ -5,7 +5,7 @@ by the provider's check. Rules: DESIGN.md, "Rules that make it trustworthy".
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pulumi
 from pulumi.dynamic import Resource
@@ -15,6 +15,9 @@ from trainer_infra.deploy.declared import AnyRuntime
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
 from trainer_infra.deploy.written import Written
 from trainer_infra.trainers.custom import CustomTrainer
+
+OUTPUTS: Final = ("name", "uid", "host", "lastSeen")
+"""Outputs of a TrainJob that a program may not give, and that it can read all the same."""
 
 
 class TrainJob(Resource, module="trainer", name="TrainJob"):
@@ -95,14 +98,12 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             "adopt": adopt,
             "deleteTimeout": delete_timeout,
             "owner": declared.owner(type(self), resource_name, opts),
-            "rendered": None,
-            "uid": None,
-            "host": None,
-            "lastSeen": None,
         }
         where = f"TrainJob {resource_name}"
         inputs = declared.closed(inputs, where) | declared.parts(job, where)
-        super().__init__(TrainJobProvider(), resource_name, inputs, opts)
+        # Each input is an Output of the program as well, and costs as much where it is None.
+        given = {key: value for key, value in inputs.items() if value is not None}
+        super().__init__(TrainJobProvider(), resource_name, dict.fromkeys(OUTPUTS) | given, opts)
         self._result: TrainJobResult | None = None
         if wait_for is not None:
             mine = pulumi.ResourceOptions(parent=self)

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from trainer_infra.deploy import boundary, changes, gate, inputs, place, targets
+from trainer_infra.deploy import boundary, changes, digests, gate, inputs, place, targets
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.place import Place
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
@@ -39,7 +39,10 @@ def check(olds: Properties, news: Properties) -> CheckResult:
 
 def diff(olds: Properties, news: Properties) -> DiffResult:
     """Nothing, an update in place, or a new run."""
-    return changes.of_train_job(olds, news)
+    found = changes.of_train_job(olds, news)
+    if found.changes:
+        boundary.DETAIL.paths = changes.shown(olds, news, found.replaces or ())
+    return found
 
 
 def create(given: Properties) -> CreateResult:
@@ -47,7 +50,7 @@ def create(given: Properties) -> CreateResult:
     submission = submitted(given)
     run = targets.of(given).submit(submission, adopt=bool(given.get("adopt")))
     _CREATED.add(run.uid)
-    return CreateResult(f"{run.namespace}/{run.name}", outputs(given, run))
+    return CreateResult(f"{run.namespace}/{run.name}", digests.kept(outputs(given, run)))
 
 
 def submitted(given: Properties) -> Submission:
@@ -84,11 +87,7 @@ def read(id_: str, state: Properties) -> ReadResult:
     run = its.target.get(state["namespace"], state["name"], state["uid"])
     if run is None:
         return ReadResult("", {})
-    seen = {**outputs(state, run), "host": its.host}
-    if seen.get("drift") == state.get("drift"):
-        return ReadResult(id_, seen)
-    # The next `up` sees inputs that the program does not have, and repairs.
-    return ReadResult(id_, seen, {key: seen[key] for key in seen if key not in inputs.OBSERVED})
+    return ReadResult(id_, {**outputs(state, run), "host": its.host})
 
 
 def update(olds: Properties, news: Properties) -> UpdateResult:
@@ -107,7 +106,7 @@ def update(olds: Properties, news: Properties) -> UpdateResult:
         run = target.get(*key)
     if run is None:
         raise NotAvailable(f"TrainJob {olds['name']} is gone; run `pulumi refresh`")
-    return UpdateResult({**outputs(news, run), "host": its.host})
+    return UpdateResult(digests.kept({**outputs(news, run), "host": its.host}))
 
 
 def _contents(given: Properties) -> Contents:
@@ -142,7 +141,7 @@ def _place(state: Properties) -> Place:
 
 
 def outputs(given: Mapping[str, Any], run: Run) -> Properties:
-    """What the state keeps of a run."""
+    """What is known of a run: its inputs, and how it was seen."""
     kept = {key: given[key] for key in given if key != "drift"}
     seen = {"uid": run.uid, "host": run.host, "lastSeen": gate.phase(run)}
     return kept | seen | ({"drift": dict(run.drift)} if run.drift else {})

@@ -1,0 +1,36 @@
+"""Digests of a TrainJob's large inputs, in its outputs in place of the inputs themselves. Pure.
+
+The engine writes the whole state before and after every step, and logs each value on each of its ways
+between processes: of a hundred TrainJobs that is half of what an `up` computes. So a state has code,
+runtime and rendering once, as inputs, and its outputs say by digests whether they are still the same.
+Called by `train_job` and `changes`.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from trainer_infra.deploy import boundary
+from trainer_infra.trainers.code import content_hash
+
+JSON = Mapping[str, Any]
+
+LARGE: Final = ("code", "runtime", "rendered")
+"""Inputs that the outputs do not repeat."""
+DIGESTS: Final = "digests"
+"""The output that has their digests, by name of the input."""
+
+
+def kept(outputs: JSON) -> dict[str, Any]:
+    """The outputs as a state keeps them."""
+    rest = {key: each for key, each in outputs.items() if key not in LARGE}
+    digests = {key: content_hash(outputs[key]) for key in LARGE if key in outputs}
+    return {**rest, DIGESTS: digests}
+
+
+def differs(key: str, olds: JSON, news: JSON) -> bool:
+    """Whether a large input is another one than in `olds`: a state of this or an older release, or inputs."""
+    known = (olds.get(DIGESTS) or {}).get(key)
+    if known is None or key in olds:
+        return bool(olds.get(key) != news.get(key))
+    now = news.get(key)
+    return now is None or boundary.unknown(now) or content_hash(now) != known
