@@ -4,6 +4,7 @@
 spec/trainer-behaviour.md section 4.2.
 """
 
+import json
 from collections.abc import Mapping
 from functools import lru_cache
 from typing import Any
@@ -27,17 +28,15 @@ def config_map(job: TrainJob, runtime: Runtime) -> JSON:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": child_metadata.metadata(job, names.SNAPSHOT_SUFFIX),
-        "data": {names.SNAPSHOT_KEY: yamltext.dump([_sorted(runtime.to_wire())])},
+        # Sorted: the same runtime is the same text, whoever carried it.
+        "data": {names.SNAPSHOT_KEY: _yaml(json.dumps(runtime.to_wire(), sort_keys=True))},
     }
 
 
-def _sorted(value: Any) -> Any:
-    """The value with sorted keys: the same runtime is the same text, whoever carried it."""
-    if isinstance(value, Mapping):
-        return {key: _sorted(value[key]) for key in sorted(value)}
-    if isinstance(value, list | tuple):
-        return [_sorted(each) for each in value]
-    return value
+@lru_cache(maxsize=64)
+def _yaml(wire: str) -> str:
+    """JSON as YAML; hundreds of TrainJobs have the same few runtimes."""
+    return yamltext.dump([json.loads(wire)])
 
 
 def runtime(job: TrainJob, snapshot: JSON) -> Runtime:
