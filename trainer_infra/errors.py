@@ -3,6 +3,7 @@
     TrainerInfraError
     ├── InvalidInput          what the user wrote cannot work; holds every Problem found
     ├── NotAvailable          a tool, a file or a place that is needed is missing
+    │   └── Unreadable        what is kept of a run is damaged
     ├── Refused               doing it would harm somebody else's object
     ├── RunFailed             the training itself failed
     └── Bug                   our own mistake
@@ -61,6 +62,10 @@ class InvalidInput(TrainerInfraError):
 
 class NotAvailable(TrainerInfraError):
     """A tool, a file, a machine or a version that is needed is not there."""
+
+
+class Unreadable(NotAvailable):
+    """What is kept of a run is damaged, so nothing can be said of the run itself."""
 
 
 class Refused(TrainerInfraError):

@@ -114,7 +114,7 @@ def there(stack: Stack, team: Team) -> Iterator[Stack]:
         urn = f"{URN}pulumi-python:dynamic/trainer:{kind}"
         team.submit(name, owner=Owner("project", "test", urn))
     team.submit("foreign", owner=Owner("project", "prod", ""))
-    found = {each.name: each.uid for each in team.cluster.list_runs(team.world.namespace)}
+    found = {each.name: each.uid for each in team.cluster.list_runs(team.world.namespace).runs}
     _written(stack, found)
     yield stack
     for name, uid in found.items():
@@ -152,7 +152,7 @@ def test_gc_on_a_cluster_knows_single_runs_and_members_of_a_batch(there: Stack, 
         (f"{here}/lost", False),
     ]
     assert said[4:] == [f"{here}/{name} deleted" for name in ("begun", "joining", "lost")]
-    left = [each.name for each in team.cluster.list_runs(here)]
+    left = [each.name for each in team.cluster.list_runs(here).runs]
     assert left == ["foreign", "kept", "member"]
 
 
@@ -161,4 +161,4 @@ def test_gc_asks_first_and_looks_into_one_namespace_when_told(there: Stack, team
     assert nothing.endswith("is without a resource on the cluster of context trainer-infra\n")
     asked = there.trainer("gc", "--stack", "test", ok=False)  # nobody answers
     assert "Delete 3? [y/N]: " in asked
-    assert len(team.cluster.list_runs(team.world.namespace)) == 6
+    assert len(team.cluster.list_runs(team.world.namespace).runs) == 6

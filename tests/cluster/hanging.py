@@ -17,6 +17,7 @@ from typing_extensions import override
 from tests.cluster.relayed import Relayed
 from tests.cluster.submissions import SECRET, Job
 from trainer_infra.cluster import delete, submit
+from trainer_infra.cluster.present import RunKey
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
@@ -58,7 +59,8 @@ async def main(kubeconfig: str, namespace: str, verb: str, point: str) -> int:
             job = Job(namespace, secrets={"token": SECRET})
             await submit.submit(client, job.submission(), within=60)
         else:
-            await delete.delete(client, (namespace, "tj", verb.removeprefix("delete ")), 30)
+            key = RunKey(namespace, "tj", verb.removeprefix("delete "))
+            await delete.delete(client, key, 30)
     except TrainerInfraError as error:
         print(error)  # noqa: T201  for whoever reads a failed test
         return 1

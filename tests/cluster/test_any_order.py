@@ -13,6 +13,7 @@ from typing_extensions import override
 from tests.cluster.relayed import Relayed
 from tests.cluster.submissions import OTHER, SECRET, Job
 from trainer_infra.cluster import delete, submit
+from trainer_infra.cluster.present import RunKey
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import resource
 from trainer_infra.kube.client import Selection
@@ -76,7 +77,7 @@ async def submits(memory: Memory, fate: Fate, submission: Submission = SUBMISSIO
 
 async def deletes(memory: Memory, fate: Fate, uid: str) -> None:
     with suppress(Dead):
-        await delete.delete(Process(memory, fate), ("default", "tj", uid), 5)
+        await delete.delete(Process(memory, fate), RunKey("default", "tj", uid), 5)
 
 
 async def left(memory: Memory) -> dict[str, list[str]]:

@@ -11,6 +11,7 @@ from tests.cluster.counted import Counted, Unwatching
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
 from trainer_infra.cluster import delete
+from trainer_infra.cluster.present import RunKey
 from trainer_infra.cluster.runs import Cluster
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http, loop
@@ -33,7 +34,7 @@ def test_everything_of_a_run_goes_and_a_second_time_is_fine(
         assert cluster.delete(job.namespace, "tj", run.uid) == ""
         assert world.all_names() == {}
     assert cluster.get(job.namespace, "tj") is None
-    assert cluster.list_runs(job.namespace) == ()
+    assert cluster.list_runs(job.namespace).runs == ()
 
 
 @pytest.mark.usefixtures("collector")
@@ -125,7 +126,9 @@ def deleted(server: Server, job: Job, uid: str, kind: type[Counted]) -> tuple[st
     async def run() -> tuple[str, dict[str, int]]:
         client = kind(await http.connect(str(server.kubeconfig), None))
         try:
-            return await delete.delete(client, (job.namespace, "tj", uid), 10), client.requests
+            return await delete.delete(
+                client, RunKey(job.namespace, "tj", uid), 10
+            ), client.requests
         finally:
             await client.close()
 

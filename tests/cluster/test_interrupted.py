@@ -94,7 +94,7 @@ def test_a_killed_submit_is_listed_and_can_be_deleted(
     server: Server, cluster: Cluster, world: World, point: str
 ) -> None:
     killed(started(server, world, "submit", point))
-    found = cluster.list_runs(world.namespace)
+    found = cluster.list_runs(world.namespace).runs
     waits = "its submit, which did not end yet or was interrupted"
     if point == "after 4":
         waits = "pods of node are being made"
@@ -124,7 +124,7 @@ def test_a_run_that_is_deleted_while_it_is_submitted_leaves_nothing(
 ) -> None:
     process = started(server, world, "submit", "before 4")
     try:
-        (run,) = cluster.list_runs(world.namespace)
+        (run,) = cluster.list_runs(world.namespace).runs
         assert cluster.delete(world.namespace, "tj", run.uid, 5) == ""
         process.send_signal(signal.SIGUSR1)
         assert process.wait(30) == 1

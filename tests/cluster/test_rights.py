@@ -109,7 +109,7 @@ def test_with_the_whole_role_a_run_is_made_looked_at_changed_and_deleted(
     cluster.repair(*key, Contents({"token": "other"}))
     assert cluster.suspend(*key, True).phase == "Suspended"
     assert cluster.unseen(job.namespace) == ""
-    assert [each.name for each in cluster.list_runs(job.namespace)] == ["tj"]
+    assert [each.name for each in cluster.list_runs(job.namespace).runs] == ["tj"]
     assert cluster.delete(*key) == ""
     assert world.all_names() == {}
 
@@ -185,7 +185,7 @@ def test_a_gate_and_describe_warn_of_what_they_may_not_read(
 
 def test_a_list_of_every_namespace_says_which_right_is_missing(account: As, job: Job) -> None:
     theirs = account(*ROLES["gc"])
-    assert theirs.list_runs(job.namespace) == ()
+    assert theirs.list_runs(job.namespace).runs == ()
     with pytest.raises(Refused, match='cannot list resource "configmaps"'):
         theirs.list_runs()
 
@@ -205,9 +205,10 @@ def test_a_runtime_names_the_right_that_is_missing(
     }
 
     async def life() -> None:
-        labelled = runtimes.labelled(value, Owner("p", "s", "u"))
+        owner = Owner("p", "s", "u")
+        labelled = runtimes.labelled(value, owner)
         made = await runtimes.created(client, labelled, adopt=False)
-        await runtimes.deleted(client, labelled, made["metadata"]["uid"])
+        await runtimes.deleted(client, labelled, made["metadata"]["uid"], owner)
 
     with pytest.raises(Refused, match=f'cannot {right.verb} resource "{right.resource}"'):
         run(life())

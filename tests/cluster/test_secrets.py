@@ -75,7 +75,7 @@ def test_a_secret_in_a_programs_last_words_is_hidden_and_kept_nowhere(
     cluster: Cluster, world: World, job: Job
 ) -> None:
     failed_with_words(cluster, world, job)
-    (listed,) = cluster.list_runs(job.namespace)
+    (listed,) = cluster.list_runs(job.namespace).runs
     world.end("Failed")
     found = cluster.get(job.namespace, "tj")
     described = cluster.described(job.namespace, "tj")

@@ -70,7 +70,7 @@ def test_a_complete_run_has_the_metrics_that_its_pod_left_and_keeps_them_when_al
     world.client.delete(world.path("Pod", POD))
     world.client.delete(world.path("JobSet", "tj"))
     assert now(cluster, job) == run
-    assert cluster.list_runs(job.namespace) == (run,)
+    assert cluster.list_runs(job.namespace).runs == (run,)
     assert cluster.submit(job.submission()) == run
     assert run.uid == submitted.uid
 
@@ -153,7 +153,7 @@ def test_a_jobset_that_is_gone_before_the_end_is_a_loss_that_is_never_run_again(
     )
     assert cluster.submit(job.submission()) == run
     assert world.names("JobSet") == []
-    assert cluster.list_runs(job.namespace) == (run,)
+    assert cluster.list_runs(job.namespace).runs == (run,)
 
 
 def test_another_jobset_of_that_name_is_a_loss_too(
@@ -307,7 +307,7 @@ def test_many_runs_are_read_from_lists_and_are_the_same(
         (name, {"tj3": "Running", "tj5": "Lost"}.get(name, "Created")) for name in names
     ]
     assert tuple(found) == tuple(
-        sorted(cluster.list_runs(job.namespace), key=lambda each: names.index(each.name))
+        sorted(cluster.list_runs(job.namespace).runs, key=lambda each: names.index(each.name))
     )
     # What this process writes is seen at once.
     after = [cluster.submit(Job(job.namespace, "tj99", content="x").submission())]

@@ -30,7 +30,7 @@ def test_a_submit_makes_the_record_what_it_owns_and_the_jobset(
     assert (run.name, run.uid, run.phase) == ("tj", record["metadata"]["uid"], "Created")
     assert (run.owner, run.content, run.host) == (OWNER, "c1", cluster.host())
     assert cluster.get(job.namespace, "tj", run.uid) == run
-    assert cluster.list_runs(job.namespace) == (run,)
+    assert cluster.list_runs(job.namespace).runs == (run,)
     assert world.all_names() == OBJECTS
     owner = {
         "apiVersion": "v1",

@@ -34,7 +34,7 @@ def test_the_cause_is_named(case: Case, namespace: Namespace) -> None:
         limit = GATES[case.cause].ends_after
         assert bool(run.stuck) == (limit is not None and limit <= SOON)
         assert run.stuck in {"", run.waiting_for}
-        (listed,) = jobs.cluster.list_runs(namespace.name)
+        (listed,) = jobs.cluster.list_runs(namespace.name).runs
         if case.cause not in CLOSELY:
             listed = eventually(lambda: among_many(jobs, case))
         assert (waiting_cause.ends_after(listed.cause) is None) == (limit is None)
@@ -42,7 +42,7 @@ def test_the_cause_is_named(case: Case, namespace: Namespace) -> None:
 
 def among_many(jobs: Jobs, case: Case) -> Run | None:
     """The run as a list of all has it, once it names the cause too."""
-    (run,) = jobs.cluster.list_runs(jobs.namespace.name)
+    (run,) = jobs.cluster.list_runs(jobs.namespace.name).runs
     return run if run.cause == case.cause and case.said in run.waiting_for else None
 
 

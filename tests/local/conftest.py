@@ -16,6 +16,6 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv(names.STATE_HOME, str(tmp_path / "home"))
     monkeypatch.setenv(names.CACHE_HOME, str(tmp_path / "cache"))
     yield tmp_path / "home"
-    for run in runs.list_runs():
+    for run in runs.list_runs().runs:
         runs.delete(run.namespace, run.name, run.uid, timeout=5)
         assert left(run) == []

@@ -39,7 +39,7 @@ def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
         pytest.skip("mounting a small disk needs root")
     monkeypatch.setenv(names.STATE_HOME, str(disk))
     yield disk
-    for run in runs.list_runs():
+    for run in runs.list_runs().runs:
         runs.delete(run.namespace, run.name, run.uid, timeout=5)
     subprocess.run(["umount", str(disk)], check=True)
 

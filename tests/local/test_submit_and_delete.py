@@ -26,7 +26,7 @@ def test_the_same_content_of_the_same_owner_is_the_same_run() -> None:
     again = SLEEP.submit()
 
     assert again.uid == first.uid
-    assert len(runs.list_runs()) == 1
+    assert len(runs.list_runs().runs) == 1
 
 
 def test_a_submit_that_was_killed_before_the_supervisor_started_is_repaired() -> None:
@@ -155,7 +155,7 @@ def test_a_port_in_use_is_refused_before_anything_is_started() -> None:
         f"container node wants a port that is in use on this machine, got {port}; "
         "declare another port, or end the program that listens on it"
     )
-    assert runs.list_runs() == ()
+    assert runs.list_runs().runs == ()
 
 
 def test_a_supervisor_that_cannot_start_leaves_nothing() -> None:
@@ -164,15 +164,15 @@ def test_a_supervisor_that_cannot_start_leaves_nothing() -> None:
     with pytest.raises(NotAvailable, match="the supervisor of run default/tj did not start: "):
         runs.submit(broken)
 
-    assert runs.list_runs() == ()
+    assert runs.list_runs().runs == ()
 
 
 def test_runs_are_listed_by_namespace_and_name() -> None:
     for name in ("b", "a"):
         Job(command=["true"], name=name).submit()
 
-    assert [run.name for run in runs.list_runs()] == ["a", "b"]
-    assert runs.list_runs("other") == ()
+    assert [run.name for run in runs.list_runs().runs] == ["a", "b"]
+    assert runs.list_runs("other").runs == ()
 
 
 def test_folders_and_secrets_are_for_the_owner_only() -> None:

@@ -2,19 +2,23 @@
 
 Called by `main`. The engine forgets a resource whose create was killed, so its run is in no state
 (DESIGN.md, rule 5). A run is known by its uid in the outputs of any resource of the state, and a
-member of a batch by its uid among those of the batch's outputs.
+member of a batch by its uid among those of the batch's outputs. Only what a stack of this very
+backend made is deleted, and only when no other stack of it has the run by now: stacks are renamed,
+and resources moved between them.
 """
 
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, Final
 
 import typer
 
-from trainer_infra.cli import removal, target
+from trainer_infra.cli import known, removal, target
 from trainer_infra.cli.target import Asked, Place
-from trainer_infra.deploy import stack_config
+from trainer_infra.deploy import backend, stack_config
 from trainer_infra.deploy.stack_config import Project
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle import told
@@ -22,6 +26,8 @@ from trainer_infra.lifecycle.run import Run
 
 JSON = Mapping[str, Any]
 
+AT_A_TIME: Final = 4
+"""States that are read at the same time: each is a process of the Pulumi command."""
 MEMBER: Final = "#"
 """Between the URN of a batch and the name of a member, in whose run it is the owner's URN."""
 
@@ -44,8 +50,15 @@ def collect(asked: Asked, stack: str, *, confirmed: bool) -> int:
     runs = _of_stack(place, asked.namespace, (project.name, name))
     state = _state(project, stack)
     owned = frozenset(_owned(state))
-    left = [run for run in runs if run.uid not in owned]
+    unknown = [run for run in runs if run.uid not in owned]
+    kept = _left_alone(project, stack, unknown)
+    left = [run for run in unknown if run.uid not in kept]
     whose = f"of stack {stack} of project {project.name}"
+    if kept:
+        typer.echo(f"runs {whose} {place.shown} that are left alone:")
+    for run in unknown:
+        if run.uid in kept:
+            typer.echo(f"  {_shown(run)} ({run.phase}, {kept[run.uid]})")
     if not left:
         typer.echo(f"no run {whose} is without a resource {place.shown}")
         return 0
@@ -86,15 +99,56 @@ def _state(project: Project, stack: str) -> JSON:
 
 def _of_stack(place: Place, namespace: str | None, owner: tuple[str, str]) -> Sequence[Run]:
     """The place's runs of a project and stack; of a home shared by machines, this machine's."""
-    found = [
-        run
-        for run in place.target.list_runs(namespace)
-        if (run.owner.project, run.owner.stack) == owner
-    ]
+    listing = place.target.list_runs(namespace)
+    known.warn_of(listing)
+    found = [run for run in listing.runs if (run.owner.project, run.owner.stack) == owner]
     if place.kind == target.KUBERNETES:
         return found
     here = place.target.host()
     return [run for run in found if run.host == here]
+
+
+def _left_alone(project: Project, stack: str, unknown: Sequence[Run]) -> Mapping[str, str]:
+    """Why runs that the stack's state does not know are not its to delete, by uid.
+
+    Raises:
+        NotAvailable: The state of a stack of this backend cannot be read.
+    """
+    if not unknown:
+        return {}
+    here = _backend(project, stack)
+    others = _in_other_states(project, stack)
+    kept = {}
+    for run in unknown:
+        made_in = run.owner.backend
+        if not made_in:
+            kept[run.uid] = "made by an earlier release, which did not keep in which backend"
+        elif made_in != here:
+            kept[run.uid] = f"made in backend {made_in}, this is {here or 'one without identity'}"
+        elif run.uid in others:
+            kept[run.uid] = f"in the state of stack {others[run.uid]}"
+    return kept
+
+
+def _backend(project: Project, stack: str) -> str:
+    """The identity of the backend, as the provider has it."""
+    organization = stack.rpartition("/")[0].partition("/")[0]
+    url = backend.url(os.environ, project.content)
+    if not organization and url.startswith("http"):
+        asked = ["org", "get-default"]
+        organization = stack_config.pulumi(project, asked, "the default organization").strip()
+    return backend.identity(os.environ, project.content, organization, (project.folder, Path.cwd()))
+
+
+def _in_other_states(project: Project, stack: str) -> Mapping[str, str]:
+    """The stack by the uid of each run that another stack of the backend has."""
+    listed = stack_config.pulumi(project, ["stack", "ls", "--all", "--json"], "the list of stacks")
+    names = [each["name"] for each in json.loads(listed or "[]") if each["name"] != stack]
+    with ThreadPoolExecutor(AT_A_TIME) as workers:
+        states = workers.map(lambda name: _state(project, name), names)
+        return {
+            uid: name for name, state in zip(names, states, strict=True) for uid in _owned(state)
+        }
 
 
 def _owned(state: JSON) -> Iterator[str]:

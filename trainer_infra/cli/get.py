@@ -39,7 +39,9 @@ def one(place: Place, name: str, output: str) -> None:
 
 def several(place: Place, namespace: str | None, output: str) -> None:
     """Print all runs of a namespace, or (`namespace` None) all there are."""
-    found = place.target.list_runs(namespace)
+    listing = place.target.list_runs(namespace)
+    known.warn_of(listing)
+    found = listing.runs
     if output != "table":
         _write({"items": [document(each) for each in found]}, output)
     elif found:

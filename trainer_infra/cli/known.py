@@ -7,9 +7,11 @@ import difflib
 from collections.abc import Sequence
 from typing import Final
 
+import typer
+
 from trainer_infra.cli.target import Place
 from trainer_infra.errors import NotAvailable, Refused
-from trainer_infra.lifecycle.run import Run
+from trainer_infra.lifecycle.run import Listing, Run
 
 SHOWN: Final = 10
 """Names in a sentence, at most."""
@@ -37,9 +39,15 @@ def runs(place: Place, wanted: Sequence[str]) -> tuple[Run, ...]:
     return tuple(run for run in found.values() if run is not None)
 
 
+def warn_of(listing: Listing) -> None:
+    """Say what should be a run's and cannot be read: the others are shown all the same."""
+    for each in listing.unread:
+        typer.echo(f"warning: {each}", err=True)
+
+
 def missing(place: Place, name: str) -> str:
     """A sentence about a run that is not there."""
-    here = [each.name for each in place.target.list_runs(place.namespace)]
+    here = [each.name for each in place.target.list_runs(place.namespace).runs]
     sentence = f"there is no run {name!r} in namespace {place.namespace} {place.shown}; "
     near = difflib.get_close_matches(name, here, SHOWN)
     listed = f"did you mean {' or '.join(near)}?" if near else f"its runs are: {_listed(here)}"
@@ -59,4 +67,4 @@ def _namespaces(place: Place, name: str) -> list[str]:
         everywhere = place.target.list_runs()
     except Refused:
         return []
-    return sorted({each.namespace for each in everywhere if each.name == name})
+    return sorted({each.namespace for each in everywhere.runs if each.name == name})

@@ -25,7 +25,9 @@ def remove(
 
     def one(run: Run) -> TrainerInfraError | str:
         try:
-            return place.target.delete(run.namespace, run.name, run.uid, timeout)
+            key = (run.namespace, run.name, run.uid)
+            # Of another owner since it was listed: then it is nobody's here to delete.
+            return place.target.delete(*key, timeout, owner=run.owner)
         except TrainerInfraError as error:
             return error
 

@@ -14,11 +14,14 @@ from trainer_infra import names
 from trainer_infra.cluster import objects, ownership, together
 from trainer_infra.cluster import record as of_record
 from trainer_infra.cluster import rights as of_rights
+from trainer_infra.cluster.present import RunKey
 from trainer_infra.cluster.record import JSON, Record
 from trainer_infra.cluster.rights import Rights
+from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Answer, Conflict, NotFound, Unreachable
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
+from trainer_infra.lifecycle import told
 
 SHORTEST: Final = 0.05
 LONGEST: Final = 0.5
@@ -26,49 +29,70 @@ LONGEST: Final = 0.5
 
 
 async def delete(
-    client: KubeClient, key: tuple[str, str, str], within: float, rights: Rights | None = None
+    client: KubeClient, key: RunKey, within: float, rights: Rights | None = None
 ) -> str:
     """End a run and remove what is left of it; a warning sentence, or empty.
 
     Args:
         client: the cluster.
-        key: namespace, name and UID of the run; another run of that name is left alone. Without
-            a UID whichever there is.
+        key: which run; another one of that name, and one of another owner, is left alone.
         within: seconds to wait until its pods are gone.
         rights: of this account; asked before anything is deleted.
 
     Raises:
         Refused: A right is missing, or the cluster says no.
+        Unreadable: The record is damaged, and no UID says that it is meant.
     """
-    namespace, name, uid = key
     with suppress(NotFound):
-        value = await client.get(CONFIG_MAP, of_record.name_of(name), namespace)
-        record = of_record.read(value)
-        if record is None or (uid and record.uid != uid):
+        value = await client.get(CONFIG_MAP, of_record.name_of(key.name), key.namespace)
+        if key.uid not in ("", value["metadata"]["uid"]):
             return ""
-        if rights is not None:
-            what = f"delete {ownership.run(record)}"
-            wanted = await of_rights.to_delete(client, (value, *record.objects))
-            await rights.require(namespace, wanted, what)
-        return await removed(client, record, within)
-    if not uid:
-        return ""
+        try:
+            record = of_record.read(value)
+        except Unreadable:
+            if not key.uid:
+                raise
+            return await _damaged_removed(client, key, value, within)
+        return await _with_record(client, key, record, (within, rights)) if record else ""
     # An earlier call removed the record, after its JobSet did not go in time.
+    return _left(await _jobset_of(client, key, within)) if key.uid else ""
+
+
+async def _with_record(
+    client: KubeClient, key: RunKey, record: Record, how: tuple[float, Rights | None]
+) -> str:
+    if key.owner is not None and not record.owner.is_same(key.owner):
+        return told.left_alone(key.namespace, key.name, record.owner.shown())
+    within, rights = how
+    if rights is not None:
+        what = f"delete {ownership.run(record)}"
+        wanted = await of_rights.to_delete(client, (record.value, *record.objects))
+        await rights.require(key.namespace, wanted, what)
+    return await removed(client, record, within)
+
+
+async def _damaged_removed(client: KubeClient, key: RunKey, value: JSON, within: float) -> str:
+    """Remove a run by its UID alone; the garbage collector takes what only the record could name."""
+    if key.owner is not None and not of_record.may_be_of(value, key.owner):
+        return told.left_alone(key.namespace, key.name, ownership.shown(value))
+    left = await _jobset_of(client, key, within)
+    with suppress(NotFound, Conflict):
+        await client.delete(CONFIG_MAP, value["metadata"]["name"], key.namespace, uid=key.uid)
+    return _left(left)
+
+
+async def _jobset_of(client: KubeClient, key: RunKey, within: float) -> JSON | None:
+    """Delete the JobSet of the run with that UID; what is left of it after the timeout."""
     with suppress(NotFound):
-        jobset = await client.get(JOBSET, name, namespace)
-        if ownership.is_of(jobset, uid):
-            return _left(await _jobset_gone(client, jobset, within))
-    return ""
+        jobset = await client.get(JOBSET, key.name, key.namespace)
+        if ownership.is_of(jobset, key.uid):
+            return await _jobset_gone(client, jobset, within)
+    return None
 
 
 async def removed(client: KubeClient, record: Record, within: float) -> str:
     """Remove everything of a run; a warning sentence, or empty."""
-    jobset = None
-    with suppress(NotFound):
-        jobset = await client.get(JOBSET, record.name, record.namespace)
-    left = None
-    if jobset is not None and ownership.is_of(jobset, record.uid):
-        left = await _jobset_gone(client, jobset, within)
+    left = await _jobset_of(client, RunKey(record.namespace, record.name, record.uid), within)
     others = [each for each in record.objects if each["kind"] != names.JOBSET]
     await together.all_of(_removed(client, record, each) for each in others)
     with suppress(NotFound, Conflict):

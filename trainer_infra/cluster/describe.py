@@ -11,6 +11,7 @@ from trainer_infra import names
 from trainer_infra.cluster import events, look, present, secret_values
 from trainer_infra.cluster.causes.surroundings import time_of
 from trainer_infra.cluster.look import Place
+from trainer_infra.cluster.present import RunKey
 from trainer_infra.lifecycle.redaction import Redaction
 from trainer_infra.lifecycle.run import Run
 
@@ -69,7 +70,7 @@ def _is_of(name: str, steps: tuple[str, ...], value: JSON) -> bool:
 
 async def _redaction(place: Place, namespace: str, name: str) -> Redaction:
     """What events may not show; nothing where the Secret cannot be read: they quote no program."""
-    record = await present.present(place.client, namespace, name)
+    record = await present.present(place.client, RunKey(namespace, name))
     found = await secret_values.known(place.client, place.fresh, record)
     return found or secret_values.NOTHING
 

@@ -19,6 +19,7 @@ from trainer_infra import names
 from trainer_infra.cluster import ownership, present, secret_values
 from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster.look import Place
+from trainer_infra.cluster.present import RunKey
 from trainer_infra.cluster.record import Record
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.kube.client import KubeClient, LogOf, Selection
@@ -92,7 +93,7 @@ async def opened(place: Place, wanted: Wanted, *, follow: bool) -> AsyncIterator
         NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
             cannot be read to hide them.
     """
-    record = await present.present(place.client, wanted.namespace, wanted.name)
+    record = await present.present(place.client, RunKey(wanted.namespace, wanted.name))
     jobset, pods = await _seen(place.client, record)
     gone = _gone(record, pods)
     known = [each["metadata"]["name"] for each in pods] + list(gone)

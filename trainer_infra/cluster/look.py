@@ -34,10 +34,11 @@ from trainer_infra.cluster.last_seen import Failed, LastSeen
 from trainer_infra.cluster.record import Record
 from trainer_infra.cluster.rights import Rights
 from trainer_infra.cluster.run_status import Seen
+from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Answer, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, JOB, JOBSET, POD, SECRET, Resource
-from trainer_infra.lifecycle.run import FAILED, FINISHED, Run
+from trainer_infra.lifecycle.run import FAILED, FINISHED, Listing, Run
 from trainer_infra.render import resolve
 
 JSON = Mapping[str, Any]
@@ -102,23 +103,36 @@ class Place:
         return await self.fresh.of(selection, ask)
 
 
-async def at_one(place: Place, namespace: str, name: str) -> Run | None:
-    """The run of that name, looked at closely; from shared lists when many are asked for."""
+async def at_one(place: Place, namespace: str, name: str, uid: str = "") -> Run | None:
+    """The run of that name, looked at closely; from shared lists when many are asked for.
+
+    Args:
+        place: where.
+        namespace: of the TrainJob.
+        name: of the TrainJob.
+        uid: of the run; None is returned for another one. Empty for whichever there is.
+
+    Raises:
+        Unreadable: Its record is damaged.
+    """
     if place.is_one_of_many((namespace, name)):
-        return await _one_of_many(place, namespace, name)
+        return await _one_of_many(place, namespace, name, uid)
     record, jobset, pods = await asyncio.gather(
         _get(place.client, CONFIG_MAP, namespace, of_record.name_of(name)),
         _get(place.client, JOBSET, namespace, name),
         _pods(place.client, namespace, name),
     )
-    known = of_record.read(record) if record else None
+    known = _read(record, uid)
     if known is None:
         return None
     return await _looked(place, known, Seen(_its(known, jobset), tuple(pods)), closely=True)
 
 
-async def at_all(place: Place, namespace: str) -> tuple[Run, ...]:
-    """All runs of a namespace, or with an empty one of all; nothing of them is read closely."""
+async def at_all(place: Place, namespace: str) -> Listing:
+    """All runs of a namespace, or with an empty one of all; nothing of them is read closely.
+
+    A record that cannot be read keeps nobody from the others.
+    """
     records = await place.listed(CONFIG_MAP, namespace, names.RECORD_LABEL)
     # After the records: what was submitted before they were read is there.
     jobsets, pods = await asyncio.gather(
@@ -126,12 +140,26 @@ async def at_all(place: Place, namespace: str) -> tuple[Run, ...]:
     )
     every = (each for found in pods.values() for each in found)
     nodes = await events.nodes_of(place.client, place.fresh, every)
-    runs = []
-    for record in filter(None, map(of_record.read, records.values())):
-        key = (record.namespace, record.name)
-        seen = Seen(_its(record, jobsets.get(key)), tuple(pods.get(key, ())))
-        runs.append(await _listed(place, record, seen, nodes))
-    return tuple(sorted(runs, key=lambda each: (each.namespace, each.name)))
+    runs, unread = [], []
+    for value in records.values():
+        try:
+            record = of_record.read(value)
+            if record is None:
+                continue
+            key = (record.namespace, record.name)
+            seen = Seen(_its(record, jobsets.get(key)), tuple(pods.get(key, ())))
+            runs.append(await _listed(place, record, seen, nodes))
+        except Unreadable as error:
+            unread.append(str(error))
+    runs.sort(key=lambda each: (each.namespace, each.name))
+    return Listing(tuple(runs), tuple(unread))
+
+
+def _read(value: JSON | None, uid: str) -> Record | None:
+    """The record, when there is one and it has that UID, or none is asked for."""
+    if value is None or uid not in ("", value["metadata"]["uid"]):
+        return None
+    return of_record.read(value)
 
 
 async def _listed(place: Place, record: Record, seen: Seen, nodes: Mapping[str, JSON]) -> Run:
@@ -146,12 +174,11 @@ async def _listed(place: Place, record: Record, seen: Seen, nodes: Mapping[str, 
     return await _current(place, record, seen)
 
 
-async def _one_of_many(place: Place, namespace: str, name: str) -> Run | None:
+async def _one_of_many(place: Place, namespace: str, name: str, uid: str) -> Run | None:
     """The run from lists; what is missing there may be newer than they are, and is asked for."""
     key = (namespace, of_record.name_of(name))
     records = await place.listed(CONFIG_MAP, namespace, names.RECORD_LABEL)
-    value = records.get(key) or await _get(place.client, CONFIG_MAP, *key)
-    record = of_record.read(value) if value else None
+    record = _read(records.get(key) or await _get(place.client, CONFIG_MAP, *key), uid)
     if record is None:
         return None
     if record.final:

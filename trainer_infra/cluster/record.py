@@ -3,20 +3,25 @@
 `config_map` makes it, `read` reads it, `status` is the patch of what is last known. It is created
 before everything else of a run and owns it, so its UID is the run's. Besides `runtime` it has the
 TrainJob, the objects as they were applied, without code and without values of Secrets, and the last
-known status; whose it is stands in labels and, whole, in an annotation. DESIGN.md, engine
-`provider`.
+known status; whose it is stands in labels and, whole, in annotations, beside the format that all of
+it is in. What another release wrote is read as far as it is known here, and kept whole when it is
+written again. DESIGN.md, engine `provider`.
 """
 
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.errors import Bug
-from trainer_infra.lifecycle.run import FINISHED, Owner, Run, Submission, run_from_json, run_to_json
+from trainer_infra.cluster import labels, record_fields
+from trainer_infra.errors import Bug, Unreadable
+from trainer_infra.lifecycle.run import Owner, Run, Submission, run_to_json
 
 JSON = Mapping[str, Any]
+
+FORMAT: Final = 2
+"""Of the records that this release writes; the first one had no backend and no format."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +50,13 @@ class Record:
     status: JSON
     """What was last known; empty as long as not everything was submitted."""
 
+    final: Run | None
+    """The run as it ended; None before somebody has seen that."""
+
     @property
     def jobset_uid(self) -> str:
         """UID of the run's JobSet; empty as long as not everything was submitted."""
         return str(self.status.get("jobset") or "")
-
-    @property
-    def final(self) -> Run | None:
-        """The run as it ended; None before somebody has seen that."""
-        if self.status.get("phase") not in FINISHED:
-            return None
-        known = {key: value for key, value in self.status.items() if key != "jobset"}
-        return run_from_json({**known, "owner": asdict(self.owner)})
 
 
 def name_of(job: str) -> str:
@@ -80,7 +80,8 @@ def config_map(submission: Submission, objects: Sequence[JSON]) -> JSON:
         names.RECORD_OBJECTS_KEY: _text([_without_code(each) for each in others]),
     }
     notes = {
-        **_owner_note(submission.owner),
+        **_owner_notes(submission.owner),
+        names.FORMAT_ANNOTATION: str(FORMAT),
         names.CONTENT_ANNOTATION: submission.content,
         names.PLUGINS_ANNOTATION: ",".join(submission.plugins),
     }
@@ -90,25 +91,65 @@ def config_map(submission: Submission, objects: Sequence[JSON]) -> JSON:
 
 
 def read(value: JSON) -> Record | None:
-    """The record in a ConfigMap; None when that is somebody else's."""
+    """The record in a ConfigMap; None when that is somebody else's.
+
+    Raises:
+        Unreadable: It is labelled as a record, or looks like one, and cannot be read.
+    """
     metadata, data = value["metadata"], value.get("data") or {}
     notes = metadata.get("annotations") or {}
-    if names.RECORD_JOB_KEY not in data or names.OWNER_ANNOTATION not in notes:
+    marked = names.RECORD_LABEL in (metadata.get("labels") or {})
+    if not marked and (names.RECORD_JOB_KEY not in data or names.OWNER_ANNOTATION not in notes):
         return None
-    job: JSON = json.loads(data[names.RECORD_JOB_KEY])
-    return Record(
-        value=value,
-        namespace=metadata["namespace"],
-        name=job["metadata"]["name"],
-        uid=metadata["uid"],
-        owner=Owner(**json.loads(notes[names.OWNER_ANNOTATION])),
-        content=notes.get(names.CONTENT_ANNOTATION, ""),
-        created=metadata["creationTimestamp"],
-        job=job,
-        objects=tuple(json.loads(data.get(names.RECORD_OBJECTS_KEY) or "[]")),
-        plugins=tuple(filter(None, notes.get(names.PLUGINS_ANNOTATION, "").split(","))),
-        status=json.loads(data.get(names.RECORD_STATUS_KEY) or "{}"),
+    try:
+        return _read(value, notes, data)
+    except ValueError as error:
+        raise unreadable(value, str(error)) from None
+
+
+def unreadable(value: JSON, why: str) -> Unreadable:
+    """The error of a record that cannot be read."""
+    metadata = value["metadata"]
+    return Unreadable(
+        f"ConfigMap {metadata['namespace']}/{metadata['name']} should be the record of a run and "
+        f"cannot be read: {why}; write it again as it was, or delete it, and with it what is left "
+        "of the run"
     )
+
+
+def _read(value: JSON, notes: JSON, data: JSON) -> Record:
+    metadata = value["metadata"]
+    record_fields.version(notes)
+    job = record_fields.job(data, metadata["name"])
+    owner, status = record_fields.owner(notes), record_fields.status(data)
+    identity = {
+        "namespace": metadata["namespace"],
+        "name": job["metadata"]["name"],
+        "uid": metadata["uid"],
+        "owner": owner,
+        "content": notes.get(names.CONTENT_ANNOTATION, ""),
+        "created": metadata["creationTimestamp"],
+    }
+    return Record(
+        **identity,
+        value=value,
+        job=job,
+        objects=record_fields.objects(data),
+        plugins=tuple(filter(None, notes.get(names.PLUGINS_ANNOTATION, "").split(","))),
+        status=status,
+        final=record_fields.final(status, identity),
+    )
+
+
+def may_be_of(value: JSON, owner: Owner) -> bool:
+    """Whether a record that cannot be read is that owner's, as far as it still says whose it is."""
+    metadata = value["metadata"]
+    try:
+        return record_fields.owner(metadata.get("annotations") or {}).is_same(owner)
+    except ValueError:
+        found = metadata.get("labels") or {}
+        expected = {**labels.of_run(owner, ""), names.RUN_LABEL: found.get(names.RUN_LABEL)}
+        return all(found.get(key, each) == each for key, each in expected.items())
 
 
 def known(value: JSON) -> Record:
@@ -125,29 +166,42 @@ def known(value: JSON) -> Record:
 
 def rewritten(record: Record, wanted: JSON) -> JSON:
     """The patch that makes a record what `config_map` wanted; what is known of the run stays."""
-    metadata = {**wanted["metadata"], "uid": record.uid}
-    return {**wanted, "metadata": metadata}
+    return _whole(record, wanted["metadata"]["annotations"], wanted["data"], wanted)
 
 
-def adopted(record: Record, owner: Owner, labels: Mapping[str, str]) -> JSON:
+def adopted(record: Record, owner: Owner, marks: Mapping[str, str]) -> JSON:
     """The patch that gives a record, and what it keeps of its objects, a new owner."""
-    patch = _patch(record)
-    notes = {**(record.value["metadata"]["annotations"]), **_owner_note(owner)}
-    objects = [relabelled(each, labels) for each in record.objects]
-    data = {key: record.value["data"][key] for key in (names.SNAPSHOT_KEY, names.RECORD_JOB_KEY)}
-    data[names.RECORD_OBJECTS_KEY] = _text(objects)
-    marked = {**labels, names.RECORD_LABEL: "true"}
-    return {
-        **patch,
-        "metadata": {**patch["metadata"], "labels": marked, "annotations": notes},
-        "data": data,
+    objects = [relabelled(each, marks) for each in record.objects]
+    marked = {**marks, names.RECORD_LABEL: "true"}
+    head = {"metadata": {"labels": marked}}
+    return _whole(record, _owner_notes(owner), {names.RECORD_OBJECTS_KEY: _text(objects)}, head)
+
+
+def _whole(record: Record, notes: JSON, data: JSON, rest: JSON) -> JSON:
+    """The patch of everything but the status: what it leaves out is removed by the API server.
+
+    What a later release wrote stays, with the format that it says; annotations of others are theirs.
+    """
+    before = record.value["metadata"]["annotations"]
+    kept = {
+        key: each
+        for key, each in before.items()
+        if key.startswith(names.OWN_PREFIX) and key != names.BACKEND_ANNOTATION
     }
+    newest = max(FORMAT, record_fields.version(before))
+    both = {**kept, **notes, names.FORMAT_ANNOTATION: str(newest)}
+    old = {
+        key: each for key, each in record.value["data"].items() if key != names.RECORD_STATUS_KEY
+    }
+    patch = _patch(record)
+    metadata = {**rest["metadata"], **patch["metadata"], "annotations": both}
+    return {**rest, **patch, "metadata": metadata, "data": {**old, **data}}
 
 
-def relabelled(value: JSON, labels: Mapping[str, str]) -> JSON:
+def relabelled(value: JSON, marks: Mapping[str, str]) -> JSON:
     """An object with other labels of ours."""
     metadata = value["metadata"]
-    both = {**(metadata.get("labels") or {}), **labels}
+    both = {**(metadata.get("labels") or {}), **marks}
     return {**value, "metadata": {**metadata, "labels": both}}
 
 
@@ -159,7 +213,7 @@ def submitted(record: Record, jobset_uid: str) -> JSON:
 
 def ended(record: Record, run: Run) -> JSON:
     """The patch that keeps a run as it ended."""
-    return _status(record, {**run_to_json(run), "jobset": record.jobset_uid})
+    return _status(record, {**record.status, **run_to_json(run), "jobset": record.jobset_uid})
 
 
 def suspended(record: Record, value: bool) -> JSON:
@@ -198,8 +252,12 @@ def _patch(record: Record) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
 
 
-def _owner_note(owner: Owner) -> Mapping[str, str]:
-    return {names.OWNER_ANNOTATION: _text(asdict(owner))}
+def _owner_notes(owner: Owner) -> Mapping[str, str]:
+    """Annotations with the owner; earlier releases do not know the backend, so it is apart."""
+    said = asdict(owner)
+    backend = said.pop("backend")
+    notes = {names.OWNER_ANNOTATION: _text(said)}
+    return notes | ({names.BACKEND_ANNOTATION: backend} if backend else {})
 
 
 def _without_code(value: JSON) -> JSON:

@@ -8,26 +8,28 @@ from collections.abc import Mapping
 
 from trainer_infra import names
 from trainer_infra.cluster import contents, drift, objects, present, refused
+from trainer_infra.cluster.present import RunKey
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.lifecycle.run import Contents
 
 
-async def repair(client: KubeClient, key: tuple[str, str, str], known: Contents) -> None:
+async def repair(client: KubeClient, key: RunKey, known: Contents) -> None:
     """Write every object again that has a field of ours changed, or is gone.
 
     A JobSet that is gone is a lost run: it is not made again.
 
     Args:
         client: the cluster.
-        key: namespace, name and UID.
+        key: which run.
         known: contents of objects, as the state has them.
 
     Raises:
         NotAvailable: There is no such run; or an object is gone whose contents nobody has.
-        Refused: An object of that name is somebody else's by now, or the cluster says no.
+        Refused: The run, or an object of that name, is somebody else's by now, or the cluster says
+            no.
     """
-    record = await present.present(client, *key)
+    record = await present.present(client, key)
     for each in record.objects:
         live = await objects.live(client, each, record.namespace)
         if live is None and each["kind"] == names.JOBSET:
@@ -36,19 +38,19 @@ async def repair(client: KubeClient, key: tuple[str, str, str], known: Contents)
             await objects.rewritten(client, record, each, known)
 
 
-async def secrets(client: KubeClient, key: tuple[str, str, str], data: Mapping[str, str]) -> None:
+async def secrets(client: KubeClient, key: RunKey, data: Mapping[str, str]) -> None:
     """Replace the values of the job's own Secret; a job without one has none.
 
     Args:
         client: the cluster.
-        key: namespace, name and UID.
+        key: which run.
         data: every key with its value.
 
     Raises:
         NotAvailable: There is no such run.
-        Refused: The cluster says no.
+        Refused: It is another owner's by now, or the cluster says no.
     """
-    record = await present.present(client, *key)
+    record = await present.present(client, key)
     for each in record.objects:
         if not contents.is_own_secret(each, record):
             continue

@@ -5,6 +5,7 @@ driver; deadline and TTL are left out of it, because the Jobs keep the one and n
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache
@@ -14,6 +15,7 @@ from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cluster import causes, kueue_workload, reports
 from trainer_infra.cluster import pods as of_pods
+from trainer_infra.cluster import record as of_record
 from trainer_infra.cluster.causes.surroundings import Surroundings
 from trainer_infra.cluster.record import Record
 from trainer_infra.errors import InvalidInput
@@ -153,21 +155,35 @@ def _status(record: Record, seen: Seen, report: JSON | None, now: datetime) -> J
 
 
 def _job(record: Record, status: JSON, seen: Seen) -> TrainJob:
-    """The TrainJob without what this engine leaves to others, and without UID: it is not stored."""
+    """The TrainJob without what this engine leaves to others, and without UID: it is not stored.
+
+    Raises:
+        Unreadable: What the record has is no TrainJob.
+    """
     metadata, spec = record.job["metadata"], record.job["spec"]
     left = {"activeDeadlineSeconds"}
     if seen.jobset is not None and kueue_workload.is_resumed(seen.jobset):
         left.add("suspend")
     notes = metadata.get("annotations") or {}
     kept = {key: notes[key] for key in notes if key != names.TTL_SECONDS}
-    return TrainJob.model_validate(
-        {
-            **record.job,
-            "metadata": {**metadata, "annotations": kept},
-            "spec": {key: spec[key] for key in spec if key not in left},
-            "status": status or None,
-        }
-    )
+    whole = {
+        **record.job,
+        "metadata": {**metadata, "annotations": kept},
+        "spec": {key: spec[key] for key in spec if key not in left},
+        "status": status or None,
+    }
+    # A later release may have written fields that are unknown here; a status needs none of them.
+    least = {
+        "metadata": {"name": record.name, "namespace": record.namespace},
+        "spec": {key: spec[key] for key in {"runtimeRef", "suspend"} - left if key in spec},
+        "status": status or None,
+    }
+    with suppress(InvalidInput):
+        return TrainJob.model_validate(whole)
+    try:
+        return TrainJob.model_validate(least)
+    except InvalidInput as error:
+        raise of_record.unreadable(record.value, f"data.{names.RECORD_JOB_KEY}: {error}") from None
 
 
 @lru_cache(maxsize=16)

@@ -15,11 +15,13 @@ from typing import Any, Final, TypeVar
 from typing_extensions import override
 
 from trainer_infra.cluster import (
+    adopt,
     delete,
     describe,
     identity,
     kueue_objects,
     look,
+    present,
     repair,
     rights,
     run_status,
@@ -33,13 +35,14 @@ from trainer_infra.cluster import suspend as suspending
 from trainer_infra.cluster.describe import Described
 from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.cluster.look import Place
+from trainer_infra.cluster.present import RunKey
 from trainer_infra.cluster.run_status import Seen
 from trainer_infra.cluster.served import Served
 from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.refusals import Answer, Unreachable
 from trainer_infra.kube.retry import Patience
-from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission
+from trainer_infra.lifecycle.run import Contents, Listing, Owner, Run, Submission
 from trainer_infra.lifecycle.target import Target
 
 JSON = Mapping[str, Any]
@@ -124,13 +127,16 @@ class Cluster(Target):
 
     @override
     def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
-        """The run as it is now; None when it is gone or has another uid."""
-        run = self._ask(lambda place: look.at_one(place, namespace, name))
-        return run if run is not None and uid in ("", run.uid) else None
+        """The run as it is now, whoever's it is; None when it is gone or has another uid.
+
+        Raises:
+            Unreadable: Its record is damaged.
+        """
+        return self._ask(lambda place: look.at_one(place, namespace, name, uid))
 
     @override
-    def list_runs(self, namespace: str | None = None) -> tuple[Run, ...]:
-        """All runs of the cluster or of a namespace, by namespace and name."""
+    def list_runs(self, namespace: str | None = None) -> Listing:
+        """All runs of the cluster or of a namespace, and what cannot be read there."""
         return self._ask(lambda place: look.at_all(place, namespace or ""))
 
     def described(self, namespace: str, name: str) -> Described | None:
@@ -138,44 +144,85 @@ class Cluster(Target):
         return self._ask(lambda place: describe.described(place, namespace, name))
 
     @override
-    def suspend(self, namespace: str, name: str, uid: str, value: bool) -> Run:
+    def suspend(
+        self, namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None
+    ) -> Run:
         """Suspend or resume a run; one that has ended stays as it is.
 
         Raises:
             NotAvailable: There is no such run, or its JobSet is gone.
-            Refused: It is Kueue's to suspend.
+            Refused: It is Kueue's to suspend, or another owner's by now.
         """
-        key = (namespace, name, uid)
+        key = RunKey(namespace, name, uid, owner)
         self._change(lambda place: _suspended(place, key, value=value))
-        return self._known(*key)
+        return self._known(key)
 
     @override
-    def update_secrets(self, namespace: str, name: str, uid: str, data: Mapping[str, str]) -> None:
+    def update_secrets(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        data: Mapping[str, str],
+        *,
+        owner: Owner | None = None,
+    ) -> None:
         """Replace the secret values; pods that run keep the old ones.
 
         Raises:
             NotAvailable: There is no such run.
+            Refused: It is another owner's by now.
         """
-        self._change(lambda place: repair.secrets(place.client, (namespace, name, uid), data))
+        key = RunKey(namespace, name, uid, owner)
+        self._change(lambda place: repair.secrets(place.client, key, data))
 
     @override
-    def repair(self, namespace: str, name: str, uid: str, contents: Contents) -> Run:
+    def repair(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        contents: Contents,
+        *,
+        owner: Owner | None = None,
+    ) -> Run:
         """Write again every field of ours that somebody changed, with these contents.
 
         Raises:
             NotAvailable: There is no such run; or an object is gone whose contents nobody has.
-            Refused: An object of that name is somebody else's by now, or the cluster says no.
+            Refused: The run, or an object of that name, is somebody else's by now, or the cluster
+                says no.
         """
-        key = (namespace, name, uid)
+        key = RunKey(namespace, name, uid, owner)
         self._change(lambda place: _repaired(place, key, contents))
-        return self._known(namespace, name, uid)
+        return self._known(key)
 
     @override
-    def delete(self, namespace: str, name: str, uid: str, timeout: float = 60) -> str:
+    def give(
+        self, namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None
+    ) -> None:
+        """Make a run another owner's.
+
+        Raises:
+            NotAvailable: There is no such run.
+            Refused: It is another owner's by now, or the cluster says no.
+        """
+        key = RunKey(namespace, name, uid, owner)
+        self._change(lambda place: _given(place, key, to))
+
+    @override
+    def delete(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        timeout: float = 60,
+        *,
+        owner: Owner | None = None,
+    ) -> str:
         """End a run and remove what is left of it; a warning sentence, or empty."""
-        return self._change(
-            lambda place: delete.delete(place.client, (namespace, name, uid), timeout, place.rights)
-        )
+        key = RunKey(namespace, name, uid, owner)
+        return self._change(lambda place: delete.delete(place.client, key, timeout, place.rights))
 
     @override
     def logs(
@@ -222,10 +269,10 @@ class Cluster(Target):
         except (Unreachable, TimeoutError):
             return frozenset()
 
-    def _known(self, namespace: str, name: str, uid: str) -> Run:
-        run = self.get(namespace, name, uid)
+    def _known(self, key: RunKey) -> Run:
+        run = self.get(key.namespace, key.name, key.uid)
         if run is None:
-            raise NotAvailable(f"run {namespace}/{name} was deleted meanwhile")
+            raise NotAvailable(f"run {key.namespace}/{key.name} was deleted meanwhile")
         return run
 
     def _ask(self, what: Callable[[Place], Coroutine[Any, Any, T]]) -> T:
@@ -296,15 +343,19 @@ async def _submitted(place: Place, submission: Submission, adopt: bool, within: 
     return run
 
 
-async def _suspended(place: Place, key: tuple[str, str, str], *, value: bool) -> None:
-    namespace, name, _ = key
-    what = f"{'suspend' if value else 'resume'} run {namespace}/{name}"
-    await place.rights.require(namespace, rights.to_change("patch"), what)
+async def _suspended(place: Place, key: RunKey, *, value: bool) -> None:
+    what = f"{'suspend' if value else 'resume'} run {key.namespace}/{key.name}"
+    await place.rights.require(key.namespace, rights.to_change("patch"), what)
     await suspending.suspend(place.client, key, value=value)
 
 
-async def _repaired(place: Place, key: tuple[str, str, str], known: Contents) -> None:
-    namespace, name, _ = key
-    what = f"repair run {namespace}/{name}"
-    await place.rights.require(namespace, rights.to_change("patch"), what)
+async def _repaired(place: Place, key: RunKey, known: Contents) -> None:
+    what = f"repair run {key.namespace}/{key.name}"
+    await place.rights.require(key.namespace, rights.to_change("patch"), what)
     await repair.repair(place.client, key, known)
+
+
+async def _given(place: Place, key: RunKey, to: Owner) -> None:
+    what = f"give run {key.namespace}/{key.name} its owner's new name"
+    await place.rights.require(key.namespace, rights.to_change("patch"), what)
+    await adopt.given(place.client, await present.present(place.client, key), to)

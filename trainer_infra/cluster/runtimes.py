@@ -1,7 +1,7 @@
 """Runtimes as objects of the cluster: applied, looked at and deleted for who declares them.
 
-Called by `deploy.training_runtime`. A runtime is no run: it has labels that say whose it is, and
-nothing owns it. Engine `provider` reads none of them; other users of the cluster, and a controller,
+Called by `deploy.training_runtime`. A runtime is no run: it has labels that say whose it is, an
+annotation with the backend, and nothing owns it. Engine `provider` reads none of them; other users of the cluster, and a controller,
 do.
 """
 
@@ -26,11 +26,25 @@ INSTALL_CRDS: Final = (
 
 
 def labelled(value: JSON, owner: Owner) -> JSON:
-    """The runtime with labels that say whose it is."""
+    """The runtime with what says whose it is."""
     of_owner = {key: each for key, each in labels.of_run(owner, "").items() if each}
     metadata = value["metadata"]
     both = {**(metadata.get("labels") or {}), **of_owner}
-    return {**value, "metadata": {**metadata, "labels": both}}
+    marked = {**metadata, "labels": both}
+    if owner.backend:
+        notes = metadata.get("annotations") or {}
+        marked["annotations"] = {**notes, names.BACKEND_ANNOTATION: owner.backend}
+    return {**value, "metadata": marked}
+
+
+def taken(there: JSON, owner: Owner) -> str:
+    """Whose the runtime is by now, when it is another owner's; else empty.
+
+    What somebody removed says nothing: that is drift.
+    """
+    ours, found = _marks(labelled({"metadata": {}}, owner)), _marks(there)
+    differ = any(found.get(key, ours[key]) != ours[key] for key in ours)
+    return _shown(there) if differ else ""
 
 
 async def missing(client: KubeClient, kind: str) -> str:
@@ -107,8 +121,8 @@ def drift(value: JSON, there: JSON) -> Mapping[str, str]:
     return of_fields.drift(value, there)
 
 
-async def deleted(client: KubeClient, value: JSON, uid: str) -> str:
-    """Delete that very runtime; a warning sentence where it stays for now, or empty.
+async def deleted(client: KubeClient, value: JSON, uid: str, owner: Owner) -> str:
+    """Delete that very runtime; a sentence where it stays, for now or as another's, or empty.
 
     Gone already, or another one of that name, is fine.
     """
@@ -118,6 +132,9 @@ async def deleted(client: KubeClient, value: JSON, uid: str) -> str:
     except NotServed:
         return ""
     try:
+        there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))
+        if there["metadata"]["uid"] == uid and (whose := taken(there, owner)):
+            return f"{_where(value)} is left alone: it belongs to {whose} now"
         await client.delete(kind, metadata["name"], metadata.get("namespace", ""), uid=uid)
         there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))
     except (NotFound, Conflict):
@@ -137,19 +154,31 @@ async def _said(client: KubeClient, error: Answer | NotServed, value: JSON) -> E
 
 
 def _is_of_owner_of(value: JSON, there: JSON) -> bool:
-    ours = value["metadata"]["labels"]
-    found = there["metadata"].get("labels") or {}
-    return all(found.get(key) == ours[key] for key in _OWNER)
+    ours, found = _marks(value), _marks(there)
+    if any(found.get(key) != ours[key] for key in _OWNER):
+        return False
+    backends = {each.get(names.BACKEND_ANNOTATION) for each in (ours, found)}
+    return len(backends - {None}) < 2  # noqa: PLR2004  two of them differ
 
 
 _OWNER: Final = (names.PROJECT_LABEL, names.STACK_LABEL, names.URN_LABEL)
 
 
+def _marks(value: JSON) -> Mapping[str, str]:
+    """The labels and the annotation that say whose a runtime is."""
+    metadata = value["metadata"]
+    both = {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}
+    return {key: both[key] for key in (*_OWNER, names.BACKEND_ANNOTATION) if key in both}
+
+
 def _shown(there: JSON) -> str:
-    found = there["metadata"].get("labels") or {}
-    if names.STACK_LABEL in found:
-        return f"stack {found[names.STACK_LABEL]} of project {found.get(names.PROJECT_LABEL)}"
-    return ownership.shown(there)
+    found = _marks(there)
+    if names.STACK_LABEL not in found:
+        return ownership.shown(there)
+    backend = found.get(names.BACKEND_ANNOTATION)
+    kept = f" in backend {backend}" if backend else ""
+    project = found.get(names.PROJECT_LABEL)
+    return f"stack {found[names.STACK_LABEL]} of project {project}{kept}"
 
 
 def _where(value: JSON) -> str:

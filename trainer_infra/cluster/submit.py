@@ -182,7 +182,7 @@ async def _found(wanted: _Wanted) -> Record | None:
             "engine; choose another name, or delete that first"
         )
     submission = wanted.submission
-    if (record.owner, record.content) == (submission.owner, submission.content):
+    if record.owner.is_same(submission.owner) and record.content == submission.content:
         return record
     if not wanted.adopt:
         raise Refused(_others(record, submission))
@@ -208,7 +208,7 @@ async def _gone_soon(wanted: _Wanted, live: JSON | None) -> None:
 
 def _others(record: Record, submission: Submission) -> str:
     what = f"{ownership.run(record)} exists and belongs to {record.owner.shown()}"
-    if record.owner == submission.owner:
+    if record.owner.is_same(submission.owner):
         what = f"{ownership.run(record)} exists with other content"
     return f"{what}; choose another name, delete it, or set adopt=True to take its place"
 

@@ -19,6 +19,7 @@ from trainer_infra.cluster import (
     refused,
 )
 from trainer_infra.cluster import record as of_record
+from trainer_infra.cluster.present import RunKey
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
@@ -26,19 +27,19 @@ from trainer_infra.kube.refusals import Answer
 JSON = Mapping[str, Any]
 
 
-async def suspend(client: KubeClient, key: tuple[str, str, str], *, value: bool) -> None:
+async def suspend(client: KubeClient, key: RunKey, *, value: bool) -> None:
     """Suspend or resume a run; one that has ended stays as it is.
 
     Args:
         client: the cluster.
-        key: namespace, name and UID.
+        key: which run.
         value: whether it is to be suspended.
 
     Raises:
         NotAvailable: There is no such run, or its JobSet is gone.
-        Refused: It is Kueue's to suspend, or the cluster says no.
+        Refused: It is Kueue's to suspend, another owner's by now, or the cluster says no.
     """
-    record = await present.present(client, *key)
+    record = await present.present(client, key)
     if record.final:
         return
     wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}

@@ -58,6 +58,8 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
     """By member: name, namespace, uid and lastSeen of its run, or `error` when it has none."""
     host: pulumi.Output[str]
     """The machine or the cluster that they run on."""
+    owner: pulumi.Output[dict[str, str]]
+    """Who declares them: project, stack, URN and backend."""
 
     def __init__(
         self,
@@ -134,6 +136,8 @@ class TrainJobsResult(Resource, module="trainer", name="TrainJobsResult"):
             "batch": jobs.pulumi_resource_name,
             "runs": jobs.members.apply(_runs),
             "host": jobs.host,
+            "owner": jobs.owner,
+            "owners": jobs.members.apply(_owners),
             "target": settings["target"],
             "engine": settings["engine"],
             "until": until,
@@ -146,6 +150,11 @@ class TrainJobsResult(Resource, module="trainer", name="TrainJobsResult"):
 
 def _runs(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     return {name: {key: each[key] for key in RUN if key in each} for name, each in members.items()}
+
+
+def _owners(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Whose the runs are that are not the batch's own."""
+    return {name: each["owner"] for name, each in members.items() if "owner" in each}
 
 
 def _judge(resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool) -> None:

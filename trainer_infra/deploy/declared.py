@@ -110,8 +110,12 @@ def known_runtime(runtime: AnyRuntime) -> Any:
 
 
 def owner(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
-    """Who declares what a resource makes; becomes labels of every object of it."""
+    """Who declares what a resource makes; becomes labels of every object of it.
+
+    Which backend the stack is in, the provider finds out (`backend`).
+    """
     return {
+        "organization": pulumi.get_organization(),
         "project": pulumi.get_project(),
         "stack": pulumi.get_stack(),
         "urn": urn(kind, name, opts),

@@ -15,9 +15,9 @@ from trainer_infra import catalog, names
 from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.deploy import targets
+from trainer_infra.deploy import backend, targets
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.lifecycle.run import Owner
+from trainer_infra.lifecycle.run import Owner, owner_from_json
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.trainers import compose
@@ -31,6 +31,16 @@ OBSERVED: Final = frozenset({"uid", "host", "lastSeen", "digests"})
 have, and the next `up` repairs."""
 LONG_SECRET: Final = 8
 """From this many characters on, a secret is looked for in what is shown."""
+
+
+def owned(inputs: JSON) -> dict[str, Any]:
+    """The inputs with whose they are filled in: the program does not know its backend."""
+    return {**inputs, "owner": backend.completed(inputs["owner"])}
+
+
+def owner_of(properties: JSON) -> Owner:
+    """Who declares, or declared, what a resource makes."""
+    return owner_from_json(properties["owner"])
 
 
 def options(inputs: JSON) -> Iterator[Problem]:
@@ -122,8 +132,7 @@ def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
     secrets = sorted(inputs.get("secretData") or {})
     behaviour = Behaviour(listed.registry(inputs.get("plugins") or ()))
     run = compose.compose(job, runtime, code, secrets, behaviour)
-    owner = Owner(**inputs["owner"])
-    objects = targets.of(inputs).prepared(run.job.to_wire(), run.objects, owner)
+    objects = targets.of(inputs).prepared(run.job.to_wire(), run.objects, owner_of(inputs))
     return replace(run, objects=objects)
 
 
@@ -170,11 +179,12 @@ def checked(inputs: JSON, olds: JSON) -> Checked:
 
 def _shown_alike(inputs: JSON, olds: JSON) -> bool:
     """Whether what may change in place leaves the rendering of an unchanged run as it is."""
-    keys = ("owner", "labels", "annotations")
+    keys = ("labels", "annotations")
     secrets = [sorted(each.get("secretData") or {}) for each in (inputs, olds)]
     suspends = [bool(each["spec"].get("suspend")) for each in (inputs, olds)]
     return (
         all(inputs.get(key) == olds.get(key) for key in keys)
+        and replace(owner_of(inputs), backend="") == replace(owner_of(olds), backend="")
         and secrets[0] == secrets[1]
         and suspends[0] == suspends[1]
         and "rendered" in olds

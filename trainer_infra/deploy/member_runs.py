@@ -13,7 +13,7 @@ from trainer_infra.deploy import members, train_job
 from trainer_infra.deploy.members import Change, Kept
 from trainer_infra.deploy.tries import Try
 from trainer_infra.errors import TrainerInfraError
-from trainer_infra.lifecycle.run import Owner
+from trainer_infra.lifecycle.run import owner_from_json
 from trainer_infra.lifecycle.target import Target
 
 JSON = Mapping[str, Any]
@@ -26,12 +26,10 @@ DELETE_TIMEOUT: Final = 60.0
 class Member:
     """One member before and after an update."""
 
-    owner: Owner
-    """Whose its runs are."""
     old: JSON | None
     """Its state as a TrainJob; None where there is none."""
     known: JSON
-    """Its entry in `members` of the state; empty where there is none."""
+    """Its entry in `members` of the state, with whose the run is; empty where there is none."""
     new: JSON | None
     """Its inputs as a TrainJob; None where the program has it no more."""
 
@@ -80,7 +78,7 @@ class MemberRuns:
         try:
             return self._submitted(new)
         except TrainerInfraError as error:
-            return _failed(Member(member.owner, None, {}, new), new, str(error))
+            return _failed(Member(None, {}, new), new, str(error))
 
     def _update(self, member: Member, old: JSON, new: JSON) -> Kept:
         self._sweep(member)
@@ -101,16 +99,19 @@ class MemberRuns:
             unless: name of a run that is to be submitted now, and so is left.
         """
         for each in member.known.get("replaced") or ():
-            self._end(each, member.old or {})
+            # An earlier release wrote none with its owner.
+            self._end({"owner": member.known["owner"], **each}, member.old or {})
         if not member.known or "uid" in member.known or member.known["name"] == unless:
             return
         run = self.target.get(member.known["namespace"], member.known["name"])
-        if run is not None and run.owner == member.owner:
-            self._end({"namespace": run.namespace, "name": run.name, "uid": run.uid}, {})
+        if run is not None and run.owner.is_same(owner_from_json(member.known["owner"])):
+            key = {"namespace": run.namespace, "name": run.name, "uid": run.uid}
+            self._end({**key, "owner": member.known["owner"]}, {})
 
     def _end(self, run: JSON, settings: JSON) -> None:
         timeout = float(settings.get("deleteTimeout", DELETE_TIMEOUT))
-        said = self.target.delete(run["namespace"], run["name"], run["uid"], timeout)
+        key = (run["namespace"], run["name"], run["uid"])
+        said = self.target.delete(*key, timeout, owner=owner_from_json(run["owner"]))
         if said:
             self.warnings.append(said)
 
@@ -124,7 +125,7 @@ def _kept(old: JSON, new: JSON) -> JSON:
 
 def _run(state: JSON) -> dict[str, Any]:
     """What finds the run of a state again."""
-    return {key: state[key] for key in ("namespace", "name", "uid")}
+    return {key: state[key] for key in ("namespace", "name", "uid", "owner")}
 
 
 def _place(properties: JSON) -> tuple[Any, Any]:
@@ -133,7 +134,7 @@ def _place(properties: JSON) -> tuple[Any, Any]:
 
 def _failed(member: Member, new: JSON, said: str) -> Kept:
     """A member that has no run."""
-    seen = {"name": new["name"], "namespace": new["namespace"], "error": said}
+    seen = {key: new[key] for key in ("name", "namespace", "owner")} | {"error": said}
     return _with(Kept(new, seen), member.known.get("replaced"))
 
 
@@ -141,7 +142,7 @@ def _undeleted(member: Member, said: str) -> Kept:
     """A member that the program has no more, and whose run may still be there."""
     known = member.known
     left = [*(known.get("replaced") or ()), *([_run(known)] if "uid" in known else [])]
-    seen = {"name": known["name"], "namespace": known["namespace"], "error": said}
+    seen = {key: known[key] for key in ("name", "namespace", "owner")} | {"error": said}
     return _with(Kept(None, seen), left)
 
 

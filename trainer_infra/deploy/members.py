@@ -15,6 +15,7 @@ from trainer_infra.deploy import boundary, texts
 from trainer_infra.deploy import changes as of_one
 from trainer_infra.deploy.inputs import OBSERVED
 from trainer_infra.errors import Problem
+from trainer_infra.lifecycle.run import owner_from_json
 
 JSON = Mapping[str, Any]
 
@@ -47,7 +48,8 @@ class Kept:
     seen: JSON | None
     """Its entry in `members`: name, namespace, uid and lastSeen, or `error`; None when it is gone.
 
-    `replaced` has runs that are still to be deleted, each as name, namespace and uid.
+    `owner` is whose the run is, where it is not the batch's. `replaced` has runs that are still to be
+    deleted, each as name, namespace, uid and owner.
     """
 
 
@@ -60,14 +62,28 @@ def _one(batch: JSON, member: str) -> dict[str, Any]:
     job = texts.restored(_open(batch["jobs"][member]), batch.get("texts") or {})
     one: dict[str, Any] = {key: batch[key] for key in SHARED if key in batch} | job
     one["resource"] = f"{batch['resource']}-{member}"
-    one["owner"] = {**batch["owner"], "urn": f"{batch['owner']['urn']}{SEPARATOR}{member}"}
     for key in ("secretData", "drift"):
         if value := (batch.get(key) or {}).get(member):
             one[key] = value
     seen = (batch.get("members") or {}).get(member) or {}
+    one["owner"] = seen.get("owner") or owner(batch, member)
     if "uid" in seen:
         one |= {"uid": seen["uid"], "lastSeen": seen["lastSeen"], "host": batch["host"]}
     return one
+
+
+def owner(batch: JSON, member: str) -> dict[str, Any]:
+    """Whose the runs of a member are that the batch submits."""
+    return {**batch["owner"], "urn": f"{batch['owner']['urn']}{SEPARATOR}{member}"}
+
+
+def known(state: JSON) -> dict[str, dict[str, Any]]:
+    """The entries of a state's `members`, each with whose its run is.
+
+    A run keeps its owner when the batch has another one, until an update of that member.
+    """
+    entries = state.get("members") or {}
+    return {name: {"owner": owner(state, name), **each} for name, each in entries.items()}
 
 
 def inputs(batch: JSON, jobs: Mapping[str, JSON]) -> dict[str, Any]:
@@ -83,11 +99,22 @@ def inputs(batch: JSON, jobs: Mapping[str, JSON]) -> dict[str, Any]:
 def outputs(batch: JSON, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
     """The batch's state with these members, in their order."""
     jobs = {name: each.job for name, each in kept.items() if each.job is not None}
-    seen = {name: each.seen for name, each in kept.items() if each.seen is not None}
+    seen = {
+        name: _of_batch(batch, name, each.seen)
+        for name, each in kept.items()
+        if each.seen is not None
+    }
     drift = {name: job["drift"] for name, job in jobs.items() if job.get("drift")}
     short = {name: _without(job, SHOWN) for name, job in jobs.items()}
     state = {**inputs(batch, short), "host": host, "members": seen}
     return state | ({"drift": drift} if drift else {})
+
+
+def _of_batch(batch: JSON, member: str, seen: JSON) -> JSON:
+    """An entry of `members`, without what the batch says."""
+    whose = owner_from_json(seen.get("owner") or {})
+    same = whose.is_same(owner_from_json(owner(batch, member)))
+    return _without(seen, frozenset({"owner"})) if same else seen
 
 
 def differences(olds: JSON, news: JSON) -> dict[str, str]:
@@ -165,7 +192,7 @@ def _without(properties: JSON, keys: frozenset[str]) -> dict[str, Any]:
 
 def seen(properties: JSON) -> dict[str, Any]:
     """The entry in `members` of a member whose state as a TrainJob is known."""
-    return {key: properties[key] for key in ("name", "namespace", "uid", "lastSeen")}
+    return {key: properties[key] for key in ("name", "namespace", "uid", "lastSeen", "owner")}
 
 
 def changes(olds: JSON, news: JSON) -> dict[str, Change]:

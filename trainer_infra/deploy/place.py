@@ -83,7 +83,7 @@ def of_batch(state: JSON, runs: Mapping[str, JSON]) -> Place:
     spaces = sorted({str(each["namespace"]) for each in runs.values()})
 
     def finds(target: Target) -> bool:
-        return any(run.uid in uids for space in spaces for run in target.list_runs(space))
+        return any(run.uid in uids for space in spaces for run in target.list_runs(space).runs)
 
     what = f"TrainJobs {state['resource'] if 'resource' in state else state['batch']}"
     return of({**state, "namespace": spaces[0] if spaces else ""}, what, finds)

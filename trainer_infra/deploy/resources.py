@@ -31,6 +31,8 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
     """Identity of the run over all time."""
     host: pulumi.Output[str]
     """The machine or the cluster it runs on."""
+    owner: pulumi.Output[dict[str, str]]
+    """Who declares it: project, stack, URN and backend."""
     lastSeen: pulumi.Output[str]  # noqa: N815  names of outputs are those of the wire
     """Its phase at create and at every refresh since; `status` says how it ended."""
 
@@ -159,6 +161,7 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
             "jobName": job.name,
             "uid": job.uid,
             "host": job.host,
+            "owner": job.owner,
             "target": settings["target"],
             "engine": settings["engine"],
             "until": until,

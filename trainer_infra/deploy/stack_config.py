@@ -18,11 +18,11 @@ from typing import Any, Final
 
 import yaml
 
+from trainer_infra.deploy import backend
 from trainer_infra.errors import NotAvailable
 
 JSON = Mapping[str, Any]
 
-PROJECT_FILES: Final = ("Pulumi.yaml", "Pulumi.yml")
 KEYS: Final = ("target", "engine", "kubeconfig", "context")
 """Of the namespace `trainer` (DESIGN.md, "Targets and engines")."""
 
@@ -78,7 +78,7 @@ def nearest(folder: Path) -> Project | None:
         NotAvailable: Its file cannot be read.
     """
     for each in (folder, *folder.parents):
-        for name in PROJECT_FILES:
+        for name in backend.PROJECT_FILES:
             if (each / name).is_file():
                 content = _read(each / name)
                 return Project(each / name, str(content.get("name")), content)
@@ -154,31 +154,14 @@ def _default(defaults: JSON, key: str) -> Any:
 def _selected(project: Project) -> str:
     """The stack of the last `pulumi stack select` there; empty where there was none."""
     digest = hashlib.sha1(str(project.file).encode(), usedforsecurity=False).hexdigest()
-    note = _home() / "workspaces" / f"{project.name}-{digest}-workspace.json"
+    note = backend.home(os.environ) / "workspaces" / f"{project.name}-{digest}-workspace.json"
     if not note.is_file():
         return ""
     content = json.loads(note.read_text(encoding="utf-8"))
-    by_backend, backend = content.get("stacks") or {}, _backend(project)
-    if not backend and len(by_backend) == 1:
+    by_backend, used = content.get("stacks") or {}, backend.url(os.environ, project.content)
+    if not used and len(by_backend) == 1:
         return str(next(iter(by_backend.values())))
-    return str(by_backend.get(backend) or content.get("stack") or "")
-
-
-def _backend(project: Project) -> str:
-    """The backend that the Pulumi command uses now, in its own order of places; empty if unknown."""
-    if url := os.environ.get("PULUMI_BACKEND_URL"):
-        return url
-    if url := (project.content.get("backend") or {}).get("url"):
-        return str(url)
-    try:
-        credentials = json.loads((_home() / "credentials.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return ""
-    return str(credentials.get("current") or "")
-
-
-def _home() -> Path:
-    return Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi")
+    return str(by_backend.get(used) or content.get("stack") or "")
 
 
 def _read(file: Path) -> JSON:

@@ -5,6 +5,7 @@ Called by `provider.TrainJobProvider` with properties as JSON. Decisions are in 
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
@@ -12,11 +13,17 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from trainer_infra.deploy import boundary, changes, digests, gate, inputs, place, targets
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.place import Place
-from trainer_infra.errors import InvalidInput, NotAvailable, Refused
-from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission
+from trainer_infra.errors import InvalidInput, NotAvailable, Refused, Unreadable
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission, owner_to_json
+from trainer_infra.lifecycle.target import Target
 from trainer_infra.trainers.code import Code, config_map
 
 Properties = dict[str, Any]
+
+TAKE_BACK: Final = (
+    "`pulumi refresh` forgets it here, and `pulumi up` with adopt=True after that takes it back"
+)
 
 _CREATED: Final[set[str]] = set()
 """Uids that create gave back in this process, which serves one operation of the engine."""
@@ -24,6 +31,7 @@ _CREATED: Final[set[str]] = set()
 
 def check(olds: Properties, news: Properties) -> CheckResult:
     """Validate, and fill in name, runtime and rendering."""
+    news = inputs.owned(news)
     chosen = tuple(targets.problems(news))
     problems = (*chosen, *inputs.options(news))
     if chosen or boundary.unknown(news):
@@ -72,41 +80,78 @@ def submitted(given: Properties) -> Submission:
         objects=composition.objects,
         secret_data=given.get("secretData") or {},
         packages=tuple((given.get("code") or {}).get("packages") or ()),
-        owner=Owner(**given["owner"]),
+        owner=inputs.owner_of(given),
         content=inputs.content(given, composition.runtime),
         plugins=tuple(given.get("plugins") or ()),
     )
 
 
 def read(id_: str, state: Properties) -> ReadResult:
-    """The run as it is now; one of another machine or cluster stays as it was last seen."""
+    """The run as it is now; one that cannot be looked at stays as it was last seen.
+
+    A run that another owner took over is theirs, and gone for this one.
+    """
     its = _place(state)
+    messages = Messages(state["owner"]["urn"])
     if its.elsewhere:
-        Messages(state["owner"]["urn"]).warn(f"{its.elsewhere}; it is kept as it was last seen")
+        messages.warn(f"{its.elsewhere}; it is kept as it was last seen")
         return ReadResult(id_, {**state, "lastSeen": f"unknown (on {state['host']})"})
-    run = its.target.get(state["namespace"], state["name"], state["uid"])
+    try:
+        run = its.target.get(state["namespace"], state["name"], state["uid"])
+    except Unreadable as error:
+        messages.warn(f"{state['name']} stays as it was last seen: {error}")
+        return ReadResult(id_, state)
+    if run is not None and not run.owner.is_same(inputs.owner_of(state)):
+        messages.warn(f"{told.taken(run)}; {TAKE_BACK}")
+        run = None
     if run is None:
         return ReadResult("", {})
     return ReadResult(id_, {**outputs(state, run), "host": its.host})
 
 
 def update(olds: Properties, news: Properties) -> UpdateResult:
-    """Suspend, resume, change secret values, or undo what somebody else changed."""
+    """Suspend, resume, change secret values, or undo what somebody else changed.
+
+    Raises:
+        NotAvailable: The run is gone, or cannot be reached.
+        Refused: It is another owner's by now.
+    """
     its = _place(olds)
     target = its.required()
     key = (olds["namespace"], olds["name"], olds["uid"])
+    gone = NotAvailable(f"TrainJob {olds['name']} is gone; run `pulumi refresh`")
+    run = target.get(*key)
+    if run is None:
+        raise gone
+    owner = _kept(run, olds, news)
     if news.get("secretData") != olds.get("secretData"):
-        target.update_secrets(*key, news.get("secretData") or {})
+        target.update_secrets(*key, news.get("secretData") or {}, owner=run.owner)
     if olds.get("drift"):
-        target.repair(*key, _contents(news))
+        target.repair(*key, _contents(news), owner=run.owner)
     wanted = bool(news["spec"].get("suspend"))
     if wanted != bool(olds["spec"].get("suspend")):
-        run: Run | None = target.suspend(*key, wanted)
-    else:
-        run = target.get(*key)
+        target.suspend(*key, wanted, owner=run.owner)
+    if owner != run.owner:
+        target.give(*key, owner, owner=run.owner)
+    run = target.get(*key)
     if run is None:
-        raise NotAvailable(f"TrainJob {olds['name']} is gone; run `pulumi refresh`")
-    return UpdateResult(digests.kept({**outputs(news, run), "host": its.host}))
+        raise gone
+    seen = outputs({**news, "owner": owner_to_json(owner)}, run)
+    return UpdateResult(digests.kept({**seen, "host": its.host}))
+
+
+def _kept(run: Run, olds: Properties, news: Properties) -> Owner:
+    """Whose the run is after an update: the stack or the resource may have another name by now.
+
+    The state had its old name until this update; one that was killed wrote the new one already.
+
+    Raises:
+        Refused: It is another owner's.
+    """
+    before, after = inputs.owner_of(olds), inputs.owner_of(news)
+    if not (run.owner.is_same(before) or run.owner.is_same(after)):
+        raise Refused(f"{told.taken(run)}, so nothing of it is changed; {TAKE_BACK}")
+    return after if after.backend else replace(after, backend=run.owner.backend)
 
 
 def _contents(given: Properties) -> Contents:
@@ -117,7 +162,7 @@ def _contents(given: Properties) -> Contents:
 
 
 def delete(state: Properties) -> None:
-    """End the run and remove what is left of it; gone already is fine.
+    """End the run and remove what is left of it; gone already, or another owner's now, is fine.
 
     A forced replacement of an unchanged job (`pulumi up --replace`) creates first, which finds this
     very run, and then deletes the original: the run stays.
@@ -130,14 +175,23 @@ def delete(state: Properties) -> None:
         )
         return
     timeout = float(state.get("deleteTimeout", 60))
-    warning = target.delete(state["namespace"], state["name"], state["uid"], timeout)
+    key = (state["namespace"], state["name"], state["uid"])
+    warning = target.delete(*key, timeout, owner=inputs.owner_of(state))
     if warning:
         messages.warn(warning)
 
 
 def _place(state: Properties) -> Place:
     key = (state["namespace"], state["name"], state["uid"])
-    return place.of(state, f"TrainJob {state['name']}", lambda target: target.get(*key) is not None)
+    return place.of(state, f"TrainJob {state['name']}", lambda target: is_found(target, *key))
+
+
+def is_found(target: Target, namespace: str, name: str, uid: str) -> bool:
+    """Whether the very run is there, readable or not."""
+    try:
+        return target.get(namespace, name, uid) is not None
+    except Unreadable:
+        return True
 
 
 def outputs(given: Mapping[str, Any], run: Run) -> Properties:

@@ -7,9 +7,9 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
 
-from trainer_infra.deploy import boundary, changes, gate, place
+from trainer_infra.deploy import boundary, changes, gate, place, train_job
 from trainer_infra.deploy.boundary import Messages
-from trainer_infra.errors import Problem
+from trainer_infra.errors import Problem, Unreadable
 
 Properties = dict[str, Any]
 
@@ -40,11 +40,17 @@ def create(given: Properties) -> CreateResult:
 
 
 def read(id_: str, state: Properties) -> ReadResult:
-    """The result as it is now; that of a run of another place stays as it was."""
+    """The result as it is now; that of a run of another place, or unreadable, stays as it was."""
     key = (state["namespace"], state["jobName"], state["uid"])
     what = f"TrainJob {state['jobName']}"
-    its = place.of(state, what, lambda target: target.get(*key) is not None)
+    its = place.of(state, what, lambda target: train_job.is_found(target, *key))
     if its.elsewhere:
         return ReadResult(id_, state)
-    run = its.target.get(*key)
-    return ReadResult("", {}) if run is None else ReadResult(id_, state | gate.outputs(run))
+    try:
+        run = its.target.get(*key)
+    except Unreadable:
+        # The TrainJob's own refresh says it.
+        return ReadResult(id_, state)
+    if run is None or gate.is_taken(state, run):
+        return ReadResult("", {})
+    return ReadResult(id_, state | gate.outputs(run))

@@ -17,8 +17,9 @@ from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.inputs import Checked
 from trainer_infra.deploy.member_runs import Member, MemberRuns
 from trainer_infra.deploy.members import Change, Kept
-from trainer_infra.errors import InvalidInput, NotAvailable, Problem
-from trainer_infra.lifecycle.run import Owner
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import owner_from_json
 from trainer_infra.lifecycle.target import Target
 
 Properties = dict[str, Any]
@@ -33,6 +34,7 @@ _CREATED: Final[set[str]] = set()
 
 def check(olds: Properties, news: Properties) -> CheckResult:
     """Validate every member, and fill in their names, runtimes and renderings."""
+    news = inputs.owned(news)
     if chosen := tuple(targets.problems(news)):
         return CheckResult(news, boundary.failures(chosen))
     before = members.of(olds)
@@ -140,12 +142,11 @@ def _applied(olds: JSON, news: JSON) -> Properties:
     host, runs = target.host(namespace), MemberRuns(target)
     changes = members.changes(olds, news)
     before, after = members.of(olds), members.of(news)
-    known = olds.get("members") or {}
+    known = members.known(olds)
     kept: dict[str, Kept] = {}
     attempts = {}
     for name, change in changes.items():
-        owner = _owner(news, name)
-        one = Member(owner, before.get(name), known.get(name) or {}, after.get(name))
+        one = Member(before.get(name), known.get(name) or {}, after.get(name))
         if change is Change.NONE:
             kept[name] = Kept(after[name], known[name])
         else:
@@ -155,11 +156,6 @@ def _applied(olds: JSON, news: JSON) -> Properties:
     state = members.outputs(news, host, {name: (kept | tried)[name] for name in changes})
     _said(messages, runs.warnings, state["members"])
     return state
-
-
-def _owner(batch: JSON, member: str) -> Owner:
-    urn = f"{batch['owner']['urn']}{members.SEPARATOR}{member}"
-    return Owner(**{**batch["owner"], "urn": urn})
 
 
 def _said(messages: Messages, warnings: Iterable[str], seen: Mapping[str, JSON]) -> None:
@@ -173,15 +169,17 @@ def _said(messages: Messages, warnings: Iterable[str], seen: Mapping[str, JSON])
 
 
 def read(id_: str, state: Properties) -> ReadResult:
-    """Every member as it is now; those that are gone are left out, and so are made again."""
-    known = state["members"]
-    its = place.of_batch(state, known)
+    """Every member as it is now; those that are gone are left out, and so are made again.
+
+    So is a member whose run another owner took over; one that cannot be read stays as last seen.
+    """
+    its, known = place.of_batch(state, state["members"]), members.known(state)
     if its.elsewhere:
         Messages(state["owner"]["urn"]).warn(f"{its.elsewhere}; they are kept as last seen")
         lost = f"unknown (on {state['host']})"
         unseen = {
             name: {**each, "lastSeen": lost} if "uid" in each else each
-            for name, each in known.items()
+            for name, each in state["members"].items()
         }
         return ReadResult(id_, {**state, "members": unseen})
     before = members.of(state)
@@ -190,22 +188,29 @@ def read(id_: str, state: Properties) -> ReadResult:
         looks = [
             pool.submit(_read, its.target, before.get(name), each) for name, each in known.items()
         ]
-        found = zip(known, (each.result() for each in looks), strict=True)
-        kept = {name: each for name, each in found if each is not None}
+        found = dict(zip(known, (each.result() for each in looks), strict=True))
+    kept = {name: each for name, (each, _) in found.items() if each is not None}
+    if said := [(name, sentence) for name, (_, sentence) in found.items() if sentence]:
+        Messages(state["owner"]["urn"]).warn(members.listed(said))
     if not kept:
         return ReadResult("", {})
     return ReadResult(id_, members.outputs(state, its.host, kept))
 
 
-def _read(target: Target, old: JSON | None, known: JSON) -> Kept | None:
-    """A member as it is now; None when its run is gone."""
+def _read(target: Target, old: JSON | None, known: JSON) -> tuple[Kept | None, str]:
+    """A member as it is now, None when its run is gone; and what there is to say of it."""
     if old is None or "uid" not in known:
-        return Kept(old, known)
-    run = target.get(known["namespace"], known["name"], known["uid"])
+        return Kept(old, known), ""
+    try:
+        run = target.get(known["namespace"], known["name"], known["uid"])
+    except Unreadable as error:
+        return Kept(old, known), f"stays as it was last seen: {error}"
     if run is None:
-        return None
+        return None, ""
+    if not run.owner.is_same(owner_from_json(known["owner"])):
+        return None, f"{told.taken(run)}; {train_job.TAKE_BACK}"
     state = train_job.outputs(old, run)
-    return Kept(state, {**known, **members.seen(state)})
+    return Kept(state, {**known, **members.seen(state)}), ""
 
 
 def delete(state: Properties) -> None:
@@ -218,8 +223,8 @@ def delete(state: Properties) -> None:
     messages = Messages(state["owner"]["urn"])
     runs, before = MemberRuns(target), members.of(state)
     attempts = {
-        name: runs.attempt(Member(_owner(state, name), before.get(name), each, None), Change.DELETE)
-        for name, each in state["members"].items()
+        name: runs.attempt(Member(before.get(name), each, None), Change.DELETE)
+        for name, each in members.known(state).items()
         if each.get("uid") not in _CREATED
     }
     if len(attempts) < len(state["members"]):

@@ -16,8 +16,9 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
 from trainer_infra.deploy import boundary, gate, members, place, targets, train_job_result
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.gate import Saying, Silence, Stuck
-from trainer_infra.errors import RunFailed
+from trainer_infra.errors import RunFailed, Unreadable
 from trainer_infra.kube.refusals import Unreachable
+from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Run
 from trainer_infra.lifecycle.target import Target
 
@@ -49,7 +50,7 @@ def create(given: Properties) -> CreateResult:
 
 
 def read(id_: str, state: Properties) -> ReadResult:
-    """The results as they are now; of a run that is gone, and of another place, as they were."""
+    """The results as they are now; of a run that is gone or another's, or elsewhere, as they were."""
     its = place.of_batch(state, state["runs"])
     if its.elsewhere:
         return ReadResult(id_, state)
@@ -57,7 +58,7 @@ def read(id_: str, state: Properties) -> ReadResult:
     now = {
         name: gate.outputs(found[each["uid"]])
         for name, each in state["runs"].items()
-        if each["uid"] in found
+        if each["uid"] in found and not gate.is_taken(_of_member(state, name), found[each["uid"]])
     }
     return ReadResult(id_, {**state, "results": {**state["results"], **now}})
 
@@ -129,17 +130,23 @@ class _All:
         self._silence.ends()
         self._silent = False
         over = self.ended.keys() | self._bad.keys()
-        self._left = {
-            name: found[each["uid"]] for name, each in waiting.items() if name not in over
-        }
+        left = {name: each["uid"] for name, each in waiting.items() if name not in over}
+        self._left = {name: found[uid] for name, uid in left.items() if uid in found}
 
     def _judge(self, target: Target, name: str, run: Run | None) -> None:
         known = self.given["runs"][name]
-        if run is not None and (gate.happened(self.given, run) or gate.trouble(run)):
-            # The list leaves out what only a look at the one run tells: last lines, reports.
-            run = target.get(run.namespace, run.name, run.uid)
+        if run is None or gate.happened(self.given, run) or gate.trouble(run):
+            # The list leaves out what only a look at the one run tells: last lines, reports, and
+            # what is wrong with a record that cannot be read.
+            try:
+                run = target.get(known["namespace"], known["name"], known["uid"])
+            except Unreadable as error:
+                self._bad[name] = str(error)
+                return
         if run is None:
             self._bad[name] = gate.gone(known["name"])
+        elif gate.is_taken(_of_member(self.given, name), run):
+            self._bad[name] = f"{told.taken(run)}; run `pulumi refresh`"
         elif said := gate.trouble(run):
             self._bad[name] = said
         elif gate.happened(self.given, run):
@@ -177,4 +184,12 @@ class _All:
 def _found(target: Target, runs: Mapping[str, JSON]) -> dict[str, Run]:
     """The runs there are, by uid, with one list for each namespace."""
     spaces = sorted({each["namespace"] for each in runs.values() if "uid" in each})
-    return {run.uid: run for space in spaces for run in target.list_runs(space)}
+    return {run.uid: run for space in spaces for run in target.list_runs(space).runs}
+
+
+def _of_member(given: JSON, member: str) -> JSON:
+    """Whose a member's run is, as a TrainJob's gate has it; nothing in an earlier release's state."""
+    if "owner" not in given:
+        return {}
+    other = (given.get("owners") or {}).get(member)
+    return {"owner": other or members.owner(given, member)}

@@ -18,13 +18,13 @@ from trainer_infra.deploy import boundary, inputs, place, targets
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.connection import Connection
 from trainer_infra.deploy.place import Place
-from trainer_infra.errors import InvalidInput, NotAvailable
+from trainer_infra.deploy.train_job import TAKE_BACK
+from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.lifecycle import admission
 from trainer_infra.lifecycle.admission import Verdict
-from trainer_infra.lifecycle.run import Owner
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
 
@@ -45,6 +45,7 @@ _CREATED: Final[set[str]] = set()
 
 def check(olds: Properties, news: Properties) -> CheckResult:
     """Validate, and show what a TrainJob on it renders to."""
+    news = inputs.owned(news)
     if chosen := tuple(targets.problems(news)):
         return CheckResult(news, boundary.failures(chosen))
     if boundary.unknown(news):
@@ -135,7 +136,7 @@ def create(given: Properties) -> CreateResult:
 
 
 def read(id_: str, state: Properties) -> ReadResult:
-    """The runtime as it is now; one of another cluster stays as it was."""
+    """The runtime as it is now; one of another cluster stays as it was, another owner's is gone."""
     if state["target"] == targets.LOCAL:
         return ReadResult(id_, state)
     its = _place(state)
@@ -145,6 +146,10 @@ def read(id_: str, state: Properties) -> ReadResult:
     there = _live(state)
     if there is None or there["metadata"]["uid"] != state["uid"]:
         return ReadResult("", {})
+    if whose := runtimes.taken(there, inputs.owner_of(state)):
+        said = f"{_shown(state)} belongs to {whose} now; {TAKE_BACK}"
+        Messages(state["owner"]["urn"]).warn(said)
+        return ReadResult("", {})
     seen = _outputs(state, its.host, there)
     if seen.get("drift") == state.get("drift"):
         return ReadResult(id_, seen)
@@ -153,11 +158,20 @@ def read(id_: str, state: Properties) -> ReadResult:
 
 
 def update(olds: Properties, news: Properties) -> UpdateResult:
-    """Make the object what is declared, also where somebody else changed it."""
+    """Make the object what is declared, also where somebody else changed it.
+
+    Raises:
+        Refused: It is another owner's by now.
+    """
     if olds["target"] == targets.LOCAL:
         return UpdateResult({**news, "host": olds["host"]})
     its = _place(olds)
     its.required()
+    there = _live(olds)
+    owners = (inputs.owner_of(olds), inputs.owner_of(news))
+    if there and all(runtimes.taken(there, each) for each in owners):
+        whose = runtimes.taken(there, owners[0])
+        raise Refused(f"{_shown(olds)} belongs to {whose} now, so it is not changed; {TAKE_BACK}")
     labelled = _labelled(news)
     made = _ask(
         targets.configured(olds), lambda client: runtimes.applied(client, labelled, olds["uid"])
@@ -170,16 +184,21 @@ def delete(state: Properties) -> None:
     if state["target"] == targets.LOCAL or state["uid"] in _CREATED:
         return
     _place(state).required()
+    owner = inputs.owner_of(state)
     said = _ask(
         targets.configured(state),
-        lambda client: runtimes.deleted(client, wire(state), state["uid"]),
+        lambda client: runtimes.deleted(client, wire(state), state["uid"], owner),
     )
     if said:
         Messages(state["owner"]["urn"]).warn(said)
 
 
+def _shown(state: JSON) -> str:
+    return f"{state['kind']} {state['name']}"
+
+
 def _place(state: JSON) -> Place:
-    return place.of(state, f"{state['kind']} {state['name']}", lambda _: _is_there(state))
+    return place.of(state, _shown(state), lambda _: _is_there(state))
 
 
 def _is_there(state: JSON) -> bool:
@@ -192,7 +211,7 @@ def _live(state: JSON) -> JSON | None:
 
 
 def _labelled(given: JSON) -> JSON:
-    return runtimes.labelled(wire(given), Owner(**given["owner"]))
+    return runtimes.labelled(wire(given), inputs.owner_of(given))
 
 
 def _outputs(given: JSON, host: str, there: JSON) -> Properties:

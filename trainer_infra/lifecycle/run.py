@@ -1,14 +1,19 @@
 """What is known of a run, whatever its target: the values that a `Target` takes and returns.
 
 Called by the drivers (local, cluster) and by who asks them (deploy, cli). Everything here turns
-into JSON and back without loss; secret values never do.
+into JSON and back without loss; secret values never do. JSON of another release is read as far as
+this one knows it.
 """
 
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
-from typing import Any, Final
+from functools import lru_cache
+from typing import Any, Final, TypeVar
+
+from pydantic import TypeAdapter, ValidationError
 
 JSON = Mapping[str, Any]
+T = TypeVar("T")
 
 CREATED: Final = "Created"
 SUSPENDED: Final = "Suspended"
@@ -30,12 +35,22 @@ class Owner:
     """The Pulumi stack."""
     urn: str = ""
     """The URN of the resource."""
+    backend: str = ""
+    """The backend that keeps the stack, as `deploy.backend` identifies it; empty where that is not
+    known, and in what earlier releases wrote."""
 
     def shown(self) -> str:
         """As an error names it."""
         if not self.urn:
             return "`trainer-infra run`"
-        return f"{self.urn} of stack {self.stack} of project {self.project}"
+        kept = f" in backend {self.backend}" if self.backend else ""
+        return f"{self.urn} of stack {self.stack} of project {self.project}{kept}"
+
+    def is_same(self, other: "Owner") -> bool:
+        """Whether both are one owner; a backend that only one of them has tells nothing."""
+        if (self.project, self.stack, self.urn) != (other.project, other.stack, other.urn):
+            return False
+        return self.backend == other.backend or not (self.backend and other.backend)
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,13 +97,13 @@ class Contents:
 class Failure:
     """The pod that ended a run."""
 
-    pod: str
+    pod: str = ""
     """Its name."""
-    reason: str
+    reason: str = ""
     """`Error`, `StartError` and the like, as the container's termination reason."""
-    exit_code: int | None
+    exit_code: int | None = None
     """The container's exit code, 128+n for signal n; None when it never started."""
-    last_lines: tuple[str, ...]
+    last_lines: tuple[str, ...] = ()
     """The last lines of its log, at most 20."""
 
 
@@ -96,15 +111,15 @@ class Failure:
 class Node:
     """One pod of the trainer step, as it is now."""
 
-    pod: str
+    pod: str = ""
     """Its name."""
-    phase: str
+    phase: str = ""
     """`Pending`, `Running`, `Succeeded` or `Failed`."""
-    progress: int | None
+    progress: int | None = None
     """Percent, of its own last report; None before the first."""
-    metrics: Mapping[str, str]
+    metrics: Mapping[str, str] = field(default_factory=dict)
     """Of its own last report."""
-    restarts: int
+    restarts: int = 0
     """How often it was started again."""
     step: str = ""
     """The replicated job that it is of."""
@@ -160,20 +175,59 @@ class Run:
     it is."""
 
 
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """The runs of a place, and what could not be read there."""
+
+    runs: tuple[Run, ...] = ()
+    """By namespace and name."""
+    unread: tuple[str, ...] = ()
+    """A sentence for each thing that should be a run's and cannot be read."""
+
+
 def run_to_json(run: Run) -> dict[str, Any]:
     """A run as JSON values."""
     return asdict(run)
 
 
-def run_from_json(value: JSON) -> Run:
-    """The run that `run_to_json` wrote."""
-    failure = value["failure"]
-    return Run(
-        **{
-            **value,
-            "owner": Owner(**value["owner"]),
-            "nodes": tuple(Node(**node) for node in value["nodes"]),
-            "failure": failure
-            and Failure(**{**failure, "last_lines": tuple(failure["last_lines"])}),
-        }
-    )
+def run_from_json(value: Any) -> Run:
+    """The run that `run_to_json` wrote, in this release or another one.
+
+    Raises:
+        ValueError: The value says no run.
+    """
+    return _from_json(_runs(), value)
+
+
+def owner_from_json(value: Any) -> Owner:
+    """The owner in JSON, with the fields that this release knows.
+
+    Raises:
+        ValueError: The value says no owner.
+    """
+    return _from_json(_owners(), value)
+
+
+def owner_to_json(owner: Owner) -> dict[str, str]:
+    """An owner as JSON values, without a backend that is not known."""
+    return {key: each for key, each in asdict(owner).items() if each or key != "backend"}
+
+
+def _from_json(adapter: TypeAdapter[T], value: Any) -> T:
+    try:
+        return adapter.validate_python(value)
+    except ValidationError as error:
+        first = error.errors()[0]
+        parts = (".".join(map(str, first["loc"])), first["msg"].lower())
+        raise ValueError(": ".join(filter(None, parts))) from None
+
+
+# Made only where such JSON is read: making one takes longer than reading.
+@lru_cache
+def _runs() -> TypeAdapter[Run]:
+    return TypeAdapter(Run)
+
+
+@lru_cache
+def _owners() -> TypeAdapter[Owner]:
+    return TypeAdapter(Owner)

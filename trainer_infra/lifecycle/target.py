@@ -1,14 +1,15 @@
 """Where runs live: what every driver without a controller offers, and `deploy` and `cli` ask of it.
 
 `local.runs` (processes of this machine) and `cluster.runs.Cluster` (pods, engine `provider`) keep
-this protocol. All methods are synchronous and safe to call from several threads.
+this protocol. All methods are synchronous and safe to call from several threads. A verb that is told
+whose the run has to be (`owner`) changes nothing of one that is another owner's by now.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from trainer_infra.errors import Problem
-from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission
+from trainer_infra.lifecycle.run import Contents, Listing, Owner, Run, Submission
 
 JSON = Mapping[str, Any]
 
@@ -60,37 +61,80 @@ class Target(Protocol):
         """
 
     def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
-        """The run as it is now; None when it is gone or has another uid."""
+        """The run as it is now, whoever's it is; None when it is gone or has another uid.
 
-    def list_runs(self, namespace: str | None = None) -> tuple[Run, ...]:
-        """All runs of the place or of a namespace, by namespace and name."""
+        Raises:
+            Unreadable: What is kept of it is damaged.
+        """
 
-    def suspend(self, namespace: str, name: str, uid: str, value: bool) -> Run:
+    def list_runs(self, namespace: str | None = None) -> Listing:
+        """All runs of the place or of a namespace, and what cannot be read there."""
+
+    def suspend(
+        self, namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None
+    ) -> Run:
         """Suspend or resume a run.
 
         Raises:
             NotAvailable: There is no such run.
+            Refused: It is another owner's by now.
         """
 
-    def update_secrets(self, namespace: str, name: str, uid: str, data: Mapping[str, str]) -> None:
+    def update_secrets(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        data: Mapping[str, str],
+        *,
+        owner: Owner | None = None,
+    ) -> None:
         """Replace the secret values; pods that run keep the old ones.
 
         Raises:
             NotAvailable: There is no such run.
+            Refused: It is another owner's by now.
         """
 
-    def repair(self, namespace: str, name: str, uid: str, contents: Contents) -> Run:
+    def repair(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        contents: Contents,
+        *,
+        owner: Owner | None = None,
+    ) -> Run:
         """Write again every field of ours that somebody changed (`Run.drift`), with these contents.
 
         Raises:
             NotAvailable: There is no such run; or an object is gone whose contents nobody has.
-            Refused: An object of that name is somebody else's by now.
+            Refused: The run, or an object of that name, is somebody else's by now.
         """
 
-    def delete(self, namespace: str, name: str, uid: str, timeout: float = 60) -> str:
-        """End a run and remove what is left of it; a warning sentence, or empty.
+    def give(
+        self, namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None
+    ) -> None:
+        """Make a run another owner's, with everything that it has.
 
-        Gone already, or another run of that name, is fine.
+        Raises:
+            NotAvailable: There is no such run.
+            Refused: It is another owner's by now.
+        """
+
+    def delete(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        timeout: float = 60,
+        *,
+        owner: Owner | None = None,
+    ) -> str:
+        """End a run and remove what is left of it; a sentence about what was left, or empty.
+
+        Gone already, or another run of that name, is fine; one of another owner is left alone. With
+        a uid it goes also where what is kept of it is damaged.
         """
 
     def logs(

@@ -72,6 +72,16 @@ def length(since: str, until: str = "") -> str:
     return f"{seconds}s"
 
 
+def taken(run: Run) -> str:
+    """What to say to who had a run that another owner has now."""
+    return f"run {run.namespace}/{run.name} belongs to {run.owner.shown()} now"
+
+
+def left_alone(namespace: str, name: str, whose: str) -> str:
+    """What to say of a run that is not deleted, because another owner has it."""
+    return f"run {namespace}/{name} is left alone: it belongs to {whose} now"
+
+
 def finished(run: Run) -> bool:
     """Whether a run has ended, well or not."""
     return run.phase in FINISHED

@@ -13,27 +13,38 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.errors import InvalidInput, NotAvailable, Refused
+from trainer_infra.errors import InvalidInput, NotAvailable, Unreadable
 from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import (
     CREATED,
     FINISHED,
     SUSPENDED,
+    Contents,
     Failure,
+    Listing,
     Node,
     Owner,
     Run,
     Submission,
-    run_from_json,
     run_to_json,
 )
-from trainer_infra.local import env, folder, full_disk, guard, log_files, ports, processes, support
+from trainer_infra.local import (
+    env,
+    folder,
+    full_disk,
+    guard,
+    log_files,
+    ports,
+    processes,
+    run_record,
+    support,
+)
 from trainer_infra.local.folder import RunFolder
 from trainer_infra.local.processes import Identity
 
@@ -45,8 +56,10 @@ __all__ = [
     "Submission",
     "delete",
     "get",
+    "give",
     "list_runs",
     "logs",
+    "repair",
     "submit",
     "suspend",
     "update_secrets",
@@ -79,10 +92,10 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
     """
     target = _folder(submission)
     with folder.locked(target):
-        run = _look(target)
-        if run is not None and not _same(run, submission):
+        run = run_record.look(target)
+        if run is not None and not run_record.is_same(run, submission):
             if not adopt:
-                raise _refused(run, submission)
+                raise run_record.refused(run, submission)
             run = _adopted(target, run, submission)
         if run is None:
             found = (*support.problems(submission.objects), *ports.ports_in_use(submission.objects))
@@ -97,20 +110,23 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
             _end(target, 1)
             folder.remove(target)
             raise
-        started = _look(target)
+        started = run_record.look(target)
     if started is None:
         raise NotAvailable(f"the run in {target.path} was removed while it started")
     return started
 
 
 def get(namespace: str, name: str, uid: str = "") -> Run | None:
-    """The run as it is now; None when it is gone or has another uid.
+    """The run as it is now, whoever's it is; None when it is gone or has another uid.
 
     A run whose supervisor is gone while it is unfinished is Failed with reason SupervisorLost, and
     recorded so. A run of another machine, seen through a shared home, is as it was recorded there.
+
+    Raises:
+        Unreadable: What its folder says is damaged.
     """
     target = folder.of(namespace, name)
-    run = _look(target)
+    run = run_record.look(target)
     if run is None or (uid and run.uid != uid):
         return None
     begun = run.phase not in FINISHED and target.status.exists()
@@ -120,21 +136,29 @@ def get(namespace: str, name: str, uid: str = "") -> Run | None:
         return _lost(target)
 
 
-def list_runs(namespace: str | None = None) -> tuple[Run, ...]:
-    """All runs of this machine's state folder, by namespace and name."""
-    found = (get(each.path.parent.name, each.path.name) for each in folder.existing(namespace))
-    return tuple(run for run in found if run is not None)
+def list_runs(namespace: str | None = None) -> Listing:
+    """All runs of this machine's state folder, and the folders that cannot be read."""
+    runs, unread = [], []
+    for each in folder.existing(namespace):
+        try:
+            run = get(each.path.parent.name, each.path.name)
+        except (InvalidInput, Unreadable) as error:
+            unread.append(str(error))
+        else:
+            runs += [run] if run else []
+    return Listing(tuple(runs), tuple(unread))
 
 
-def suspend(namespace: str, name: str, uid: str, value: bool) -> Run:
+def suspend(namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None) -> Run:
     """Suspend or resume a run; returns once its supervisor has seen it. A finished run stays.
 
     Raises:
         NotAvailable: There is no such run.
+        Refused: It is another owner's by now.
     """
     target = folder.of(namespace, name)
     with folder.locked(target):
-        run = _present(target, uid)
+        run = run_record.present(target, uid, owner)
         folder.write(target.control, {"suspend": value})
     _signal(target, signal.SIGUSR1)
     until = time.monotonic() + SUSPEND_TIMEOUT
@@ -146,28 +170,60 @@ def suspend(namespace: str, name: str, uid: str, value: bool) -> Run:
     return run
 
 
-def update_secrets(namespace: str, name: str, uid: str, data: Mapping[str, str]) -> None:
+def update_secrets(
+    namespace: str, name: str, uid: str, data: Mapping[str, str], *, owner: Owner | None = None
+) -> None:
     """Replace the secret values: running pods keep the old ones, later tries get the new.
 
     Raises:
         NotAvailable: There is no such run.
+        Refused: It is another owner's by now.
     """
     target = folder.of(namespace, name)
     with folder.locked(target):
-        _present(target, uid)
+        run_record.present(target, uid, owner)
         folder.write(target.secrets, dict(data))
 
 
-def delete(namespace: str, name: str, uid: str, timeout: float = 60) -> str:
-    """End every process of a run and remove its folder; a warning sentence, or empty.
+def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None) -> None:
+    """Make a run another owner's.
 
-    Gone already, or another run of that name, is fine.
+    Raises:
+        NotAvailable: There is no such run.
+        Refused: It is another owner's by now.
     """
     target = folder.of(namespace, name)
     with folder.locked(target):
-        run = _look(target)
+        run_record.owned(target, run_record.present(target, uid, owner), to)
+
+
+def repair(
+    namespace: str, name: str, uid: str, _contents: Contents, *, owner: Owner | None = None
+) -> Run:
+    """The run as it is: nobody else writes a run's folder.
+
+    Raises:
+        NotAvailable: There is no such run.
+        Refused: It is another owner's by now.
+    """
+    return run_record.present(folder.of(namespace, name), uid, owner)
+
+
+def delete(
+    namespace: str, name: str, uid: str, timeout: float = 60, *, owner: Owner | None = None
+) -> str:
+    """End every process of a run and remove its folder; a sentence about what is left, or empty.
+
+    Gone already, or another run of that name, is fine; one of another owner is left alone. With a
+    uid it goes also where a file of its folder is damaged.
+    """
+    target = folder.of(namespace, name)
+    with folder.locked(target):
+        run = run_record.identified(target) if uid else run_record.look(target)
         if run is None or (uid and run.uid != uid):
             return ""
+        if owner is not None and not run.owner.is_same(owner):
+            return told.left_alone(namespace, name, run.owner.shown())
         ended = _end(target, timeout)
         ended = processes.kill_everywhere(run.uid) and ended
         folder.remove(target)
@@ -199,7 +255,7 @@ def logs(
         NotAvailable: There is no such run, or it never had such a pod.
     """
     target = folder.of(namespace, name)
-    run = _present(target, "")
+    run = run_record.present(target)
     known = {node.pod for node in run.nodes} | {path.stem for path in target.logs.glob("*.log")}
     if pod is not None and pod not in known:
         shown = ", ".join(sorted(known)) or "none yet"
@@ -222,42 +278,13 @@ def _folder(submission: Submission) -> RunFolder:
     return folder.of(metadata.get("namespace") or "default", metadata["name"])
 
 
-def _look(target: RunFolder) -> Run | None:
-    """What is recorded of a run; None when there is none. The owner is as last adopted."""
-    first = folder.read(target.run)
-    if first is None:
-        return None
-    return run_from_json({**(folder.read(target.status) or first), "owner": first["owner"]})
-
-
-def _present(target: RunFolder, uid: str) -> Run:
-    run = _look(target)
-    if run is None or (uid and run.uid != uid):
-        where = f"{target.path.parent.name}/{target.path.name}"
-        raise NotAvailable(f"there is no run {where}{f' with uid {uid}' if uid else ''} here")
-    return run
-
-
-def _same(run: Run, submission: Submission) -> bool:
-    return (run.owner, run.content) == (submission.owner, submission.content)
-
-
-def _refused(run: Run, submission: Submission) -> Refused:
-    what = f"run {run.namespace}/{run.name} exists and belongs to {run.owner.shown()}"
-    if run.owner == submission.owner:
-        what = f"run {run.namespace}/{run.name} exists with other content"
-    return Refused(f"{what}; choose another name, delete it, or set adopt=True to take its place")
-
-
 def _adopted(target: RunFolder, run: Run, submission: Submission) -> Run | None:
     """The run with its new owner, or None after one with other content was removed."""
     if run.content != submission.content:
         _end(target, 60)
         folder.remove(target)
         return None
-    owned = replace(run, owner=submission.owner)
-    folder.write(target.run, run_to_json(owned))
-    return owned
+    return run_record.owned(target, run, submission.owner)
 
 
 def _made(target: RunFolder, submission: Submission) -> None:
@@ -340,7 +367,8 @@ def _launch(target: RunFolder, timeout: float) -> None:
 
 
 def _uid(target: RunFolder) -> str:
-    return str((folder.read(target.run) or {})["uid"])
+    run = run_record.identified(target)
+    return run.uid if run else ""
 
 
 def _signal(target: RunFolder, number: int) -> None:
@@ -364,7 +392,7 @@ def _end(target: RunFolder, timeout: float) -> bool:
 
 def _lost(target: RunFolder) -> Run | None:
     """The run whose supervisor is gone, recorded as lost; what is left of it is ended."""
-    run = _look(target)
+    run = run_record.look(target)
     if run is None or run.phase in FINISHED or folder.supervised(target):
         return run
     processes.kill_everywhere(run.uid)

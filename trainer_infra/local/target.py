@@ -4,8 +4,8 @@ import platform
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from trainer_infra.errors import NotAvailable, Problem
-from trainer_infra.lifecycle.run import Contents, Owner, Run
+from trainer_infra.errors import Problem
+from trainer_infra.lifecycle.run import Owner
 from trainer_infra.local import ports, runs, support
 
 JSON = Mapping[str, Any]
@@ -19,6 +19,8 @@ class ThisMachine:
     list_runs = staticmethod(runs.list_runs)
     suspend = staticmethod(runs.suspend)
     update_secrets = staticmethod(runs.update_secrets)
+    repair = staticmethod(runs.repair)
+    give = staticmethod(runs.give)
     delete = staticmethod(runs.delete)
     logs = staticmethod(runs.logs)
 
@@ -47,14 +49,3 @@ class ThisMachine:
     def unseen(self, _namespace: str) -> str:
         """Nothing: the runs here are the user's own."""
         return ""
-
-    def repair(self, namespace: str, name: str, uid: str, _contents: Contents) -> Run:
-        """The run as it is: nobody else writes a run's folder.
-
-        Raises:
-            NotAvailable: There is no such run.
-        """
-        run = runs.get(namespace, name, uid)
-        if run is None:
-            raise NotAvailable(f"there is no run {namespace}/{name} with uid {uid} here")
-        return run

@@ -1,0 +1,96 @@
+"""What a run's folder says of it: who declared it, and how it is now.
+
+Called by `runs` for every verb. Whoever may write the folder may have damaged it, and another release
+may have written it: what is unknown here stays as it is, and what cannot be read is said.
+"""
+
+from contextlib import suppress
+from dataclasses import asdict, replace
+
+from trainer_infra.errors import NotAvailable, Refused, Unreadable
+from trainer_infra.lifecycle.run import Owner, Run, Submission, run_from_json
+from trainer_infra.local import folder
+from trainer_infra.local.folder import RunFolder
+
+
+def look(target: RunFolder) -> Run | None:
+    """What is recorded of a run; None when there is none. The owner is as last adopted.
+
+    Raises:
+        Unreadable: A file of its folder is damaged.
+    """
+    try:
+        return _read(target)
+    except (ValueError, RecursionError, OSError) as error:
+        raise Unreadable(
+            f"the folder {target.path} should be a run's and cannot be read: {error}; write it again "
+            "as it was, or remove it"
+        ) from None
+
+
+def _read(target: RunFolder) -> Run | None:
+    first = folder.read(target.run)
+    if first is None:
+        return None
+    submitted = run_from_json(first)
+    if (submitted.namespace, submitted.name) != (target.path.parent.name, target.path.name):
+        raise ValueError(f"run.json is of {submitted.namespace}/{submitted.name}")
+    now = folder.read(target.status)
+    return replace(run_from_json(now), owner=submitted.owner) if now else submitted
+
+
+def identified(target: RunFolder) -> Run | None:
+    """The run as `look` has it, or as the one file says that is not damaged.
+
+    Raises:
+        Unreadable: Nothing says which run the folder is.
+    """
+    try:
+        return look(target)
+    except Unreadable:
+        for file in (target.run, target.status):
+            with suppress(ValueError, RecursionError, OSError):
+                return run_from_json(folder.read(file))
+        raise
+
+
+def present(target: RunFolder, uid: str = "", owner: Owner | None = None) -> Run:
+    """The run that must be there.
+
+    Args:
+        target: its folder.
+        uid: of the run; empty for whichever has the name.
+        owner: whose it has to be; None for whoever's it is.
+
+    Raises:
+        NotAvailable: There is no run of that name, or it has another uid.
+        Refused: It is another owner's by now.
+        Unreadable: Its folder is damaged.
+    """
+    run = look(target)
+    if run is None or (uid and run.uid != uid):
+        where = f"{target.path.parent.name}/{target.path.name}"
+        raise NotAvailable(f"there is no run {where}{f' with uid {uid}' if uid else ''} here")
+    if owner is not None and not run.owner.is_same(owner):
+        where = f"{run.namespace}/{run.name}"
+        raise Refused(f"run {where} belongs to {run.owner.shown()} now")
+    return run
+
+
+def owned(target: RunFolder, run: Run, owner: Owner) -> Run:
+    """The run with a new owner, and all else that its file says, also by a later release."""
+    folder.write(target.run, {**(folder.read(target.run) or {}), "owner": asdict(owner)})
+    return replace(run, owner=owner)
+
+
+def is_same(run: Run, submission: Submission) -> bool:
+    """Whether the run is what is submitted, by the same owner."""
+    return run.owner.is_same(submission.owner) and run.content == submission.content
+
+
+def refused(run: Run, submission: Submission) -> Refused:
+    """The error where it is not, and is not taken over."""
+    what = f"run {run.namespace}/{run.name} exists and belongs to {run.owner.shown()}"
+    if run.owner.is_same(submission.owner):
+        what = f"run {run.namespace}/{run.name} exists with other content"
+    return Refused(f"{what}; choose another name, delete it, or set adopt=True to take its place")
