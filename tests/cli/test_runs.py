@@ -85,7 +85,7 @@ def test_get_writes_json_and_yaml_of_the_same_fields(done: Command) -> None:
     assert {"items": [one]} == json.loads(done("get", "-A", "-o", "json").out)
     assert (one["phase"], one["owner"], one["failure"], one["waitingFor"]) == (
         "Complete",
-        {"project": "", "stack": "", "urn": ""},
+        {"project": "", "stack": "", "urn": "", "backend": ""},
         None,
         "",
     )

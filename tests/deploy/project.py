@@ -31,10 +31,11 @@ def train(seconds=0.0, code=0, text="", **rest):
 
 @dataclass
 class Stack:
-    """One project folder with a stack named `test`."""
+    """One project folder with a stack."""
 
     folder: Path
     env: Mapping[str, str]
+    name: str = "test"
 
     def program(self, text: str) -> None:
         """Write the program: `train`, `CustomTrainer`, `Secret` and `TrainJob` are there."""
@@ -43,7 +44,7 @@ class Stack:
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         """Start the CLI without waiting for it."""
         return subprocess.Popen(
-            ["pulumi", *arguments, "--stack", "test", "--non-interactive"],
+            ["pulumi", *arguments, "--stack", self.name, "--non-interactive"],
             cwd=self.folder,
             env=dict(self.env),
             stdout=subprocess.PIPE,
@@ -57,6 +58,19 @@ class Stack:
         output, _ = process.communicate(timeout=120)
         assert (process.returncode == 0) == ok, output
         return output
+
+    def pulumi(self, *arguments: str) -> str:
+        """Run the CLI with no stack chosen, and return what it printed."""
+        done = subprocess.run(
+            ["pulumi", *arguments, "--non-interactive"],
+            cwd=self.folder,
+            env=dict(self.env),
+            stdout=subprocess.PIPE,
+            text=True,
+            timeout=60,
+            check=True,
+        )
+        return done.stdout
 
     def up(self, *arguments: str, ok: bool = True) -> str:
         return self.run("up", "--yes", "--skip-preview", "--diff", *arguments, ok=ok)
@@ -109,7 +123,7 @@ class Stack:
 
     def _json(self, *arguments: str) -> dict[str, Any]:
         done = subprocess.run(
-            ["pulumi", *arguments, "--stack", "test", "--non-interactive"],
+            ["pulumi", *arguments, "--stack", self.name, "--non-interactive"],
             cwd=self.folder,
             env=dict(self.env),
             stdout=subprocess.PIPE,

@@ -178,16 +178,12 @@ def adopted(record: Record, owner: Owner, marks: Mapping[str, str]) -> JSON:
 
 
 def _whole(record: Record, notes: JSON, data: JSON, rest: JSON) -> JSON:
-    """The patch of everything but the status: what it leaves out is removed by the API server.
+    """The patch of everything but the status: the API server removes what a later patch leaves out.
 
     What a later release wrote stays, with the format that it says; annotations of others are theirs.
     """
     before = record.value["metadata"]["annotations"]
-    kept = {
-        key: each
-        for key, each in before.items()
-        if key.startswith(names.OWN_PREFIX) and key != names.BACKEND_ANNOTATION
-    }
+    kept = {key: each for key, each in before.items() if key.startswith(names.OWN_PREFIX)}
     newest = max(FORMAT, record_fields.version(before))
     both = {**kept, **notes, names.FORMAT_ANNOTATION: str(newest)}
     old = {
@@ -253,11 +249,13 @@ def _patch(record: Record) -> dict[str, Any]:
 
 
 def _owner_notes(owner: Owner) -> Mapping[str, str]:
-    """Annotations with the owner; earlier releases do not know the backend, so it is apart."""
+    """Annotations with the owner.
+
+    The backend is apart: an earlier release breaks on a field that it does not know.
+    """
     said = asdict(owner)
     backend = said.pop("backend")
-    notes = {names.OWNER_ANNOTATION: _text(said)}
-    return notes | ({names.BACKEND_ANNOTATION: backend} if backend else {})
+    return {names.OWNER_ANNOTATION: _text(said), names.BACKEND_ANNOTATION: backend}
 
 
 def _without_code(value: JSON) -> JSON:

@@ -35,7 +35,6 @@ def owner(notes: JSON) -> Owner:
     """Who declared the run."""
     where = f"metadata.annotations[{names.OWNER_ANNOTATION}]"
     found = _mapping(_json(notes, names.OWNER_ANNOTATION, where), where)
-    # Earlier releases break on a field that they do not know, not on an annotation.
     return _read(
         where, owner_from_json, {**found, "backend": notes.get(names.BACKEND_ANNOTATION, "")}
     )

@@ -126,6 +126,8 @@ def _of_folder(path: str, folders: tuple[Path, ...]) -> str:
 def _places(path: str, folders: tuple[Path, ...]) -> Iterator[Path]:
     if path.startswith("~"):
         yield Path.home() / path[2:]
+    elif path.startswith("/"):
+        yield Path(os.path.normpath(path))
     else:
         yield from (Path(os.path.normpath(each / path)) for each in folders)
 
