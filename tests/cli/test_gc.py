@@ -9,6 +9,7 @@ import pytest
 
 from tests.cli.conftest import Team
 from tests.deploy.project import Stack
+from trainer_infra.deploy import backend
 from trainer_infra.lifecycle.run import Owner
 
 PROGRAM = """
@@ -108,12 +109,14 @@ def there(stack: Stack, team: Team) -> Iterator[Stack]:
         "kubeconfig": str(team.kubeconfig),
     }.items():
         stack.run("config", "set", f"trainer:{key}", value)
+    stack.up()  # so that there is a state, and an id of its backend
+    here = _backend(stack)
     for name in ("kept", "member", "lost", "begun", "joining"):
         in_batch = name in {"member", "joining"}
         kind = f"TrainJobs::batch#{name}" if in_batch else f"TrainJob::{name}"
         urn = f"{URN}pulumi-python:dynamic/trainer:{kind}"
-        team.submit(name, owner=Owner("project", "test", urn))
-    team.submit("foreign", owner=Owner("project", "prod", ""))
+        team.submit(name, owner=Owner("project", "test", urn, here))
+    team.submit("foreign", owner=Owner("project", "prod", "", here))
     found = {each.name: each.uid for each in team.cluster.list_runs(team.world.namespace).runs}
     _written(stack, found)
     yield stack
@@ -121,9 +124,13 @@ def there(stack: Stack, team: Team) -> Iterator[Stack]:
         team.cluster.delete(team.world.namespace, name, uid)
 
 
+def _backend(stack: Stack) -> str:
+    """The identity of the stack's backend."""
+    return backend.identity(stack.env, {}, "organization", (stack.folder,))
+
+
 def _written(stack: Stack, uids: Mapping[str, str]) -> None:
     """A state that owns two of the runs and whose `up` was killed while it made more."""
-    stack.up()  # so that there is a state
     (file,) = (stack.folder.parent / "backend").rglob("stacks/project/test.json")
     state = json.loads(file.read_text())
     state["checkpoint"]["latest"]["resources"] += [
@@ -162,3 +169,25 @@ def test_gc_asks_first_and_looks_into_one_namespace_when_told(there: Stack, team
     asked = there.trainer("gc", "--stack", "test", ok=False)  # nobody answers
     assert "Delete 3? [y/N]: " in asked
     assert len(team.cluster.list_runs(team.world.namespace).runs) == 6
+
+
+def test_gc_leaves_alone_what_other_backends_and_earlier_releases_made(
+    there: Stack, team: Team
+) -> None:
+    urn = f"{URN}pulumi-python:dynamic/trainer:TrainJob::job"
+    team.submit("theirs", owner=Owner("project", "test", urn, "s3://states"))
+    team.submit("earlier", owner=Owner("project", "test", urn))
+    said = there.trainer("gc", "--stack", "test", "--yes").splitlines()
+    here = team.world.namespace
+    whose = "runs of stack test of project project on the cluster of context trainer-infra"
+    assert said[:3] == [
+        f"{whose} that are left alone:",
+        (
+            f"  {here}/earlier (Created, made by an earlier release, which did not keep in which "
+            f"backend: `trainer-infra delete earlier -n {here}` removes it)"
+        ),
+        f"  {here}/theirs (Created, made in backend s3://states, this is {_backend(there)})",
+    ]
+    assert said[3] == f"{whose} that its state does not know:"
+    left = [each.name for each in team.cluster.list_runs(here).runs]
+    assert left == ["earlier", "foreign", "kept", "member", "theirs"]

@@ -12,6 +12,7 @@ import pytest
 
 from tests.deploy.project import Stack
 from trainer_infra.deploy import backend
+from trainer_infra.lifecycle.run import Owner, owner_from_json
 
 ID = re.compile(r"file:[-.A-Za-z0-9]+-[0-9a-f]{16}")
 
@@ -125,7 +126,9 @@ def test_the_users_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
 JOB = 'TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train), suspend=True)\n'
 
 
-def test_the_pulumi_command_does_not_mind_the_id(stack: Stack, tmp_path: Path) -> None:
+def test_the_pulumi_command_does_not_mind_the_id_of_its_folder(
+    stack: Stack, tmp_path: Path
+) -> None:
     stack.program(JOB)
     stack.preview()
     (file,) = (tmp_path / "backend").rglob(backend.ID_FILE)
@@ -144,3 +147,21 @@ def test_the_pulumi_command_does_not_mind_the_id(stack: Stack, tmp_path: Path) -
     stack.run("stack", "rm", "--yes")
     assert file.read_text() == known
     shutil.rmtree(tmp_path / "backend")
+
+
+def test_what_a_program_declares_is_completed_by_the_providers_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two organizations have equal projects, stacks and resources."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PULUMI_BACKEND_URL", "https://api.pulumi.com")
+    declared = {"project": "p", "stack": "dev", "urn": "u"}
+    owners = [
+        owner_from_json(backend.completed({**declared, "organization": name}))
+        for name in ("acme", "beta")
+    ]
+    assert owners == [
+        Owner("p", "dev", "u", f"https://api.pulumi.com/{name}") for name in ("acme", "beta")
+    ]
+    assert not owners[0].is_same(owners[1])
+    assert all(each.is_same(Owner("p", "dev", "u")) for each in owners)

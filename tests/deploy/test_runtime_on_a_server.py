@@ -176,3 +176,41 @@ def test_without_its_kind_it_says_how_to_install_it_and_jobs_still_run(
             if key in definition["metadata"]
         }
         client.create(CRDS, {**definition, "metadata": rest, "status": {}})
+
+
+def test_a_runtime_that_another_backends_stack_took_over_is_left_alone(
+    cluster: Stack, server: tuple[Client, Path], tmp_path: Path
+) -> None:
+    client, kubeconfig = server
+    cluster.program(program())
+    cluster.up()
+    uid = runtime(client)["metadata"]["uid"]
+    folder, backend = tmp_path / "other", tmp_path / "other-backend"
+    folder.mkdir()
+    backend.mkdir()
+    (folder / "Pulumi.yaml").write_text((cluster.folder / "Pulumi.yaml").read_text())
+    other = Stack(folder, {**cluster.env, "PULUMI_BACKEND_URL": f"file://{backend}"})
+    other.run("stack", "init")
+    for key, value in (
+        ("target", "kubernetes"),
+        ("engine", "provider"),
+        ("kubeconfig", str(kubeconfig)),
+    ):
+        other.run("config", "set", f"trainer:{key}", value)
+    other.program(program())
+    (mine,) = cluster.resources("trainer:TrainingRuntime")
+    whose = f"stack test of project project in backend {mine['outputs']['owner']['backend']}"
+    assert f"exists and belongs to {whose}; choose another name" in other.up(ok=False)
+    other.program(program(adopt=True))
+    other.up()
+
+    cluster.program(program(5))
+    assert "TrainingRuntime mine belongs to stack test of project project" in cluster.up(ok=False)
+    assert nodes(client) == 2
+    left = cluster.run("destroy", "--yes")
+    assert "TrainingRuntime default/mine is left alone: it belongs to stack test" in left
+    assert runtime(client)["metadata"]["uid"] == uid
+    other.unchanged()
+    other.run("refresh", "--yes", "--expect-no-changes")
+    other.run("destroy", "--yes")
+    assert client.get(f"{RUNTIMES}/mine").status == 404

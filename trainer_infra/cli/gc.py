@@ -122,7 +122,10 @@ def _left_alone(project: Project, stack: str, unknown: Sequence[Run]) -> Mapping
     for run in unknown:
         made_in = run.owner.backend
         if not made_in:
-            kept[run.uid] = "made by an earlier release, which did not keep in which backend"
+            kept[run.uid] = (
+                "made by an earlier release, which did not keep in which backend: "
+                f"`{told.command('delete', run)}` removes it"
+            )
         elif made_in != here:
             kept[run.uid] = f"made in backend {made_in}, this is {here or 'one without identity'}"
         elif run.uid in others:
