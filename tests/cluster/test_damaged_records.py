@@ -22,7 +22,7 @@ from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import Selection
 from trainer_infra.kube.refusals import NotFound
 from trainer_infra.kube.resource import CONFIG_MAP
-from trainer_infra.lifecycle.run import Failure, Node, Owner, Run, run_to_json
+from trainer_infra.lifecycle.run import Contents, Failure, Node, Owner, Run, run_to_json
 
 RECORD = "tj-runtime-snapshot"
 
@@ -285,7 +285,7 @@ def test_a_record_of_a_later_release_is_read_as_far_as_it_is_known_and_loses_not
         assert (running.uid, running.phase, running.owner) == (first.uid, "Running", OWNER)
         key = RunKey("default", "tj", first.uid, OWNER)
         await suspend.suspend(cluster.client, key, value=True)
-        await repair.repair(cluster.client, key)
+        await repair.repair(cluster.client, key, Contents())
         record = await present.present(cluster.client, key)
         await adopt.given(cluster.client, record, OTHER)
         await cluster.exits(0)

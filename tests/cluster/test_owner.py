@@ -12,7 +12,7 @@ from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World
 from trainer_infra.cluster.runs import Cluster
 from trainer_infra.errors import Refused
-from trainer_infra.lifecycle.run import Owner
+from trainer_infra.lifecycle.run import Contents, Owner
 
 HERE = replace(OWNER, backend="file:laptop-0123456789abcdef")
 THERE = replace(OWNER, backend="file:desktop-fedcba9876543210")
@@ -22,7 +22,7 @@ VERBS: dict[str, Callable[[Cluster, str, str, Owner], Any]] = {
     "update_secrets": lambda c, ns, uid, owner: c.update_secrets(
         ns, "tj", uid, {"token": "other"}, owner=owner
     ),
-    "repair": lambda c, ns, uid, owner: c.repair(ns, "tj", uid, owner=owner),
+    "repair": lambda c, ns, uid, owner: c.repair(ns, "tj", uid, Contents(), owner=owner),
     "give": lambda c, ns, uid, owner: c.give(ns, "tj", uid, owner, owner=owner),
 }
 

@@ -78,7 +78,11 @@ def test_it_is_applied_edited_repaired_and_deleted(
     assert "spec.mlPolicy.numNodes" in cluster.preview()
     cluster.up()
     assert nodes(client) == 3
-    assert runtime(client)["metadata"]["annotations"] == {"somebody": "else"}
+    (state,) = cluster.resources("dynamic/trainer:TrainingRuntime")
+    assert runtime(client)["metadata"]["annotations"] == {
+        "somebody": "else",
+        "trainer-infra.dev/backend": state["outputs"]["owner"]["backend"],
+    }
     cluster.unchanged()
 
     cluster.run("destroy", "--yes")

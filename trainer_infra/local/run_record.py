@@ -30,13 +30,13 @@ def look(target: RunFolder) -> Run | None:
 
 def _read(target: RunFolder) -> Run | None:
     first = folder.read(target.run)
-    if first is None:
+    if first is None and not target.run.exists():
         return None
     submitted = run_from_json(first)
     if (submitted.namespace, submitted.name) != (target.path.parent.name, target.path.name):
         raise ValueError(f"run.json is of {submitted.namespace}/{submitted.name}")
     now = folder.read(target.status)
-    return replace(run_from_json(now), owner=submitted.owner) if now else submitted
+    return replace(run_from_json(now), owner=submitted.owner) if now is not None else submitted
 
 
 def identified(target: RunFolder) -> Run | None:

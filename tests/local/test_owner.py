@@ -1,0 +1,97 @@
+"""Whose a run of this machine is, and folders that are damaged or of another release."""
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.local.jobs import OWNER, Job, left, now, shell
+from trainer_infra.errors import Refused, Unreadable
+from trainer_infra.lifecycle.run import Contents, Owner, Run
+from trainer_infra.local import folder, runs
+
+OTHER = Owner("proj", "prod", "urn:other", "s3://states")
+SLEEP = Job(command=shell("sleep 60"))
+
+
+VERBS: dict[str, Callable[[Run, Owner], Any]] = {
+    "suspend": lambda run, owner: runs.suspend("default", "tj", run.uid, True, owner=owner),
+    "update_secrets": lambda run, owner: runs.update_secrets(
+        "default", "tj", run.uid, {}, owner=owner
+    ),
+    "repair": lambda run, owner: runs.repair("default", "tj", run.uid, Contents(), owner=owner),
+    "give": lambda run, owner: runs.give("default", "tj", run.uid, owner, owner=owner),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_the_former_owner_changes_nothing_of_a_run_that_was_taken_over(verb: str) -> None:
+    run = SLEEP.submit()
+    adopted = runs.submit(replace(SLEEP.submission(), owner=OTHER), adopt=True)
+    with pytest.raises(Refused) as error:
+        VERBS[verb](run, OWNER)
+    assert str(error.value) == f"run default/tj belongs to {OTHER.shown()} now"
+    assert runs.delete("default", "tj", run.uid, owner=OWNER) == (
+        f"run default/tj is left alone: it belongs to {OTHER.shown()} now"
+    )
+    assert (adopted.uid, now(run).owner, now(run).phase) == (run.uid, OTHER, adopted.phase)
+    VERBS[verb](run, OTHER)
+    assert runs.delete("default", "tj", run.uid, owner=OTHER) == ""
+    assert left(run) == []
+
+
+def test_the_same_stack_of_another_backend_is_another_owner_and_is_named() -> None:
+    mine = replace(SLEEP.submission(), owner=replace(OWNER, backend="file:a"))
+    run = runs.submit(mine)
+    theirs = replace(mine, owner=replace(OWNER, backend="file:b"))
+    with pytest.raises(Refused, match="of project proj in backend file:a; choose another name"):
+        runs.submit(theirs)
+    assert runs.submit(replace(mine, owner=OWNER)).uid == run.uid
+
+
+def _file(part: str) -> Path:
+    return folder.of("default", "tj").path / part
+
+
+@pytest.mark.parametrize("text", ["{broken", "[]", '{"name": 1}', "null", "[" * 100_000, "\ud800"])
+@pytest.mark.parametrize("part", ["run.json", "status.json"])
+def test_a_damaged_folder_stops_nobody_and_is_deleted_by_its_uid(part: str, text: str) -> None:
+    run = SLEEP.submit()
+    other = replace(SLEEP, name="sound").submit()
+    _file(part).write_text(text, errors="surrogatepass")
+    listing = runs.list_runs()
+    assert "sound" in [each.name for each in listing.runs]
+    if listing.unread:
+        (said,) = listing.unread
+        assert said.startswith(f"the folder {_file('')} should be a run's and cannot be read: ")
+        with pytest.raises(Unreadable):
+            runs.get("default", "tj", run.uid)
+    assert runs.delete("default", "tj", run.uid) == ""
+    assert left(run) == []
+    assert now(other).phase != "Failed"
+
+
+def test_a_folder_of_a_later_release_is_read_and_one_of_an_earlier_has_no_backend() -> None:
+    run = SLEEP.submit()
+    later = json.loads(_file("run.json").read_text())
+    later |= {"later": 1, "owner": {**asdict(OWNER), "organization": "acme"}}
+    _file("run.json").write_text(json.dumps(later))
+    assert now(run).owner == OWNER
+    runs.give("default", "tj", run.uid, OTHER, owner=OWNER)
+    assert json.loads(_file("run.json").read_text())["later"] == 1
+    earlier = {**later, "owner": {"project": "proj", "stack": "dev", "urn": OWNER.urn}}
+    _file("run.json").write_text(json.dumps(earlier))
+    assert now(run).owner == OWNER
+
+
+def test_a_folder_that_was_copied_is_no_other_run() -> None:
+    SLEEP.submit()
+    copy = _file("").parent / "copy"
+    copy.mkdir()
+    (copy / "run.json").write_text(_file("run.json").read_text())
+    listing = runs.list_runs()
+    assert [each.name for each in listing.runs] == ["tj"]
+    assert "run.json is of default/tj" in listing.unread[0]
