@@ -41,7 +41,11 @@ class Process(Relayed):
     @override
     async def sent(self, request: Coroutine[Any, Any, T], verb: str) -> T:
         for _ in range(next(self._waits, 0)):
-            await asyncio.sleep(0)
+            try:
+                await asyncio.sleep(0)
+            except asyncio.CancelledError:
+                request.close()
+                raise
         if self._left <= 0:
             request.close()
             raise Dead
