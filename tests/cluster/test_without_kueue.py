@@ -50,14 +50,12 @@ def test_a_run_born_suspended_is_stuck_and_says_that_there_is_no_kueue(
     run = cluster.get(queued.namespace, "tj")
     assert run is not None
     assert run.phase == "Suspended"
-    assert run.waiting_for == (
-        "admission by Kueue to queue research, but this cluster has no Kueue: it serves no "
-        "Workload of kueue.x-k8s.io"
-    )
-    assert [each.stuck for each in cluster.list_runs(queued.namespace)] == [run.stuck]
     assert run.stuck == (
-        f"{run.waiting_for}; install Kueue, or resume it by suspend=False or `trainer-infra resume`"
+        "admission by Kueue to queue research, but this cluster has no Kueue: it serves no Workload "
+        "of kueue.x-k8s.io; install Kueue, or resume it by suspend=False or `trainer-infra resume`"
     )
+    assert run.waiting_for == run.stuck
+    assert [each.stuck for each in cluster.list_runs(queued.namespace)] == [run.stuck]
 
 
 def test_suspend_and_resume_are_the_users_as_without_a_queue(

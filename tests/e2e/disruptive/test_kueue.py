@@ -68,8 +68,8 @@ def said(jobs: Jobs, words: str) -> Run:
 
 def agrees(run: Run, cause: Cause) -> None:
     """Fail unless a gate ends on it as the table says, with what to do."""
-    assert bool(run.stuck) is cause.ends, run
-    assert not cause.ends or run.stuck == f"{run.waiting_for}; {cause.help}"
+    assert run.stuck == (run.waiting_for if cause.ends else ""), run
+    assert not cause.ends or run.stuck.endswith(f"; {cause.help}")
 
 
 def missing_local_queue(_: Queues) -> str:
