@@ -53,7 +53,7 @@ async def of_jobset(
         if kind is None:
             return Queueing(served=False)
         workload = await _workload(client, fresh, kind, jobset, many=many)
-    except NotFound:  # removed since it was found
+    except NotServed:  # Kueue was taken away since its kind was found
         return Queueing(served=False)
     except Answer:
         return Queueing(readable=False)
@@ -66,11 +66,12 @@ async def workload_of(client: KubeClient, jobset: JSON) -> JSON | None:
     """The JobSet's Workload; None where there is none.
 
     Raises:
+        NotServed: The cluster has no Kueue.
         Answer: Workloads may not be read.
     """
     kind = await _kind(client, WORKLOAD)
     if kind is None:
-        return None
+        raise NotServed(client.server, VERSIONS[0], WORKLOAD)
     return await _workload(client, Fresh(), kind, jobset, many=False)
 
 
@@ -130,7 +131,7 @@ async def _read(
     client: KubeClient, fresh: Fresh, kind: str, name: str, namespace: str = ""
 ) -> JSON | None:
     """An object of Kueue's; None where it is not there or may not be read."""
-    with suppress(Answer):
+    with suppress(Answer, NotServed):
         resource = await _kind(client, kind)
         if resource is not None:
             ask = partial(client.get, resource, name, namespace)
@@ -144,7 +145,7 @@ async def _is_there(client: KubeClient, kind: Resource, name: str, namespace: st
         await client.get(kind, name, namespace)
     except NotFound:
         return False
-    except Answer:
+    except (Answer, NotServed):
         return True
     return True
 

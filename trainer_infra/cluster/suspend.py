@@ -22,7 +22,7 @@ from trainer_infra.cluster import record as of_record
 from trainer_infra.cluster.present import RunKey
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import Answer
+from trainer_infra.kube.refusals import Answer, NotServed
 
 JSON = Mapping[str, Any]
 
@@ -64,10 +64,12 @@ async def suspend(client: KubeClient, key: RunKey, *, value: bool) -> None:
 
 async def _kueues(client: KubeClient, jobset: JSON) -> str:
     """The Workload by which Kueue manages the JobSet; empty where no Kueue does."""
-    if not kueue_workload.queue(jobset) or not await kueue_objects.is_served(client):
+    if not kueue_workload.queue(jobset):
         return ""
     try:
         workload = await kueue_objects.workload_of(client, jobset)
+    except NotServed:
+        return ""
     except Answer:
         # Who may not read Workloads cannot know that there is none.
         return "its Workload"
