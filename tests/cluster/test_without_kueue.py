@@ -55,7 +55,7 @@ def test_a_run_born_suspended_is_stuck_and_says_that_there_is_no_kueue(
         "of kueue.x-k8s.io; install Kueue, or resume it by suspend=False or `trainer-infra resume`"
     )
     assert run.waiting_for == run.stuck
-    assert [each.stuck for each in cluster.list_runs(queued.namespace)] == [run.stuck]
+    assert [each.stuck for each in cluster.list_runs(queued.namespace).runs] == [run.stuck]
 
 
 def test_suspend_and_resume_are_the_users_as_without_a_queue(

@@ -82,8 +82,8 @@ class MemberRuns:
 
     def _update(self, member: Member, old: JSON, new: JSON) -> Kept:
         self._sweep(member)
-        state = train_job.update(dict(old), dict(new)).outs
-        return Kept(state, members.seen(state or {}))
+        state = train_job.updated(dict(old), dict(new))
+        return Kept(state, members.seen(state))
 
     def _delete(self, member: Member) -> Kept:
         self._sweep(member)

@@ -110,7 +110,12 @@ def read(id_: str, state: Properties) -> ReadResult:
 
 
 def update(olds: Properties, news: Properties) -> UpdateResult:
-    """Suspend, resume, change secret values, or undo what somebody else changed.
+    """Bring the run to what the program says, in place."""
+    return UpdateResult(digests.kept(updated(olds, news)))
+
+
+def updated(olds: Properties, news: Properties) -> Properties:
+    """What is known of a run once it was suspended or resumed, got secret values, or was repaired.
 
     Raises:
         NotAvailable: The run is gone, or cannot be reached.
@@ -137,7 +142,7 @@ def update(olds: Properties, news: Properties) -> UpdateResult:
     if run is None:
         raise gone
     seen = outputs({**news, "owner": owner_to_json(owner)}, run)
-    return UpdateResult(digests.kept({**seen, "host": its.host}))
+    return {**seen, "host": its.host}
 
 
 def _kept(run: Run, olds: Properties, news: Properties) -> Owner:
