@@ -22,6 +22,7 @@ RULES = [
         "verbs": ["create", "get", "list", "patch", "delete"],
     },
     {"apiGroups": [""], "resources": ["pods"], "verbs": ["list", "watch"]},
+    {"apiGroups": [""], "resources": ["services"], "verbs": ["get"]},
 ]
 
 

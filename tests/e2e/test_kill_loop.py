@@ -37,7 +37,7 @@ for index in range(2):
     TrainJob(f"job-{{index}}", **held(f"{whose} {{index}}"))
 TrainJob("replaced", **held("{whose} {number}"))
 TrainJob("secret", **{{**held("{whose}"), "trainer": CustomTrainer(train, image=place["image"],
-         env={{"TOKEN": Secret("{whose}-{number}-token")}})}})
+         env={{"TOKEN": Secret("{whose}-{number}-token"), "WHOSE": "{whose}"}})}})
 TrainJobs("many", {{f"m-{{index}}": held(f"{whose} {{index % 2 * {number}}} {{index}}") for index in range(3)}})
 """
 ACTIONS = (("up", "--yes", "--skip-preview"), ("refresh", "--yes"), ("destroy", "--yes"))
