@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -145,6 +146,17 @@ def processes_of(folder: Path) -> list[psutil.Process]:
             continue
         if process.pid != os.getpid() and any(str(folder) in word for word in words):
             found.append(process)
+    return found
+
+
+def providers_of(folder: Path) -> list[psutil.Process]:
+    """The processes that serve the engine's dynamic resources to projects below a folder."""
+    found = []
+    for each in processes_of(folder):
+        # One that has just ended has no command any more.
+        with suppress(psutil.Error):
+            if "pulumi.dynamic" in " ".join(each.cmdline()):
+                found.append(each)
     return found
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import psutil
 import pytest
 
-from tests.deploy.project import Stack, processes_of
+from tests.deploy.project import Stack, processes_of, providers_of
 from tests.e2e.cluster import PROGRAM, Namespace
 
 ROUNDS = int(os.environ.get("ROUNDS", "25"))
@@ -113,9 +113,8 @@ def colleagues(
 
 
 def kill_providers(one: Colleague, _process: "subprocess.Popen[str]") -> None:
-    for each in one.processes():
-        if "pulumi.dynamic" in " ".join(each.cmdline()):
-            each.kill()
+    for each in providers_of(one.home):
+        each.kill()
 
 
 def kill_all(one: Colleague, _process: "subprocess.Popen[str]") -> None:

@@ -9,10 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from textwrap import dedent
 
-import psutil
 import pytest
 
-from tests.deploy.project import Stack, processes_of, read_until, until
+from tests.deploy.project import Stack, providers_of, read_until, until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.slow_link import SlowLink, slow_link
 
@@ -45,13 +44,8 @@ def killed_during_create(stack: Stack, namespace: Namespace, link: SlowLink) -> 
     assert namespace.names("jobsets") == [], "killed too late"
 
 
-def providers(folder: Path) -> list[psutil.Process]:
-    """The processes that serve the engine."""
-    return [each for each in processes_of(folder) if "pulumi.dynamic" in " ".join(each.cmdline())]
-
-
 def end_providers(folder: Path) -> None:
-    for process in providers(folder):
+    for process in providers_of(folder):
         process.kill()
         process.wait(10)
 
@@ -76,7 +70,7 @@ def test_also_while_the_provider_process_of_the_killed_up_is_still_alive(
 ) -> None:
     cluster_stack.program(program(0.0))
     killed_during_create(cluster_stack, namespace, link)
-    alive = providers(tmp_path)
+    alive = providers_of(tmp_path)
     for process in alive:
         process.send_signal(signal.SIGSTOP)
     link.delay = 0.0

@@ -29,6 +29,8 @@ sys.path.insert(0, {root!r})
 from tests.deploy.secret_places import PLACES, secret
 
 for place, (make, _) in PLACES.items():
+    if place.startswith("gate"):
+        continue  # what they wait for would run
     try:
         make("x-" + place, secret("planted-" + place, "Secret"))
     except pulumi.RunError as error:
