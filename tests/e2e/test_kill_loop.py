@@ -11,6 +11,7 @@ import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -108,18 +109,21 @@ def colleagues(
         made.append(one)
     yield made[0], made[1]
     for each in made:
-        for process in each.processes():
-            process.kill()
+        kill(each.processes())
+
+
+def kill(processes: list[psutil.Process]) -> None:
+    for each in processes:
+        with suppress(psutil.NoSuchProcess):
+            each.kill()
 
 
 def kill_providers(one: Colleague, _process: "subprocess.Popen[str]") -> None:
-    for each in providers_of(one.home):
-        each.kill()
+    kill(providers_of(one.home))
 
 
 def kill_all(one: Colleague, _process: "subprocess.Popen[str]") -> None:
-    for each in one.processes():
-        each.kill()
+    kill(one.processes())
 
 
 def interrupt_twice(_one: Colleague, process: "subprocess.Popen[str]") -> None:

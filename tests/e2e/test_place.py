@@ -131,7 +131,6 @@ def test_a_token_that_was_revoked_is_not_another_cluster(
     for shown in (said, refused, stack.preview(), stack.up(ok=False)):
         assert account.token not in shown
         assert "sign in again" in shown
-        assert "sign in again" in shown
         assert "Traceback" not in shown
     assert job(stack) == before
 

@@ -135,7 +135,10 @@ def test_all_other_fields_are_checked_together(module: Load, problems: Problems)
             "use letters, digits, `_`, `-` and `.`, and no digit first"
         ),
         'env.N: must be text, not int, got 3; quote it: "3"',
-        'env.S: must be text, not int; quote it: Secret("...")',
+        (
+            "env.S: a secret variable is text, and this Secret holds a number; "
+            'give it text, as Secret("...")'
+        ),
         (
             "env.M: is a mapping of another kind, got {'value': 'x'}; "
             'give text, or {"valueFrom": {...}} as a pod has it'
