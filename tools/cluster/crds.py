@@ -132,7 +132,7 @@ def _downloaded(file: Published) -> bytes:
 
 
 def install(client: Client, definitions: tuple[JSON, ...]) -> None:
-    """Create CRDs and wait until their objects can be listed.
+    """Create CRDs and wait until their objects can be listed and discovery names them.
 
     Raises:
         NotAvailable: The server refuses one, or does not serve it.
@@ -148,7 +148,11 @@ def install(client: Client, definitions: tuple[JSON, ...]) -> None:
 
 
 def _serves(client: Client, path: str) -> bool:
-    return not client.get(path).message
+    """Whether objects can be listed, and discovery, which comes later, names their kind."""
+    version, _, plural = path.rpartition("/")
+    found = client.get(version)
+    named = () if found.message else found.body["resources"]
+    return not client.get(path).message and any(each["name"] == plural for each in named)
 
 
 def collection(definition: JSON, namespace: str = "") -> str:
