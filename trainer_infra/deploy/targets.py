@@ -1,7 +1,7 @@
 """Which target a stack's resources run on, and what is wrong with that choice.
 
 Stack configuration `trainer:target` and `trainer:engine` are inputs of every resource;
-`trainer:kubeconfig` and `trainer:context` are not, so that no credential is in a state: the
+`trainer:kubeconfig` and `trainer:context` are not, so that no credential is among them: the
 serving process gets them by `configure` (DESIGN.md, "Targets and engines").
 """
 
