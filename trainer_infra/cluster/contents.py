@@ -13,7 +13,7 @@ from trainer_infra import names
 from trainer_infra.cluster import record as of_record
 from trainer_infra.cluster.record import Record
 from trainer_infra.lifecycle import ssh_auth
-from trainer_infra.lifecycle.run import Contents
+from trainer_infra.lifecycle.run import Contents, is_fixed
 
 JSON = Mapping[str, Any]
 
@@ -30,11 +30,6 @@ def is_empty(value: JSON) -> bool:
     if is_fixed(value):
         return not any(key in value for key in _CONTENT)
     return value["kind"] == "Secret" and None in (value.get("data") or {}).values()
-
-
-def is_fixed(value: JSON) -> bool:
-    """Whether the object is an immutable ConfigMap, of which the record keeps no data."""
-    return value["kind"] == "ConfigMap" and bool(value.get("immutable"))
 
 
 def is_content(path: str) -> bool:

@@ -53,17 +53,16 @@ async def delete(
             if not key.uid:
                 raise
             return await _damaged_removed(client, key, value, within)
-        return await _with_record(client, key, record, (within, rights)) if record else ""
+        return await _with_record(client, key, record, within, rights) if record else ""
     # An earlier call removed the record, after its JobSet did not go in time.
     return _left(await _jobset_of(client, key, within)) if key.uid else ""
 
 
 async def _with_record(
-    client: KubeClient, key: RunKey, record: Record, how: tuple[float, Rights | None]
+    client: KubeClient, key: RunKey, record: Record, within: float, rights: Rights | None
 ) -> str:
     if key.owner is not None and not record.owner.is_same(key.owner):
         return told.left_alone(key.namespace, key.name, record.owner.shown())
-    within, rights = how
     if rights is not None:
         what = f"delete {ownership.run(record)}"
         wanted = await of_rights.to_delete(client, (record.value, *record.objects))

@@ -16,7 +16,6 @@ from typing import Any, Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.cluster import (
-    contents,
     drift,
     events,
     log_tails,
@@ -38,7 +37,7 @@ from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Answer, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, JOB, JOBSET, POD, SECRET, Resource
-from trainer_infra.lifecycle.run import FAILED, FINISHED, Listing, Run
+from trainer_infra.lifecycle.run import FAILED, FINISHED, Listing, Run, is_fixed
 from trainer_infra.render import resolve
 
 JSON = Mapping[str, Any]
@@ -291,7 +290,7 @@ async def _drift(place: Place, record: Record, jobset: JSON, *, closely: bool) -
     for each in record.objects:
         if each["kind"] == names.JOBSET:
             found |= drift.drift(each, jobset)
-        elif closely or not contents.is_fixed(each):
+        elif closely or not is_fixed(each):
             # A list has whole objects: the code of a thousand runs to see that it is there.
             with suppress(Answer):
                 live = await _live(place, record, each, closely=closely)

@@ -16,7 +16,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.cluster import labels, record_fields
 from trainer_infra.errors import Bug, Unreadable
-from trainer_infra.lifecycle.run import Owner, Run, Submission, run_to_json
+from trainer_infra.lifecycle.run import Owner, Run, Submission, is_fixed, run_to_json
 
 JSON = Mapping[str, Any]
 
@@ -260,7 +260,7 @@ def _owner_notes(owner: Owner) -> Mapping[str, str]:
 
 def _without_code(value: JSON) -> JSON:
     """The object without what is large and cannot change: an immutable ConfigMap's data."""
-    if value["kind"] != "ConfigMap" or not value.get("immutable"):
+    if not is_fixed(value):
         return value
     return {key: each for key, each in value.items() if key not in {"data", "binaryData"}}
 

@@ -77,10 +77,12 @@ class Submission:
     @property
     def contents(self) -> "Contents":
         """What the record does not keep of it."""
-        fixed = tuple(
-            each for each in self.objects if each["kind"] == "ConfigMap" and each.get("immutable")
-        )
-        return Contents(self.secret_data, fixed)
+        return Contents(self.secret_data, tuple(filter(is_fixed, self.objects)))
+
+
+def is_fixed(value: JSON) -> bool:
+    """Whether the object is an immutable ConfigMap: large, and of one content under its name."""
+    return value["kind"] == "ConfigMap" and bool(value.get("immutable"))
 
 
 @dataclass(frozen=True, slots=True)
