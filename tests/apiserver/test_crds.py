@@ -90,6 +90,12 @@ def test_the_server_finds_the_schemas_structural_and_serves_all_kinds(server: Cl
         assert conditions == {"NamesAccepted": "True", "Established": "True"}
 
 
+def test_what_is_not_served_yet_is_a_refusal_also_where_its_answer_is_plain_text(
+    server: Client,
+) -> None:
+    assert server.get("/apis/nobody.example/v1").message == "HTTP 404"
+
+
 def test_the_server_fills_in_defaults(server: Client) -> None:
     job = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",

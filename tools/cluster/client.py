@@ -60,7 +60,9 @@ class Answer:
     @property
     def message(self) -> str:
         """Why the server refused; empty when it did not."""
-        return "" if self.status < http.client.BAD_REQUEST else str(self.body.get("message", ""))
+        if self.status < http.client.BAD_REQUEST:
+            return ""
+        return str(self.body.get("message") or f"HTTP {self.status}")
 
 
 class Client:
