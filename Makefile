@@ -45,15 +45,12 @@ cluster-down: setup ## take that cluster away, with all of it
 check: lint test ## lint, then test; CI runs this and `make e2e`
 
 e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
-	@$(BIN)/python -m tools.cluster.base_image
-	@$(BIN)/python -m tools.cluster.python
-	@$(BIN)/python -m tools.cluster.helm
-	@$(BIN)/python -m tools.cluster.kueue
+	@$(BIN)/python -m tools.cluster.equipment
 	@$(BIN)/pytest -n 2 tests/e2e --ignore=tests/e2e/disruptive
 	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
 
 soak: cluster ## run long tests on a real cluster, samples of which are in e2e [ROUNDS=100]
-	@$(BIN)/python -m tools.cluster.base_image
+	@$(BIN)/python -m tools.cluster.equipment image
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
 
 # What users start has been compiled by an earlier start.
@@ -66,5 +63,5 @@ bench-policy: setup ## of these only policy: checks of files, and what a pack co
 	@$(BIN)/python -m tools.bench.policy
 
 bench-cluster: cluster ## measure `pulumi up` on a real cluster, as JSON
-	@$(BIN)/python -m tools.cluster.base_image
+	@$(BIN)/python -m tools.cluster.equipment image
 	@$(BIN)/python -m tools.bench.cluster

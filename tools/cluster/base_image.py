@@ -12,7 +12,6 @@ import os
 import shlex
 import shutil
 import subprocess
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -212,17 +211,3 @@ def _run(command: tuple[str, ...], log: Path, environment: Mapping[str, str] | N
     if code != 0:
         last = "\n".join(log.read_text("utf-8", "replace").splitlines()[-10:])
         raise NotAvailable(f"`{command[0]}` failed (exit code {code}, log {log}):\n{last}")
-
-
-def main() -> int:
-    """Make the image ahead of the tests, in view of who waits for it; the exit code."""
-    try:
-        print(archive())
-    except NotAvailable as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,13 +1,12 @@
 """Kueue v0.19: its controller as a pod, from its own published manifests, for labelled namespaces only.
 
 Called by tests/e2e/disruptive: `install` puts it into a cluster that already runs, `remove` takes all
-of it away again; `main` builds it before they start. The manifests are those of the Go module but for
+of it away again; equipment.py builds it before they start. The manifests are those of the Go module but for
 what `manifests` says; its webhooks fail closed, so they see namespaces with `LABEL` alone.
 """
 
 import hashlib
 import json
-import sys
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -187,17 +186,3 @@ def _judges(kubeconfig: Path) -> bool:
     except NotAvailable:
         return False
     return True
-
-
-def main() -> int:
-    """Build it and its image where they are missing; the exit code."""
-    try:
-        archive()
-    except NotAvailable as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -121,18 +121,3 @@ def _run_by_the_image(script: Path) -> None:
     first, _, rest = content.partition(b"\n")
     if first.startswith(b"#!") and sys.executable.encode() in first:
         script.write_bytes(b"#!/usr/bin/env python3\n" + rest)
-
-
-def main() -> int:
-    """Install all of them ahead of the tests, in view of who waits for it; the exit code."""
-    try:
-        for name in ENVIRONMENTS:
-            print(f"{name}: {environment(name)}")
-    except NotAvailable as error:
-        print(error, file=sys.stderr)
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())

@@ -1,0 +1,38 @@
+"""What tests and measurements on a cluster need beside it, made ahead of them and kept in the cache.
+
+`python -m tools.cluster.equipment image` makes the named parts, without a name all. They are made at
+once: one compiles while another downloads.
+"""
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Final
+
+from tools.cluster import base_image, helm, kueue, python
+from trainer_infra.errors import NotAvailable
+
+PARTS: Final[Mapping[str, Callable[[], object]]] = {
+    "image": base_image.archive,
+    "packages": lambda: [python.environment(name) for name in python.ENVIRONMENTS],
+    "helm": helm.program,
+    "kueue": kueue.archive,
+}
+
+
+def main(wanted: Sequence[str]) -> int:
+    """Make what is missing of them; the exit code."""
+    with ThreadPoolExecutor() as pool:
+        made = {name: pool.submit(PARTS[name]) for name in wanted or PARTS}
+    code = 0
+    for name, each in made.items():
+        try:
+            print(f"{name}: {each.result()}")
+        except NotAvailable as error:
+            print(f"{name}: {error}", file=sys.stderr)
+            code = 1
+    return code
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
