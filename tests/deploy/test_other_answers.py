@@ -9,8 +9,7 @@ from aiohttp import web
 
 from tests.deploy.project import Stack
 from tests.kube.front import Front
-from tests.kube.scripted import status
-from tests.kube.test_lost_connections import config
+from tests.kube.scripted import config, status
 from tools.cluster import apiserver
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address

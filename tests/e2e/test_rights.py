@@ -18,7 +18,7 @@ from tests.deploy.project import Stack, read_until, until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.test_command import start
 from tests.kube.front import Front
-from tests.kube.test_lost_connections import config
+from tests.kube.scripted import config
 from tools.cluster.kube_apiserver import Address
 from trainer_infra.cluster import rights as of_rights
 from trainer_infra.cluster.rights import ROLES, Right

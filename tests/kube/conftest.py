@@ -1,5 +1,6 @@
 """One real API server for each process that runs the tests of this folder, and clients of it."""
 
+import json
 import uuid
 from collections.abc import Callable, Iterator
 
@@ -7,6 +8,7 @@ import pytest
 
 from tests.kube import real_server
 from tests.kube.real_server import RealServer
+from tests.kube.scripted import Say, Scripted, Speak, config
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.memory import Memory
@@ -27,6 +29,24 @@ def real(server: RealServer) -> Iterator[KubeClient]:
     client = loop.run(http.connect(str(server.kubeconfig), None, Patience(watch_for=4)))
     yield client
     loop.run(client.close())
+
+
+@pytest.fixture
+def speak() -> Iterator[Speak]:
+    """A client of a server that gives these answers."""
+    made: list[tuple[KubeClient, Scripted]] = []
+
+    def start(*answers: Say, give_up_after: float = 10.0) -> tuple[KubeClient, Scripted]:
+        server = loop.run(Scripted.started(*answers))
+        text = json.dumps(config(server.url))
+        client = loop.run(http.connect(text, None, Patience(give_up_after=give_up_after)))
+        made.append((client, server))
+        return made[-1]
+
+    yield start
+    for client, server in made:
+        loop.run(client.close())
+        loop.run(server.close())
 
 
 @pytest.fixture

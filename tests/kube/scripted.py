@@ -1,11 +1,13 @@
 """An HTTP server that answers what a test says: a server in trouble, or the log of a container."""
 
 import asyncio
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Self
+from typing import Any, Self, TypeAlias
 
 from aiohttp import web
+
+from trainer_infra.kube.client import KubeClient
 
 JSON = dict[str, Any]
 
@@ -34,6 +36,18 @@ def status(code: int, reason: str, message: str) -> JSON:
         "code": code,
         "reason": reason,
         "message": message,
+    }
+
+
+def config(server: str, token: str = "t", **cluster: str) -> JSON:
+    """A kubeconfig of that server."""
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "c", "cluster": {"server": server, **cluster}}],
+        "users": [{"name": "u", "user": {"token": token}}],
+        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+        "current-context": "x",
     }
 
 
@@ -89,3 +103,7 @@ def _content_type(request: web.Request) -> str:
 async def gathered(lines: AsyncIterator[str]) -> list[str]:
     """All of them."""
     return [line async for line in lines]
+
+
+Speak: TypeAlias = Callable[..., tuple[KubeClient, Scripted]]
+"""Starts a server that gives these answers, and a client of it."""

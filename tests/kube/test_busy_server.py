@@ -3,19 +3,15 @@
 import asyncio
 import json
 import time
-from collections.abc import Callable, Iterator
 
 import pytest
 
 from tests.kube import objects
-from tests.kube.scripted import Say, Scripted, status
-from tests.kube.test_lost_connections import config
-from trainer_infra.kube import http
-from trainer_infra.kube.client import KubeClient, Selection
+from tests.kube.scripted import Say, Speak, status
+from trainer_infra.kube.client import Selection
 from trainer_infra.kube.loop import iterate, run
 from trainer_infra.kube.refusals import Answer, Conflict, Expired, Forbidden, Invalid, Unreachable
 from trainer_infra.kube.resource import CONFIG_MAP
-from trainer_infra.kube.retry import Patience
 from trainer_infra.kube.transport import AT_ONCE
 
 FOUND = Say(body=objects.config_map("default"))
@@ -26,26 +22,6 @@ CORE = Say(
     },
 )
 WEBHOOK = Say(500, status(500, "InternalError", 'failed calling webhook "w": no endpoints'))
-
-Speak = Callable[..., tuple[KubeClient, Scripted]]
-
-
-@pytest.fixture
-def speak() -> Iterator[Speak]:
-    """A client of a server that gives these answers."""
-    made: list[tuple[KubeClient, Scripted]] = []
-
-    def start(*answers: Say, give_up_after: float = 10.0) -> tuple[KubeClient, Scripted]:
-        server = run(Scripted.started(*answers))
-        text = json.dumps(config(server.url))
-        client = run(http.connect(text, None, Patience(give_up_after=give_up_after)))
-        made.append((client, server))
-        return made[-1]
-
-    yield start
-    for client, server in made:
-        run(client.close())
-        run(server.close())
 
 
 @pytest.mark.parametrize("code", [429, 500, 502, 503, 504])

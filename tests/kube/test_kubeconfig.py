@@ -12,11 +12,8 @@ from typing import Any
 
 import pytest
 import yaml
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
+from tests.kube.certificate import self_signed
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import kubeconfig
 from trainer_infra.kube.kubeconfig import Endpoint
@@ -240,31 +237,8 @@ def test_a_plugin_that_is_not_there_is_an_error() -> None:
         endpoint(config(user))
 
 
-def certificate() -> tuple[str, str]:
-    """A certificate and its key, as a kubeconfig has them."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "admin")])
-    now = datetime.now(UTC)
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(now)
-        .not_valid_after(now + timedelta(days=1))
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    form, secret = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    return (
-        base64.b64encode(made.public_bytes(pem)).decode(),
-        base64.b64encode(key.private_bytes(pem, form, secret)).decode(),
-    )
-
-
 def test_a_client_certificate_is_used_and_its_key_leaves_no_file(tmp_path: Path) -> None:
-    made, key = certificate()
+    made, key = (base64.b64encode(each).decode() for each in self_signed("admin"))
     user = {"client-certificate-data": made, "client-key-data": key}
     for _ in range(2):
         found = endpoint(config(user, {"certificate-authority-data": made}))
@@ -275,8 +249,8 @@ def test_a_client_certificate_is_used_and_its_key_leaves_no_file(tmp_path: Path)
 
 
 def test_files_named_in_a_kubeconfig_are_beside_it(tmp_path: Path) -> None:
-    made, _ = certificate()
-    (tmp_path / "ca.crt").write_bytes(base64.b64decode(made))
+    made, _ = self_signed("admin")
+    (tmp_path / "ca.crt").write_bytes(made)
     path = write(tmp_path / "config", config(cluster={"certificate-authority": "ca.crt"}))
 
     found = endpoint(path).tls

@@ -1,14 +1,9 @@
 """Lines of a log come once each, also when the connection is lost."""
 
-import json
-from collections.abc import Callable, Iterator
-
 import pytest
 
 from tests.kube import objects
-from tests.kube.scripted import JSON, Say, Scripted, gathered, status
-from tests.kube.test_lost_connections import config
-from trainer_infra.kube import http
+from tests.kube.scripted import JSON, Say, Speak, gathered, status
 from trainer_infra.kube.client import KubeClient, LogOf
 from trainer_infra.kube.loop import iterate, run
 from trainer_infra.kube.memory import Memory
@@ -17,23 +12,6 @@ from trainer_infra.kube.refusals import Invalid
 A = "2026-01-01T00:00:01.100000000Z"
 B = "2026-01-01T00:00:01.200000000Z"
 C = "2026-01-01T00:00:02.000000000Z"
-
-Speak = Callable[..., tuple[KubeClient, Scripted]]
-
-
-@pytest.fixture
-def speak() -> Iterator[Speak]:
-    made: list[tuple[KubeClient, Scripted]] = []
-
-    def start(*answers: Say) -> tuple[KubeClient, Scripted]:
-        server = run(Scripted.started(*answers))
-        made.append((run(http.connect(json.dumps(config(server.url)))), server))
-        return made[-1]
-
-    yield start
-    for client, server in made:
-        run(client.close())
-        run(server.close())
 
 
 def pod(**state: JSON) -> Say:

@@ -16,6 +16,7 @@ from tests.kube import objects
 from tests.kube.changes import seen
 from tests.kube.front import Front
 from tests.kube.real_server import RealServer
+from tests.kube.scripted import config
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http
 from trainer_infra.kube.client import PAGE, KubeClient, Selection
@@ -125,17 +126,6 @@ def test_a_token_that_nobody_knows_is_refused(server: RealServer) -> None:
     run(client.close())
 
     assert "wrong" not in str(refused.value)
-
-
-def config(server: str, token: str = "t", **cluster: str) -> objects.JSON:
-    return {
-        "apiVersion": "v1",
-        "kind": "Config",
-        "clusters": [{"name": "c", "cluster": {"server": server, **cluster}}],
-        "users": [{"name": "u", "user": {"token": token}}],
-        "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
-        "current-context": "x",
-    }
 
 
 @pytest.fixture

@@ -2,25 +2,19 @@
 
 import json
 import ssl
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime, timedelta
-from ipaddress import IPv4Address
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from aiohttp import web
-from cryptography import x509
-from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.oid import NameOID
 
 from tests.kube import objects
+from tests.kube.certificate import self_signed
 from tests.kube.real_server import RealServer
-from tests.kube.scripted import Say, Scripted, gathered, status
-from tests.kube.test_lost_connections import config
+from tests.kube.scripted import Say, Speak, config, gathered, status
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http
-from trainer_infra.kube.client import KubeClient, LogOf, Selection
+from trainer_infra.kube.client import LogOf, Selection
 from trainer_infra.kube.loop import iterate, run
 from trainer_infra.kube.refusals import (
     Answer,
@@ -35,31 +29,6 @@ from trainer_infra.kube.retry import Patience
 
 PAGE = "<!doctype html><html><head><title>Sign in &amp; go\n on</title></head><body>" + "x" * 9000
 FOUND = Say(body=objects.config_map("default"))
-
-
-Speak = Callable[..., tuple[KubeClient, Scripted]]
-
-
-@pytest.fixture
-def speak() -> Iterator[Speak]:
-    """A client of a server that gives these answers."""
-    made: list[tuple[KubeClient, Scripted]] = []
-
-    def start(*answers: Say, give_up_after: float = 10.0) -> tuple[KubeClient, Scripted]:
-        server = run(Scripted.started(*answers))
-        client = run(
-            http.connect(
-                json.dumps(config(server.url)), None, Patience(give_up_after=give_up_after)
-            )
-        )
-        made.append((client, server))
-        return made[-1]
-
-    yield start
-    for client, server in made:
-        run(client.close())
-        run(server.close())
-
 
 HTML = "text/html"
 FOREIGN = {
@@ -277,7 +246,8 @@ def test_why_there_is_no_connection_is_in_words(server: RealServer, speak: Speak
 
 
 def test_a_certificate_that_has_expired_is_said(tmp_path: Path) -> None:
-    file = expired(tmp_path)
+    file = tmp_path / "old.pem"
+    file.write_bytes(b"".join(self_signed("old", ends=timedelta(days=-1))))
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     tls.load_cert_chain(file)
 
@@ -295,28 +265,3 @@ def test_a_certificate_that_has_expired_is_said(tmp_path: Path) -> None:
         "certificate verify failed, it has expired; renew the server's certificate, or correct "
         "this machine's clock"
     )
-
-
-def expired(folder: Path) -> Path:
-    """A certificate for 127.0.0.1 of the year before, with its key."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "old")])
-    day = timedelta(days=1)
-    address = x509.IPAddress(IPv4Address("127.0.0.1"))
-    made = (
-        x509.CertificateBuilder()
-        .subject_name(name)
-        .issuer_name(name)
-        .public_key(key.public_key())
-        .serial_number(1)
-        .not_valid_before(datetime.now(UTC) - 365 * day)
-        .not_valid_after(datetime.now(UTC) - day)
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
-        .add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
-        .sign(key, hashes.SHA256())
-    )
-    pem = serialization.Encoding.PEM
-    form, secret = serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
-    file = folder / "old.pem"
-    file.write_bytes(made.public_bytes(pem) + key.private_bytes(pem, form, secret))
-    return file
