@@ -2,11 +2,12 @@
 
 import base64
 import json
+from dataclasses import replace
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 
-from tests.cluster.submissions import OTHER, SECRET, Job
+from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World, container, ended
 from trainer_infra.cluster.runs import Cluster
 from trainer_infra.errors import NotAvailable
@@ -48,6 +49,18 @@ def test_values_are_written_as_given_and_replaced_without_a_new_run(
     cluster.update_secrets(job.namespace, "tj", run.uid, {"token": "new"})
     assert world.there("Secret", "tj-secret")["data"] == {"token": encoded("new")}
     assert world.there("JobSet", "tj") == jobset
+
+
+@pytest.mark.parametrize("backend", [OWNER.backend, "another"])
+def test_a_run_that_is_found_again_has_the_values_of_this_submit(
+    cluster: Cluster, world: World, job: Job, backend: str
+) -> None:
+    job.secrets = {"token": SECRET}
+    first = cluster.submit(job.submission())
+    job.secrets, job.owner = {"token": "new"}, replace(OWNER, backend=backend)
+    again = cluster.submit(job.submission(), adopt=True)
+    assert again.uid == first.uid
+    assert world.there("Secret", "tj-secret")["data"] == {"token": encoded("new")}
 
 
 def test_generated_keys_are_a_pair_and_are_made_once(

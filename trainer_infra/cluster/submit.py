@@ -32,6 +32,7 @@ from trainer_infra.cluster.record import JSON, Record
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound, NotServed
+from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Submission
 
 PAUSE: Final = 0.1
@@ -122,6 +123,8 @@ async def _made(wanted: _Wanted) -> Submitted:
         raise
     if record.jobset_uid:
         service.cancel()
+        own = (each for each in wanted.objects if contents.is_own_secret(each, record))
+        await together.all_of(_written(wanted, record, each) for each in own)
         return Submitted(record, None)
     try:
         collision.judge(await service)
@@ -185,7 +188,7 @@ async def _found(wanted: _Wanted) -> Record | None:
     if record.owner.is_same(submission.owner) and record.content == submission.content:
         return record
     if not wanted.adopt:
-        raise Refused(_others(record, submission))
+        raise Refused(told.exists(record, submission.owner))
     return await adopt.adopted(wanted.client, record, submission)
 
 
@@ -204,13 +207,6 @@ async def _gone_soon(wanted: _Wanted, live: JSON | None) -> None:
             f"({finalizers}); try again"
         )
     await asyncio.sleep(PAUSE)
-
-
-def _others(record: Record, submission: Submission) -> str:
-    what = f"{ownership.run(record)} exists and belongs to {record.owner.shown()}"
-    if record.owner.is_same(submission.owner):
-        what = f"{ownership.run(record)} exists with other content"
-    return f"{what}; choose another name, delete it, or set adopt=True to take its place"
 
 
 async def _agreeing(wanted: _Wanted, record: Record) -> Record:
