@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.cluster.in_memory import Small
@@ -88,8 +88,13 @@ async def looked_at(place: str, text: str) -> None:
         await cluster.client.get(CONFIG_MAP, RECORD, "default")
 
 
+# Found only when the run is shown, after the record was read.
+LATE = '{"metadata": {"name": "tj"}, "spec": {"runtimeRef": {"name": 3}}}'
+
+
 @settings(max_examples=40)
 @given(st.sampled_from(PLACES), TEXTS)
+@example(names.RECORD_JOB_KEY, LATE)
 def test_whatever_stands_in_a_record_the_others_are_seen_and_it_can_be_deleted(
     place: str, text: str
 ) -> None:

@@ -23,6 +23,7 @@ from trainer_infra.cluster import (
     ownership,
     run_status,
     secret_values,
+    together,
 )
 from trainer_infra.cluster import pods as of_pods
 from trainer_infra.cluster import record as of_record
@@ -139,19 +140,23 @@ async def at_all(place: Place, namespace: str) -> Listing:
     )
     every = (each for found in pods.values() for each in found)
     nodes = await events.nodes_of(place.client, place.fresh, every)
-    runs, unread = [], []
-    for value in records.values():
+
+    async def looked(value: JSON) -> Run | str | None:
         try:
             record = of_record.read(value)
             if record is None:
-                continue
+                return None
             key = (record.namespace, record.name)
             seen = Seen(_its(record, jobsets.get(key)), tuple(pods.get(key, ())))
-            runs.append(await _listed(place, record, seen, nodes))
+            return await _listed(place, record, seen, nodes)
         except Unreadable as error:
-            unread.append(str(error))
+            return str(error)
+
+    # At once: values of a run's secrets are asked for with each.
+    results = await together.all_of(map(looked, records.values()))
+    runs = [each for each in results if isinstance(each, Run)]
     runs.sort(key=lambda each: (each.namespace, each.name))
-    return Listing(tuple(runs), tuple(unread))
+    return Listing(tuple(runs), tuple(each for each in results if isinstance(each, str)))
 
 
 def _read(value: JSON | None, uid: str) -> Record | None:
