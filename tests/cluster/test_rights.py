@@ -136,7 +136,7 @@ def test_a_run_without_secrets_needs_no_right_to_secrets(
     assert world.names("JobSet") == ["tj"]
 
 
-@pytest.mark.parametrize("right", of_rights.to_change("patch"), ids=shown)
+@pytest.mark.parametrize("right", of_rights.CHANGE, ids=shown)
 @pytest.mark.parametrize("verb", ["suspend", "repair"])
 def test_what_cannot_be_changed_whole_is_not_changed(
     cluster: Cluster, account: As, world: World, job: Job, right: Right, verb: str

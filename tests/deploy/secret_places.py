@@ -61,7 +61,7 @@ def of_member(path: str, **given: Callable[[Any], Any]) -> Place:
 
     def make(name: str, secret: Any) -> object:
         arguments = {key: value(secret) for key, value in given.items()}
-        return TrainJobs(name, {"m": {"runtime": RUNTIME, **arguments}})  # type: ignore[typeddict-item]
+        return TrainJobs(name, {"m": {"runtime": RUNTIME, **arguments}})  # type: ignore[typeddict-item]  # wrong on purpose
 
     return make, path
 

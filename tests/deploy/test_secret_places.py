@@ -6,6 +6,7 @@ from typing import Any
 import pulumi
 import pytest
 from pulumi.runtime import mocks, settings
+from typing_extensions import override
 
 from tests.deploy import secret_places
 from trainer_infra import CustomTrainer, Secret, TrainJob
@@ -19,11 +20,13 @@ class Registered(mocks.Mocks):
     def __init__(self) -> None:
         self.inputs: list[dict[str, Any]] = []
 
-    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:  # type: ignore[explicit-override]
+    @override
+    def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str, dict[str, Any]]:
         self.inputs.append(args.inputs)
         return args.name, args.inputs
 
-    def call(self, _args: mocks.MockCallArgs) -> tuple[dict[Any, Any], None]:  # type: ignore[explicit-override]
+    @override
+    def call(self, _args: mocks.MockCallArgs) -> tuple[dict[Any, Any], None]:
         return {}, None
 
 
@@ -39,7 +42,7 @@ def engine() -> Iterator[Registered]:
 
 
 def constructed(make: Any) -> None:
-    pulumi.runtime.test(lambda: make() and None)()  # type: ignore[no-untyped-call]
+    pulumi.runtime.test(lambda: make() and None)()  # type: ignore[no-untyped-call]  # the SDK has no types here
 
 
 @pytest.mark.parametrize("kind", ["Secret", "Output"])

@@ -52,6 +52,16 @@ def uids(namespace: Namespace) -> dict[str, str]:
     return {each["metadata"]["name"]: each["metadata"]["uid"] for each in namespace.all("jobsets")}
 
 
+def adopted(first: Stack, second: Stack, namespace: Namespace) -> dict[str, str]:
+    """The UIDs of the first stack's runs, once the second has adopted the TrainJob."""
+    first.program(program())
+    first.up()
+    kept = uids(namespace)
+    second.program(PROGRAM + JOB.format(more="adopt=True"))
+    second.up()
+    return kept
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_stacks_of_two_backends_touch_nothing_of_one_another(
     pair: tuple[Stack, Stack], namespace: Namespace, order: int
@@ -83,11 +93,7 @@ def test_a_run_that_was_adopted_is_gone_for_its_former_stack(
     pair: tuple[Stack, Stack], namespace: Namespace
 ) -> None:
     first, second = pair
-    first.program(program())
-    first.up()
-    kept = uids(namespace)
-    second.program(PROGRAM + JOB.format(more="adopt=True"))
-    second.up()
+    kept = adopted(first, second, namespace)
     theirs = f"in backend {second.job()['owner']['backend']} now"
 
     first.program(program('labels={"a": "b"}'))
@@ -104,11 +110,7 @@ def test_a_refresh_says_whose_a_run_is_now_and_adopt_takes_it_back(
     pair: tuple[Stack, Stack], namespace: Namespace
 ) -> None:
     first, second = pair
-    first.program(program())
-    first.up()
-    kept = uids(namespace)
-    second.program(PROGRAM + JOB.format(more="adopt=True"))
-    second.up()
+    kept = adopted(first, second, namespace)
     said = first.run("refresh", "--yes")
     assert f"run {namespace.name}/digits belongs to " in said
     assert first.resources("trainer:TrainJob") == []

@@ -20,7 +20,7 @@ CLOSELY = {Cause.CLAIM_UNBOUND, Cause.IMAGE_PULLED, Cause.PREEMPTED}
 def test_the_cause_is_named(case: Case, namespace: Namespace) -> None:
     jobs = Jobs(namespace)
     if case.cause is Cause.QUEUE_CLOSED and serves_kueue(namespace):
-        pytest.skip("this cluster has Kueue: tests/cluster/test_status.py has the case")
+        pytest.skip("this cluster has Kueue: tests/cluster/test_without_kueue.py has the case")
     with case.made(namespace):
         eventually(lambda: case.ready(namespace))
         jobs.start(case.runtime(namespace), {"numNodes": case.nodes})

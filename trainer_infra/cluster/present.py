@@ -12,6 +12,7 @@ from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotFound
 from trainer_infra.kube.resource import CONFIG_MAP
+from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Owner
 
 
@@ -36,13 +37,14 @@ async def present(client: KubeClient, key: RunKey) -> Record:
         Refused: It is another owner's by now.
         Unreadable: The record is damaged.
     """
-    where = f"{key.namespace}/{key.name}"
     with suppress(NotFound):
         value = await client.get(CONFIG_MAP, of_record.name_of(key.name), key.namespace)
         record = of_record.read(value)
         if record is not None and key.uid in ("", record.uid):
             if key.owner is not None and not record.owner.is_same(key.owner):
-                raise Refused(f"run {where} belongs to {record.owner.shown()} now")
+                raise Refused(told.taken(record))
             return record
     shown = f" with uid {key.uid}" if key.uid else ""
-    raise NotAvailable(f"there is no run {where}{shown} in the cluster {client.server}")
+    raise NotAvailable(
+        f"there is no run {key.namespace}/{key.name}{shown} in the cluster {client.server}"
+    )

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import objects
+from trainer_infra.cluster import kueue_objects, objects
 from trainer_infra.errors import Refused, TrainerInfraError
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotServed
@@ -64,7 +64,7 @@ def of(kind: Resource, *verbs: str, subresource: str = "") -> tuple[Right, ...]:
     return tuple(Right(verb, resource, group, kind.namespaced) for verb in verbs)
 
 
-WORKLOAD: Final = Resource("kueue.x-k8s.io/v1beta1", "Workload", "workloads")
+WORKLOAD: Final = Resource(kueue_objects.VERSIONS[0], kueue_objects.WORKLOAD, "workloads")
 
 WHOLE: Final = ("create", "get", "patch", "delete")
 """What is done with every object of a run: made, found, repaired or adopted, removed."""
@@ -109,6 +109,9 @@ ROLES: Final[Mapping[str, tuple[Right, ...]]] = {
 }
 """By the last part of the Role's name, `trainer-infra-<purpose>`."""
 
+CHANGE: Final = (*of(CONFIG_MAP, "get", "patch"), *of(JOBSET, "get", "patch"))
+"""What it takes to suspend a run, to repair it, or to give it another owner."""
+
 LOOK: Final = (*ROLES["gate"], *ROLES["nodes"])
 """What tells how a run is and why it waits; without it less is known, and nothing fails."""
 
@@ -152,12 +155,11 @@ class Rights:
 
     async def unseen(self, namespace: str) -> str:
         """What this account cannot know of runs and why they wait, as a sentence; or empty."""
-        wanted = LOOK
-        try:
-            await self._client.resource(WORKLOAD.api_version, WORKLOAD.kind)
-        except TrainerInfraError:
-            wanted = tuple(each for each in LOOK if each not in of(WORKLOAD, "list"))
-        denied = await self.denied(namespace, wanted)
+        with_kueue = False
+        with suppress(TrainerInfraError):
+            with_kueue = await kueue_objects.is_served(self._client)
+        ignored = () if with_kueue else of(WORKLOAD, "list")
+        denied = await self.denied(namespace, (each for each in LOOK if each not in ignored))
         if not denied:
             return ""
         return (
@@ -223,11 +225,6 @@ async def _kinds(client: KubeClient, values: Iterable[JSON]) -> tuple[Resource, 
         with suppress(NotServed):
             found[await objects.address(client, value)] = None
     return tuple(found)
-
-
-def to_change(verb: str) -> tuple[Right, ...]:
-    """What it takes to do something with a record and its JobSet: `patch` or `delete`."""
-    return (*of(CONFIG_MAP, "get", verb), *of(JOBSET, "get", verb))
 
 
 def listed(rights: Iterable[Right]) -> str:

@@ -345,17 +345,17 @@ async def _submitted(place: Place, submission: Submission, adopt: bool, within: 
 
 async def _suspended(place: Place, key: RunKey, *, value: bool) -> None:
     what = f"{'suspend' if value else 'resume'} run {key.namespace}/{key.name}"
-    await place.rights.require(key.namespace, rights.to_change("patch"), what)
+    await place.rights.require(key.namespace, rights.CHANGE, what)
     await suspending.suspend(place.client, key, value=value)
 
 
 async def _repaired(place: Place, key: RunKey, known: Contents) -> None:
     what = f"repair run {key.namespace}/{key.name}"
-    await place.rights.require(key.namespace, rights.to_change("patch"), what)
+    await place.rights.require(key.namespace, rights.CHANGE, what)
     await repair.repair(place.client, key, known)
 
 
 async def _given(place: Place, key: RunKey, to: Owner) -> None:
     what = f"give run {key.namespace}/{key.name} its owner's new name"
-    await place.rights.require(key.namespace, rights.to_change("patch"), what)
+    await place.rights.require(key.namespace, rights.CHANGE, what)
     await adopt.given(place.client, await present.present(place.client, key), to)

@@ -1,8 +1,8 @@
 """Runtimes as objects of the cluster: applied, looked at and deleted for who declares them.
 
 Called by `deploy.training_runtime`. A runtime is no run: it has labels that say whose it is, an
-annotation with the backend, and nothing owns it. Engine `provider` reads none of them; other users of the cluster, and a controller,
-do.
+annotation with the backend, and nothing owns it. Engine `provider` reads none of them; other users
+of the cluster, and a controller, do.
 """
 
 from collections.abc import Mapping
@@ -157,8 +157,8 @@ def _is_of_owner_of(value: JSON, there: JSON) -> bool:
     ours, found = _marks(value), _marks(there)
     if any(found.get(key) != ours[key] for key in _OWNER):
         return False
-    backends = {each.get(names.BACKEND_ANNOTATION) for each in (ours, found)}
-    return len(backends - {None}) < 2  # noqa: PLR2004  two of them differ
+    mine, theirs = ours.get(names.BACKEND_ANNOTATION), found.get(names.BACKEND_ANNOTATION)
+    return mine == theirs or None in (mine, theirs)
 
 
 _OWNER: Final = (names.PROJECT_LABEL, names.STACK_LABEL, names.URN_LABEL)

@@ -4,7 +4,7 @@ Called by `resources`, `batch` and `runtime_resources`: secrets split off and co
 once Outputs are known; the runtime as inputs have it; who declares it, and under which URN.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
@@ -27,6 +27,13 @@ AnyRuntime: TypeAlias = (
 
 PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
 """Inputs that are made of what the user wrote of a job."""
+
+SETTINGS: Final[Mapping[str, Callable[[pulumi.Config, str], Any]]] = {
+    "target": pulumi.Config.get,
+    "engine": pulumi.Config.get,
+    "plugins": pulumi.Config.get_object,
+}
+"""Keys of `trainer:` in the stack's configuration, and how each is read."""
 
 
 def parts(job: Written, where: str) -> dict[str, Any]:
@@ -79,8 +86,8 @@ def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
     later = {key: value for key, value in given.items() if outputs.found_in(value)}
     judge({key: value for key, value in given.items() if key not in later})
     for key, value in later.items():
-        later |= outputs.opened({key: value}, judge, dict, (key,))
-    return {**inputs, **later}
+        given |= outputs.opened({key: value}, judge, dict, (key,))
+    return {**inputs, **given}
 
 
 def _refuse(problems: Iterator[Problem], where: str) -> None:
@@ -93,14 +100,7 @@ def settings() -> dict[str, Any]:
     secret = (key for key in SETTINGS if pulumi.runtime.is_config_secret(f"trainer:{key}"))
     _refuse((secret_door.problem(f"trainer:{key}") for key in secret), "stack configuration")
     config = pulumi.Config("trainer")
-    return {
-        "target": config.get("target"),
-        "engine": config.get("engine"),
-        "plugins": config.get_object("plugins"),
-    }
-
-
-SETTINGS: Final = ("target", "engine", "plugins")
+    return {key: read(config, key) for key, read in SETTINGS.items()}
 
 
 def known_runtime(runtime: AnyRuntime) -> Any:

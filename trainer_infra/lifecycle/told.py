@@ -5,8 +5,9 @@ Called by the command line and by the Pulumi gate, whatever the target. Pure.
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from typing import Protocol
 
-from trainer_infra.lifecycle.run import FINISHED, Node, Run
+from trainer_infra.lifecycle.run import FINISHED, Node, Owner, Run
 
 
 def short(run: Run, pod: str) -> str:
@@ -72,9 +73,33 @@ def length(since: str, until: str = "") -> str:
     return f"{seconds}s"
 
 
-def taken(run: Run) -> str:
+class Owned(Protocol):
+    """What says whose a run is: the run, or its record in a cluster."""
+
+    @property
+    def namespace(self) -> str:
+        """Of the TrainJob."""
+
+    @property
+    def name(self) -> str:
+        """Of the TrainJob."""
+
+    @property
+    def owner(self) -> Owner:
+        """Who declared it, or adopted it last."""
+
+
+def taken(run: Owned) -> str:
     """What to say to who had a run that another owner has now."""
     return f"run {run.namespace}/{run.name} belongs to {run.owner.shown()} now"
+
+
+def exists(run: Owned, owner: Owner) -> str:
+    """What to say to an owner who would submit a run where this one is."""
+    what = f"run {run.namespace}/{run.name} exists and belongs to {run.owner.shown()}"
+    if run.owner.is_same(owner):
+        what = f"run {run.namespace}/{run.name} exists with other content"
+    return f"{what}; choose another name, delete it, or set adopt=True to take its place"
 
 
 def left_alone(namespace: str, name: str, whose: str) -> str:

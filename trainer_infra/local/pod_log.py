@@ -23,10 +23,7 @@ class PodLog:
     """The log of one try of a pod, appended to the pod's file."""
 
     def __init__(
-        self,
-        path: Path,
-        on_full: Callable[[Path, OSError], None],
-        hidden: Redaction = Redaction(),  # noqa: B008  a frozen value
+        self, path: Path, on_full: Callable[[Path, OSError], None], hidden: Redaction
     ) -> None:
         self._path = path
         self._hidden = hidden

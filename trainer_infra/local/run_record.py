@@ -8,6 +8,7 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 
 from trainer_infra.errors import NotAvailable, Refused, Unreadable
+from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Owner, Run, Submission, run_from_json
 from trainer_infra.local import folder
 from trainer_infra.local.folder import RunFolder
@@ -72,8 +73,7 @@ def present(target: RunFolder, uid: str = "", owner: Owner | None = None) -> Run
         where = f"{target.path.parent.name}/{target.path.name}"
         raise NotAvailable(f"there is no run {where}{f' with uid {uid}' if uid else ''} here")
     if owner is not None and not run.owner.is_same(owner):
-        where = f"{run.namespace}/{run.name}"
-        raise Refused(f"run {where} belongs to {run.owner.shown()} now")
+        raise Refused(told.taken(run))
     return run
 
 
@@ -86,11 +86,3 @@ def owned(target: RunFolder, run: Run, owner: Owner) -> Run:
 def is_same(run: Run, submission: Submission) -> bool:
     """Whether the run is what is submitted, by the same owner."""
     return run.owner.is_same(submission.owner) and run.content == submission.content
-
-
-def refused(run: Run, submission: Submission) -> Refused:
-    """The error where it is not, and is not taken over."""
-    what = f"run {run.namespace}/{run.name} exists and belongs to {run.owner.shown()}"
-    if run.owner.is_same(submission.owner):
-        what = f"run {run.namespace}/{run.name} exists with other content"
-    return Refused(f"{what}; choose another name, delete it, or set adopt=True to take its place")

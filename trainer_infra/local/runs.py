@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.errors import InvalidInput, NotAvailable, Unreadable
+from trainer_infra.errors import InvalidInput, NotAvailable, Refused, Unreadable
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import (
@@ -95,7 +95,7 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
         run = run_record.look(target)
         if run is not None and not run_record.is_same(run, submission):
             if not adopt:
-                raise run_record.refused(run, submission)
+                raise Refused(told.exists(run, submission.owner))
             run = _adopted(target, run, submission)
         if run is None:
             found = (*support.problems(submission.objects), *ports.ports_in_use(submission.objects))
