@@ -8,7 +8,7 @@ import pytest
 from cryptography.hazmat.primitives import serialization
 
 from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
-from tests.cluster.world import World, container, ended
+from tests.cluster.world import World, container, ended, waiting
 from trainer_infra.cluster.runs import Cluster
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle.run import run_to_json
@@ -119,3 +119,31 @@ def test_where_its_values_cannot_be_read_a_programs_words_are_left_out(
     with pytest.raises(NotAvailable, match="lines are left out"):
         cluster.logs(job.namespace, "tj")
     assert SECRET not in json.dumps(world.there("ConfigMap", "tj-runtime-snapshot"))
+
+
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_what_probes_and_hooks_print_is_hidden_where_the_kubelet_quotes_it(
+    cluster: Cluster, world: World, job: Job, *, is_readable: bool
+) -> None:
+    pod = "tj-node-0-0-abcde"
+    job.secrets = {"token": SECRET}
+    cluster.submit(job.submission())
+    counts = {"ready": 0, "active": 1, "succeeded": 0, "suspended": 0, "failed": 0}
+    world.status("JobSet", "tj", {"replicatedJobsStatus": [{"name": "node", **counts}]})
+    hook = waiting("PostStartHookError", f"Exec lifecycle hook failed, message: {SECRET}")
+    world.pod(pod, phase="Pending", containerStatuses=[container(hook)])
+    world.event(pod, "Unhealthy", f"Liveness probe failed: {SECRET}")
+    world.event(pod, "Pulled", "Container image is there")
+    if not is_readable:
+        world.client.delete(world.path("Secret", "tj-secret"))
+    described = cluster.described(job.namespace, "tj")
+    assert described is not None
+    said = {each.reason: each.message for each in described.events}
+    assert SECRET not in json.dumps(run_to_json(described.run))
+    assert described.run.stuck == f"pod {pod}: container node cannot start" + (
+        ": Exec lifecycle hook failed, message: <secret>" if is_readable else ""
+    )
+    assert said.pop("Unhealthy").startswith(
+        "Liveness probe failed: <secret>" if is_readable else "(lines are left out"
+    )
+    assert said == {"Pulled": "Container image is there"}

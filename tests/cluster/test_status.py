@@ -216,27 +216,12 @@ def test_why_a_run_waits_is_said(cluster: Cluster, world: World, job: Job) -> No
     )
 
 
-def event(world: World, pod: str, reason: str, message: str) -> None:
-    about = {"kind": "Pod", "name": pod, "namespace": world.namespace}
-    world.make(
-        "Event",
-        {
-            "metadata": {"name": f"{pod}.{reason.lower()}"},
-            "involvedObject": about,
-            "reason": reason,
-            "message": message,
-            "type": "Normal",
-            "lastTimestamp": f"299{9 if reason == 'Started' else 8}-01-01T12:00:00Z",
-        },
-    )
-
-
 def test_an_image_that_is_pulled_is_named(cluster: Cluster, world: World, job: Job) -> None:
     cluster.submit(job.submission())
     statuses = [container(waiting("ContainerCreating"))]
     world.pod(POD, node="n1", phase="Pending", containerStatuses=statuses)
     assert now(cluster, job).waiting_for == f"containers of pod {POD} are being made"
-    event(world, POD, "Pulling", 'Pulling image "acme/train:1"')
+    world.event(POD, "Pulling", 'Pulling image "acme/train:1"')
     run = now(cluster, job)
     assert (run.waiting_for, run.stuck) == (f'pulling image "acme/train:1" for pod {POD}', "")
 
@@ -341,9 +326,9 @@ def test_what_happened_to_a_run_is_told_in_order(cluster: Cluster, world: World,
     cluster.submit(job.submission())
     world.pod(POD, phase="Running", containerStatuses=[container(RUNNING)])
     world.status("JobSet", "tj", {"replicatedJobsStatus": [COUNTS]})
-    event(world, POD, "Started", "Started container node")
-    event(world, POD, "Pulling", 'Pulling image "acme/train:1"')
-    event(world, "other-node-0-0-abcde", "Pulling", "of another run")
+    world.event(POD, "Started", "Started container node", at="2999-01-01T12:00:00Z")
+    world.event(POD, "Pulling", 'Pulling image "acme/train:1"')
+    world.event("other-node-0-0-abcde", "Pulling", "of another run")
     described = cluster.described(job.namespace, "tj")
     assert described is not None
     assert described.run == now(cluster, job)

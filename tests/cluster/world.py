@@ -106,6 +106,13 @@ class World:
             self.make("Pod", {"metadata": {"name": name, "labels": labels}, "spec": spec})
         return self.status("Pod", name, status)
 
+    def event(self, pod: str, reason: str, message: str, at: str = "2998-01-01T12:00:00Z") -> None:
+        """An event of a pod, as the kubelet writes it."""
+        about = {"kind": "Pod", "name": pod, "namespace": self.namespace}
+        said = {"reason": reason, "message": message, "type": "Normal", "lastTimestamp": at}
+        metadata = {"name": f"{pod}.{reason.lower()}"}
+        self.make("Event", {"metadata": metadata, "involvedObject": about, **said})
+
     def collect(self, kind: str, name: str) -> None:
         """Let an object go that waits for the garbage collector."""
 

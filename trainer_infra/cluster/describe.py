@@ -12,7 +12,6 @@ from trainer_infra.cluster import events, look, present, secret_values
 from trainer_infra.cluster.causes.surroundings import time_of
 from trainer_infra.cluster.look import Place
 from trainer_infra.cluster.present import RunKey
-from trainer_infra.lifecycle.redaction import Redaction
 from trainer_infra.lifecycle.run import Run
 
 JSON = Mapping[str, Any]
@@ -54,9 +53,14 @@ async def described(place: Place, namespace: str, name: str) -> Described | None
     found = await events.events(place.client, namespace, "")
     steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
     mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
-    hidden = await _redaction(place, namespace, name)
-    # An earlier run may have had the same name.
-    happened = (_happened(each, hidden) for each in mine if events.is_since(each, run.created))
+    record = await present.present(place.client, RunKey(namespace, name))
+    hidden = await secret_values.known(place.client, place.fresh, record)
+    happened = (
+        _happened(each, secret_values.event_message(each, record, hidden))
+        # An earlier run may have had the same name.
+        for each in mine
+        if events.is_since(each, run.created)
+    )
     return Described(run, tuple(happened))
 
 
@@ -68,14 +72,7 @@ def _is_of(name: str, steps: tuple[str, ...], value: JSON) -> bool:
     return value.get("kind") in {"Job", "Pod"} and about.startswith(steps)
 
 
-async def _redaction(place: Place, namespace: str, name: str) -> Redaction:
-    """What events may not show; nothing where the Secret cannot be read: they quote no program."""
-    record = await present.present(place.client, RunKey(namespace, name))
-    found = await secret_values.known(place.client, place.fresh, record)
-    return found or secret_values.NOTHING
-
-
-def _happened(event: JSON, hidden: Redaction) -> Happened:
+def _happened(event: JSON, message: str) -> Happened:
     about = event["involvedObject"]
     count = (event.get("series") or {}).get("count") or event.get("count") or 1
     return Happened(
@@ -83,6 +80,6 @@ def _happened(event: JSON, hidden: Redaction) -> Happened:
         type=event.get("type") or "Normal",
         about=f"{about['kind']} {about['name']}",
         reason=event.get("reason") or "",
-        message=hidden.text(event.get("message") or ""),
+        message=message,
         count=count,
     )

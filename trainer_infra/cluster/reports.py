@@ -6,12 +6,15 @@ left as its termination message. Called by `run_status` and by whoever shows lin
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.progress import validation
 
 JSON = Mapping[str, Any]
+
+HOOK_FAILED: Final = "PostStartHookError"
+"""Reason for which a container waits, whose message quotes what its hook printed."""
 
 
 def of_lines(lines: Iterable[str]) -> JSON | None:
@@ -55,24 +58,26 @@ def without_last_words(pod: JSON) -> JSON:
 
 
 def with_reports_alone(pod: JSON) -> JSON:
-    """The pod without termination messages that are no reports: a program may print anything."""
-    return _with_messages(pod, lambda said: said if _status(said) else "")
+    """The pod without messages that quote a program, which may print anything, but for reports."""
+    return _with_messages(pod, lambda said: said if _status(said) else "", hooks=True)
 
 
-def _with_messages(pod: JSON, message: Callable[[str], str]) -> JSON:
+def _with_messages(pod: JSON, message: Callable[[str], str], *, hooks: bool = False) -> JSON:
+    """The pod with other termination messages, and with `hooks` also those of failed hooks."""
     status = dict(pod.get("status") or {})
     for kind in ("initContainerStatuses", "containerStatuses"):
         if kind in status:
-            status[kind] = [_with_message(each, message) for each in status[kind]]
+            status[kind] = [_with_message(each, message, hooks=hooks) for each in status[kind]]
     return {**pod, "status": status}
 
 
-def _with_message(container: JSON, message: Callable[[str], str]) -> JSON:
+def _with_message(container: JSON, message: Callable[[str], str], *, hooks: bool) -> JSON:
     result = dict(container)
     for key in ("state", "lastState"):
-        ended = (container.get(key) or {}).get("terminated")
-        if ended and "message" in ended:
-            result[key] = {"terminated": {**ended, "message": message(ended["message"])}}
+        for kind, state in (container.get(key) or {}).items():
+            quotes = kind == "terminated" or (hooks and state.get("reason") == HOOK_FAILED)
+            if quotes and "message" in state:
+                result[key] = {kind: {**state, "message": message(state["message"])}}
     return result
 
 

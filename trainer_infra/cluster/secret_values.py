@@ -24,6 +24,8 @@ from trainer_infra.lifecycle.run import Run
 
 NOTHING: Final = Redaction()
 """Of a run without a Secret of its own."""
+QUOTING: Final = frozenset({"Unhealthy", "ProbeWarning"})
+"""Reasons of events in which the kubelet quotes what a probe printed."""
 
 
 async def known(client: KubeClient, fresh: Fresh, record: Record) -> Redaction | None:
@@ -47,8 +49,15 @@ def _of_secret(value: JSON) -> Redaction:
 
 
 def hidden(seen: Seen) -> Seen:
-    """What is seen of a run, without what its program left as a termination message."""
+    """What is seen of a run, without what its program printed and statuses quote."""
     return replace(seen, pods=tuple(map(reports.with_reports_alone, seen.pods)))
+
+
+def event_message(event: JSON, record: Record, known: Redaction | None) -> str:
+    """What an event says, without values of the run's secrets."""
+    if known is None and event.get("reason") in QUOTING:
+        return reason(record.namespace, record.name)
+    return (known or NOTHING).text(event.get("message") or "")
 
 
 def without_lines(run: Run) -> Run:
