@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.local.jobs import OWNER, Job, left, now, shell
+from tests.local.jobs import OWNER, Job, eventually, left, now, shell
 from trainer_infra.errors import Refused, Unreadable
 from trainer_infra.lifecycle.run import Contents, Owner, Run
 from trainer_infra.local import folder, runs
@@ -30,14 +30,15 @@ VERBS: dict[str, Callable[[Run, Owner], Any]] = {
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_former_owner_changes_nothing_of_a_run_that_was_taken_over(verb: str) -> None:
     run = SLEEP.submit()
-    adopted = runs.submit(replace(SLEEP.submission(), owner=OTHER), adopt=True)
+    eventually(lambda: now(run).phase == "Running")
+    runs.submit(replace(SLEEP.submission(), owner=OTHER), adopt=True)
     with pytest.raises(Refused) as error:
         VERBS[verb](run, OWNER)
     assert str(error.value) == f"run default/tj belongs to {OTHER.shown()} now"
     assert runs.delete("default", "tj", run.uid, owner=OWNER) == (
         f"run default/tj is left alone: it belongs to {OTHER.shown()} now"
     )
-    assert (adopted.uid, now(run).owner, now(run).phase) == (run.uid, OTHER, adopted.phase)
+    assert (now(run).uid, now(run).owner, now(run).phase) == (run.uid, OTHER, "Running")
     VERBS[verb](run, OTHER)
     assert runs.delete("default", "tj", run.uid, owner=OTHER) == ""
     assert left(run) == []
