@@ -195,6 +195,20 @@ def test_a_log_that_is_followed_says_what_its_run_waits_for(team: Team) -> None:
     assert said.splitlines()[-1] == ("run tj is gone: it was deleted while its log was waited for")
 
 
+def test_a_log_that_is_followed_says_which_other_pod_cannot_start(team: Team) -> None:
+    team.submit(spec={"trainer": {"numNodes": 2}})
+    begun = {"phase": "Running", "startTime": "2026-11-21T12:00:00Z"}
+    team.world.pod(node="n1", **begun, containerStatuses=[container(RUNNING)])
+    other = "tj-node-0-1-fghij"
+    team.world.pod(other, node="n1", phase="Pending", containerStatuses=[container(MISSING_IMAGE)])
+    following = team.command.start("logs", "-f", "tj", *CLUSTER)
+    assert following.stderr is not None
+    line = following.stderr.readline()
+    assert line.startswith(f"tj is stuck: pod {other}")
+    assert "nowhere:1" in line
+    assert interrupt(following).code == 130
+
+
 def test_a_log_that_waits_ends_with_ctrl_c(team: Team) -> None:
     team.submit()
     following = team.command.start("logs", "-f", "tj", *CLUSTER)

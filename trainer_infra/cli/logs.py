@@ -6,19 +6,24 @@ without the five characters that tell its tries apart.
 
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
+from threading import Event, Thread
 from typing import Final
 
 import typer
 
 from trainer_infra.cli import known
 from trainer_infra.cli.target import KUBERNETES, Place
-from trainer_infra.errors import NotAvailable
+from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import CREATED, LOST, SUSPENDED, Run
 
 INTERVAL: Final = 1.0
 """Seconds between two looks at a run that has not started."""
+WATCH: Final = 5.0
+"""Seconds between two looks at a run whose lines are followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +47,34 @@ def show(place: Place, name: str, wanted: Wanted) -> None:
     run = known.run(place, name)
     if wanted.follow:
         run = _started(place, run)
-    for pod, line in _opened(place, run, wanted):
-        typer.echo(line if wanted.pod else f"{told.short(run, pod)}: {line}")
+    lines = _opened(place, run, wanted)
+    with _watched(place, run) if wanted.follow else nullcontext():
+        for pod, line in lines:
+            typer.echo(line if wanted.pod else f"{told.short(run, pod)}: {line}")
+
+
+@contextmanager
+def _watched(place: Place, run: Run) -> Iterator[None]:
+    """Say meanwhile what does not go on: a pod that writes says nothing of one that cannot start."""
+    over = Event()
+    watch = Thread(target=_watch, args=(place, run, over), daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        over.set()
+        watch.join(INTERVAL)
+
+
+def _watch(place: Place, run: Run, over: Event) -> None:
+    said = ""
+    while not over.wait(WATCH):
+        # Without an answer the lines end as well, and say why.
+        with suppress(TrainerInfraError, CancelledError):
+            found = place.target.get(run.namespace, run.name, run.uid)
+            if found is not None and found.stuck and found.stuck != said:
+                said = found.stuck
+                typer.echo(f"{run.name} is stuck: {said}", err=True)
 
 
 def _opened(place: Place, run: Run, wanted: Wanted) -> Iterator[tuple[str, str]]:
