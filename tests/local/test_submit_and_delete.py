@@ -193,3 +193,13 @@ def test_folders_and_secrets_are_for_the_owner_only() -> None:
         "k": 0o600,
     }
     assert [path.read_text() for path in mounted] == ["v"]
+
+
+def test_folders_that_are_removed_at_once_are_all_gone() -> None:
+    targets = [folder.of("default", f"tj-{index}") for index in range(200)]
+    for each in targets:
+        folder.create(each, {}, {}, {})
+    with ThreadPoolExecutor(8) as workers:
+        list(workers.map(folder.remove, targets))
+    assert [each.path for each in targets if each.path.exists()] == []
+    assert list(targets[0].path.parent.parent.glob(".*")) == []

@@ -12,6 +12,7 @@ import os
 import re
 import shutil
 import tempfile
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -202,7 +203,8 @@ def remove(target: RunFolder) -> None:
     """
     runs = home() / "runs"
     with suppress(FileNotFoundError):
-        target.path.rename(Path(tempfile.mkdtemp(dir=runs, prefix=".gone-")) / target.path.name)
+        # Straight to a name of its own: a folder made for it might be swept by another removal.
+        target.path.rename(runs / f".gone-{uuid.uuid4().hex}")
     for left in runs.glob(".gone-*"):
         shutil.rmtree(left, ignore_errors=True)
 
