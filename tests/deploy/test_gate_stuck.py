@@ -1,6 +1,9 @@
 """A run that is stuck fails its gate soon, but not because an API server was away."""
 
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
 
 from trainer_infra.deploy.gate import Stuck
 from trainer_infra.lifecycle.run import RUNNING, Owner, Run
@@ -14,6 +17,8 @@ class Looks:
     """A gate's looks at one run."""
 
     seconds: float = 100.0
+    age: float = 0.0
+    """Of the run, when the gate begins."""
     stuck: Stuck = field(init=False)
 
     def __post_init__(self) -> None:
@@ -23,10 +28,11 @@ class Looks:
         """Whether a look after so many seconds fails the gate."""
         self.seconds += seconds
         cause = str(Cause.NODE_LOST) if said else ""
-        return LOST in self.stuck.trouble(replace(run(), cause=cause, stuck=said))
+        return LOST in self.stuck.trouble(replace(run(self.age), cause=cause, stuck=said))
 
 
-def run() -> Run:
+def run(age: float) -> Run:
+    made = datetime.now(UTC) - timedelta(seconds=age)
     return Run(
         namespace="n",
         name="tj",
@@ -34,7 +40,7 @@ def run() -> Run:
         host="h",
         owner=Owner(),
         content="",
-        created="",
+        created=made.isoformat(),
         phase=RUNNING,
     )
 
@@ -42,6 +48,18 @@ def run() -> Run:
 def test_a_run_that_is_stuck_for_three_seconds_fails() -> None:
     looks = Looks()
     assert [looks.after(1, LOST) for _ in range(5)] == [False, False, False, True, True]
+
+
+@pytest.mark.parametrize(("age", "limit"), [(13.5, 14), (3600, 120)])
+def test_what_was_stuck_before_the_gate_began_has_its_next_try(age: float, limit: int) -> None:
+    looks = Looks(age=age)
+    assert not any(looks.after(1, LOST) for _ in range(limit))
+    assert looks.after(1, LOST)
+
+
+def test_what_is_stuck_after_the_gate_began_has_had_its_try() -> None:
+    looks = Looks(age=3600)
+    assert [looks.after(1, said) for said in ("", LOST, LOST, LOST, LOST)] == [False] * 4 + [True]
 
 
 def test_who_is_not_stuck_any_more_begins_anew() -> None:

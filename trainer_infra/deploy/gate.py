@@ -135,13 +135,16 @@ class Stuck:
 
     When an API server comes back, nodes have not been heard for as long as it was away, and are taken
     for lost until they report: who becomes stuck after a pause has time to recover.
+
+    What a gate finds when it begins may have been cured since: what Kubernetes says of it is from the
+    last try, and controllers try again after pauses that grow as the run does.
     """
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._looked = math.inf
         self._cause, self._since = "", math.inf
-        self._not_before = 0.0
+        self._next_try = self._not_before = 0.0
 
     def trouble(self, run: Run) -> str:
         """What to say of a run that is stuck for long enough; else empty. Called at every look."""
@@ -149,15 +152,22 @@ class Stuck:
         if run.cause != self._cause:
             if now - self._looked > PAUSE:
                 self._not_before = now + RECOVERY
+            self._next_try = min(_age(run), waiting_cause.LATE) if self._looked == math.inf else 0.0
             self._cause, self._since = run.cause, now
         self._looked = now
         limit = waiting_cause.ends_after(run.cause)
-        if limit is None or now - self._since < limit or now < self._not_before:
+        if limit is None or now < max(self._since + max(limit, self._next_try), self._not_before):
             return ""
         return (
             f"TrainJob {run.name} is stuck: {run.stuck or run.waiting_for}\n"
             "it stays in the cluster, the next `pulumi up` waits for it again"
         )
+
+
+def _age(run: Run) -> float:
+    """Seconds since the run was made; clocks may differ."""
+    created = datetime.fromisoformat(run.created)
+    return max(0.0, (datetime.now(created.tzinfo) - created).total_seconds())
 
 
 def trouble(run: Run) -> str:
