@@ -9,7 +9,6 @@ import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from datetime import datetime
 from typing import Any, Final
 
 from trainer_infra.deploy import boundary, targets
@@ -152,7 +151,8 @@ class Stuck:
         if run.cause != self._cause:
             if now - self._looked > PAUSE:
                 self._not_before = now + RECOVERY
-            self._next_try = min(_age(run), waiting_cause.LATE) if self._looked == math.inf else 0.0
+            is_first = self._looked == math.inf
+            self._next_try = min(told.elapsed(run.created), waiting_cause.LATE) if is_first else 0.0
             self._cause, self._since = run.cause, now
         self._looked = now
         limit = waiting_cause.ends_after(run.cause)
@@ -162,12 +162,6 @@ class Stuck:
             f"TrainJob {run.name} is stuck: {run.stuck or run.waiting_for}\n"
             "it stays in the cluster, the next `pulumi up` waits for it again"
         )
-
-
-def _age(run: Run) -> float:
-    """Seconds since the run was made; clocks may differ."""
-    created = datetime.fromisoformat(run.created)
-    return max(0.0, (datetime.now(created.tzinfo) - created).total_seconds())
 
 
 def trouble(run: Run) -> str:
@@ -227,8 +221,7 @@ def outputs(run: Run) -> dict[str, Any]:
     known: dict[str, Any] = {"status": phase(run), "metrics": told.metrics(run)}
     known |= {"startedAt": run.started, "finishedAt": run.finished}
     if run.started and run.finished:
-        length = datetime.fromisoformat(run.finished) - datetime.fromisoformat(run.started)
-        known["durationSeconds"] = length.total_seconds()
+        known["durationSeconds"] = told.elapsed(run.started, run.finished)
     return known
 
 

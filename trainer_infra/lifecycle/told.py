@@ -63,10 +63,15 @@ def complete(run: Run) -> str:
     return f"{run.name} is complete{after}{f': {reported}' if reported else ''}"
 
 
+def elapsed(since: str, until: str = "") -> float:
+    """Seconds between two RFC 3339 times, the second one now when empty; clocks may differ."""
+    end = datetime.fromisoformat(until) if until else datetime.now(UTC)
+    return max(0.0, (end - datetime.fromisoformat(since)).total_seconds())
+
+
 def length(since: str, until: str = "") -> str:
     """The time between two RFC 3339 times, the second one now when empty: `3m`, `2h`, `12s`."""
-    end = datetime.fromisoformat(until) if until else datetime.now(UTC)
-    seconds = max(0, int((end - datetime.fromisoformat(since)).total_seconds()))
+    seconds = int(elapsed(since, until))
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds >= 2 * size:
             return f"{seconds // size}{unit}"
