@@ -59,23 +59,23 @@ def without_last_words(pod: JSON) -> JSON:
 
 def with_reports_alone(pod: JSON) -> JSON:
     """The pod without messages that quote a program, which may print anything, but for reports."""
-    return _with_messages(pod, lambda said: said if _status(said) else "", hooks=True)
+    return _with_messages(pod, lambda said: said if _status(said) else "")
 
 
-def _with_messages(pod: JSON, message: Callable[[str], str], *, hooks: bool = False) -> JSON:
-    """The pod with other termination messages, and with `hooks` also those of failed hooks."""
+def _with_messages(pod: JSON, message: Callable[[str], str]) -> JSON:
+    """The pod with other messages where they quote a program: of its end, and of a failed hook."""
     status = dict(pod.get("status") or {})
     for kind in ("initContainerStatuses", "containerStatuses"):
         if kind in status:
-            status[kind] = [_with_message(each, message, hooks=hooks) for each in status[kind]]
+            status[kind] = [_with_message(each, message) for each in status[kind]]
     return {**pod, "status": status}
 
 
-def _with_message(container: JSON, message: Callable[[str], str], *, hooks: bool) -> JSON:
+def _with_message(container: JSON, message: Callable[[str], str]) -> JSON:
     result = dict(container)
     for key in ("state", "lastState"):
         for kind, state in (container.get(key) or {}).items():
-            quotes = kind == "terminated" or (hooks and state.get("reason") == HOOK_FAILED)
+            quotes = kind == "terminated" or state.get("reason") == HOOK_FAILED
             if quotes and "message" in state:
                 result[key] = {kind: {**state, "message": message(state["message"])}}
     return result
