@@ -3,7 +3,6 @@
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -27,10 +26,9 @@ def kill(name: str) -> None:
 
 
 @pytest.mark.usefixtures("cluster")
-def test_a_second_run_starts_nothing_and_takes_a_second() -> None:
-    before, started = identities(), time.monotonic()
+def test_a_second_run_starts_nothing() -> None:
+    before = identities()
     done = subprocess.run(COMMAND, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert time.monotonic() - started < 5
     assert identities() == before
     assert done.stdout.splitlines()[-1] == f"export KUBECONFIG={live.kubeconfig()}"
     assert done.stderr == ""

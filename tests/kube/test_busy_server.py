@@ -154,4 +154,4 @@ def test_requests_that_wait_for_a_silent_server_lose_patience_together(speak: Sp
 
     began = time.monotonic()
     assert {type(each) for each in run(all_read())} == {Unreachable}
-    assert time.monotonic() - began < 10.0
+    assert time.monotonic() - began < 30.0

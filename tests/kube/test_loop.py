@@ -61,7 +61,7 @@ def test_ctrl_c_cancels_what_runs() -> None:
         run(sleeper(ended))
 
     assert ended == ["ended"]
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
 
 
 def test_a_call_from_the_loop_itself_is_refused_instead_of_waiting_for_ever() -> None:

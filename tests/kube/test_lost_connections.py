@@ -91,7 +91,7 @@ def test_a_server_that_was_there_is_waited_for_and_then_given_up(server: RealSer
         took = time.monotonic() - began
     run(client.close())
 
-    assert 1.0 < took < 4.0
+    assert 2.5 < took < 60.0
     assert client.server in str(refused.value)
     assert "to read ConfigMap default/none, after " in str(refused.value)
     assert isinstance(refused.value, NotAvailable)
@@ -105,7 +105,7 @@ def test_a_server_that_never_answered_is_given_up_sooner() -> None:
         run(client.get(CONFIG_MAP, "none", "default"))
     run(client.close())
 
-    assert time.monotonic() - began < 5.0
+    assert time.monotonic() - began < 9.0
 
 
 def test_a_server_with_another_authority_is_not_trusted(server: RealServer) -> None:

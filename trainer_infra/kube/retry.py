@@ -20,9 +20,11 @@ WATCH_FOR: Final = 300
 """Seconds of one watch; a server tells where it is shortly before their end."""
 
 _FIRST: Final = 0.1
-"""Seconds, at most, before the second try."""
+"""Half of the seconds, at most, before the second try."""
 _LONGEST: Final = 5.0
 """Seconds, at most, before any try, unless the server asks for more."""
+_SHORTEST: Final = 0.1
+"""Seconds that a try must have, or it is not made."""
 
 _random: Final = random.SystemRandom()
 
@@ -83,6 +85,8 @@ class Tries:
         limit = min(self._limit, within)
         if not known:
             limit = min(limit, self._patience.first_contact)
-        jitter = _random.uniform(0.0, min(_LONGEST, _FIRST * 2.0 ** min(self.count, 10)))
-        wait = retry_after + jitter
-        return wait if self.seconds + wait < limit else None
+        left = limit - self.seconds - retry_after - _SHORTEST
+        if left < 0.0:
+            return None
+        longest = min(_LONGEST, _FIRST * 2.0 ** min(self.count, 10), left)
+        return retry_after + _random.uniform(0.0, longest)
