@@ -7,7 +7,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from textwrap import dedent
@@ -136,28 +135,23 @@ class Stack:
         return loaded
 
 
-def processes_of(folder: Path) -> list[psutil.Process]:
-    """Every process whose command or environment names the folder; this one excluded."""
+def processes_of(folder: Path, *words: str) -> list[psutil.Process]:
+    """Every process whose command or environment has the folder, and each word; not this one.
+
+    One that ends meanwhile is left out: its command and environment are read once.
+    """
     found = []
-    for process in psutil.process_iter():
-        try:
-            words = [*process.cmdline(), *process.environ().values()]
-        except psutil.Error:
-            continue
-        if process.pid != os.getpid() and any(str(folder) in word for word in words):
+    for process in psutil.process_iter(["cmdline", "environ"]):
+        environ = process.info["environ"] or {}
+        text = "\0".join([*(process.info["cmdline"] or ()), *map("=".join, environ.items())])
+        if process.pid != os.getpid() and all(word in text for word in (str(folder), *words)):
             found.append(process)
     return found
 
 
 def providers_of(folder: Path) -> list[psutil.Process]:
     """The processes that serve the engine's dynamic resources to projects below a folder."""
-    found = []
-    for each in processes_of(folder):
-        # One that has just ended has no command any more.
-        with suppress(psutil.Error):
-            if "pulumi.dynamic" in " ".join(each.cmdline()):
-                found.append(each)
-    return found
+    return processes_of(folder, "pulumi.dynamic")
 
 
 def until(condition: Callable[[], Any], seconds: float = 30) -> Any:

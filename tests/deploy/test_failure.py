@@ -19,9 +19,9 @@ TrainJob("job", runtime="jax-distributed",
 """
 
 
-def training(folder: Path) -> list[psutil.Process]:
+def training(folder: Path, *words: str) -> list[psutil.Process]:
     """The processes that train, not the supervisor."""
-    return [each for each in processes_of(folder) if "main.py" in " ".join(each.cmdline())]
+    return processes_of(folder, "main.py", *words)
 
 
 def test_a_failed_run_fails_the_up_with_pod_code_and_last_lines(stack: Stack) -> None:
@@ -47,11 +47,7 @@ def test_a_failed_run_fails_the_up_with_pod_code_and_last_lines(stack: Stack) ->
 def test_a_job_whose_second_node_is_killed_fails_and_says_so(stack: Stack, tmp_path: Path) -> None:
     stack.program(WAITING.format(seconds=60.0, code=0))
     with stack.start("up", "--yes", "--skip-preview") as process:
-        (victim,) = until(
-            lambda: [
-                each for each in training(tmp_path) if each.environ().get("JAX_PROCESS_ID") == "1"
-            ]
-        )
+        (victim,) = until(lambda: training(tmp_path, "JAX_PROCESS_ID=1"))
         victim.kill()
         shown, _ = process.communicate(timeout=60)
     assert process.returncode != 0

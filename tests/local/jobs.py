@@ -3,6 +3,7 @@
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,3 +134,14 @@ def log_has(run: Run, text: str) -> Callable[[], bool]:
 def left(run: Run) -> list[psutil.Process]:
     """Processes of the run that live, supervisor and guard included."""
     return processes.everywhere(run.uid)
+
+
+def supervision(run: Run) -> list[psutil.Process]:
+    """The supervisor and the guard of a run, where they live."""
+    found = []
+    for each in left(run):
+        # One that has just ended has no command any more.
+        with suppress(psutil.Error):
+            if "-m" in each.cmdline():
+                found.append(each)
+    return found

@@ -12,7 +12,17 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.jobs import Job, eventually, finished, left, lines, log_has, now, shell
+from tests.local.jobs import (
+    Job,
+    eventually,
+    finished,
+    left,
+    lines,
+    log_has,
+    now,
+    shell,
+    supervision,
+)
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.lifecycle.run import Owner
 from trainer_infra.local import folder, runs
@@ -65,7 +75,7 @@ def test_after_a_submit_killed_anywhere_the_next_one_makes_exactly_one_run(
 
     eventually(log_has(run, "on"))
     # A second one that the killed submit began gives up at the lock.
-    eventually(lambda: len([each for each in left(run) if "-m" in each.cmdline()]) == 2)
+    eventually(lambda: len(supervision(run)) == 2)
     assert lines(run) == ["on"]
     assert list(home.glob("runs/.new-*")) == []
 
