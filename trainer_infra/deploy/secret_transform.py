@@ -107,7 +107,9 @@ def _take_out(value: Value, path: str, found: list[str]) -> None:
     fields = value.struct_value.fields
     kind = fields[rpc._special_sig_key].string_value if rpc._special_sig_key in fields else ""
     is_output = kind == rpc._special_output_value_sig
-    if kind == rpc._special_secret_sig or (is_output and fields["secret"].bool_value):
+    # To read a field that is not there adds an empty one, of which the engine dies.
+    is_secret = is_output and "secret" in fields and fields["secret"].bool_value
+    if is_secret or kind == rpc._special_secret_sig:
         found.append(path)
         value.string_value = names.SECRET_SHOWN
     elif is_output and "value" in fields:
