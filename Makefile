@@ -49,7 +49,9 @@ e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/pytest -n 2 tests/e2e --ignore=tests/e2e/disruptive
 	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
 
-soak: cluster ## run long tests on a real cluster, samples of which are in e2e [ROUNDS=100]
+soak: cluster ## run long tests and search for new examples, samples of which CI runs [ROUNDS=100]
+	@for round in $$(seq 10); do \
+	  $(BIN)/pytest -n 2 -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
 

@@ -11,8 +11,11 @@ from hypothesis import HealthCheck, settings
 
 from tests.deploy.project import Stack, processes_of
 
-# A loaded machine is no failure: how long something takes is measured by `make bench`.
-settings.register_profile("house", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# A loaded machine is no failure: how long something takes is measured by `make bench`. Examples are
+# the same each time, so that a change alone decides whether it lands; `make soak` looks for new ones.
+HOUSE = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow], derandomize=True)
+settings.register_profile("house", HOUSE)
+settings.register_profile("search", HOUSE, derandomize=False, print_blob=True)
 settings.load_profile("house")
 
 # Started in the background of a shell, this process ignores SIGINT, and so would all it starts.

@@ -68,6 +68,11 @@ def paths(value: Any, path: Path = ()) -> Iterator[Path]:
             yield from paths(each, (*path, index))
 
 
+def places(value: Any) -> list[Path]:
+    """Where an object may be changed; its metadata where nothing but its kind is left."""
+    return [path for path in paths(value) if path not in {(), ("kind",)}] or [("metadata",)]
+
+
 NOT_SHRUNK: Final = (Phase.explicit, Phase.reuse, Phase.generate)
 """Shrinking what is made of the schemas takes minutes."""
 KEYS: Final = sorted({key for shown in SHOWN for key in keys(shown)})
@@ -116,8 +121,7 @@ def with_unknown(draw: DrawFn, objects: Sequence[JSON]) -> Sequence[JSON]:
     for each in objects:
         value: Any = each
         for _ in range(draw(st.integers(0, 3))):
-            places = [path for path in paths(value) if path not in {(), ("kind",)}]
-            value = fixture.changed(value, draw(st.sampled_from(places)), UNKNOWN)
+            value = fixture.changed(value, draw(st.sampled_from(places(value))), UNKNOWN)
         made.append(value)
     return made
 
@@ -141,8 +145,7 @@ def changed(draw: DrawFn) -> Sequence[JSON]:
     first, *others = draw(st.sampled_from(SHOWN))
     value: Any = first
     for _ in range(draw(st.integers(1, 3))):
-        places = [path for path in paths(value) if path not in {(), ("kind",)}]
-        value = fixture.changed(value, draw(st.sampled_from(places)), draw(ANYTHING))
+        value = fixture.changed(value, draw(st.sampled_from(places(value))), draw(ANYTHING))
     return draw(with_unknown((value, *others)))
 
 

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainer_infra.rules import tree, world
+from trainer_infra.rules.data import storage_scheme
 from trainer_infra.rules.judge import Chosen, Judged, judge
 from trainer_infra.rules.pod_security import capabilities_added, run_as_non_root, seccomp
 from trainer_infra.rules.rule import AnyRule
@@ -24,7 +25,7 @@ PATCH = ("spec", "runtimePatches", 0, *POD, "spec")
 REFERENCE = ("spec", "runtimeRef", "name")
 
 
-def judged(rule: AnyRule, runtime: str, **spec: Any) -> Judged | None:
+def judged(rule: AnyRule | Chosen, runtime: str, **spec: Any) -> Judged | None:
     job = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",
@@ -32,7 +33,8 @@ def judged(rule: AnyRule, runtime: str, **spec: Any) -> Judged | None:
         "spec": {"runtimeRef": {"name": runtime}, **spec},
     }
     (subject,) = tree.of([job])
-    return next(judge(subject, world.of([subject]), [Chosen.default(rule)]), None)
+    chosen = rule if isinstance(rule, Chosen) else Chosen.default(rule)
+    return next(judge(subject, world.of([subject]), [chosen]), None)
 
 
 def patched(pod: Mapping[str, Any]) -> dict[str, Any]:
@@ -73,3 +75,13 @@ def test_a_patch_that_is_not_known_hides_no_other() -> None:
     assert found is not None
     where = ("containers", 0, "securityContext", "capabilities", "add", 0)
     assert [each.path for each in found.findings] == [(*PATCH, *where)]
+
+
+def test_variables_that_only_a_patch_that_is_not_known_may_give() -> None:
+    patches = [{"manager": "example.com/a", "trainingRuntimeSpec": {"template": UNKNOWN}}]
+    kept = storage_scheme.RULE.parameters(allow=("s3",), outputs=("s3",))
+    chosen = Chosen(storage_scheme.RULE, storage_scheme.RULE.severity, kept)
+    found = judged(chosen, "plain-distributed", runtimePatches=patches)
+    assert found is not None
+    assert found.findings == ()
+    assert (*PATCH[:3], "trainingRuntimeSpec", "template") in found.unseen

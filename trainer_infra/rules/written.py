@@ -152,7 +152,7 @@ def _of_trainer(job: JSON, container: Any, path: Path) -> Iterator[Path]:
         return
     start: Path = ("spec", "trainer", field)
     if field == "env":
-        yield from _same_items(_at(job, start), container["env"], start, path[1:])
+        yield from _same_items(_at(job, start), _at(container, ("env",)), start, path[1:])
     else:
         yield (*start, *path[1:])
 
@@ -164,7 +164,7 @@ def _of_initializer(job: JSON, container: Any, start: Path, path: Path) -> Itera
         if _at(container, (*path[:2], "name")) == names.STORAGE_URI:
             yield (*start, "storageUri")
         env: Path = (*start, "env")
-        yield from _same_items(_at(job, env), container["env"], env, path[1:])
+        yield from _same_items(_at(job, env), _at(container, ("env",)), env, path[1:])
 
 
 def _at(value: Any, path: Path) -> Any:
