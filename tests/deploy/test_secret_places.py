@@ -35,6 +35,11 @@ class Registered(mocks.Mocks):
 def engine() -> Iterator[Registered]:
     made = Registered()
     before = dict(settings.SETTINGS.__dict__)
+    try:
+        asyncio.get_event_loop()
+    except RuntimeError:
+        # An earlier test of this process called asyncio.run, which leaves the thread without one.
+        asyncio.set_event_loop(asyncio.new_event_loop())
     mocks.set_mocks(made, project="p", stack="s", preview=True)
     yield made
     settings.SETTINGS.rpc_manager.clear()
