@@ -51,7 +51,9 @@ def test_each_job_becomes_a_runtime_and_a_train_job_that_render(shared_cli: Comm
 
 def test_what_is_lost_stands_on_stderr_and_in_a_comment(shared_cli: Command) -> None:
     done = shared_cli("migrate", shared_cli.write("job.yaml", f"# mine\n{job('a')}"))
-    assert done.err.splitlines() == [f"job.yaml:2: {each}" for each in LOST]
+    assert done.err.splitlines() == [
+        f"job.yaml:{line}: {each}" for line, each in zip((7, 6), LOST, strict=True)
+    ]
     assert done.out.splitlines()[:3] == [
         "# From JAXJob a (job.yaml:2).",
         *(f"# - {each}" for each in LOST),
@@ -65,7 +67,7 @@ def test_json_and_lists_and_stdin(shared_cli: Command) -> None:
     assert [each["kind"] for each in whole["items"]] == ["TrainingRuntime", "TrainJob"]
 
 
-def test_every_problem_of_every_file_is_told_and_nothing_printed(shared_cli: Command) -> None:
+def test_a_job_that_cannot_be_migrated_does_not_stop_the_others(shared_cli: Command) -> None:
     good = shared_cli.write("good.yaml", job("a"))
     bad = shared_cli.write(
         "bad.yaml", job("a").replace("replicas", "replica") + "---\nkind: TFJob\n"
@@ -74,8 +76,10 @@ def test_every_problem_of_every_file_is_told_and_nothing_printed(shared_cli: Com
         "broken.yaml", job("a").replace("NAME", "a").replace("image: i", "imag: i")
     )
     done = shared_cli("migrate", good, bad, broken, "none.yaml")
-    assert (done.code, done.out) == (1, "")
-    lines = done.err.splitlines()
+    assert (done.code, done.out) == (1, shared_cli("migrate", good).out)
+    lost, lines = done.err.splitlines()[:2], done.err.splitlines()[2:]
+    assert lost == [f"good.yaml:{line}: {each}" for line, each in zip((6, 5), LOST, strict=True)]
+    assert lines.pop(0) == "3 of 4 objects cannot be migrated; the others are printed:"
     assert lines[0] == (
         "bad.yaml:8:7: spec.jaxReplicaSpecs.Worker.replica: unknown field; did you mean replicas?"
     )
@@ -89,3 +93,9 @@ def test_what_only_v2_refuses_names_the_v1_job(shared_cli: Command) -> None:
     done = shared_cli("migrate", shared_cli.write("long.yaml", job(name)))
     assert done.code == 1
     assert done.err.startswith(f"long.yaml:1: JAXJob {name}: TrainJob {name}: metadata.name: ")
+
+
+def test_nothing_is_printed_where_nothing_can_be_migrated(shared_cli: Command) -> None:
+    done = shared_cli("migrate", shared_cli.write("tf.yaml", "kind: TFJob\n"))
+    assert (done.code, done.out) == (1, "")
+    assert len(done.err.splitlines()) == 1

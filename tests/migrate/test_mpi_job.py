@@ -106,3 +106,14 @@ def test_what_v2_cannot_run_is_refused() -> None:
     assert refusal(v1("MPIJob", BETA, Launcher={**LAUNCHER, "replicas": 2}, Worker=WORKER)) == [
         "spec.mpiReplicaSpecs.Launcher.replicas: must be 1, got 2"
     ]
+
+
+def test_a_script_that_the_operator_wrote_is_told() -> None:
+    elastic = ["horovodrun", "--host-discovery-script", "/etc/mpi/discover_hosts.sh", "t.py"]
+    by_file = ["mpirun", "--hostfile", "/etc/mpi/hostfile", "t.py"]
+    for command, told in ((elastic, 1), (by_file, 0)):
+        launcher = {"replicas": 1, "template": pod("mpi", command=command)}
+        found = notes(v1("MPIJob", "v2beta1", Launcher=launcher, Worker=2))
+        assert [each.partition(": ")[0] for each in found if "script" in each] == [
+            "spec.mpiReplicaSpecs.Launcher.template.spec.containers[0].command[2]"
+        ] * told

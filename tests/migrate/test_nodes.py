@@ -17,6 +17,7 @@ from tests.migrate.jobs import (
     spec_of,
     v1,
 )
+from trainer_infra.migrate.replica import ONE_COMMAND
 from trainer_infra.render import pipeline
 
 
@@ -82,6 +83,57 @@ def test_a_program_that_torchrun_starts_gets_its_own_variables_from_v2() -> None
     env = {each["name"]: each.get("value") for each in _env(pods)}
     assert (pods["parallelism"], env["PET_NNODES"]) == (4, "4")
     assert env["PET_MASTER_ADDR"] == "j-node-0-0.j"
+
+
+WRITTEN = {"MASTER_ADDR": "j-node-0-0.j", "MASTER_PORT": "23456", "WORLD_SIZE": "4", "RANK": RANK}
+COMMANDS = {
+    "of the shell": (
+        (
+            "torchrun --nnodes=$WORLD_SIZE --node_rank=$RANK --master_addr ${MASTER_ADDR} "
+            "--master_port=${MASTER_PORT:-1} t.py"
+        ),
+        set(WRITTEN),
+    ),
+    "of Kubernetes": (
+        "torchrun --node_rank=$(RANK) --master_addr=$(MASTER_ADDR) t.py",
+        {"RANK", "MASTER_ADDR"},
+    ),
+    "of Python": (
+        "python -m torch.distributed.run --node_rank=`python -c 'import os; print(os.environ[\"RANK\"])'` t",
+        {"RANK"},
+    ),
+    "of other names": (
+        "torchrun --node_rank=$NODE_RANK --x=$MY_WORLD_SIZE $LOCAL_RANK t.py",
+        set(),
+    ),
+    "by accelerate": ("accelerate launch --machine_rank $RANK t.py", set(WRITTEN)),
+}
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_variables_that_a_command_reads_before_torchrun_writes_them(command: str) -> None:
+    text, read = COMMANDS[command]
+    for given in ({"command": text.split(" ")}, {"command": ["bash", "-c"], "args": [text]}):
+        replica = {"replicas": 1, "template": pod("pytorch", **given)}
+        job = v1("PyTorchJob", Master=replica, Worker={**replica, "replicas": 3})
+        found = env_of(job)
+        assert found == {
+            "PYTHONUNBUFFERED": "1",
+            **{name: WRITTEN[name] for name in WRITTEN if name in read},
+        }
+        assert any("WORLD_SIZE=4" in note for note in notes(job)) == ("WORLD_SIZE" in read)
+
+
+def test_what_the_master_alone_runs_is_told_whole() -> None:
+    args = [f"--option-{number}={'x' * 20}" for number in range(20)]
+    master = {"replicas": 1, "template": pod("xgboost", args=args)}
+    worker = {"replicas": 1, "template": pod("xgboost", args=["--a"])}
+    (note, _) = notes(v1("XGBoostJob", Master=master, Worker=worker))
+    assert note == (
+        f"spec.xgbReplicaSpecs.Master.template.spec.containers.xgboost.args: {args}: differs from "
+        "Worker's and is lost: all nodes are alike, and node 0 is the master; write one command for "
+        "all nodes, in which RANK 0 does what is its alone"
+    )
 
 
 def test_an_elastic_job_keeps_its_rendezvous_and_loses_its_range() -> None:
@@ -196,7 +248,7 @@ def test_the_workers_template_is_kept_and_every_difference_of_the_masters_is_tol
     container = f"{path}.template.spec.containers.xgboost"
     assert notes(job)[:4] == [
         f"{path}.restartPolicy: 'OnFailure': {lost}",
-        f"{container}.args: ['--role=master']: {lost}",
+        f"{container}.args: ['--role=master']: {lost}; {ONE_COMMAND}",
         f"{container}.env.A: {{'name': 'A', 'value': '1'}}: {lost}",
         f"{container}.env.B: 'not set': {lost}",
     ]

@@ -18,6 +18,7 @@ from trainer_infra.cli.options import (
     Context,
     Kubeconfig,
     Listed,
+    MigratedAs,
     Name,
     Names,
     Namespace,
@@ -137,7 +138,9 @@ def migrate(
     files: Annotated[
         list[str], typer.Argument(metavar="FILE", help="YAML or JSON; - for stdin; repeatable.")
     ],
-    output: Annotated[Written, typer.Option("--output", "-o", help="Format.")] = Written.YAML,
+    output: Annotated[
+        MigratedAs, typer.Option("--output", "-o", help="Format; python is a Pulumi program.")
+    ] = MigratedAs.YAML,
 ) -> None:
     """Turn v1 jobs (PyTorchJob, MPIJob, XGBoostJob, JAXJob) into TrainJobs and runtimes."""
     from trainer_infra.cli import migrate as command

@@ -1,15 +1,16 @@
 """`trainer-infra migrate`: v1 jobs of files -> TrainJobs and TrainingRuntimes, as text.
 
 Called by `main`. For each v1 job the runtime comes first, then the TrainJob: what an API server
-wants to know first. What has no counterpart goes to stderr, and into the YAML as a comment.
+wants to know first. What has no counterpart goes to stderr, and into YAML and Python as a comment. A
+job that cannot be migrated does not stop the others.
 """
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import typer
 
@@ -17,6 +18,7 @@ from trainer_infra import migrate
 from trainer_infra.api import yaml_source, yamltext
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.api.yaml_source import Source
+from trainer_infra.cli.migration_program import program
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.migrate.migration import Migration
 
@@ -29,27 +31,36 @@ class Migrated:
 
     origin: str
     """Its kind, name and place."""
-    place: str
-    """Its file and line."""
     migration: Migration
+    """What it became."""
+    lost: tuple[str, ...]
+    """Each note with its file and line."""
 
 
 def show(files: Sequence[str], output: str) -> None:
     """Print what the v1 jobs of files become, and on stderr what has no counterpart.
 
     Raises:
-        InvalidInput: holds every problem of every file; nothing was printed then.
+        InvalidInput: holds every problem of every file, after everything else was printed.
     """
-    found = _migrated(files)
-    typer.echo(_yaml(found) if output == "yaml" else _json(found), nl=False)
+    found, problems, refused = _migrated(files)
+    if found:
+        typer.echo(_FORMATS[output](found), nl=False)
     for each in found:
-        for note in each.migration.notes:
-            typer.echo(f"{each.place}: {note}", err=True)
+        for line in each.lost:
+            typer.echo(line, err=True)
+    if found and refused:
+        objects = f"{refused} of {refused + len(found)} objects"
+        typer.echo(f"{objects} cannot be migrated; the others are printed:", err=True)
+    if problems:
+        raise InvalidInput(problems)
 
 
-def _migrated(files: Sequence[str]) -> list[Migrated]:
+def _migrated(files: Sequence[str]) -> tuple[list[Migrated], list[Problem], int]:
+    """What became of the jobs of files, every problem, and how many objects have one."""
     found: list[Migrated] = []
     problems: list[Problem] = []
+    refused = 0
     for file in files:
         try:
             sources = yaml_source.read(*_text(file))
@@ -62,11 +73,10 @@ def _migrated(files: Sequence[str]) -> list[Migrated]:
                     found.append(_one(source, path, value))
                 except InvalidInput as error:
                     problems += error.problems
+                    refused += 1
     if not found and not problems:
         problems = [Problem("", f"no document in {', '.join(files)}")]
-    if problems:
-        raise InvalidInput(problems)
-    return found
+    return found, problems, refused
 
 
 def _one(source: Source, path: FieldPath, value: Any) -> Migrated:
@@ -81,7 +91,7 @@ def _one(source: Source, path: FieldPath, value: Any) -> Migrated:
     place = f"{source.file}:{source.line_of(path)}"
     origin = f"{value['kind']} {value['metadata']['name']}"
     try:
-        return Migrated(f"{origin} ({place})", place, migrate.migrate(value))
+        migration = migrate.migrate(value)
     except InvalidInput as error:
         where = f"{place}: {origin}"
         problems = [
@@ -89,6 +99,9 @@ def _one(source: Source, path: FieldPath, value: Any) -> Migrated:
             for each in error.problems
         ]
         raise InvalidInput(problems) from None
+    lines = ((source.place((*path, *note.path))[0], note) for note in migration.notes)
+    lost = tuple(f"{source.file}:{line}: {note}" for line, note in lines)
+    return Migrated(f"{origin} ({place})", migration, lost)
 
 
 def _text(file: str) -> tuple[str, str]:
@@ -118,9 +131,12 @@ def _yaml(found: Sequence[Migrated]) -> str:
     return "---\n".join(documents)
 
 
+def _comment(each: Migrated) -> list[str]:
+    return [f"From {each.origin}.", *(f"- {note}" for note in each.migration.notes)]
+
+
 def _commented(each: Migrated) -> str:
-    lines = [f"From {each.origin}.", *(f"- {note}" for note in each.migration.notes)]
-    comment = "".join(f"# {line}\n" for text in lines for line in text.splitlines())
+    comment = "".join(f"# {line}\n" for text in _comment(each) for line in text.splitlines())
     return comment + _document(each.migration.runtime)
 
 
@@ -136,3 +152,14 @@ def _json(found: Sequence[Migrated]) -> str:
     ]
     whole = {"apiVersion": "v1", "kind": "List", "items": items}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
+
+
+def _python(found: Sequence[Migrated]) -> str:
+    return program([each.migration for each in found], [_comment(each) for each in found])
+
+
+_FORMATS: Final[Mapping[str, Callable[[Sequence[Migrated]], str]]] = {
+    "yaml": _yaml,
+    "json": _json,
+    "python": _python,
+}

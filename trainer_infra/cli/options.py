@@ -13,6 +13,14 @@ class Written(StrEnum):
     JSON = "json"
 
 
+class MigratedAs(StrEnum):
+    """How migrated jobs are written."""
+
+    YAML = "yaml"
+    JSON = "json"
+    PYTHON = "python"
+
+
 class Where(StrEnum):
     """Where runs live."""
 

@@ -12,7 +12,6 @@ from typing_extensions import override
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.api.runtime import TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.errors import shown
 
 JSON = Mapping[str, Any]
 
@@ -24,13 +23,13 @@ class Note:
     path: Path
     """Where it stands in the v1 job."""
     value: object
-    """What it says."""
+    """What it says; shown whole, for it is nowhere else then."""
     advice: str
     """What becomes of it and what to do, a clause without a full stop."""
 
     @override
     def __str__(self) -> str:
-        return f"{path_text(self.path)}: {shown(self.value)}: {self.advice}"
+        return f"{path_text(self.path)}: {self.value!r}: {self.advice}"
 
 
 @dataclass(frozen=True, slots=True)

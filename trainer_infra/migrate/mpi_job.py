@@ -4,6 +4,7 @@ Called by `migrate`. Workers become the job `node`, the launcher the job `launch
 the end of the run. The operator of v2beta1 used SSH as v2 does; the one of v1 `kubectl exec`.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -21,6 +22,12 @@ SERVER: Final = ("/usr/sbin/sshd", "-De")
 ROLE: Final = "K_MPI_JOB_ROLE"
 NO_GPU: Final = {"NVIDIA_VISIBLE_DEVICES": "", "NVIDIA_DRIVER_CAPABILITIES": ""}
 """Keeps GPUs away from a launcher that is no worker."""
+SCRIPT: Final = re.compile(r"/etc/mpi/(?!hostfile\b)\w|discover_hosts")
+"""A file that the operators wrote beside the hostfile: discover_hosts.sh, kubexec.sh."""
+SCRIPT_ADVICE: Final = (
+    "names a script that v2 does not write: the nodes of a run do not change, and stand in "
+    "/etc/mpi/hostfile; start them with that file, and without the options of elastic training"
+)
 SSH_ADVICE: Final = (
     "started processes with kubectl exec, v2 does with SSH: the image needs sshd and ssh, and the "
     "command of mpirun must not choose another agent"
@@ -125,6 +132,7 @@ def _notes(job: V1Job, launcher: Replica, workers: Replica | None) -> Iterator[N
     for each in filter(None, (launcher, workers)):
         yield from restart_policy.notes(each, limit)
         yield from replica.pod_names(job, each)
+        yield from replica.mentions(each, SCRIPT, SCRIPT_ADVICE)
     if job.api_version == V1 and workers:
         path = (*workers.template_path, "spec", "containers", workers.main)
         for key, value in replica.what_runs(workers).items():

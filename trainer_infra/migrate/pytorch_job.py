@@ -1,10 +1,11 @@
 """PyTorchJob (kubeflow.org/v1) to nodes of a torch runtime.
 
-Called by `migrate`. Master and workers become the nodes, the master node 0. A program that is not
-started by torchrun reads MASTER_ADDR, WORLD_SIZE and RANK, which v1 wrote and v2 leaves to
-torchrun: those are written into the runtime.
+Called by `migrate`. Master and workers become the nodes, the master node 0. MASTER_ADDR, MASTER_PORT,
+WORLD_SIZE and RANK, which v1 wrote, v2 leaves to torchrun. They are written into the runtime for a
+program that torchrun does not start, and where a command line reads them before torchrun runs.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -15,8 +16,8 @@ from trainer_infra.migrate.replica import RANK_ENV, Defaults, Replica
 DEFAULTS: Final = Defaults("pytorchReplicaSpecs", "pytorch", "OnFailure")
 PORT_NAME: Final = "pytorchjob-port"
 PORT: Final = 23456
-TORCHRUN: Final = ("torchrun", "torch.distributed.run", "torch.distributed.launch", "accelerate")
-"""Words of a command line that starts a launcher, which writes the variables itself."""
+TORCHRUN: Final = ("torchrun", "torch.distributed.run", "torch.distributed.launch")
+"""Words of a command line that starts a launcher, which writes the variables for what it starts."""
 ELASTIC: Final = ("spec", "elasticPolicy")
 NO_RANGE: Final = "is lost: the number of nodes is fixed, change it with trainer.numNodes"
 LOST: Final = {
@@ -34,26 +35,40 @@ def parts(job: V1Job) -> Parts:
         InvalidInput: It has no replicas, or containers that cannot be told apart.
     """
     found = nodes.read(job, DEFAULTS, "Master", "Worker")
-    launched = any(each in replica.words(found.kept) for each in TORCHRUN)
-    by_hand = found.first is not None and not launched
-    env = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept)}
-    world = found.count * (_processes(job) or 1)
-    if by_hand:
-        env |= {
-            "MASTER_ADDR": job.host(),
-            "MASTER_PORT": found.kept.port(PORT_NAME, PORT),
-            "WORLD_SIZE": world,
-            "RANK": RANK_ENV,
-        }
-    told = (nodes.fixed(job, DEFAULTS, f"WORLD_SIZE={world}"),) if by_hand else ()
     processes = _processes(job)
+    world = found.count * (processes or 1)
+    told = _variables(job, found, world)
+    env = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
+    fixed = nodes.fixed(job, DEFAULTS, f"WORLD_SIZE={world}")
     return nodes.parts(
         job,
         found,
         nodes.Framework("torch", {"torch": {}}, env),
         trainer={} if processes is None else {"numProcPerNode": processes},
-        notes=(*_nproc_notes(job), *_elastic_notes(job), *told),
+        notes=(
+            *_nproc_notes(job),
+            *_elastic_notes(job),
+            *([fixed] if "WORLD_SIZE" in told else ()),
+        ),
     )
+
+
+def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
+    """Those that v1 wrote and the program reads; v1 wrote none where there is no master."""
+    if found.first is None:
+        return {}
+    written = {
+        "MASTER_ADDR": job.host(),
+        "MASTER_PORT": found.kept.port(PORT_NAME, PORT),
+        "WORLD_SIZE": world,
+        "RANK": RANK_ENV,
+    }
+    words = replica.words(found.kept)
+    if not any(each in words for each in TORCHRUN):
+        return written
+    return {
+        name: value for name, value in written.items() if re.search(rf"(?<!\w){name}(?!\w)", words)
+    }
 
 
 def _processes(job: V1Job) -> int | None:

@@ -15,6 +15,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.migrate.migration import JSON, Note, V1Job
 
 ABSENT: Final = "not set"
+ONE_COMMAND: Final = "write one command for all nodes, in which RANK 0 does what is its alone"
 RANK_ENV: Final = {"valueFrom": {"fieldRef": {"fieldPath": names.COMPLETION_INDEX_FIELD}}}
 """Value of a variable that holds the number of the node."""
 
@@ -131,19 +132,24 @@ def differences(kept: Replica, dropped: Replica) -> Iterator[Note]:
     if dropped.restart_policy != kept.restart_policy:
         yield Note((*dropped.path, "restartPolicy"), dropped.restart_policy, advice)
     for path, value in _differing(_by_role(dropped), _by_role(kept)):
-        yield Note((*dropped.template_path, *path), value, advice)
+        also = f"; {ONE_COMMAND}" if path[-1] in {"command", "args"} else ""
+        yield Note((*dropped.template_path, *path), value, advice + also)
 
 
 def pod_names(job: V1Job, replica: Replica) -> Iterator[Note]:
     """A note for each text that a container reads and that names a v1 pod."""
     old = re.compile(rf"(?<![\w-]){re.escape(job.name)}-(master-|worker-|launcher)")
-    advice = f"names a v1 pod; the pods of v2 are {job.host()} and so on"
+    yield from mentions(replica, old, f"names a v1 pod; the pods of v2 are {job.host()} and so on")
+
+
+def mentions(replica: Replica, pattern: re.Pattern[str], advice: str) -> Iterator[Note]:
+    """A note for each text that a container reads and that has the pattern."""
     spec = replica.pod_template["spec"]
     for kind in ("initContainers", "containers"):
         for index, container in enumerate(spec.get(kind) or ()):
             read = {key: container.get(key) for key in ("command", "args", "env")}
             for path, text in _texts(read):
-                if old.search(text):
+                if pattern.search(text):
                     yield Note((*replica.template_path, "spec", kind, index, *path), text, advice)
 
 
