@@ -20,7 +20,7 @@ from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.lifecycle.run import Owner, Submission
-from trainer_infra.local import support
+from trainer_infra.local import capacity, support
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.trainers import compose
@@ -152,6 +152,8 @@ def _submission(
     unsupported = support.problems(made.objects)
     if unsupported:
         raise InvalidInput(unsupported)
+    for warning in capacity.warnings(made.objects, capacity.Machine.here()):
+        typer.echo(f"warning: {warning}", err=True)
     return Submission(
         job=made.job.to_wire(),
         runtime=runtime.to_wire(),

@@ -6,7 +6,7 @@ from typing import Any
 
 from trainer_infra.errors import Problem
 from trainer_infra.lifecycle.run import Owner
-from trainer_infra.local import ports, runs, support
+from trainer_infra.local import capacity, ports, runs, support
 
 JSON = Mapping[str, Any]
 
@@ -43,8 +43,9 @@ class ThisMachine:
         return objects
 
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
-        """Ports that something else listens on."""
-        return tuple(map(str, ports.ports_in_use(objects)))
+        """Ports that something else listens on, and what this machine has less of."""
+        lacking = capacity.warnings(objects, capacity.Machine.here())
+        return (*map(str, ports.ports_in_use(objects)), *lacking)
 
     def unseen(self, _namespace: str) -> str:
         """Nothing: the runs here are the user's own."""
