@@ -8,7 +8,7 @@ from pathlib import Path
 
 from trainer_infra import names
 from trainer_infra.lifecycle.run import JSON
-from trainer_infra.local import env, volumes
+from trainer_infra.local import env, threads, volumes
 from trainer_infra.local.children import Command
 from trainer_infra.local.container import Setup
 from trainer_infra.local.env import Place
@@ -43,8 +43,11 @@ def prepare(place: Place, ground: Ground) -> PodSetup:
         own = env.variables(container, place)
         mounts = volumes.mounts(container, folders, own.values)
         name = str(container["name"])
-        environment = env.environment(own, place, mounts)
-        environment[names.PROCESS_MARK] = f"{ground.mark}/{name}"
+        environment = {
+            **threads.variables(container, own.values),
+            **env.environment(own, place, mounts),
+            names.PROCESS_MARK: f"{ground.mark}/{name}",
+        }
         words = (*container["command"], *(container.get("args") or ()))
         arguments = [env.expanded(word, own, place, mounts) for word in words]
         folder = _working_folder(container.get("workingDir") or "", mounts, ground.folder / "work")
