@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.local.jobs import Job, eventually, finished, lines, python, shell, supervision
+from tests.local.jobs import Job, eventually, finished, left, lines, python, shell, supervision
 from trainer_infra import names
 from trainer_infra.local import runs
 
@@ -57,7 +57,7 @@ def test_no_supervisor_has_a_secret_of_the_caller_either(monkeypatch: pytest.Mon
     run = Job(command=["sleep", "60"]).submit()
     eventually(lambda: len(supervision(run)) == 2)
 
-    assert all("PULUMI_CONFIG_PASSPHRASE" not in each.environ() for each in supervision(run))
+    assert all("PULUMI_CONFIG_PASSPHRASE" not in each.environ() for each in left(run))
 
 
 def test_env_is_made_as_kubernetes_makes_it() -> None:

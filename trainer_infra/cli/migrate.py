@@ -126,18 +126,19 @@ def _objects(value: Any) -> Iterator[tuple[FieldPath, Any]]:
 
 def _yaml(found: Sequence[Migrated]) -> str:
     documents = [
-        text for each in found for text in (_commented(each), _document(each.migration.train_job))
+        text
+        for each in found
+        for text in (
+            _comment(each) + _document(each.migration.runtime),
+            _document(each.migration.train_job),
+        )
     ]
     return "---\n".join(documents)
 
 
-def _comment(each: Migrated) -> list[str]:
-    return [f"From {each.origin}.", *(f"- {note}" for note in each.migration.notes)]
-
-
-def _commented(each: Migrated) -> str:
-    comment = "".join(f"# {line}\n" for text in _comment(each) for line in text.splitlines())
-    return comment + _document(each.migration.runtime)
+def _comment(each: Migrated) -> str:
+    lines = [f"From {each.origin}.", *(f"- {note}" for note in each.migration.notes)]
+    return "".join(f"# {line}\n" for text in lines for line in text.splitlines())
 
 
 def _document(value: Any) -> str:

@@ -20,31 +20,29 @@ WIDTH: Final = 100
 """Columns of a line."""
 ARGUMENTS: Final = {
     "trainer": "trainer",
-    "initializer": "initializer",
-    "runtimePatches": "runtime_patches",
     "suspend": "suspend",
     "activeDeadlineSeconds": "active_deadline_seconds",
 }
-"""Fields of a TrainJob's spec, and the arguments of the resource."""
-NO_ARGUMENT: Final = "- spec.managedBy: {!r}: is left out: the stack's target runs the job"
+"""Fields of the spec of a migrated TrainJob, and the arguments of the resource."""
+NO_ARGUMENT: Final = "# - spec.managedBy: {!r}: is left out: the stack's target runs the job\n"
 
 
-def program(migrations: Sequence[Migration], comments: Sequence[Sequence[str]]) -> str:
+def program(migrations: Sequence[Migration], comments: Sequence[str]) -> str:
     """The program.
 
     Args:
         migrations: what the v1 jobs became.
-        comments: the lines above each of them.
+        comments: the text above each of them, whole lines.
     """
     names = Counter(each.train_job.metadata.name for each in migrations)
     parts = [
-        _declaration(each, lines, is_alone=names[each.train_job.metadata.name] == 1)
-        for each, lines in zip(migrations, comments, strict=True)
+        _declaration(each, comment, is_alone=names[each.train_job.metadata.name] == 1)
+        for each, comment in zip(migrations, comments, strict=True)
     ]
     return "\n".join([HEAD, *parts])
 
 
-def _declaration(migration: Migration, comment: Sequence[str], *, is_alone: bool) -> str:
+def _declaration(migration: Migration, comment: str, *, is_alone: bool) -> str:
     job = migration.train_job.to_wire()
     metadata, spec = job["metadata"], job["spec"]
     name, namespace = metadata["name"], metadata.get("namespace")
@@ -54,9 +52,8 @@ def _declaration(migration: Migration, comment: Sequence[str], *, is_alone: bool
         **{ARGUMENTS[key]: value for key, value in spec.items() if key in ARGUMENTS},
         **{key: metadata[key] for key in metadata if key != "namespace" or namespace},
     }
-    left = [NO_ARGUMENT.format(spec["managedBy"])] if "managedBy" in spec else []
-    lines = [f"# {line}".rstrip() for text in (*comment, *left) for line in text.splitlines()]
-    lines += ["TrainJob(", f"    {_literal(resource, 4)},"]
+    left = NO_ARGUMENT.format(spec["managedBy"]) if "managedBy" in spec else ""
+    lines = [f"{comment}{left}TrainJob(", f"    {_literal(resource, 4)},"]
     lines += [f"    {key}={_literal(value, 4, len(key) + 1)}," for key, value in arguments.items()]
     return "\n".join([*lines, ")", ""])
 

@@ -1,6 +1,6 @@
 """What a run asks for and this machine does not have: warnings, for it runs all the same.
 
-Called at preview by `target`. Nothing is reserved here: processes take turns on the processors, and
+Called at preview by `target`; `env` asks what this machine has. Nothing is reserved here: processes take turns on the processors, and
 see the accelerators that the machine has. The sentences name no run, so that a batch says each once.
 """
 
@@ -11,8 +11,6 @@ from dataclasses import dataclass
 from decimal import Decimal
 from pathlib import Path
 from typing import Final
-
-import psutil
 
 from trainer_infra.api import quantity
 from trainer_infra.lifecycle.run import JSON
@@ -43,7 +41,8 @@ class Machine:
     def here() -> "Machine":
         """This one."""
         devices = {name: len(list(Path("/dev").glob(files))) for name, files in DEVICES.items()}
-        return Machine(os.cpu_count() or 1, psutil.virtual_memory().total, devices)
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+        return Machine(os.cpu_count() or 1, memory, devices)
 
 
 def warnings(objects: Sequence[JSON], machine: Machine) -> Iterator[str]:

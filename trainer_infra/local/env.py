@@ -16,6 +16,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.lifecycle.run import JSON
 from trainer_infra.local import downward, expansion
 from trainer_infra.local import network as loopback
+from trainer_infra.local.capacity import Machine
 from trainer_infra.local.mounts import Mounts
 from trainer_infra.local.network import Network
 from trainer_infra.local.sources import Sources
@@ -191,8 +192,5 @@ def resource(container: JSON, reference: JSON) -> str:
 
 
 def _machine_has(name: str) -> Decimal:
-    if name == "cpu":
-        return Decimal(os.cpu_count() or 1)
-    if name == "memory":
-        return Decimal(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
-    return Decimal(0)
+    machine = Machine.here()
+    return Decimal({"cpu": machine.processors, "memory": machine.memory}.get(name, 0))

@@ -6,11 +6,10 @@ thread for each of several processes, comes out of it where there are as many as
 """
 
 from collections.abc import Mapping
-from decimal import ROUND_CEILING
 from typing import Final
 
-from trainer_infra.api import quantity
 from trainer_infra.lifecycle.run import JSON
+from trainer_infra.render import resources
 
 VARIABLES: Final = (
     "OMP_NUM_THREADS",
@@ -34,9 +33,7 @@ def variables(container: JSON, own: Mapping[str, str]) -> dict[str, str]:
     processes = own.get(PROCESSES, "1")
     if any(name in own for name in VARIABLES) or not processes.isdecimal():
         return {}
-    resources = container.get("resources") or {}
-    wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}.get("cpu")
-    if wanted is None:
+    processors = resources.cpus(container.get("resources") or {})
+    if not processors:
         return {}
-    processors = int(quantity.parse(wanted).to_integral_value(ROUND_CEILING))
     return dict.fromkeys(VARIABLES, str(max(1, processors // max(1, int(processes)))))
