@@ -36,7 +36,7 @@ class TrainJobArgs(TypedDict, total=False):
     active_deadline_seconds: int | None
     """Seconds of running after which the run fails."""
     name: str | None
-    """Name of the run; without it `<resource>-<member>-<8 hex of its content>`."""
+    """Name of the run; without it `<resource>-<member>-<8 hex of stack and content>`."""
     namespace: str
     """Namespace of the run; `default` without it."""
     labels: Mapping[str, str] | None

@@ -82,10 +82,15 @@ def runtime_of(inputs: JSON) -> Runtime:
 
 
 def job_name(inputs: JSON, runtime: Runtime) -> str:
-    """The given name, or `<resource>-<8 hex of what makes the run what it is>`."""
+    """The given name, or `<resource>-<8 hex of whose it is and what makes the run what it is>`.
+
+    So two stacks of one program have a run each.
+    """
     if inputs.get("name"):
         return str(inputs["name"])
-    return f"{inputs['resource']}-{content(inputs, runtime)}"
+    owner = owner_of(inputs)
+    digest = content_hash([owner.project, owner.stack, content(inputs, runtime)])
+    return f"{inputs['resource']}-{digest}"
 
 
 def born_with(inputs: JSON, olds: JSON) -> str:

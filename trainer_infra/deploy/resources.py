@@ -26,7 +26,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
     namespace: pulumi.Output[str]
     """Namespace of the run."""
     name: pulumi.Output[str]
-    """Name of the run: `<resource>-<8 hex of its content>` unless it was given."""
+    """Name of the run: `<resource>-<8 hex of stack and content>` unless it was given."""
     uid: pulumi.Output[str]
     """Identity of the run over all time."""
     host: pulumi.Output[str]
