@@ -52,6 +52,22 @@ def test_pods_are_in_order_of_their_index_with_their_node_and_restarts(
     ]
 
 
+def test_the_first_node_that_reported_counts_for_the_run(
+    cluster: Cluster, world: World, job: Job
+) -> None:
+    job.spec = {"trainer": {"numNodes": 3}}
+    cluster.submit(job.submission())
+    counts = []
+    for index in (2, 1, 0):
+        later = f"2026-11-21T12:00:0{3 - index}Z" if index else "2026-11-21T12:00:00Z"
+        message = json.dumps({**REPORT, "progressPercentage": index, "lastUpdatedTime": later})
+        ended_well = container(ended(0, "Completed", message))
+        world.pod(f"tj-node-0-{index}-abcde", phase="Succeeded", containerStatuses=[ended_well])
+        counts.append(now(cluster, job).status["trainerStatus"]["progressPercentage"])
+    assert counts == [2, 1, 0]
+    assert [each.progress for each in now(cluster, job).nodes] == [0, 1, 2]
+
+
 def test_a_complete_run_has_the_metrics_that_its_pod_left_and_keeps_them_when_all_is_gone(
     cluster: Cluster, world: World, job: Job
 ) -> None:

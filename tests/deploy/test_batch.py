@@ -39,7 +39,7 @@ def test_every_member_runs_and_then_nothing_is_to_do(stack: Stack) -> None:
     shown = stack.up()
 
     assert "2 of 2 submitted" in shown
-    assert stack.outputs() == {"accuracy": "0.97"}
+    assert stack.outputs() == {"accuracy": 0.97}
     assert sorted(uids(stack).values()) == sorted(run["uid"] for run in stack.runs())
     assert re.fullmatch(r"sweep-a-[0-9a-f]{8}", batch(stack)["members"]["a"]["name"])
     assert "one" in stack.trainer("logs", batch(stack)["members"]["a"]["name"])

@@ -23,7 +23,7 @@ def test_up_previews_nothing_more_and_refreshes_to_the_same(stack: Stack) -> Non
 
     stack.up()
 
-    assert stack.outputs() == {"accuracy": "0.97"}
+    assert stack.outputs() == {"accuracy": 0.97}
     job = stack.job()
     assert re.fullmatch(r"job-[0-9a-f]{8}", job["name"])
     assert f"{job['name']}-node-0-0" in shown
@@ -156,7 +156,7 @@ def test_a_job_of_another_machine_stays_as_it_was_and_says_where(stack: Stack) -
     stack.run("refresh", "--yes")
 
     assert stack.job()["lastSeen"] == "unknown (on elsewhere)"
-    assert stack.outputs() == {"accuracy": "0.97"}
+    assert stack.outputs() == {"accuracy": 0.97}
     refused = stack.run("destroy", "--yes", ok=False)
     assert f"runs on elsewhere, not on {node()}" in refused
     assert "Traceback" not in refused
@@ -192,5 +192,5 @@ def test_up_works_from_the_root_and_from_the_stacks_folder(
     stack.run("stack", "init")
     stack.run("config", "set", "trainer:target", "local")
     stack.up()
-    assert stack.outputs() == {"accuracy": "0.97"}
+    assert stack.outputs() == {"accuracy": 0.97}
     stack.run("destroy", "--yes")

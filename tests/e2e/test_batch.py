@@ -33,7 +33,7 @@ def test_a_member_that_fails_is_named_alone_and_repaired_alone(
     cluster_stack.program(PROGRAM + dedent(BATCH.format(code=0)))
     cluster_stack.up()
 
-    assert cluster_stack.outputs() == {"accuracies": ["0.97"] * 5}
+    assert cluster_stack.outputs() == {"accuracies": [0.97] * 5}
     after = uids(namespace)
     assert len(after) == 5
     assert len(before & after) == 4, "the good ones ran once"

@@ -48,7 +48,7 @@ def test_up_runs_pods_and_a_second_up_a_refresh_and_a_destroy_do_what_they_say(
 
     cluster_stack.up()
 
-    assert cluster_stack.outputs() == {"accuracy": "0.97"}
+    assert cluster_stack.outputs() == {"accuracy": 0.97}
     job = cluster_stack.job()
     assert re.fullmatch(r"job-[0-9a-f]{8}", job["name"])
     (jobset,) = namespace.all("jobsets")

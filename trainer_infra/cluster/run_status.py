@@ -102,7 +102,8 @@ def _without_jobset(run: Run, record: Record) -> Run:
 def _told(run: Run, record: Record, seen: Seen, now: datetime) -> Run:
     assert seen.jobset is not None  # noqa: S101  the caller looked
     said = _said(seen)
-    status = _status(record, seen, reports.newest(said.values()), now)
+    places = _places(seen.jobset, seen.pods)
+    status = _status(record, seen, _leading(places, said), now)
     conditions = status.get("conditions") or ()
     end = _true(conditions, COMPLETE) or _true(conditions, FAILED)
     phase = _phase(conditions, seen)
@@ -114,7 +115,7 @@ def _told(run: Run, record: Record, seen: Seen, now: datetime) -> Run:
         reason=end["reason"] if end else "",
         message=end["message"] if end else "",
         failure=_failure(seen) if phase == FAILED else None,
-        nodes=_nodes(seen.jobset, seen.pods, said),
+        nodes=tuple(_node(each, said.get(_pod_name(each[-1])) or {}) for each in places),
         started=min(begun, default=""),
         finished=end["lastTransitionTime"] if end else "",
     )
@@ -266,16 +267,28 @@ def failed_container(pods: Iterable[JSON]) -> str:
     return first.container if first else ""
 
 
-def _nodes(jobset: JSON, pods: Sequence[JSON], said: Mapping[str, JSON]) -> tuple[Node, ...]:
-    """One for each place in the training steps: its newest pod, with the tries before it."""
+def _places(jobset: JSON, pods: Sequence[JSON]) -> tuple[list[JSON], ...]:
+    """The tries of each place in the training steps, the oldest first."""
     training = resolve.trainer_jobs(jobset["spec"])
     tries: dict[str, list[JSON]] = {}
     for pod in pods:
         if of_pods.step(pod) in training:
             tries.setdefault(of_pods.host_name(pod), []).append(pod)
-    return tuple(
-        _node(each, said.get(each[-1]["metadata"]["name"]) or {}) for each in tries.values()
-    )
+    return tuple(tries.values())
+
+
+def _leading(places: Iterable[Sequence[JSON]], said: Mapping[str, JSON]) -> JSON | None:
+    """The report that counts for the run: that of the first node that made one, by its last try.
+
+    Before training begins it is the newest of the earlier steps.
+    """
+    pods = (_pod_name(pod) for tries in places for pod in reversed(tries))
+    first = next((said[name] for name in pods if name in said), None)
+    return first or reports.newest(said.values())
+
+
+def _pod_name(pod: JSON) -> str:
+    return str(pod["metadata"]["name"])
 
 
 def _node(tries: Sequence[JSON], report: JSON) -> Node:

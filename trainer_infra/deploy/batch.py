@@ -12,6 +12,7 @@ from pulumi.dynamic import Resource
 
 from trainer_infra.deploy import declared, texts
 from trainer_infra.deploy.declared import AnyRuntime
+from trainer_infra.deploy.metrics import Metrics
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
 from trainer_infra.deploy.written import Written
 from trainer_infra.trainers.custom import CustomTrainer
@@ -112,15 +113,21 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
 
     @property
     def results(self) -> pulumi.Output[dict[str, Any]]:
-        """By member: status, metrics, startedAt, finishedAt and durationSeconds."""
-        return self.result.results
+        """By member: status, metrics, nodes, startedAt, finishedAt and durationSeconds."""
+        batch = self.pulumi_resource_name
+        return self.result.results.apply(
+            lambda results: {
+                name: {**each, "metrics": Metrics(each["metrics"], f"TrainJobs {batch}: {name}")}
+                for name, each in results.items()
+            }
+        )
 
 
 class TrainJobsResult(Resource, module="trainer", name="TrainJobsResult"):
     """Waits for all members of a batch, then fails the deployment with those that failed."""
 
     results: pulumi.Output[dict[str, Any]]
-    """By member: status, metrics, startedAt, finishedAt and durationSeconds."""
+    """By member: status, metrics, nodes, startedAt, finishedAt and durationSeconds."""
 
     def __init__(
         self,

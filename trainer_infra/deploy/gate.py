@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
-from trainer_infra.deploy import boundary, targets
+from trainer_infra.deploy import boundary, metrics, targets
 from trainer_infra.deploy.boundary import EngineGone, Messages
 from trainer_infra.errors import NotAvailable, RunFailed
 from trainer_infra.kube.refusals import Unreachable
@@ -218,7 +218,9 @@ def progress(run: Run) -> str:
 
 def outputs(run: Run) -> dict[str, Any]:
     """What a gate knows of a run."""
-    known: dict[str, Any] = {"status": phase(run), "metrics": told.metrics(run)}
+    nodes = {told.short(run, each.pod): each.metrics for each in run.nodes if each.metrics}
+    known: dict[str, Any] = {"status": phase(run), "metrics": metrics.values(told.metrics(run))}
+    known |= {"nodes": {name: metrics.values(each) for name, each in nodes.items()}}
     known |= {"startedAt": run.started, "finishedAt": run.finished}
     if run.started and run.finished:
         known["durationSeconds"] = told.elapsed(run.started, run.finished)

@@ -12,6 +12,7 @@ from pulumi.dynamic import Resource
 
 from trainer_infra.deploy import declared
 from trainer_infra.deploy.declared import AnyRuntime
+from trainer_infra.deploy.metrics import Metrics
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
 from trainer_infra.deploy.written import Written
 from trainer_infra.trainers.custom import CustomTrainer
@@ -127,9 +128,10 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
         return self.result.status
 
     @property
-    def metrics(self) -> pulumi.Output[dict[str, str]]:
-        """The last metrics that the run reported, by name, as text."""
-        return self.result.metrics
+    def metrics(self) -> pulumi.Output[Metrics]:
+        """The last metrics that node 0 reported, by name; see `TrainJobResult`."""
+        where = f"TrainJob {self.pulumi_resource_name}"
+        return self.result.metrics.apply(lambda reported: Metrics(reported, where))
 
 
 class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
@@ -137,8 +139,11 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
 
     status: pulumi.Output[str]
     """Phase of the run at the end of the wait."""
-    metrics: pulumi.Output[dict[str, str]]
-    """The last metrics that the run reported, by name, as text."""
+    metrics: pulumi.Output[dict[str, float | str]]
+    """The last metrics that node 0 (of MPI the launcher) reported, by name: numbers, or text that is
+    none; where it reported nothing, those of the first node that did."""
+    nodes: pulumi.Output[dict[str, dict[str, float | str]]]
+    """The same of each node that reported, by the pod's name without the run's: `node-0-1`."""
     startedAt: pulumi.Output[str]  # noqa: N815  the same
     """RFC 3339 time at which the first pod started."""
     finishedAt: pulumi.Output[str]  # noqa: N815  the same
@@ -168,6 +173,7 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
             "urn": declared.urn(type(self), resource_name, opts),
             "status": None,
             "metrics": None,
+            "nodes": None,
             "startedAt": None,
             "finishedAt": None,
             "durationSeconds": None,

@@ -1,7 +1,7 @@
 """The progress endpoint of one run: `progress.handler` over TLS on the loopback interface.
 
 Called by the supervisor. Every pod of the trainer step has a token of its own, so that it is known
-which node reports; the last accepted report of any node is the TrainJob's.
+which node reports.
 """
 
 import asyncio
@@ -40,8 +40,6 @@ class Endpoint:
     def __init__(
         self, namespace: str, name: str, folder: Path, changed: Callable[[], None]
     ) -> None:
-        self.last: Mapping[str, Any] | None = None
-        """The last accepted trainerStatus of any node."""
         self.reports: dict[str, Mapping[str, Any]] = {}
         """The last accepted trainerStatus of each node, by pod."""
         self._job = (namespace, name)
@@ -95,7 +93,7 @@ class Endpoint:
         self, namespace: str, name: str, reporter: str, status: Mapping[str, Any]
     ) -> bool:
         """Keep a report."""
-        self.reports[reporter] = self.last = status
+        self.reports[reporter] = status
         self._changed()
         return (namespace, name) == self._job
 

@@ -157,8 +157,9 @@ class Reconciler:
         return min((each for each in delays if each is not None), default=None)
 
     def _plan(self) -> float | None:
-        if self._endpoint.last is not None:
-            self._status = {**self._status, "trainerStatus": self._endpoint.last}
+        report = run_status.leading(self._jobset, self._endpoint.reports)
+        if report is not None:
+            self._status = {**self._status, "trainerStatus": report}
         now = datetime.now(UTC)
         observed = Observed(self._jobset)
         plan = lifecycle.plan(self._job(), self._runtime, observed, now, self._behaviour)

@@ -4,7 +4,7 @@
 way that no JobSet reports.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
@@ -128,20 +128,30 @@ def _failure(name: str, seen: Seen) -> tuple[Failure | None, str]:
     return failure, f"pod {shown} failed: {container} exited with {pod.exit_code} ({pod.reason})"
 
 
-def _nodes(seen: Seen, phase: str) -> tuple[Node, ...]:
-    if seen.jobset is None:
-        return ()
-    name, spec = seen.jobset["metadata"]["name"], seen.jobset["spec"]
+def leading(jobset: JSON | None, reports: Mapping[str, JSON]) -> JSON | None:
+    """The trainerStatus that counts for the run: that of the first node that sent one.
+
+    Args:
+        jobset: None when there is none.
+        reports: the last one of each pod that sent one.
+    """
+    names_of_pods = (name for _, name in _training(jobset)) if jobset else ()
+    return next((reports[name] for name in names_of_pods if name in reports), None)
+
+
+def _training(jobset: JSON) -> Iterator[tuple[PodId, str]]:
+    """Each pod of the training steps in their order, with its name."""
+    name, spec = jobset["metadata"]["name"], jobset["spec"]
     training = resolve.trainer_jobs(spec)
+    for pod in pods.pod_ids(spec):
+        if pod.job in training:
+            yield pod, _name(name, pod)
+
+
+def _nodes(seen: Seen, phase: str) -> tuple[Node, ...]:
     return tuple(
-        _node(
-            _name(name, pod),
-            [each.pod for each in seen.tries if each.pod.id == pod],
-            seen,
-            phase,
-        )
-        for pod in pods.pod_ids(spec)
-        if pod.job in training
+        _node(name, [each.pod for each in seen.tries if each.pod.id == pod], seen, phase)
+        for pod, name in (_training(seen.jobset) if seen.jobset else ())
     )
 
 
