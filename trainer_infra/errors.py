@@ -6,6 +6,7 @@
     │   └── Unreadable        what is kept of a run is damaged
     ├── Refused               doing it would harm somebody else's object
     ├── RunFailed             the training itself failed
+    ├── Interrupted           Ctrl-C was pressed
     └── Bug                   our own mistake
 
 A message says where, what, what was found and what to do. Problems are collected: one object's
@@ -74,6 +75,10 @@ class Refused(TrainerInfraError):
 
 class RunFailed(TrainerInfraError):
     """The training failed; the message has pod, reason, exit code and last lines."""
+
+
+class Interrupted(TrainerInfraError):
+    """Ctrl-C was pressed; the message says what goes on all the same."""
 
 
 class Bug(TrainerInfraError):

@@ -62,12 +62,14 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
     owner: pulumi.Output[dict[str, str]]
     """Who declares them: project, stack, URN and backend."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  of each the field's own name
         self,
         resource_name: str,
         jobs: Mapping[str, TrainJobArgs],
         *,
         wait_for: str | None = None,
+        tolerate_failures: int = 0,
+        max_parallel: int | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Declare runs.
@@ -76,10 +78,18 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
             resource_name: Name of the resource, and the beginning of every run's name.
             jobs: What each member runs, by its name: the arguments of TrainJob.
             wait_for: `running` or `complete` makes the deployment wait for all, see `results`.
+            tolerate_failures: So many members may fail without failing the deployment, see `failures`.
+            max_parallel: At most so many run at once: the deployment starts the next one when one has
+                ended, so wait_for has to be `complete`.
             opts: Options of the resource.
         """
         _judge(resource_name, jobs, waits=wait_for is not None)
         where = f"TrainJobs {resource_name}"
+        if max_parallel is not None and wait_for != "complete":
+            raise pulumi.RunError(
+                f"{where}: max_parallel needs the deployment, which starts the next member when one "
+                'has ended; add wait_for="complete"'
+            )
         declared.closed({"resource": resource_name, "jobs": list(jobs)}, where)
         made = {member: _job(args, f"{where}: {member}") for member, args in jobs.items()}
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}
@@ -88,6 +98,7 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
             **declared.settings(),
             "resource": resource_name,
             "owner": declared.owner(type(self), resource_name, opts),
+            "maxParallel": max_parallel,
             "jobs": shown,
             "texts": apart or None,
             "secretData": {name: each for name, each in secrets.items() if each is not None}
@@ -99,7 +110,14 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
         self._result: TrainJobsResult | None = None
         if wait_for is not None:
             mine = pulumi.ResourceOptions(parent=self)
-            self._result = TrainJobsResult(resource_name, self, until=wait_for, opts=mine)
+            self._result = TrainJobsResult(
+                resource_name,
+                self,
+                until=wait_for,
+                tolerate_failures=tolerate_failures,
+                max_parallel=max_parallel,
+                opts=mine,
+            )
 
     @property
     def result(self) -> "TrainJobsResult":
@@ -112,8 +130,13 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
         return self._result
 
     @property
+    def failures(self) -> pulumi.Output[dict[str, str]]:
+        """By member that failed: why, in one line."""
+        return self.result.failures
+
+    @property
     def results(self) -> pulumi.Output[dict[str, Any]]:
-        """By member: status, metrics, nodes, startedAt, finishedAt and durationSeconds."""
+        """By member that ended well: status, metrics, nodes, startedAt, finishedAt, durationSeconds."""
         batch = self.pulumi_resource_name
         return self.result.results.apply(
             lambda results: {
@@ -127,14 +150,18 @@ class TrainJobsResult(Resource, module="trainer", name="TrainJobsResult"):
     """Waits for all members of a batch, then fails the deployment with those that failed."""
 
     results: pulumi.Output[dict[str, Any]]
-    """By member: status, metrics, nodes, startedAt, finishedAt and durationSeconds."""
+    """By member that ended well: status, metrics, nodes, startedAt, finishedAt, durationSeconds."""
+    failures: pulumi.Output[dict[str, str]]
+    """By member that failed: why, in one line."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  the same
         self,
         resource_name: str,
         jobs: TrainJobs,
         *,
         until: str = "complete",
+        tolerate_failures: int = 0,
+        max_parallel: int | None = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for every member of `jobs` to be `running` or `complete`."""
@@ -148,8 +175,11 @@ class TrainJobsResult(Resource, module="trainer", name="TrainJobsResult"):
             "target": settings["target"],
             "engine": settings["engine"],
             "until": until,
+            "tolerateFailures": tolerate_failures,
+            "maxParallel": max_parallel,
             "urn": declared.urn(type(self), resource_name, opts),
             "results": None,
+            "failures": None,
         }
         closed = declared.closed(inputs, f"TrainJobsResult {resource_name}")
         super().__init__(TrainJobsResultProvider(), resource_name, closed, opts)

@@ -16,7 +16,7 @@ from typing import Any, Final
 import grpc
 from pulumi.dynamic import CheckFailure, ConfigureRequest, ResourceProvider
 from pulumi.output import Unknown
-from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2
+from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, status_pb2
 from typing_extensions import override
 
 from trainer_infra.deploy import targets
@@ -111,7 +111,37 @@ class _OneLine:
     def format_exc() -> str:
         """The message of an error of ours; the whole traceback of a bug."""
         error = sys.exc_info()[1]
+        if isinstance(error, Unfinished):
+            call = sys._getframe(1).f_locals  # noqa: SLF001  the SDK hands over nothing else
+            call["context"].set_trailing_metadata(((DETAILS, error.details(call["request"])),))
         return str(error) if isinstance(error, TrainerInfraError) else traceback.format_exc()
+
+
+DETAILS: Final = "grpc-status-details-bin"
+"""Where gRPC carries a status whole."""
+
+
+class Unfinished(TrainerInfraError):
+    """An operation that failed, and made something all the same: the state keeps it.
+
+    The engine shows the sentence, and asks for an update at the next `up`.
+    """
+
+    def __init__(self, message: str, id_: str, outputs: Mapping[str, Any]) -> None:
+        super().__init__(message)
+        self._id, self._outputs = id_, outputs
+
+    def details(self, request: Any) -> bytes:
+        """The status that tells the engine, of a request to create or update."""
+        failed = provider_pb2.ErrorResourceInitFailed(id=self._id, reasons=[str(self)])
+        inputs = (
+            request.news if isinstance(request, provider_pb2.UpdateRequest) else request.properties
+        )
+        failed.properties.CopyFrom(inputs)
+        failed.properties.update(self._outputs)
+        status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=str(self))
+        status.details.add().Pack(failed)
+        return status.SerializeToString()
 
 
 class Detail(threading.local):

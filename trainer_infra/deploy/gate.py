@@ -8,12 +8,11 @@ import math
 import os
 import time
 from collections.abc import Callable, Iterable, Mapping
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final
 
 from trainer_infra.deploy import boundary, metrics, targets
 from trainer_infra.deploy.boundary import EngineGone, Messages
-from trainer_infra.errors import NotAvailable, RunFailed
+from trainer_infra.errors import Interrupted, NotAvailable, RunFailed
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.lifecycle import told, waiting_cause
 from trainer_infra.lifecycle.run import COMPLETE, FAILED, LOST, RUNNING, Run, owner_from_json
@@ -34,7 +33,6 @@ RECOVERY: Final = 20.0
 UNREACHABLE_FOR: Final = 300.0
 """Seconds that a cluster may not answer before that fails the wait."""
 
-LEAVE: Final = "Ctrl-C again leaves, the run goes on: "
 AGAIN: Final = "change the program, or raise attempt to run the same again"
 
 
@@ -44,6 +42,7 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
     Raises:
         RunFailed: The run failed, with pod, reason, exit code and last lines; or it is stuck.
         NotAvailable: The run is gone, or its cluster does not answer for minutes.
+        Interrupted: Ctrl-C was pressed.
     """
     look = _Look(given)
     saying = Saying(messages)
@@ -55,8 +54,8 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
         if is_first:
             warn_of_unseen(given, (given["namespace"],), messages)
             is_first = False
-        saying.say(look.silence if run is None else progress(run), look.where)
-        time.sleep(INTERVALS[given["target"]])
+        saying.say(look.silence if run is None else progress(run))
+        pause(INTERVALS[given["target"]], given["host"])
 
 
 def warn_of_unseen(given: JSON, namespaces: Iterable[str], messages: Messages) -> None:
@@ -79,7 +78,6 @@ class _Look:
         self._target = targets.of(given)
         self._silence = Silence()
         self._stuck = Stuck()
-        self.where = given["host"]
 
     @property
     def silence(self) -> str:
@@ -185,26 +183,40 @@ def is_taken(given: JSON, run: Run) -> bool:
 
 
 class Saying:
-    """Tells the engine where a run is, when that changed and now and then."""
+    """Tells the engine where a run is, when that changed and now and then; a wait between two looks."""
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages
-        self._said, self._at, self._leaving = "", 0.0, False
+        self._said, self._at = "", 0.0
 
-    def say(self, message: str, where: str) -> None:
-        """Say it, unless it was just said; ends the process when the engine wants that."""
-        if boundary.CANCELLED.is_set() and not self._leaving:
-            self._leaving = True
-            self._messages.warn(
-                f"the run keeps running on {where}; press Ctrl-C again to leave now, "
-                "the next `pulumi up` waits for it again"
-            )
-        message = f"{LEAVE if self._leaving else ''}{message}"
-        if message != self._said or time.monotonic() - self._at > HEARTBEAT:
-            _tell(self._messages, message)
-            self._said, self._at = message, time.monotonic()
-        if self._leaving and _told_to_end():
+    def say(self, message: str) -> None:
+        """Say it, unless it was just said."""
+        if message == self._said and time.monotonic() - self._at <= HEARTBEAT:
+            return
+        self._said, self._at = message, time.monotonic()
+        try:
+            self._messages.status(message)
+        except EngineGone:
+            # The command that asked was killed: this process must not wait on for nobody. The run
+            # goes on, and the next `pulumi up` waits for it again.
             os._exit(1)
+
+
+def pause(seconds: float, where: str) -> None:
+    """Wait until the next look.
+
+    Args:
+        seconds: how long.
+        where: what goes on there, for the sentence.
+
+    Raises:
+        Interrupted: Ctrl-C was pressed; a gate only reads, so nothing is left half-made.
+    """
+    if boundary.CANCELLED.wait(seconds):
+        raise Interrupted(
+            f"the wait was interrupted; what runs on {where} goes on, and the next `pulumi up` "
+            "waits for it again"
+        )
 
 
 def progress(run: Run) -> str:
@@ -230,25 +242,3 @@ def outputs(run: Run) -> dict[str, Any]:
 def phase(run: Run) -> str:
     """The phase, and for a failed run why."""
     return f"{run.phase}: {run.message}" if run.phase in {FAILED, LOST} else run.phase
-
-
-def _told_to_end() -> bool:
-    """Whether the engine told this process to end: it then waits for us, the last operation.
-
-    Its main thread has returned by then, and the interpreter takes no new work.
-    """
-    try:
-        with ThreadPoolExecutor(1) as pool:
-            pool.submit(int).result()
-    except RuntimeError:
-        return True
-    return False
-
-
-def _tell(messages: Messages, message: str) -> None:
-    try:
-        messages.status(message)
-    except EngineGone:
-        # The command that asked was killed: this process must not wait on for nobody. The run
-        # goes on, and the next `pulumi up` waits for it again.
-        os._exit(1)

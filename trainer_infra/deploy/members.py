@@ -19,9 +19,9 @@ from trainer_infra.lifecycle.run import owner_from_json
 
 JSON = Mapping[str, Any]
 
-SHARED: Final = ("target", "engine", "plugins")
+SHARED: Final = ("target", "engine", "plugins", "maxParallel")
 """Inputs that all members have in common, as they are declared."""
-APART: Final = frozenset({"target", "engine", "resource", "owner", "secretData"})
+APART: Final = frozenset({"target", "engine", "maxParallel", "resource", "owner", "secretData"})
 """Properties of a TrainJob that a batch does not keep in `jobs`."""
 SHOWN: Final = frozenset({"runtime", "rendered"})
 """Inputs that the state has once, as inputs: nobody asks for them among the outputs."""

@@ -154,6 +154,12 @@ class TrainJobsResultProvider(Provider):
 
         return train_jobs_result.read(id_, _own(props))
 
+    @override
+    def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
+        from trainer_infra.deploy import train_jobs_result
+
+        return train_jobs_result.update(_own(_news))
+
 
 class _RuntimeProvider(Provider):
     """A runtime of either kind."""

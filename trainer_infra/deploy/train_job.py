@@ -74,6 +74,10 @@ def submitted(given: Properties) -> Submission:
             f"TrainJob {given['name']}: rendered is not what its spec renders to; "
             "change the spec instead"
         )
+    if given.get("maxParallel"):
+        # The gate of the batch starts it when it is its turn, as Kueue does with what it queues.
+        held = {**given, "spec": {**given["spec"], "suspend": True}}
+        composition = inputs.composed(held, given["name"], inputs.runtime_of(given))
     return Submission(
         job=composition.job.to_wire(),
         runtime=composition.runtime.to_wire(),

@@ -5,13 +5,14 @@ named as the TrainJob that it is (`members`); `member_runs` acts on one of them,
 the same time. Rules: DESIGN.md, rule 6.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
+from trainer_infra import names
 from trainer_infra.deploy import boundary, inputs, members, place, targets, train_job, tries
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.inputs import Checked
@@ -19,7 +20,7 @@ from trainer_infra.deploy.member_runs import Member, MemberRuns
 from trainer_infra.deploy.members import Change, Kept
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
 from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import owner_from_json
+from trainer_infra.lifecycle.run import SUSPENDED, owner_from_json
 from trainer_infra.lifecycle.target import Target
 
 Properties = dict[str, Any]
@@ -45,7 +46,7 @@ def check(olds: Properties, news: Properties) -> CheckResult:
         for each in one.problems
     ]
     named = {name: one.inputs for name, one in judged.items() if "name" in one.inputs}
-    problems += members.same_names(named)
+    problems += [*members.same_names(named), *_parallelism(news, named)]
     filled = members.inputs(news, {name: one.inputs for name, one in judged.items()})
     if not problems:
         _notices(news, {name: one for name, one in judged.items() if one.found}, before)
@@ -72,6 +73,23 @@ def _judged(one: JSON, old: JSON) -> _Judged:
     except InvalidInput as error:
         return _Judged(one, (*problems, *error.problems))
     return _Judged(found.inputs, problems, None if problems else found)
+
+
+def _parallelism(news: JSON, named: Mapping[str, JSON]) -> Iterator[Problem]:
+    """Problems of `max_parallel`: it is no number, or Kueue decides how many members run."""
+    limit, where = news.get("maxParallel"), f"TrainJobs {news['resource']}"
+    if limit is None or boundary.unknown(limit):
+        return
+    if not isinstance(limit, int) or limit < 1:
+        yield Problem("max_parallel", "must be a whole number from 1", limit, where=where)
+    for name, one in named.items():
+        labels = one["rendered"][names.JOBSET]["metadata"].get("labels") or {}
+        queue = labels.get(names.KUEUE_QUEUE_LABEL)
+        if queue and news["target"] == targets.KUBERNETES:
+            what = f"cannot be kept: Kueue starts {name}, which is in queue {queue}"
+            fix = "leave it out and let the queue's quota decide, or leave the queue out"
+            yield Problem("max_parallel", what, fix=fix, where=where)
+            return
 
 
 def _where(member: str, where: str) -> str:
@@ -108,6 +126,9 @@ def diff(olds: Properties, news: Properties) -> DiffResult:
         olds, news
     )
     changed = any(each is not Change.NONE for each in members.changes(olds, news).values())
+    if _is_unlimited(olds, news):
+        boundary.DETAIL.paths = {**boundary.DETAIL.paths, "maxParallel": "DELETE"}
+        changed = True
     return DiffResult(
         changes=bool(replaces) or changed, replaces=replaces, delete_before_replace=False
     )
@@ -127,8 +148,26 @@ def create(given: Properties) -> CreateResult:
 def update(olds: Properties, news: Properties) -> UpdateResult:
     """Bring every member that changed to what the program says, and no other."""
     its = place.of_batch(olds, olds["members"])
-    its.required()
+    target = its.required()
+    if _is_unlimited(olds, news):
+        for each in members.known(olds).values():
+            _start(target, each)
     return UpdateResult({**_applied(olds, news), "host": its.host})
+
+
+def _is_unlimited(olds: JSON, news: JSON) -> bool:
+    """Whether `max_parallel` was taken away: no gate starts the members that are left then."""
+    return bool(olds.get("maxParallel")) and news.get("maxParallel") is None
+
+
+def _start(target: Target, known: JSON) -> None:
+    """Start a member that was submitted suspended, and whose turn did not come."""
+    if "uid" not in known:
+        return
+    key = (known["namespace"], known["name"], known["uid"])
+    run = target.get(*key)
+    if run is not None and run.phase == SUSPENDED and not run.started:
+        target.suspend(*key, False, owner=owner_from_json(known["owner"]))
 
 
 def _applied(olds: JSON, news: JSON) -> Properties:

@@ -1,8 +1,8 @@
 """What the engine asks about the gate of a batch of TrainJobs: check, diff, create, read.
 
 Called by `provider.TrainJobsResultProvider` with properties as JSON. One gate waits for all members
-and then fails with every member that did not end well (DESIGN.md, rules 3 and 6). It shares its
-parts with the gate of one TrainJob: `gate`.
+and then fails with every member that failed, unless so many are tolerated (DESIGN.md, rules 3 and
+6). It shares its parts with the gate of one TrainJob: `gate`.
 """
 
 import time
@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
+from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from trainer_infra.deploy import boundary, gate, members, place, targets, train_job_result
-from trainer_infra.deploy.boundary import Messages
+from trainer_infra.deploy.boundary import Messages, Unfinished
 from trainer_infra.deploy.gate import Saying, Silence, Stuck
-from trainer_infra.errors import RunFailed, Unreadable
+from trainer_infra.errors import Problem, Unreadable
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Run
+from trainer_infra.lifecycle.run import SUSPENDED, Run
 from trainer_infra.lifecycle.target import Target
 
 Properties = dict[str, Any]
@@ -29,24 +29,93 @@ PAUSE: Final = 3
 """How many times as long as a look at all members the pause after it is: lists are large."""
 
 
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How the members of a batch ended."""
+
+    results: Mapping[str, JSON]
+    """Status, metrics and times of those for which the event happened, in the batch's order."""
+    failures: Mapping[str, str]
+    """Of the others why not, a sentence each."""
+
+
 def check(given: Properties) -> CheckResult:
-    """Only the event to wait for can be wrong."""
-    return train_job_result.check(given)
+    """Only what is waited for can be wrong, and how many failures are tolerated."""
+    judged = train_job_result.check(given)
+    tolerated = given.get("tolerateFailures", 0)
+    if isinstance(tolerated, int) and tolerated >= 0:
+        return judged
+    problem = Problem(
+        "", "must be a whole number from 0", tolerated, where=f"{_name(given)}: tolerate_failures"
+    )
+    return CheckResult(given, [*judged.failures, *boundary.failures((problem,))])
 
 
 def diff(olds: Properties, news: Properties) -> DiffResult:
-    """Other runs, or another event to wait for, are another wait."""
+    """Other runs, or another event to wait for, are another wait; tolerance is judged anew."""
     same = not boundary.unknown(news.get("runs")) and olds["runs"] == news["runs"]
     replaces = ([] if same else ["runs"]) + (
         ["until"] if olds.get("until") != news.get("until") else []
     )
-    return DiffResult(changes=bool(replaces), replaces=replaces, delete_before_replace=False)
+    tolerance = olds.get("tolerateFailures", 0) != news.get("tolerateFailures", 0)
+    return DiffResult(
+        changes=bool(replaces) or tolerance, replaces=replaces, delete_before_replace=False
+    )
 
 
 def create(given: Properties) -> CreateResult:
-    """Wait for all; members that fail then fail the deployment."""
-    results = wait(given, Messages(given["urn"]))
-    return CreateResult(str(given["batch"]), {**given, "results": results})
+    """Wait for all; more members that fail than are tolerated then fail the deployment."""
+    return CreateResult(str(given["batch"]), {**given, **outputs(given)})
+
+
+def update(given: Properties) -> UpdateResult:
+    """Look again, after members had failed or where another number of them is tolerated."""
+    return UpdateResult({**given, **outputs(given)})
+
+
+def outputs(given: JSON) -> dict[str, Any]:
+    """Results and failures of the members once the event happened to all.
+
+    Raises:
+        Unfinished: More members failed than are tolerated; the state keeps the results of the others.
+        Unreachable: The cluster does not answer for minutes.
+        Interrupted: Ctrl-C was pressed.
+    """
+    messages = Messages(given["urn"])
+    ended = wait(given, messages)
+    failures = _first_lines(ended.failures)
+    known = {"results": ended.results, "failures": failures}
+    if not ended.failures:
+        return known
+    count = f"{len(ended.failures)} of {len(given['runs'])} TrainJobs failed"
+    tolerated = int(given.get("tolerateFailures", 0))
+    if len(ended.failures) > tolerated:
+        allowed = f", {tolerated} may" if tolerated else ""
+        said = f"{count}{allowed}\n{members.listed(ended.failures.items())}"
+        raise Unfinished(f"{said}{_others(ended)}", str(given["batch"]), known)
+    messages.warn(f"{count}, which is tolerated\n{members.listed(failures.items())}")
+    return known
+
+
+def _others(ended: Ended) -> str:
+    """What the members that ended well reported: no output of the program has it now."""
+    if not ended.results:
+        return ""
+    reported = [
+        (name, told.pairs(each["metrics"]) or each["status"])
+        for name, each in ended.results.items()
+    ]
+    how = f"tolerate_failures={len(ended.failures)} goes on with them"
+    return f"\n{len(reported)} ended well, {how}:\n{members.listed(reported)}"
+
+
+def _first_lines(failures: Mapping[str, str]) -> dict[str, str]:
+    """What a state keeps of why members failed: not the lines that they printed."""
+    return {name: said.partition("\n")[0] for name, said in failures.items()}
+
+
+def _name(given: JSON) -> str:
+    return f"TrainJobs {given['batch']}"
 
 
 def read(id_: str, state: Properties) -> ReadResult:
@@ -54,21 +123,35 @@ def read(id_: str, state: Properties) -> ReadResult:
     its = place.of_batch(state, state["runs"])
     if its.elsewhere:
         return ReadResult(id_, state)
-    found = _found(its.target, state["runs"])
-    now = {
-        name: gate.outputs(found[each["uid"]])
+    runs = _found(its.target, state["runs"])
+    known = {
+        name: runs[each["uid"]]
         for name, each in state["runs"].items()
-        if each["uid"] in found and not gate.is_taken(_of_member(state, name), found[each["uid"]])
+        if each.get("uid") in runs and not gate.is_taken(_of_member(state, name), runs[each["uid"]])
     }
-    return ReadResult(id_, {**state, "results": {**state["results"], **now}})
+    failed = {name: said for name, run in known.items() if (said := gate.trouble(run))}
+    results = {name: gate.outputs(run) for name, run in known.items() if name not in failed}
+    before = state.get("failures") or {}
+    return ReadResult(
+        id_,
+        {
+            **state,
+            "results": {**_without(state["results"], failed), **results},
+            "failures": {**_without(before, results), **_first_lines(failed)},
+        },
+    )
 
 
-def wait(given: JSON, messages: Messages) -> dict[str, Any]:
-    """`status`, `metrics` and times of every member once the event happened to all.
+def _without(values: JSON, others: JSON) -> dict[str, Any]:
+    return {name: each for name, each in values.items() if name not in others}
+
+
+def wait(given: JSON, messages: Messages) -> Ended:
+    """How every member ended, once all did; starts the next ones where not all may run at once.
 
     Raises:
-        RunFailed: Members failed, are lost, gone or stuck, or were never submitted.
         Unreachable: The cluster does not answer for minutes.
+        Interrupted: Ctrl-C was pressed.
     """
     all_of, saying = _All(given), Saying(messages)
     spaces = sorted({each["namespace"] for each in given["runs"].values() if "uid" in each})
@@ -76,14 +159,13 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
     while not all_of.over:
         began = time.monotonic()
         all_of.look()
-        saying.say(all_of.progress(), given["host"])
+        saying.say(all_of.progress())
         if not all_of.over:
             took = time.monotonic() - began
-            time.sleep(max(gate.INTERVALS[given["target"]], took * PAUSE))
-    if troubles := list(all_of.troubles()):
-        count = f"{len(troubles)} of {len(given['runs'])} TrainJobs did not end well"
-        raise RunFailed(f"{count}\n{members.listed(troubles)}")
-    return {name: gate.outputs(all_of.ended[name]) for name in given["runs"]}
+            gate.pause(max(gate.INTERVALS[given["target"]], took * PAUSE), given["host"])
+    failures = dict(all_of.troubles())
+    ended = {name: all_of.ended[name] for name in given["runs"] if name not in failures}
+    return Ended({name: gate.outputs(run) for name, run in ended.items()}, failures)
 
 
 @dataclass(slots=True)
@@ -132,6 +214,22 @@ class _All:
         over = self.ended.keys() | self._bad.keys()
         left = {name: each["uid"] for name, each in waiting.items() if name not in over}
         self._left = {name: found[uid] for name, uid in left.items() if uid in found}
+        self._start_next(target)
+
+    def _start_next(self, target: Target) -> None:
+        """Start members that were submitted suspended, as many as may run beside the others.
+
+        One that somebody suspended after it had started stays suspended.
+        """
+        limit = self.given.get("maxParallel")
+        if limit is None:
+            return
+        held = [
+            each for each in self._left.values() if each.phase == SUSPENDED and not each.started
+        ]
+        active = sum(each.phase != SUSPENDED for each in self._left.values())
+        for run in held[: max(0, int(limit) - active)]:
+            target.suspend(run.namespace, run.name, run.uid, False, owner=run.owner)
 
     def _judge(self, target: Target, name: str, run: Run | None) -> None:
         known = self.given["runs"][name]
@@ -175,7 +273,7 @@ class _All:
         return f"; {waiting[0][0]}: {waiting[0][1].waiting_for}" if waiting else ""
 
     def troubles(self) -> Iterator[tuple[str, str]]:
-        """Members that did not end well, with a sentence, in the batch's order."""
+        """Members that failed, with a sentence, in the batch's order."""
         for name in self.given["runs"]:
             if said := self._bad.get(name) or ("" if name in self.ended else self._stuck[name]):
                 yield name, said

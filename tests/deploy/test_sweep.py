@@ -1,0 +1,179 @@
+"""A sweep in which members fail, and one of which only some run at once, by the real Pulumi CLI."""
+
+import re
+from datetime import datetime
+from typing import Any
+
+import pytest
+
+from tests.deploy.project import Stack, interrupt, read_until
+from tests.deploy.test_batch import HEAD, batch, uids
+
+SWEEP = 'sweep = TrainJobs("sweep", {members}, wait_for="complete"{more})\n'
+SOME = '{"good": job(text="one"), "bad": job(code=42), "fine": job(text="two")}'
+EXPORTS = """
+pulumi.export("accuracy", sweep.results.apply(
+    lambda ended: {name: each["metrics"]["accuracy"] for name, each in ended.items()}
+))
+pulumi.export("failures", sweep.failures)
+"""
+FIVE = "{str(n): job(seconds=1.0, text=str(n)) for n in range(5)}"
+
+
+def sweep(members: str, more: str = "") -> str:
+    return HEAD + SWEEP.format(members=members, more=more) + EXPORTS
+
+
+def test_results_of_members_that_ended_are_kept_where_others_failed(stack: Stack) -> None:
+    stack.program(sweep(SOME))
+
+    shown = stack.up(ok=False)
+
+    assert "1 of 3 TrainJobs failed" in shown
+    assert re.search(r"2 ended well, tolerate_failures=1 goes on with them:\s+(good|fine): .*0.97", shown)
+    (gate,) = stack.resources("dynamic/trainer:TrainJobsResult")
+    assert gate["outputs"]["results"].keys() == {"good", "fine"}
+    assert re.match(r"TrainJob sweep-bad-\w+ failed: pod .*42", gate["outputs"]["failures"]["bad"])
+    before = uids(stack)
+
+    assert "1 of 3 TrainJobs failed" in stack.up(ok=False), "the next up looks again"
+    assert uids(stack) == before
+
+    stack.program(sweep(SOME.replace("42", "0")))
+    stack.up()
+    assert stack.outputs() == {
+        "accuracy": dict.fromkeys(("good", "bad", "fine"), 0.97),
+        "failures": {},
+    }
+    after = uids(stack)
+    assert [name for name in before if before[name] != after[name]] == ["bad"]
+    stack.unchanged()
+
+
+def test_tolerated_failures_fail_nothing_and_are_outputs(stack: Stack) -> None:
+    stack.program(sweep(SOME, ", tolerate_failures=1"))
+
+    shown = stack.up()
+
+    assert "1 of 3 TrainJobs failed, which is tolerated" in shown
+    found = stack.outputs()
+    assert found["accuracy"] == {"good": 0.97, "fine": 0.97}
+    assert found["failures"].keys() == {"bad"}
+    stack.unchanged()
+    stack.run("refresh", "--yes")
+    stack.unchanged()
+    assert stack.outputs() == found
+
+    stack.program(sweep(SOME))
+    assert "tolerateFailures" in stack.preview()
+    assert "1 of 3 TrainJobs failed" in stack.up(ok=False)
+    stack.program(sweep(SOME, ", tolerate_failures=2"))
+    stack.up()
+    assert stack.outputs() == found
+
+
+def test_a_member_that_could_not_be_submitted_may_be_tolerated(stack: Stack) -> None:
+    stack.program(
+        'TrainJob("x", name="taken", runtime="jax-distributed", trainer=CustomTrainer(train))'
+    )
+    stack.up()
+    taken = '{"a": job(text="one"), "b": job({"name": "taken"}, text="two")}'
+    stack.program(
+        'TrainJob("x", name="taken", runtime="jax-distributed", trainer=CustomTrainer(train))\n'
+        + sweep(taken, ", tolerate_failures=1")
+    )
+    stack.up()
+    assert stack.outputs()["accuracy"] == {"a": 0.97}
+    assert "exists" in stack.outputs()["failures"]["b"]
+    stack.run("refresh", "--yes")
+    assert "exists" in stack.outputs()["failures"]["b"]
+
+
+def test_no_more_members_run_at_once_than_may(stack: Stack) -> None:
+    stack.program(sweep(FIVE, ", max_parallel=2"))
+
+    stack.up()
+
+    assert stack.outputs()["accuracy"].keys() == set("01234")
+    assert most_at_once(stack) == 2
+    stack.unchanged()
+    stack.run("refresh", "--yes")
+    stack.unchanged()
+
+
+def most_at_once(stack: Stack) -> int:
+    """How many runs went on at one time, by when they were started and ended."""
+    changes = []
+    for run in stack.runs():
+        changes += [(datetime.fromisoformat(run["started"]), 1)]
+        changes += [(datetime.fromisoformat(run["finished"]), -1)]
+    # One that ends in the second in which another starts ended before.
+    going, most = 0, 0
+    for _, change in sorted(changes):
+        going += change
+        most = max(most, going)
+    return most
+
+
+def test_interrupted_between_members_the_next_up_starts_those_that_are_left(stack: Stack) -> None:
+    stack.program(sweep(FIVE, ", max_parallel=1"))
+    with stack.start("up", "--yes", "--skip-preview") as process:
+        read_until("1 complete", process)
+        interrupt(process)
+        said, _ = process.communicate(timeout=60)
+    assert "the wait was interrupted; what runs on" in said
+    assert "Suspended" in {run["phase"] for run in stack.runs()}
+    before = uids(stack)
+
+    shown = stack.up()
+
+    assert "pending" not in shown
+    assert uids(stack) == before
+    assert {run["phase"] for run in stack.runs()} == {"Complete"}
+
+
+def test_without_the_limit_the_next_up_starts_all_that_are_left(stack: Stack) -> None:
+    stack.program(sweep(FIVE, ", max_parallel=1"))
+    with stack.start("up", "--yes", "--skip-preview") as process:
+        read_until("1 complete", process)
+        interrupt(process)
+        process.communicate(timeout=60)
+
+    stack.program(sweep(FIVE))
+    stack.up()
+
+    assert {run["phase"] for run in stack.runs()} == {"Complete"}
+
+
+def test_a_member_that_is_submitted_again_waits_its_turn(stack: Stack) -> None:
+    stack.program(sweep(FIVE, ", max_parallel=1"))
+    stack.up()
+    gone = batch(stack)["members"]["3"]
+    stack.trainer("delete", gone["name"])
+    stack.run("refresh", "--yes")
+
+    stack.up()
+
+    after = uids(stack)
+    assert after["3"] != gone["uid"]
+    assert {run["phase"] for run in stack.runs()} == {"Complete"}
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (", max_parallel=0", "TrainJobs sweep: max_parallel: must be a whole number from 1, got 0"),
+        (", max_parallel=1.5", "max_parallel: must be a whole number from 1, got 1.5"),
+        (", tolerate_failures=-1", "tolerate_failures: must be a whole number from 0, got -1"),
+        (", tolerate_failures='1'", "tolerate_failures: must be a whole number from 0, got '1'"),
+    ],
+)
+def test_what_cannot_be_is_said_at_preview(stack: Stack, more: str, said: str) -> None:
+    stack.program(sweep(SOME, more))
+    assert said in stack.preview(ok=False)
+
+
+def test_a_limit_without_a_deployment_that_waits_is_refused(stack: Stack) -> None:
+    text: Any = HEAD + 'TrainJobs("sweep", {"a": job()}, max_parallel=2)'
+    stack.program(text)
+    assert "TrainJobs sweep: max_parallel needs the deployment" in stack.preview(ok=False)
