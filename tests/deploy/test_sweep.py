@@ -30,7 +30,9 @@ def test_results_of_members_that_ended_are_kept_where_others_failed(stack: Stack
     shown = stack.up(ok=False)
 
     assert "1 of 3 TrainJobs failed" in shown
-    assert re.search(r"2 ended well, tolerate_failures=1 goes on with them:\s+(good|fine): .*0.97", shown)
+    assert re.search(
+        r"2 ended well, tolerate_failures=1 goes on with them:\s+(good|fine): .*0.97", shown
+    )
     (gate,) = stack.resources("dynamic/trainer:TrainJobsResult")
     assert gate["outputs"]["results"].keys() == {"good", "fine"}
     assert re.match(r"TrainJob sweep-bad-\w+ failed: pod .*42", gate["outputs"]["failures"]["bad"])

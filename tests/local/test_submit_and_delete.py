@@ -26,6 +26,7 @@ from tests.local.jobs import (
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.lifecycle.run import Owner
 from trainer_infra.local import folder, runs
+from trainer_infra.local.supervision import end
 
 SLEEP = Job(command=shell("echo on; sleep 60"))
 OTHER = Owner("proj", "prod", "urn:other")
@@ -42,7 +43,7 @@ def test_the_same_content_of_the_same_owner_is_the_same_run() -> None:
 def test_a_submit_that_was_killed_before_the_supervisor_started_is_repaired() -> None:
     run = SLEEP.submit()
     target = folder.of("default", "tj")
-    runs._end(target, 5)  # noqa: SLF001  back to what a killed submit leaves: a record, no status
+    end(target, 5)  # back to what a killed submit leaves: a record, no status
     target.status.unlink()
     shutil.rmtree(target.pods)
     target.pods.mkdir()

@@ -304,6 +304,20 @@ def resume(
 
 
 @app.command()
+def retry(
+    run_names: Names,
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Run runs again that failed, as they were submitted."""
+    from trainer_infra.cli import retry as command
+
+    command.retry(_place(target, kubeconfig, context, namespace), run_names)
+
+
+@app.command()
 def delete(
     run_names: Names,
     timeout: Annotated[

@@ -55,7 +55,7 @@ async def delete(
             return await _damaged_removed(client, key, value, within)
         return await _with_record(client, key, record, within, rights) if record else ""
     # An earlier call removed the record, after its JobSet did not go in time.
-    return _left(await _jobset_of(client, key, within)) if key.uid else ""
+    return await jobset_removed(client, key, within) if key.uid else ""
 
 
 async def _with_record(
@@ -74,10 +74,15 @@ async def _damaged_removed(client: KubeClient, key: RunKey, value: JSON, within:
     """Remove a run by its UID alone; the garbage collector takes what only the record could name."""
     if key.owner is not None and not of_record.may_be_of(value, key.owner):
         return told.left_alone(key.namespace, key.name, ownership.shown(value))
-    left = await _jobset_of(client, key, within)
+    left = await jobset_removed(client, key, within)
     with suppress(NotFound, Conflict):
         await client.delete(CONFIG_MAP, value["metadata"]["name"], key.namespace, uid=key.uid)
-    return _left(left)
+    return left
+
+
+async def jobset_removed(client: KubeClient, key: RunKey, within: float) -> str:
+    """Delete the JobSet of the run with that UID; a sentence about what is left of it, or empty."""
+    return _left(await _jobset_of(client, key, within))
 
 
 async def _jobset_of(client: KubeClient, key: RunKey, within: float) -> JSON | None:
@@ -91,13 +96,14 @@ async def _jobset_of(client: KubeClient, key: RunKey, within: float) -> JSON | N
 
 async def removed(client: KubeClient, record: Record, within: float) -> str:
     """Remove everything of a run; a warning sentence, or empty."""
-    left = await _jobset_of(client, RunKey(record.namespace, record.name, record.uid), within)
+    key = RunKey(record.namespace, record.name, record.uid)
+    left = await jobset_removed(client, key, within)
     others = [each for each in record.objects if each["kind"] != names.JOBSET]
     await together.all_of(_removed(client, record, each) for each in others)
     with suppress(NotFound, Conflict):
         name = of_record.name_of(record.name)
         await client.delete(CONFIG_MAP, name, record.namespace, uid=record.uid)
-    return _left(left)
+    return left
 
 
 async def _jobset_gone(client: KubeClient, jobset: JSON, within: float) -> JSON | None:

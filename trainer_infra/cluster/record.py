@@ -207,6 +207,11 @@ def submitted(record: Record, jobset_uid: str) -> JSON:
     return _status(record, known)
 
 
+def restarted(record: Record, jobset_uid: str) -> JSON:
+    """The patch that forgets how a run ended: it runs again, as another JobSet."""
+    return _status(record, {"phase": "", "jobset": jobset_uid})
+
+
 def ended(record: Record, run: Run) -> JSON:
     """The patch that keeps a run as it ended."""
     return _status(record, {**record.status, **run_to_json(run), "jobset": record.jobset_uid})

@@ -23,6 +23,7 @@ from trainer_infra.cluster import (
     look,
     present,
     repair,
+    retry,
     rights,
     run_status,
     served,
@@ -38,10 +39,11 @@ from trainer_infra.cluster.look import Place
 from trainer_infra.cluster.present import RunKey
 from trainer_infra.cluster.run_status import Seen
 from trainer_infra.cluster.served import Served
-from trainer_infra.errors import NotAvailable, Problem
+from trainer_infra.errors import NotAvailable, Problem, Refused
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.refusals import Answer, Unreachable
 from trainer_infra.kube.retry import Patience
+from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Contents, Listing, Owner, Run, Submission
 from trainer_infra.lifecycle.target import Target
 
@@ -52,6 +54,8 @@ SERVED_WITHIN: Final = 3.0
 """Seconds that a cluster gets to say what it serves."""
 SERVED_FOR: Final = 30.0
 """Seconds for which that is known."""
+RETRIED_WITHIN: Final = 60.0
+"""Seconds that the pods of a failed run get to end before it runs again."""
 
 
 class Cluster(Target):
@@ -155,6 +159,23 @@ class Cluster(Target):
         """
         key = RunKey(namespace, name, uid, owner)
         self._change(lambda place: _suspended(place, key, value=value))
+        return self._known(key)
+
+    @override
+    def retry(self, namespace: str, name: str, uid: str, *, owner: Owner | None = None) -> Run:
+        """Run a run again that failed or was lost.
+
+        Raises:
+            NotAvailable: There is no such run, or its pods do not go.
+            Refused: It has not failed, is another owner's by now, or the cluster says no.
+        """
+        run = self.get(namespace, name, uid)
+        if run is None:
+            raise NotAvailable(f"there is no run {namespace}/{name} {self._here().host}")
+        if not told.may_be_retried(run):
+            raise Refused(told.no_retry(run))
+        key = RunKey(namespace, name, run.uid, owner)
+        self._change(lambda place: retry.retry(place.client, key, RETRIED_WITHIN, place.rights))
         return self._known(key)
 
     @override

@@ -98,6 +98,7 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
             **declared.settings(),
             "resource": resource_name,
             "owner": declared.owner(type(self), resource_name, opts),
+            "waitFor": wait_for,
             "maxParallel": max_parallel,
             "jobs": shown,
             "texts": apart or None,

@@ -33,8 +33,6 @@ RECOVERY: Final = 20.0
 UNREACHABLE_FOR: Final = 300.0
 """Seconds that a cluster may not answer before that fails the wait."""
 
-AGAIN: Final = "change the program, or raise attempt to run the same again"
-
 
 def wait(given: JSON, messages: Messages) -> dict[str, Any]:
     """Outputs of the gate once the event has happened.
@@ -164,11 +162,10 @@ class Stuck:
 
 def trouble(run: Run) -> str:
     """Why a run will not end well, and what to do; empty as long as it may."""
-    if run.phase == FAILED:
-        return f"{told.failure(run)}\n{AGAIN}"
-    if run.phase == LOST:
-        return f"TrainJob {run.name} is lost: {run.message}\n{AGAIN}"
-    return ""
+    if not told.may_be_retried(run):
+        return ""
+    again = told.command("retry", run)
+    return f"{told.failure(run)}\nchange the program, or run it again as it is: {again}"
 
 
 def gone(name: str) -> str:

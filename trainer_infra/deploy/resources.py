@@ -100,6 +100,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             "attempt": attempt,
             "adopt": adopt,
             "deleteTimeout": delete_timeout,
+            "waitFor": wait_for,
             "owner": declared.owner(type(self), resource_name, opts),
         }
         where = f"TrainJob {resource_name}"

@@ -13,13 +13,20 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from trainer_infra.deploy import boundary, changes, digests, gate, inputs, place, targets
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.place import Place
-from trainer_infra.errors import InvalidInput, NotAvailable, Refused, Unreadable
+from trainer_infra.errors import (
+    InvalidInput,
+    NotAvailable,
+    Refused,
+    TrainerInfraError,
+    Unreadable,
+)
 from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission, owner_to_json
 from trainer_infra.lifecycle.target import Target
 from trainer_infra.trainers.code import Code, config_map
 
 Properties = dict[str, Any]
+JSON = Mapping[str, Any]
 
 TAKE_BACK: Final = (
     "`pulumi refresh` forgets it here, and `pulumi up` with adopt=True after that takes it back"
@@ -58,6 +65,7 @@ def create(given: Properties) -> CreateResult:
     submission = submitted(given)
     run = targets.of(given).submit(submission, adopt=bool(given.get("adopt")))
     _CREATED.add(run.uid)
+    Messages(given["owner"]["urn"]).info(told.submitted([(run.namespace, run.name)]))
     return CreateResult(f"{run.namespace}/{run.name}", digests.kept(outputs(given, run)))
 
 
@@ -110,6 +118,8 @@ def read(id_: str, state: Properties) -> ReadResult:
         run = None
     if run is None:
         return ReadResult("", {})
+    if said := told.failed_briefly(run):
+        messages.warn(said)
     return ReadResult(id_, {**outputs(state, run), "host": its.host})
 
 
@@ -210,12 +220,25 @@ def outputs(given: Mapping[str, Any], run: Run) -> Properties:
     return kept | seen | ({"drift": dict(run.drift)} if run.drift else {})
 
 
+def failure_of(given: JSON) -> str:
+    """Of a run that nobody waits for, that it failed; empty where that is not known."""
+    try:
+        run = targets.of(given).get(given["namespace"], given["name"])
+    except TrainerInfraError:
+        # A preview goes on without its place; what is wrong with it is said of what is new.
+        return ""
+    is_its = run is not None and run.owner.is_same(inputs.owner_of(given))
+    return told.failed_briefly(run) if run is not None and is_its else ""
+
+
 def _notices(found: inputs.Checked, given: Properties, olds: Properties) -> None:
     """What is worth knowing at preview though nothing is wrong."""
     messages = Messages(given["owner"]["urn"])
     if inputs.unchanged(given, olds):
         if kept := inputs.born_with(given, olds):
             messages.info(kept)
+        if "waitFor" not in given and (said := failure_of(found.inputs)):
+            messages.warn(said)
         return
     of_target = targets.news_of(given, tuple(found.inputs["rendered"].values()))
     for warning in (*found.warnings, *of_target):

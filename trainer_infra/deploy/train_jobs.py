@@ -99,18 +99,21 @@ def _where(member: str, where: str) -> str:
 def _notices(news: JSON, judged: Mapping[str, _Judged], before: Mapping[str, JSON]) -> None:
     """What is worth knowing at preview though nothing is wrong, in one message of each kind."""
     messages, declared = Messages(news["owner"]["urn"]), members.of(news)
-    kept, warned, objects = [], [], []
+    kept, failed, warned, objects = [], [], [], []
     for name, one in judged.items():
         old = before.get(name, {})
         if inputs.unchanged(one.inputs, old):
             kept += [(name, inputs.born_with(declared[name], old))]
+            if not news.get("waitFor"):
+                failed += [(name, train_job.failure_of(one.inputs))]
             continue
         warned += [(name, each) for each in (one.found.warnings if one.found else ())]
         objects += one.inputs["rendered"].values()
     if said := members.listed((name, each) for name, each in kept if each):
         messages.info(said)
-    if said := members.listed(warned):
-        messages.warn(said)
+    for said in (members.listed(warned), members.listed(each for each in failed if each[1])):
+        if said:
+            messages.warn(said)
     for each in targets.news_of(news, tuple(objects)) if objects else ():
         messages.warn(each)
 
@@ -194,6 +197,10 @@ def _applied(olds: JSON, news: JSON) -> Properties:
     tried = tries.all_of(attempts, news["target"], messages, "done" if olds else "submitted")
     state = members.outputs(news, host, {name: (kept | tried)[name] for name in changes})
     _said(messages, runs.warnings, state["members"])
+    before_uids = _uids({"members": known})
+    seen = [each for each in state["members"].values() if "uid" in each]
+    if new := [each for each in seen if each["uid"] not in before_uids]:
+        messages.info(told.submitted([(each["namespace"], each["name"]) for each in new]))
     return state
 
 
@@ -249,7 +256,7 @@ def _read(target: Target, old: JSON | None, known: JSON) -> tuple[Kept | None, s
     if not run.owner.is_same(owner_from_json(known["owner"])):
         return None, f"{told.taken(run)}; {train_job.TAKE_BACK}"
     state = train_job.outputs(old, run)
-    return Kept(state, {**known, **members.seen(state)}), ""
+    return Kept(state, {**known, **members.seen(state)}), told.failed_briefly(run)
 
 
 def delete(state: Properties) -> None:

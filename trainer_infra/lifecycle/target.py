@@ -80,6 +80,14 @@ class Target(Protocol):
             Refused: It is another owner's by now.
         """
 
+    def retry(self, namespace: str, name: str, uid: str, *, owner: Owner | None = None) -> Run:
+        """Run a run again that failed or was lost: the same run, as it was submitted.
+
+        Raises:
+            NotAvailable: There is no such run, or the place cannot be reached.
+            Refused: It is another owner's by now, or has not failed.
+        """
+
     def update_secrets(
         self,
         namespace: str,

@@ -3,11 +3,11 @@
 Called by the command line and by the Pulumi gate, whatever the target. Pure.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
-from trainer_infra.lifecycle.run import FINISHED, Node, Owner, Run
+from trainer_infra.lifecycle.run import FAILED, FINISHED, LOST, Node, Owner, Run
 
 
 def short(run: Run, pod: str) -> str:
@@ -49,11 +49,40 @@ def node(run: Run, node: Node) -> str:
 
 def failure(run: Run) -> str:
     """Why a run failed, and the last lines of the pod that failed it."""
-    lines = [f"TrainJob {run.name} failed: {run.message or run.reason}"]
+    how = "is lost" if run.phase == LOST else "failed"
+    lines = [f"TrainJob {run.name} {how}: {run.message or run.reason}"]
     if run.failure and run.failure.last_lines:
         lines.append(f"the last lines of {run.failure.pod}:")
         lines += [f"  {line}" for line in run.failure.last_lines]
     return "\n".join(lines)
+
+
+def failed_briefly(run: Run) -> str:
+    """The same in one line, and what to do; empty of a run that did not fail."""
+    if not may_be_retried(run):
+        return ""
+    why = failure(run).partition("\n")[0]
+    return f"{why}; see `{command('logs', run)}`; `{command('retry', run)}` runs it again"
+
+
+def may_be_retried(run: Run) -> bool:
+    """Whether a run ended without success."""
+    return run.phase in {FAILED, LOST}
+
+
+def no_retry(run: Run) -> str:
+    """What to say of a run that cannot be run again as it is."""
+    again = "; raise attempt in the program to run it again" if run.phase in FINISHED else ""
+    return f"{run.name} has not failed, it is {run.phase.lower()}{again}"
+
+
+def submitted(runs: Sequence[tuple[str, str]]) -> str:
+    """What to say of runs that were just submitted, at least one, each as namespace and name."""
+    namespace, name = runs[0]
+    follow = f"`{_command('logs -f', name, namespace)}` follows"
+    if len(runs) == 1:
+        return f"{name} is submitted; {follow} it"
+    return f"{len(runs)} runs are submitted; `{_command('get', '', namespace)}` lists them, {follow} one"
 
 
 def complete(run: Run) -> str:
@@ -119,5 +148,9 @@ def finished(run: Run) -> bool:
 
 def command(verb: str, run: Run) -> str:
     """A command line about a run: `trainer-infra logs digits -n team`."""
-    elsewhere = f" -n {run.namespace}" if run.namespace != "default" else ""
-    return f"trainer-infra {verb} {run.name}{elsewhere}"
+    return _command(verb, run.name, run.namespace)
+
+
+def _command(verb: str, name: str, namespace: str) -> str:
+    elsewhere = f"-n {namespace}" if namespace != "default" else ""
+    return " ".join(filter(None, ("trainer-infra", verb, name, elsewhere)))

@@ -4,20 +4,15 @@ Called by `deploy` and `cli`. A run is a folder (`folder`) and a supervisor proc
 (`supervisor`), one per run; nothing else stays behind when both are gone.
 """
 
-import os
 import platform
 import signal
-import subprocess
-import sys
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, Unreadable
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import told
@@ -35,7 +30,6 @@ from trainer_infra.lifecycle.run import (
     run_to_json,
 )
 from trainer_infra.local import (
-    env,
     folder,
     full_disk,
     guard,
@@ -43,10 +37,10 @@ from trainer_infra.local import (
     ports,
     processes,
     run_record,
+    supervision,
     support,
 )
 from trainer_infra.local.folder import RunFolder
-from trainer_infra.local.processes import Identity
 
 __all__ = [
     "Failure",
@@ -65,11 +59,8 @@ __all__ = [
     "update_secrets",
 ]
 
-PAUSE: Final = 0.02
-"""Seconds between two looks at a supervisor that starts or ends."""
 SUSPEND_TIMEOUT: Final = 5.0
 """Seconds to wait for the supervisor to have seen what the user wants."""
-_SUPERVISOR_ENV: Final = (*env.INSTALLERS, "TRAINER_INFRA_", "XDG_")
 
 
 def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
@@ -105,9 +96,9 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
         elif target.status.exists():
             return run
         try:
-            _start(target, timeout)
+            supervision.start(target, timeout)
         except Exception:
-            _end(target, 1)
+            supervision.end(target, 1)
             folder.remove(target)
             raise
         started = run_record.look(target)
@@ -160,13 +151,13 @@ def suspend(namespace: str, name: str, uid: str, value: bool, *, owner: Owner | 
     with folder.locked(target):
         run = run_record.present(target, uid, owner)
         folder.write(target.control, {"suspend": value})
-    _signal(target, signal.SIGUSR1)
+    supervision.send(target, signal.SIGUSR1)
     until = time.monotonic() + SUSPEND_TIMEOUT
     while time.monotonic() < until:
         run = get(namespace, name, uid) or run
         if run.phase in FINISHED or (run.phase == SUSPENDED) is value:
             break
-        time.sleep(PAUSE)
+        time.sleep(supervision.PAUSE)
     return run
 
 
@@ -224,7 +215,7 @@ def delete(
             return ""
         if owner is not None and not run.owner.is_same(owner):
             return told.left_alone(namespace, name, run.owner.shown())
-        ended = _end(target, timeout)
+        ended = supervision.end(target, timeout)
         ended = processes.kill_everywhere(run.uid) and ended
         folder.remove(target)
     if run.host != platform.node() and run.phase not in FINISHED:
@@ -281,7 +272,7 @@ def _folder(submission: Submission) -> RunFolder:
 def _adopted(target: RunFolder, run: Run, submission: Submission) -> Run | None:
     """The run with its new owner, or None after one with other content was removed."""
     if run.content != submission.content:
-        _end(target, 60)
+        supervision.end(target, 60)
         folder.remove(target)
         return None
     return run_record.owned(target, run, submission.owner)
@@ -320,74 +311,6 @@ def _create(target: RunFolder, submission: Submission) -> None:
         "plugins": submission.plugins,
     }
     folder.create(target, run_to_json(run), record, submission.secret_data)
-
-
-def _start(target: RunFolder, timeout: float) -> None:
-    """Start the supervisor unless one lives, and wait until it wrote its first status.
-
-    Raises:
-        NotAvailable: It ended, or did not answer in time.
-    """
-    until = time.monotonic() + timeout
-    if not folder.supervised(target):
-        _launch(target, timeout)
-    while not target.status.exists():
-        if time.monotonic() > until or not folder.supervised(target):
-            said = target.output.read_text(encoding="utf-8", errors="replace").strip()
-            last = said.splitlines()[-1] if said else f"no answer within {timeout:g} s"
-            where = f"{target.path.parent.name}/{target.path.name}"
-            raise NotAvailable(f"the supervisor of run {where} did not start: {last}")
-        time.sleep(PAUSE)
-
-
-def _launch(target: RunFolder, timeout: float) -> None:
-    """Start the process that becomes guard and supervisor; it detaches before it answers."""
-    environment = env.inherited(*_SUPERVISOR_ENV) | {
-        # The user's own path is kept for listed plugins; pods do not see it.
-        "PYTHONPATH": os.pathsep.join(
-            [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
-        ),
-        names.STATE_HOME: str(folder.home()),
-        names.CACHE_HOME: str(folder.cache()),
-        names.PROCESS_MARK: f"{_uid(target)}/supervisor",
-    }
-    arguments = [sys.executable, "-P", "-m", "trainer_infra.local.supervisor", str(target.path)]
-    with target.output.open("ab") as output, suppress(subprocess.TimeoutExpired):
-        subprocess.run(
-            arguments,
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=output,
-            cwd=target.path,
-            env=environment,
-            start_new_session=True,
-            timeout=timeout,
-            check=False,
-        )
-
-
-def _uid(target: RunFolder) -> str:
-    run = run_record.identified(target)
-    return run.uid if run else ""
-
-
-def _signal(target: RunFolder, number: int) -> None:
-    """Signal the supervisor, when it is the very process that was recorded."""
-    found = (folder.read(target.identities) or {}).get("supervisor")
-    if found is not None:
-        processes.send(Identity(**found), number)
-
-
-def _end(target: RunFolder, timeout: float) -> bool:
-    """End the supervisor and all its pods; whether everything ended in time."""
-    until = time.monotonic() + timeout
-    _signal(target, signal.SIGTERM)
-    while folder.supervised(target):
-        if time.monotonic() > until:
-            # Guard and supervisor carry the mark as well.
-            return processes.kill_everywhere(_uid(target))
-        time.sleep(PAUSE)
-    return True
 
 
 def _lost(target: RunFolder) -> Run | None:

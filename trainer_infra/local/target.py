@@ -6,7 +6,7 @@ from typing import Any
 
 from trainer_infra.errors import Problem
 from trainer_infra.lifecycle.run import Owner
-from trainer_infra.local import capacity, ports, runs, support
+from trainer_infra.local import capacity, ports, retry, runs, support
 
 JSON = Mapping[str, Any]
 
@@ -18,6 +18,7 @@ class ThisMachine:
     get = staticmethod(runs.get)
     list_runs = staticmethod(runs.list_runs)
     suspend = staticmethod(runs.suspend)
+    retry = staticmethod(retry.retry)
     update_secrets = staticmethod(runs.update_secrets)
     repair = staticmethod(runs.repair)
     give = staticmethod(runs.give)

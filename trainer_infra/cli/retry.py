@@ -1,0 +1,29 @@
+"""`trainer-infra retry`: run again what failed, as it was submitted.
+
+Called by `main`. The run keeps its name and its owner, so the program that declares it agrees: the
+next `pulumi up` waits for it as before.
+"""
+
+from collections.abc import Sequence
+
+import typer
+
+from trainer_infra.cli import known
+from trainer_infra.cli.target import Place
+from trainer_infra.errors import Refused
+from trainer_infra.lifecycle import told
+
+
+def retry(place: Place, run_names: Sequence[str]) -> None:
+    """Run runs of the place's namespace again by name.
+
+    Raises:
+        NotAvailable: names every name that is unknown.
+        Refused: A run has not failed; then none is started.
+    """
+    runs = known.runs(place, run_names)
+    if others := [told.no_retry(run) for run in runs if not told.may_be_retried(run)]:
+        raise Refused("\n".join(others))
+    for run in runs:
+        again = place.target.retry(run.namespace, run.name, run.uid, owner=run.owner)
+        typer.echo(f"{run.name} runs again; `{told.command('logs -f', again)}` follows it")

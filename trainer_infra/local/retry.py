@@ -1,0 +1,37 @@
+"""Running a run again that failed: the same run, with its folder as it was submitted.
+
+Called by `target`. Its logs and the folders of its pods are those of the new try; volume claims stay,
+as a cluster keeps them.
+"""
+
+import shutil
+
+from trainer_infra.errors import Refused
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Owner, Run
+from trainer_infra.local import folder, processes, run_record, supervision
+
+TIMEOUT = 20.0
+"""Seconds to wait for the supervisor."""
+
+
+def retry(namespace: str, name: str, uid: str, *, owner: Owner | None = None) -> Run:
+    """Run a run again that failed.
+
+    Raises:
+        NotAvailable: There is no such run, or its supervisor cannot be started.
+        Refused: It is another owner's by now, or has not failed.
+    """
+    target = folder.of(namespace, name)
+    with folder.locked(target):
+        run = run_record.present(target, uid, owner)
+        if not told.may_be_retried(run):
+            raise Refused(told.no_retry(run))
+        supervision.end(target, TIMEOUT)
+        processes.kill_everywhere(run.uid)
+        for part in (target.pods, target.logs):
+            shutil.rmtree(part)
+            part.mkdir(mode=0o700)
+        target.status.unlink()
+        supervision.start(target, TIMEOUT)
+        return run_record.present(target, uid)

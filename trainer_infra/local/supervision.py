@@ -1,0 +1,91 @@
+"""Starting and ending the supervisor of a run, the process that its pods are children of.
+
+Called by `runs` and `retry`, which hold the lock of the run's name.
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.errors import NotAvailable
+from trainer_infra.local import env, folder, processes, run_record
+from trainer_infra.local.folder import RunFolder
+from trainer_infra.local.processes import Identity
+
+PAUSE: Final = 0.02
+"""Seconds between two looks at a supervisor that starts or ends."""
+_SUPERVISOR_ENV: Final = (*env.INSTALLERS, "TRAINER_INFRA_", "XDG_")
+
+
+def start(target: RunFolder, timeout: float) -> None:
+    """Start the supervisor unless one lives, and wait until it wrote its first status.
+
+    Raises:
+        NotAvailable: It ended, or did not answer in time.
+    """
+    until = time.monotonic() + timeout
+    if not folder.supervised(target):
+        _launch(target, timeout)
+    while not target.status.exists():
+        if time.monotonic() > until or not folder.supervised(target):
+            said = target.output.read_text(encoding="utf-8", errors="replace").strip()
+            last = said.splitlines()[-1] if said else f"no answer within {timeout:g} s"
+            where = f"{target.path.parent.name}/{target.path.name}"
+            raise NotAvailable(f"the supervisor of run {where} did not start: {last}")
+        time.sleep(PAUSE)
+
+
+def _launch(target: RunFolder, timeout: float) -> None:
+    """Start the process that becomes guard and supervisor; it detaches before it answers."""
+    environment = env.inherited(*_SUPERVISOR_ENV) | {
+        # The user's own path is kept for listed plugins; pods do not see it.
+        "PYTHONPATH": os.pathsep.join(
+            [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+        ),
+        names.STATE_HOME: str(folder.home()),
+        names.CACHE_HOME: str(folder.cache()),
+        names.PROCESS_MARK: f"{_uid(target)}/supervisor",
+    }
+    arguments = [sys.executable, "-P", "-m", "trainer_infra.local.supervisor", str(target.path)]
+    with target.output.open("ab") as output, suppress(subprocess.TimeoutExpired):
+        subprocess.run(
+            arguments,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            cwd=target.path,
+            env=environment,
+            start_new_session=True,
+            timeout=timeout,
+            check=False,
+        )
+
+
+def _uid(target: RunFolder) -> str:
+    run = run_record.identified(target)
+    return run.uid if run else ""
+
+
+def send(target: RunFolder, number: int) -> None:
+    """Signal the supervisor, when it is the very process that was recorded."""
+    found = (folder.read(target.identities) or {}).get("supervisor")
+    if found is not None:
+        processes.send(Identity(**found), number)
+
+
+def end(target: RunFolder, timeout: float) -> bool:
+    """End the supervisor and all its pods; whether everything ended in time."""
+    until = time.monotonic() + timeout
+    send(target, signal.SIGTERM)
+    while folder.supervised(target):
+        if time.monotonic() > until:
+            # Guard and supervisor carry the mark as well.
+            return processes.kill_everywhere(_uid(target))
+        time.sleep(PAUSE)
+    return True
