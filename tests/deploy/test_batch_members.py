@@ -120,14 +120,27 @@ def test_another_target_is_another_batch() -> None:
     assert train_jobs.diff(STATE, news).replaces == ["target", "engine"]
 
 
-def test_an_edited_runtime_retrains_no_member() -> None:
+def test_a_runtime_that_is_edited_in_the_program_is_another_run_of_its_members() -> None:
     runtime = json.loads(BORN["jobs"]["a"]["runtime"])
     runtime["metadata"]["labels"] = {"edited": "yes"}
-    news = checked(
-        declared({name: {**each, "runtime": runtime} for name, each in JOBS.items()}), BORN
-    )
-    assert set(members.changes(STATE, news).values()) == {Change.NONE}
-    assert news["jobs"] == BORN["jobs"]
+
+    def given(**more: Any) -> dict[str, Any]:
+        return {"a": {**JOBS["a"], "runtime": runtime, **more}, "b": JOBS["b"], "c": JOBS["c"]}
+
+    expected = {"a": Change.REPLACE, "b": Change.NONE, "c": Change.NONE}
+    assert members.changes(STATE, checked(declared(given()), BORN)) == expected
+    of_resource = checked(declared(given(runtimeResource=True)), BORN)
+    assert set(members.changes(STATE, of_resource).values()) == {Change.NONE}
+    assert of_resource["jobs"]["b"] == BORN["jobs"]["b"]
+
+
+def test_a_member_of_a_given_name_runs_again_on_an_edited_runtime() -> None:
+    jobs = {"a": job("a", name="mine", runtime=json.loads(BORN["jobs"]["a"]["runtime"]))}
+    born = checked(declared(jobs))
+    state = running(born)
+    assert members.changes(state, checked(declared(jobs), born)) == {"a": Change.NONE}
+    jobs["a"]["runtime"]["metadata"]["labels"] = {"edited": "yes"}
+    assert members.changes(state, checked(declared(jobs), born)) == {"a": Change.REPLACE}
 
 
 def test_problems_name_their_member() -> None:

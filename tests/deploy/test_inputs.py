@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trainer_infra import names
+from trainer_infra import catalog, names
 from trainer_infra.deploy import boundary, changes, inputs, targets
 from trainer_infra.errors import InvalidInput
 
@@ -51,6 +51,15 @@ def test_suspending_keeps_name_and_runtime_and_changes_the_rendering() -> None:
     assert held["rendered"]["JobSet"]["spec"]["suspend"] is True
     result = changes.of_train_job(BORN, held)
     assert (result.changes, result.replaces) == (True, [])
+
+
+def test_a_shipped_runtime_that_is_passed_whole_is_the_catalogs() -> None:
+    whole = catalog.get("jax-distributed").to_wire()
+    old = checked(given(runtime=edited("older")), {})
+    assert inputs.unchanged(given(runtime=whole), old)
+    assert not inputs.unchanged(given(runtime=edited("newer")), old)
+    assert inputs.is_of_another_runtime(given(runtime=edited("newer")), old)
+    assert inputs.unchanged(given(runtime=edited("newer"), runtimeResource=True), old)
 
 
 def test_an_unchanged_job_keeps_its_runtime_and_rendering_whatever_the_catalog_says() -> None:

@@ -48,24 +48,63 @@ def test_a_change_of_arguments_shows_a_replace_with_the_changed_lines(stack: Sta
     assert [run["name"] for run in stack.runs()] == [after["name"]]
 
 
-def test_a_new_release_of_the_launcher_or_an_edited_runtime_retrains_nothing(stack: Stack) -> None:
-    text = """
-    from trainer_infra import catalog
-    runtime = catalog.get("jax-distributed").to_wire()
-    runtime["metadata"] = {{"name": "mine"}}
-    pods = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
-    pods["spec"]["containers"][0]["image"] = "{image}"
-    job = TrainJob("job", runtime=runtime, trainer=CustomTrainer(train), wait_for="complete")
-    """
-    stack.program(text.format(image="one"))
+def test_a_comment_in_the_function_or_a_line_above_it_retrains_nothing(stack: Stack) -> None:
+    stack.program('TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train))')
     stack.up()
     uid = stack.job()["uid"]
-    stack.program(text.format(image="two"))
     program = stack.folder / "__main__.py"
-    program.write_text("# The function below moves down by this line.\n" + program.read_text())
+    text = program.read_text().replace(
+        "    time.sleep(seconds)", "\n    time.sleep( seconds )  # rest"
+    )
+    program.write_text(f"# The function below moves down by this line.\n{text}")
     stack.unchanged()
+    program.write_text(text.replace("accuracy=0.97", "accuracy=0.98"))
+    assert "+-pulumi-python:dynamic/trainer:TrainJob: (replace)" in stack.preview()
+    stack.up()
+    assert stack.job()["uid"] != uid
+
+
+EDITED = """
+from trainer_infra import TrainingRuntime, catalog
+runtime = catalog.get("jax-distributed").to_wire()
+runtime["metadata"] = {{"name": "mine"}}
+pods = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
+pods["spec"]["containers"][0]["image"] = "{image}"
+job = TrainJob("job", runtime={runtime}, trainer=CustomTrainer(train), {more})
+"""
+
+
+@pytest.mark.parametrize("more", ["", 'name="mine"'])
+def test_a_runtime_that_is_edited_in_the_program_is_another_run(stack: Stack, more: str) -> None:
+    stack.program(EDITED.format(image="one", runtime="runtime", more=more))
+    stack.up()
+    uid = stack.job()["uid"]
+    stack.unchanged()
+    stack.program(EDITED.format(image="two", runtime="runtime", more=more))
+
+    shown = stack.preview()
+
+    assert '"one" => "two"' in shown
+    keep = 'ignore_changes=["runtime"]'
+    assert f"its runtime mine has changed, so it runs again; to keep the run, add {keep}" in shown
+    kept = f"{more + ', ' if more else ''}opts=pulumi.ResourceOptions({keep})"
+    stack.program(EDITED.format(image="two", runtime="runtime", more=kept))
+    stack.unchanged()
+    stack.program(EDITED.format(image="two", runtime="runtime", more=more))
+    stack.up()
+    assert stack.job()["uid"] != uid
+    stack.unchanged()
+
+
+def test_a_runtime_resource_that_changes_retrains_nothing(stack: Stack) -> None:
+    mine = 'TrainingRuntime("mine", runtime)'
+    stack.program(EDITED.format(image="one", runtime=mine, more=""))
+    stack.up()
+    uid = stack.job()["uid"]
+    stack.program(EDITED.format(image="two", runtime=mine, more=""))
     assert "keeps the runtime it was born with, mine has changed since" in stack.up()
     assert stack.job()["uid"] == uid
+    stack.unchanged()
 
 
 def test_suspending_and_resuming_is_an_update_in_place(stack: Stack, tmp_path: Path) -> None:

@@ -50,7 +50,10 @@ def test_missing_things_say_where_was_looked(write: Write, problems: Problems) -
             "app: train: the folder has no such file, got 'pkg/wrk.py'; the nearest is pkg/work.py"
         ],
         "app:nothing:fit": [
-            "app: train: the folder has no such file, got 'nothing.py'; hidden files are left out"
+            (
+                "app: train: the folder has no such file, got 'nothing.py'; left out are "
+                "hidden files, those that ignore files name, and a Pulumi program's own"
+            )
         ],
         "train.py:fitt": [
             "train.py:1: train: the file has no such function, got 'fitt'; the nearest is fit"

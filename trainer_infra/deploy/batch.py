@@ -220,6 +220,7 @@ def _job(args: TrainJobArgs, where: str) -> dict[str, Any]:
         "attempt": args.get("attempt", 1),
         "adopt": args.get("adopt", False),
         "deleteTimeout": args.get("delete_timeout", 60),
+        "runtimeResource": isinstance(args["runtime"], Resource) or None,
     }
     runtime = declared.known_runtime(args["runtime"])
     job = Written(runtime=runtime, **cast("dict[str, Any]", written))

@@ -21,6 +21,8 @@ def of_train_job(olds: JSON, news: JSON) -> DiffResult:
     replaces = [key for key in ("name", *inputs.IDENTITY) if _differs(key, olds, news)]
     if digests.differs("code", olds, news):
         replaces.append("code")
+    if digests.is_known("runtime", olds) and digests.differs("runtime", olds, news):
+        replaces.append("runtime")
     if boundary.unknown(news.get("spec")) or (
         inputs.identity(news["spec"]) != inputs.identity(olds["spec"])
     ):

@@ -27,6 +27,11 @@ def kept(outputs: JSON) -> dict[str, Any]:
     return {**rest, DIGESTS: digests}
 
 
+def is_known(key: str, olds: JSON) -> bool:
+    """Whether a state says anything of a large input: one of a batch by an older release does not."""
+    return key in olds or key in (olds.get(DIGESTS) or {})
+
+
 def differs(key: str, olds: JSON, news: JSON) -> bool:
     """Whether a large input is another one than in `olds`: a state of this or an older release, or inputs."""
     known = (olds.get(DIGESTS) or {}).get(key)

@@ -202,6 +202,15 @@ IDENTITY: Final = ("attempt", "namespace", "target", "engine")
 
 def unchanged(inputs: JSON, olds: JSON) -> bool:
     """Whether both say the same run."""
+    return _same_but_for_runtime(inputs, olds) and _same_runtime(inputs, olds)
+
+
+def is_of_another_runtime(inputs: JSON, olds: JSON) -> bool:
+    """Whether nothing makes another run of it but the runtime that stands in the program."""
+    return _same_but_for_runtime(inputs, olds) and not _same_runtime(inputs, olds)
+
+
+def _same_but_for_runtime(inputs: JSON, olds: JSON) -> bool:
     if not olds.get("name") or not olds.get("runtime"):
         return False
     if identity(inputs["spec"]) != identity(olds.get("spec") or {}):
@@ -211,6 +220,21 @@ def unchanged(inputs: JSON, olds: JSON) -> bool:
     if (_users(inputs), job_settings(inputs)) != (_users(olds), job_settings(olds)):
         return False
     return all(inputs.get(key) == olds.get(key) for key in IDENTITY)
+
+
+def _same_runtime(inputs: JSON, olds: JSON) -> bool:
+    """Whether a runtime that stands in the program is the one that the job was born with.
+
+    One of the catalog, or of a resource, changes without the job: then the job keeps its own.
+    """
+    if inputs.get("runtime") is None or inputs.get("runtimeResource"):
+        return True
+    now, born = runtime_of(inputs), runtime_of(olds)
+    if now == born or now.metadata.name != born.metadata.name:
+        return now == born
+    return any(
+        each.name == now.metadata.name and each.runtime() == now for each in catalog.RUNTIMES
+    )
 
 
 def _users(inputs: JSON) -> JSON | None:

@@ -11,11 +11,12 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final
 
-from trainer_infra.deploy import boundary, texts
+from trainer_infra.deploy import boundary, digests, texts
 from trainer_infra.deploy import changes as of_one
 from trainer_infra.deploy.inputs import OBSERVED
 from trainer_infra.errors import Problem
 from trainer_infra.lifecycle.run import owner_from_json
+from trainer_infra.trainers.code import content_hash
 
 JSON = Mapping[str, Any]
 
@@ -105,9 +106,16 @@ def outputs(batch: JSON, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
         if each.seen is not None
     }
     drift = {name: job["drift"] for name, job in jobs.items() if job.get("drift")}
-    short = {name: _without(job, SHOWN) for name, job in jobs.items()}
+    short = {name: _without(job, SHOWN) | _digests(job) for name, job in jobs.items()}
     state = {**inputs(batch, short), "host": host, "members": seen}
     return state | ({"drift": drift} if drift else {})
+
+
+def _digests(job: JSON) -> dict[str, Any]:
+    """What tells the runtime of a member from another one; of an earlier release's state nothing."""
+    if "runtime" in job:
+        return {digests.DIGESTS: {"runtime": content_hash(job["runtime"])}}
+    return {key: job[key] for key in (digests.DIGESTS,) if key in job}
 
 
 def _of_batch(batch: JSON, member: str, seen: JSON) -> JSON:
@@ -136,7 +144,8 @@ def _declared(batch: JSON, key: str) -> JSON:
     """What both inputs and state have under a key, by member or by name of a text."""
     if key == "secretData":
         return batch.get(key) or {}
-    jobs = {name: _without(job, SHOWN) for name, job in (batch.get("jobs") or {}).items()}
+    hidden = SHOWN | {digests.DIGESTS}
+    jobs = {name: _without(job, hidden) for name, job in (batch.get("jobs") or {}).items()}
     if key == "jobs":
         return jobs
     known = batch.get("texts") or {}
@@ -182,7 +191,7 @@ def _text(value: JSON) -> str:
 
 def _its_own(batch: JSON, job: JSON) -> dict[str, Any]:
     """What a batch keeps of a member; one that was born without plugins has none added."""
-    own = _without(job, APART | OBSERVED | {"drift"})
+    own = _without(job, APART | (OBSERVED - {digests.DIGESTS}) | {"drift"})
     return own | ({"plugins": job.get("plugins") or []} if batch.get("plugins") else {})
 
 

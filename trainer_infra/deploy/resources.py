@@ -101,6 +101,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             "adopt": adopt,
             "deleteTimeout": delete_timeout,
             "waitFor": wait_for,
+            "runtimeResource": isinstance(runtime, Resource) or None,
             "owner": declared.owner(type(self), resource_name, opts),
         }
         where = f"TrainJob {resource_name}"

@@ -32,6 +32,8 @@ TAKE_BACK: Final = (
     "`pulumi refresh` forgets it here, and `pulumi up` with adopt=True after that takes it back"
 )
 
+KEEP: Final = 'to keep the run, add ignore_changes=["runtime"] to its options'
+
 _CREATED: Final[set[str]] = set()
 """Uids that create gave back in this process, which serves one operation of the engine."""
 
@@ -240,6 +242,9 @@ def _notices(found: inputs.Checked, given: Properties, olds: Properties) -> None
         if "waitFor" not in given and (said := failure_of(found.inputs)):
             messages.warn(said)
         return
+    if inputs.is_of_another_runtime(given, olds):
+        name = found.inputs["runtime"]["metadata"]["name"]
+        messages.info(f"its runtime {name} has changed, so it runs again; {KEEP}")
     of_target = targets.news_of(given, tuple(found.inputs["rendered"].values()))
     for warning in (*found.warnings, *of_target):
         messages.warn(warning)

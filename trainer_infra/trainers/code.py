@@ -5,12 +5,14 @@ runtime patch with the mounts, and an immutable ConfigMap named by content (DESI
 2). Called by the drivers before rendering. Pure.
 """
 
+import ast
 import hashlib
 import json
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Self
 
 from trainer_infra import names
@@ -62,21 +64,22 @@ class Code:
     def of_the_user(self) -> JSON:
         """The wire form without what trainer_infra itself adds.
 
-        A new release of ours brings another launcher, and a line more above a function moves it in
-        its file; neither is a reason to train again (DESIGN.md rule 2): a driver that finds this
-        part unchanged keeps the code the job was born with.
+        A new release of ours brings another launcher, and a comment or a line more changes nothing;
+        neither is a reason to train again (DESIGN.md rule 2): a driver that finds this part
+        unchanged keeps the code the job was born with.
         """
         files = self.files.items()
-        mine = {path: _unmoved(text) for path, text in files if not path.startswith(OURS)}
+        mine = {path: _meaning(path, text) for path, text in files if not path.startswith(OURS)}
         return {**self.to_wire(), "files": mine}
 
 
-def _unmoved(text: str) -> str:
-    """The text without the blank lines that keep a function at its place in its file."""
-    first, line, rest = text.partition("\n")
-    if first.startswith("from __future__"):
-        return first + line + rest.lstrip("\n")
-    return text.lstrip("\n")
+@lru_cache(maxsize=1024)
+def _meaning(path: str, text: str) -> str:
+    """What a file says: of Python its syntax tree, which has no comments, blank lines and layout."""
+    try:
+        return ast.dump(ast.parse(text)) if path.endswith(".py") else text
+    except (SyntaxError, ValueError, RecursionError):
+        return text
 
 
 def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSON, ...]]:

@@ -14,6 +14,8 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers import folder, source
 from trainer_infra.trainers.source import Function, Source
 
+LEFT_OUT = "left out are hidden files, those that ignore files name, and a Pulumi program's own"
+
 FORMS = '"train.py", "train.py:function", "folder:main.py" or "folder:package.module:function"'
 
 
@@ -64,8 +66,10 @@ def _script(root: Path, entry: str, files: Mapping[str, str]) -> Source:
 
 def _no_entry(root: Path, entry: str, files: Mapping[str, str]) -> Problem:
     near = difflib.get_close_matches(entry, files, 1)
-    fix = f"the nearest is {near[0]}" if near else "hidden files are left out"
+    fix = f"the nearest is {near[0]}" if near else LEFT_OUT
     what = "the folder has no such file"
+    if (root / entry).is_file():
+        what, fix = "is a file of the folder that does not travel", LEFT_OUT
     return Problem("train", what, got=entry, fix=fix, where=source.shown_path(root))
 
 

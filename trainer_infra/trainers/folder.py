@@ -1,15 +1,18 @@
 """Files of a folder as texts, exact, ready for a ConfigMap.
 
-Called by `files`. Left out are hidden files, `__pycache__`, `.git` and `.venv`, nothing else; what
-a ConfigMap cannot hold is refused with its path.
+Called by `files`. Left out are hidden files, `__pycache__`, virtual environments, what ignore files
+name (`ignored`), and of a Pulumi project its own files: they change without the training. What a
+ConfigMap cannot hold is refused with its path.
 """
 
 import ast
 import os
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.ignored import Ignored
 from trainer_infra.trainers.source import shown_path
 
 LIMIT = 1024 * 1024
@@ -93,14 +96,33 @@ def parsed(root: Path, files: Mapping[str, str]) -> dict[str, ast.Module]:
 
 
 def _paths(root: Path) -> Iterator[str]:
+    ignored = Ignored(root)
     for folder, folders, names in os.walk(root):
-        kept = [name for name in folders if name != "__pycache__" and not name.startswith(".")]
+        here = Path(folder)
+        ignored.enter(here)
+        program = _pulumi_files(names)
+        kept = [
+            name
+            for name in folders
+            if name != "__pycache__"
+            and not name.startswith(".")
+            and not (here / name / "pyvenv.cfg").exists()
+            and not ignored.names(here / name, is_folder=True)
+        ]
         # os.walk does not enter a link; it comes out as a file, so that it is not lost silently.
-        links = [name for name in kept if Path(folder, name).is_symlink()]
+        links = [name for name in kept if (here / name).is_symlink()]
         folders[:] = sorted(set(kept).difference(links))
         for name in [*names, *links]:
-            if not name.startswith("."):
-                yield Path(folder, name).relative_to(root).as_posix()
+            hidden = name.startswith(".") or name in program
+            if not hidden and not ignored.names(here / name, is_folder=False):
+                yield (here / name).relative_to(root).as_posix()
+
+
+def _pulumi_files(names: Iterable[str]) -> frozenset[str]:
+    """The files of a Pulumi project in a folder with these: its program, and what configures it."""
+    known = [each for each in names if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", each)]
+    is_project = not {"Pulumi.yaml", "Pulumi.yml"}.isdisjoint(known)
+    return frozenset((*known, "__main__.py")) if is_project else frozenset()
 
 
 def _outside(root: Path, path: str) -> Problem | None:
