@@ -58,10 +58,13 @@ RESOURCE_QUOTA: Final = "ResourceQuota"
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  of a pod, not of this machine
 
 # Our own annotations of a TrainJob or its runtime, for what the API has no field for.
+OUTPUTS: Final = "trainer-infra.dev/outputs"
+"""JSON: the name of each output of a run to where it is kept."""
 TTL_SECONDS: Final = "trainer-infra.dev/ttl-seconds-after-finished"
 
-# The manager of our own runtime patch.
+# The managers of our own runtime patches.
 CODE_MANAGER: Final = "trainer-infra.dev/code"
+OUTPUTS_MANAGER: Final = "trainer-infra.dev/outputs"
 
 # Replicated jobs and containers with a meaning (section 4.1).
 NODE: Final = "node"
@@ -245,6 +248,11 @@ GENERATED_SHOWN: Final = "<generated>"  # what is shown of a Secret whose value 
 
 # Where CustomTrainer's code and secret arguments are mounted in a pod.
 CODE_MOUNT: Final = "/opt/trainer-infra/code"
+OUTPUTS_MOUNT: Final = "/opt/trainer-infra/outputs"
+OUTPUTS_VOLUME: Final = "trainer-infra-output"
+# storage.py, which stands alone, spells these two itself.
+OUTPUT_VARIABLE: Final = "TRAINER_INFRA_OUTPUT_"
+MOUNTS_VARIABLE: Final = "TRAINER_INFRA_MOUNTS"
 SECRET_MOUNT: Final = "/opt/trainer-infra/secret"  # noqa: S105  a folder
 CODE_VOLUME: Final = "trainer-infra-code"
 SECRET_VOLUME: Final = "trainer-infra-secret"  # noqa: S105  a volume's name

@@ -70,6 +70,7 @@ def _facts(place: Place, run: Run) -> Mapping[str, str]:
         "Ran for": told.length(run.started, run.finished) if run.started else "",
         "Progress": "" if percent is None else f"{percent}%",
         "Metrics": told.pairs(told.metrics(run)),
+        "Outputs": told.pairs(run.outputs),
     }
 
 

@@ -67,6 +67,7 @@ def details(run: Run) -> Iterator[str]:
         "waits for": "" if run.stuck else run.waiting_for,
         "stuck": run.stuck,
         "metrics": told.pairs(told.metrics(run)),
+        "outputs": told.pairs(run.outputs),
         "message": run.message,
     }
     yield from (f"{name}: {value}" for name, value in facts.items() if value)

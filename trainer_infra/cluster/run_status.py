@@ -33,6 +33,7 @@ from trainer_infra.lifecycle.run import (
     Failure,
     Node,
     Run,
+    outputs_of,
 )
 from trainer_infra.lifecycle.waiting_cause import Cause
 from trainer_infra.render import listed, resolve
@@ -82,6 +83,7 @@ def current(record: Record, seen: Seen, host: str, now: datetime) -> Run:
         created=record.created,
         phase=CREATED,
         drift=seen.drift,
+        outputs=outputs_of(record.job),
     )
     if seen.jobset is None:
         return _without_jobset(run, record)

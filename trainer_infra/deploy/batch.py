@@ -44,6 +44,8 @@ class TrainJobArgs(TypedDict, total=False):
     """Labels of the TrainJob."""
     annotations: Mapping[str, str] | None
     """Annotations of the TrainJob."""
+    outputs: Sequence[str] | Mapping[str, str | None] | None
+    """Names of what the run leaves behind, or names with where each is kept."""
     attempt: int
     """A higher number runs the same content again; 1 without it."""
     adopt: bool
@@ -100,6 +102,7 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
             "owner": declared.owner(type(self), resource_name, opts),
             "waitFor": wait_for,
             "maxParallel": max_parallel,
+            "outputsAt": declared.outputs_root(),
             "jobs": shown,
             "texts": apart or None,
             "secretData": {name: each for name, each in secrets.items() if each is not None}
@@ -221,6 +224,7 @@ def _job(args: TrainJobArgs, where: str) -> dict[str, Any]:
         "adopt": args.get("adopt", False),
         "deleteTimeout": args.get("delete_timeout", 60),
         "runtimeResource": isinstance(args["runtime"], Resource) or None,
+        "outputs": declared.kept_outputs(args.get("outputs")),
     }
     runtime = declared.known_runtime(args["runtime"])
     job = Written(runtime=runtime, **cast("dict[str, Any]", written))

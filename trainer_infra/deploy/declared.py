@@ -103,6 +103,23 @@ def settings() -> dict[str, Any]:
     return {key: read(config, key) for key, read in SETTINGS.items()}
 
 
+def kept_outputs(given: Any) -> Any:
+    """Names of outputs as a mapping to where each is kept, empty where that is not said.
+
+    What is neither a list of names nor a mapping stays as it is, for the check to judge.
+    """
+    if isinstance(given, Mapping):
+        # The engine leaves out what is None.
+        return {name: "" if address is None else address for name, address in given.items()}
+    is_list = isinstance(given, list | tuple) and all(isinstance(each, str) for each in given)
+    return dict.fromkeys(given, "") if is_list else given
+
+
+def outputs_root() -> str | None:
+    """Where the stack keeps outputs that have no place of their own."""
+    return pulumi.Config("trainer").get("outputs")
+
+
 def known_runtime(runtime: AnyRuntime) -> Any:
     """A runtime as inputs have it: its name, or wire form, which of a resource is an Output."""
     plain = (str, Mapping, pulumi.Output, Secret)

@@ -15,12 +15,12 @@ from trainer_infra import catalog, names
 from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.deploy import backend, targets
+from trainer_infra.deploy import backend, boundary, targets
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.lifecycle.run import Owner, owner_from_json
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
-from trainer_infra.trainers import compose
+from trainer_infra.trainers import compose, kept_outputs
 from trainer_infra.trainers.code import Code, content_hash
 from trainer_infra.trainers.compose import Composition
 
@@ -48,6 +48,10 @@ def options(inputs: JSON) -> Iterator[Problem]:
     attempt = inputs.get("attempt", 1)
     if not isinstance(attempt, int) or attempt < 1:
         yield Problem("attempt", "must be a whole number from 1", got=attempt)
+    if "outputs" in inputs and not boundary.unknown(inputs["outputs"]):
+        is_local = inputs["target"] == targets.LOCAL
+        root = targets.outputs_root(inputs)
+        yield from kept_outputs.problems(inputs["outputs"], root, with_folders=is_local)
 
 
 def identity(spec: JSON) -> JSON:
@@ -113,6 +117,7 @@ def content(inputs: JSON, runtime: Runtime) -> str:
             runtime.to_wire(),
             inputs.get("attempt", 1),
             job_settings(inputs),
+            *([inputs["outputs"]] if inputs.get("outputs") else []),
         ]
     )
 
@@ -133,12 +138,41 @@ def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
         "metadata": metadata,
         "spec": inputs["spec"],
     }
+    job = kept_outputs.attach(job, runtime.to_wire(), _outputs(inputs, name))
     code = Code.from_wire(inputs["code"]) if inputs.get("code") else None
     secrets = sorted(inputs.get("secretData") or {})
     behaviour = Behaviour(listed.registry(inputs.get("plugins") or ()))
     run = compose.compose(job, runtime, code, secrets, behaviour)
     objects = targets.of(inputs).prepared(run.job.to_wire(), run.objects, owner_of(inputs))
     return replace(run, objects=objects)
+
+
+def _outputs(inputs: JSON, name: str) -> Mapping[str, str]:
+    """Where each output of a run is kept."""
+    run = {"namespace": str(inputs["namespace"]), "run": name}
+    given = inputs.get("outputs")
+    # What is no mapping is a problem of the options, which are judged besides.
+    given = given if isinstance(given, Mapping) else {}
+    found = kept_outputs.addresses(given, targets.outputs_root(inputs), run)
+    if inputs["target"] != targets.LOCAL:
+        return found
+    volumes = f"{targets.volumes_root()}/{inputs['namespace']}/"
+    return {
+        key: each.replace(kept_outputs.CLAIM, volumes)
+        if each.startswith(kept_outputs.CLAIM)
+        else each
+        for key, each in found.items()
+    }
+
+
+def _same_outputs(inputs: JSON, olds: JSON) -> bool:
+    """Whether a run has the outputs that are given; a place that is not given is free."""
+    given, kept = inputs.get("outputs") or {}, olds.get("outputs") or {}
+    if not isinstance(given, Mapping):
+        return False
+    named = {key: each for key, each in given.items() if each}
+    now = _outputs({**inputs, "outputs": named}, str(olds["name"]))
+    return given.keys() == kept.keys() and all(kept[key] == now[key] for key in now)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +198,7 @@ def checked(inputs: JSON, olds: JSON) -> Checked:
     same = unchanged(inputs, olds)
     if same:
         name, runtime = str(olds["name"]), runtime_of(olds)
-        inputs = {**inputs, "code": olds.get("code"), "plugins": olds.get("plugins")}
+        inputs = {**inputs, **{key: olds.get(key) for key in ("code", "plugins", "outputs")}}
     else:
         runtime = runtime_of(inputs)
         name = job_name(inputs, runtime)
@@ -178,6 +212,8 @@ def checked(inputs: JSON, olds: JSON) -> Checked:
     if same and _shown_alike(inputs, olds):
         shown = olds["rendered"]
     filled = {**inputs, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
+    if inputs.get("outputs"):
+        filled["outputs"] = _outputs(inputs, name)
     plain = {key: value for key, value in filled.items() if value is not None}
     return Checked(plain, () if same else run.warnings)
 
@@ -218,6 +254,8 @@ def _same_but_for_runtime(inputs: JSON, olds: JSON) -> bool:
     if inputs.get("name") not in (None, olds["name"]):
         return False
     if (_users(inputs), job_settings(inputs)) != (_users(olds), job_settings(olds)):
+        return False
+    if not _same_outputs(inputs, olds):
         return False
     return all(inputs.get(key) == olds.get(key) for key in IDENTITY)
 

@@ -20,9 +20,11 @@ from trainer_infra.trainers.code import content_hash
 
 JSON = Mapping[str, Any]
 
-SHARED: Final = ("target", "engine", "plugins", "maxParallel")
+SHARED: Final = ("target", "engine", "plugins", "maxParallel", "outputsAt")
 """Inputs that all members have in common, as they are declared."""
-APART: Final = frozenset({"target", "engine", "maxParallel", "resource", "owner", "secretData"})
+APART: Final = frozenset(
+    {"target", "engine", "maxParallel", "outputsAt", "resource", "owner", "secretData"}
+)
 """Properties of a TrainJob that a batch does not keep in `jobs`."""
 SHOWN: Final = frozenset({"runtime", "rendered"})
 """Inputs that the state has once, as inputs: nobody asks for them among the outputs."""

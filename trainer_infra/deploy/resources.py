@@ -17,7 +17,7 @@ from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvid
 from trainer_infra.deploy.written import Written
 from trainer_infra.trainers.custom import CustomTrainer
 
-OUTPUTS: Final = ("name", "uid", "host", "lastSeen")
+OUTPUTS: Final = ("name", "uid", "host", "outputs", "lastSeen")
 """Outputs of a TrainJob that a program may not give, and that it can read all the same."""
 
 
@@ -34,6 +34,8 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
     """The machine or the cluster it runs on."""
     owner: pulumi.Output[dict[str, str]]
     """Who declares it: project, stack, URN and backend."""
+    outputs: pulumi.Output[dict[str, str] | None]
+    """Where each of its outputs is kept; None for a run without."""
     lastSeen: pulumi.Output[str]  # noqa: N815  names of outputs are those of the wire
     """Its phase at create and at every refresh since; `status` says how it ended."""
 
@@ -51,6 +53,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
         namespace: str = "default",
         labels: Mapping[str, str] | None = None,
         annotations: Mapping[str, str] | None = None,
+        outputs: Sequence[str] | Mapping[str, str | None] | None = None,
         attempt: int = 1,
         wait_for: str | None = None,
         adopt: bool = False,
@@ -71,6 +74,8 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             namespace: Namespace of the run.
             labels: Labels of the TrainJob.
             annotations: Annotations of the TrainJob.
+            outputs: Names of what the run leaves behind, or names with where each is kept:
+                `pvc://CLAIM/PATH`, or a URI; see `trainer_infra.storage`. Kept when the run is gone.
             attempt: A higher number runs the same content again.
             wait_for: `running` or `complete` makes the deployment wait for it, see `result`.
             adopt: True takes over a run of this name that another resource declared.
@@ -101,6 +106,8 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             "adopt": adopt,
             "deleteTimeout": delete_timeout,
             "waitFor": wait_for,
+            "outputs": declared.kept_outputs(outputs),
+            "outputsAt": declared.outputs_root() if outputs else None,
             "runtimeResource": isinstance(runtime, Resource) or None,
             "owner": declared.owner(type(self), resource_name, opts),
         }
@@ -146,6 +153,8 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
     none; where it reported nothing, those of the first node that did."""
     nodes: pulumi.Output[dict[str, dict[str, float | str]]]
     """The same of each node that reported, by the pod's name without the run's: `node-0-1`."""
+    outputs: pulumi.Output[dict[str, str] | None]
+    """Where each of the run's outputs is kept."""
     startedAt: pulumi.Output[str]  # noqa: N815  the same
     """RFC 3339 time at which the first pod started."""
     finishedAt: pulumi.Output[str]  # noqa: N815  the same
@@ -176,6 +185,7 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
             "status": None,
             "metrics": None,
             "nodes": None,
+            "outputs": None,
             "startedAt": None,
             "finishedAt": None,
             "durationSeconds": None,

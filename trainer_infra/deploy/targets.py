@@ -16,6 +16,7 @@ from trainer_infra.deploy import connection
 from trainer_infra.deploy.connection import Connection
 from trainer_infra.errors import Problem
 from trainer_infra.lifecycle.target import Target
+from trainer_infra.local import folder
 
 JSON = Mapping[str, Any]
 
@@ -70,6 +71,18 @@ def _choice(key: str, got: Any, choices: tuple[str, ...]) -> Problem:
     commands = " or ".join(f"`pulumi config set trainer:{key} {each}`" for each in choices)
     what = "is not set" if got is None else f"is no {key} of this version"
     return Problem(key, what, got, f"run {commands}", f"stack configuration trainer:{key}")
+
+
+def outputs_root(inputs: JSON) -> str:
+    """The address below which a run's outputs are kept where they have none of their own."""
+    if given := inputs.get("outputsAt"):
+        return str(given)
+    return f"{folder.home()}/outputs" if inputs["target"] == LOCAL else ""
+
+
+def volumes_root() -> str:
+    """The folder that stands for volume claims on this machine, one for each namespace in it."""
+    return f"{folder.home()}/volumes"
 
 
 def of(inputs: JSON, found: Connection | None = None) -> Target:

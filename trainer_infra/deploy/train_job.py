@@ -200,6 +200,8 @@ def delete(state: Properties) -> None:
     warning = target.delete(*key, timeout, owner=inputs.owner_of(state))
     if warning:
         messages.warn(warning)
+    if state.get("outputs"):
+        messages.info(f"the outputs of {state['name']} are kept: {told.pairs(state['outputs'])}")
 
 
 def _place(state: Properties) -> Place:

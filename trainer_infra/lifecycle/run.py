@@ -5,12 +5,15 @@ into JSON and back without loss; secret values never do. JSON of another release
 this one knows it.
 """
 
+import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any, Final, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
+
+from trainer_infra import names
 
 JSON = Mapping[str, Any]
 T = TypeVar("T")
@@ -172,6 +175,8 @@ class Run:
     on this machine."""
     stuck: str = ""
     """Why it will not go on unless you help: an image that cannot be pulled, a lost node."""
+    outputs: Mapping[str, str] = field(default_factory=dict)
+    """Where each output is kept, also when the run is gone: a folder, `pvc://CLAIM/PATH`, or a URI."""
     drift: Mapping[str, str] = field(default_factory=dict)
     """Fields of ours that somebody changed: `<kind> <name>: <path>` to what is there now and whose
     it is."""
@@ -185,6 +190,16 @@ class Listing:
     """By namespace and name."""
     unread: tuple[str, ...] = ()
     """A sentence for each thing that should be a run's and cannot be read."""
+
+
+def outputs_of(job: JSON) -> dict[str, str]:
+    """Where the outputs of a run are kept, by what its TrainJob says; nothing where that is damaged."""
+    said = (job["metadata"].get("annotations") or {}).get(names.OUTPUTS)
+    try:
+        found = json.loads(said) if said else {}
+    except ValueError:
+        return {}
+    return {str(name): str(each) for name, each in found.items()} if isinstance(found, dict) else {}
 
 
 def run_to_json(run: Run) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 Called by the supervisor through `pod` for each try; what comes next is `container`.
 """
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -46,6 +47,7 @@ def prepare(place: Place, ground: Ground) -> PodSetup:
         environment = {
             **threads.variables(container, own.values),
             **env.environment(own, place, mounts),
+            **_mounted(mounts),
             names.PROCESS_MARK: f"{ground.mark}/{name}",
         }
         words = (*container["command"], *(container.get("args") or ()))
@@ -58,6 +60,12 @@ def prepare(place: Place, ground: Ground) -> PodSetup:
         main=tuple(setup(each) for each in spec["containers"]),
         grace=float(spec.get("terminationGracePeriodSeconds", 30)),
     )
+
+
+def _mounted(mounts: Mounts) -> dict[str, str]:
+    """Where each mountPath is, for `trainer_infra.storage.mounted`."""
+    folders = {path: str(folder) for path, folder in mounts.folders.items()}
+    return {names.MOUNTS_VARIABLE: json.dumps(folders)} if folders else {}
 
 
 def _working_folder(path: str, mounts: Mounts, work: Path) -> Path:

@@ -27,6 +27,7 @@ from trainer_infra.lifecycle.run import (
     Owner,
     Run,
     Submission,
+    outputs_of,
     run_to_json,
 )
 from trainer_infra.local import (
@@ -302,6 +303,7 @@ def _create(target: RunFolder, submission: Submission) -> None:
         content=submission.content,
         created=of.timestamp(datetime.now(UTC)),
         phase=CREATED,
+        outputs=outputs_of(submission.job),
     )
     record = {
         "job": submission.job,

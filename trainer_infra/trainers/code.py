@@ -100,13 +100,12 @@ def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSO
     spec = _own_secret_named(job["spec"], name + names.SECRET_SUFFIX)
     if code is None:
         return {**job, "spec": spec}, ()
-    jobs = [*_trainer_jobs(runtime), *_jobs_of_ranks(runtime)]
     made = config_map(job["metadata"], code)
-    patch = _patch(jobs, made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
+    mounted = _patch(runtime, made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
     spec = {
         **spec,
         "trainer": _trainer(spec.get("trainer") or {}, runtime, code),
-        "runtimePatches": [*(spec.get("runtimePatches") or ()), patch],
+        "runtimePatches": [*(spec.get("runtimePatches") or ()), mounted],
     }
     return {**job, "spec": spec}, (made,)
 
@@ -234,7 +233,7 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSON:
     }
 
 
-def _patch(jobs: list[str], config_map: str, secret: str, code: Code) -> JSON:
+def _patch(runtime: JSON, config_map: str, secret: str, code: Code) -> JSON:
     items = [{"key": key, "path": path} for path, key in _keys(code.files).items()]
     volumes: list[JSON] = [
         {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}}
@@ -250,9 +249,19 @@ def _patch(jobs: list[str], config_map: str, secret: str, code: Code) -> JSON:
         mounts.append(
             {"name": names.SECRET_VOLUME, "mountPath": names.SECRET_MOUNT, "readOnly": True}
         )
+    return patch(runtime, names.CODE_MANAGER, volumes, mounts)
+
+
+def patch(runtime: JSON, manager: str, volumes: list[JSON], mounts: list[JSON]) -> JSON:
+    """The runtime patch that mounts volumes wherever a process of the training starts.
+
+    Raises:
+        InvalidInput: The runtime has no container that could run the code.
+    """
+    jobs = [*_trainer_jobs(runtime), *_jobs_of_ranks(runtime)]
     pod = {"volumes": volumes, "containers": [{"name": names.NODE, "volumeMounts": mounts}]}
     replicated = [{"name": job, "template": {"spec": {"template": {"spec": pod}}}} for job in jobs]
     return {
-        "manager": names.CODE_MANAGER,
+        "manager": manager,
         "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}},
     }

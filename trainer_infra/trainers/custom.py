@@ -187,5 +187,8 @@ def _own_files() -> dict[str, str]:
     return {
         "main.py": (room / "launcher.py").read_text(encoding="utf-8"),
         "lib/trainer_infra/__init__.py": "",
-        "lib/trainer_infra/report.py": (room.parent / "report.py").read_text(encoding="utf-8"),
+        **{
+            f"lib/trainer_infra/{file}": (room.parent / file).read_text(encoding="utf-8")
+            for file in ("report.py", "storage.py")
+        },
     }

@@ -1,0 +1,98 @@
+"""Outputs of a run as volumes and variables, without an engine."""
+
+from typing import Any
+
+from tests.trainers.conftest import RUNTIME
+from trainer_infra import catalog, names
+from trainer_infra.trainers import code as of_code
+from trainer_infra.trainers import compose, kept_outputs
+from trainer_infra.trainers.code import Code
+
+RUN = {"namespace": "team", "run": "digits-1"}
+JOB: dict[str, Any] = {
+    "apiVersion": names.API_VERSION,
+    "kind": names.TRAIN_JOB,
+    "metadata": {"name": "digits-1", "namespace": "team"},
+    "spec": {
+        "runtimeRef": {"name": "torch-distributed"},
+        "trainer": {"env": [{"name": "A", "value": "1"}]},
+    },
+}
+
+
+def pod(kept: dict[str, str], runtime: str = "torch-distributed") -> dict[str, Any]:
+    """Spec of the training pod, as it is rendered."""
+    found = catalog.get(runtime)
+    job = {**JOB, "spec": {**JOB["spec"], "runtimeRef": {"name": runtime}}}
+    run = compose.compose(kept_outputs.attach(job, found.to_wire(), kept), found, None, ())
+    jobset = next(each for each in run.objects if each["kind"] == "JobSet")
+    jobs = jobset["spec"]["replicatedJobs"]
+    spec: dict[str, Any] = jobs[-1]["template"]["spec"]["template"]["spec"]
+    return spec
+
+
+def test_a_place_that_is_not_given_is_below_that_of_all_and_of_this_run() -> None:
+    given = {"model": "", "logs": "s3://logs/{run}"}
+    assert kept_outputs.addresses(given, "pvc://models/digits/", RUN) == {
+        "logs": "s3://logs/digits-1",
+        "model": "pvc://models/digits/team/digits-1/model",
+    }
+
+
+def test_outputs_are_mounted_and_named_in_variables() -> None:
+    kept = {
+        "best-model": "pvc://my.models/a/b",
+        "logs": "pvc://my.models",
+        "table": "gs://tables/x",
+    }
+    spec = pod(kept)
+    volumes = [each for each in spec["volumes"] if "persistentVolumeClaim" in each]
+    assert volumes == [
+        {
+            "name": f"trainer-infra-output-{name}",
+            "persistentVolumeClaim": {"claimName": "my.models"},
+        }
+        for name in ("best-model", "logs")
+    ]
+    (container,) = spec["containers"]
+    mounts = {each["mountPath"]: each for each in container["volumeMounts"]}
+    assert mounts["/opt/trainer-infra/outputs/best-model"]["subPath"] == "a/b"
+    assert "subPath" not in mounts["/opt/trainer-infra/outputs/logs"]
+    env = {each["name"]: each.get("value") for each in container["env"]}
+    assert env["A"] == "1"
+    assert env["TRAINER_INFRA_OUTPUT_BEST_MODEL"] == "/opt/trainer-infra/outputs/best-model"
+    assert env["TRAINER_INFRA_OUTPUT_TABLE"] == "gs://tables/x"
+
+
+def test_a_folder_of_this_machine_is_a_volume_of_its_own() -> None:
+    volumes = [each for each in pod({"model": "/home/me/models"})["volumes"] if "hostPath" in each]
+    path = {"path": "/home/me/models", "type": "DirectoryOrCreate"}
+    assert volumes == [{"name": "trainer-infra-output-model", "hostPath": path}]
+
+
+def test_ranks_of_mpi_have_the_outputs_too() -> None:
+    runtime = catalog.get("deepspeed-distributed").to_wire()
+    job = kept_outputs.attach(JOB, runtime, {"model": "pvc://models"})
+    attached, _ = of_code.attach(job, runtime, Code({}, (), secret_args=False))
+    command = attached["spec"]["trainer"]["command"]
+    assert command[command.index("TRAINER_INFRA_OUTPUT_MODEL") - 1] == "-x"
+    patched = {
+        each["name"]
+        for patch in attached["spec"]["runtimePatches"]
+        for each in patch["trainingRuntimeSpec"]["template"]["spec"]["replicatedJobs"]
+    }
+    assert patched == {"launcher", "node"}
+
+
+def test_a_job_without_outputs_is_as_it_was() -> None:
+    assert kept_outputs.attach(JOB, RUNTIME, {}) is JOB
+
+
+def test_a_cluster_needs_a_place_that_is_found_again() -> None:
+    (missing,) = kept_outputs.problems({"model": ""}, "", with_folders=False)
+    assert str(missing).startswith(
+        "outputs['model']: has no place in a cluster; run `pulumi config"
+    )
+    (folder,) = kept_outputs.problems({"model": "/data"}, "", with_folders=False)
+    assert "is a folder of whichever machine a pod runs on" in str(folder)
+    assert list(kept_outputs.problems({"model": ""}, "pvc://models", with_folders=False)) == []

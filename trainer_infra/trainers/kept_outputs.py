@@ -1,0 +1,157 @@
+"""Outputs of a run: folders and URIs that are kept when the run is gone, by name.
+
+`outputs=` of a TrainJob names them; where each one is kept is an address: `pvc://CLAIM/PATH` (a volume
+claim), `/PATH` (a folder of this machine), or a URI that the program writes to itself (`s3://`,
+`gs://`, `hf://`). `addresses` finds them, `attach` mounts them and tells the program by env variables,
+which `trainer_infra.storage.output` reads. Called by `deploy.inputs` before code is attached. Pure.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.errors import Problem
+from trainer_infra.trainers import code as of_code
+
+JSON = dict[str, Any]
+
+CLAIM: Final = "pvc://"
+FOLDER: Final = "/"
+PLACE: Final = "{namespace}/{run}/{name}"
+"""Below the place of all outputs, so that no run writes over another one's."""
+FORMS: Final = "pvc://CLAIM/PATH, or a URI such as s3://BUCKET/PATH"
+
+_NAME: Final = re.compile(r"[a-z]([-a-z0-9]{0,30}[a-z0-9])?")
+_ADDRESS: Final = re.compile(r"(?P<scheme>[a-z][-+.a-z0-9]*)://(?P<rest>\S+)|/\S+")
+_CLAIM: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+_CREDENTIALS: Final = re.compile(r"://[^/]*@")
+
+
+def problems(given: Any, root: str, *, with_folders: bool) -> Iterator[Problem]:
+    """What is wrong with outputs as they were given.
+
+    Args:
+        given: name to address, or to nothing for a place below `root`.
+        root: address below which those are kept that have none; empty where there is none.
+        with_folders: whether a folder of the machine is one that is kept: on this machine alone.
+    """
+    if not isinstance(given, Mapping):
+        what = "must be a list of names, or a mapping of names to where each is kept"
+        yield Problem("outputs", what, got=given)
+        return
+    for name, address in given.items():
+        path = f"outputs[{name!r}]"
+        if not _NAME.fullmatch(str(name)):
+            fix = "use lower-case letters, digits and -, at most 32, beginning with a letter"
+            yield Problem(path, "is no name for an output", got=name, fix=fix)
+        if address:
+            yield from _of_address(path, address, with_folders=with_folders)
+        elif not root:
+            fix = (
+                f"run `pulumi config set trainer:outputs ADDRESS` with {FORMS}, "
+                "or give the output one: outputs={NAME: ADDRESS}"
+            )
+            yield Problem(path, "has no place in a cluster", fix=fix)
+    if root:
+        where = "stack configuration trainer:outputs"
+        yield from _of_address(where, root, with_folders=with_folders)
+
+
+def _of_address(path: str, address: Any, *, with_folders: bool) -> Iterator[Problem]:
+    found = _ADDRESS.fullmatch(address) if isinstance(address, str) else None
+    if found is None:
+        yield Problem(path, "is no address", got=address, fix=f"write {FORMS}")
+    elif _CREDENTIALS.search(address):
+        fix = "pass them in env as Secret(...)"
+        yield Problem(path, "has credentials in it, and an address is shown", fix=fix)
+    elif found["scheme"] == "pvc" and not _CLAIM.fullmatch(found["rest"].partition("/")[0]):
+        yield Problem(path, "names no volume claim", got=address, fix="write pvc://CLAIM/PATH")
+    elif found["scheme"] is None and not with_folders:
+        what = "is a folder of whichever machine a pod runs on, which nobody finds again"
+        yield Problem(path, what, got=address, fix=f"write {FORMS}")
+    if isinstance(address, str) and ".." in address.split("/"):
+        yield Problem(path, "may not have .. in it", got=address)
+
+
+def addresses(given: Mapping[str, str], root: str, run: Mapping[str, str]) -> dict[str, str]:
+    """Where each output of a run is kept.
+
+    Args:
+        given: name to address, or to nothing for a place below `root`; `{run}` and `{namespace}` in one
+            are those of the run.
+        root: address below which those are kept that have none.
+        run: `namespace` and `run`, its name.
+    """
+    return {
+        name: _filled(address or f"{root.rstrip('/')}/{PLACE}", {**run, "name": name})
+        for name, address in sorted(given.items())
+    }
+
+
+def _filled(address: str, values: Mapping[str, str]) -> str:
+    for key, value in values.items():
+        address = address.replace(f"{{{key}}}", value)
+    return address
+
+
+def attach(job: JSON, runtime: JSON, kept: Mapping[str, str]) -> JSON:
+    """A TrainJob whose trainer finds its outputs.
+
+    Args:
+        job: in wire form; not changed.
+        runtime: the runtime that it refers to, in wire form.
+        kept: name to address.
+
+    Raises:
+        InvalidInput: The runtime has no container that could write them.
+    """
+    if not kept:
+        return job
+    folders = {name: each for name, each in kept.items() if each.startswith((CLAIM, FOLDER))}
+    env = [
+        {"name": variable(name), "value": mount(name) if name in folders else address}
+        for name, address in kept.items()
+    ]
+    trainer = job["spec"].get("trainer") or {}
+    spec = {**job["spec"], "trainer": {**trainer, "env": [*(trainer.get("env") or ()), *env]}}
+    if folders:
+        volumes = [_volume(*each) for each in folders.items()]
+        mounts = [_mount(*each) for each in folders.items()]
+        patch = of_code.patch(runtime, names.OUTPUTS_MANAGER, volumes, mounts)
+        spec["runtimePatches"] = [*(spec.get("runtimePatches") or ()), patch]
+    said = {names.OUTPUTS: json.dumps(dict(kept))}
+    metadata = job["metadata"]
+    annotations = {**(metadata.get("annotations") or {}), **said}
+    return {**job, "metadata": {**metadata, "annotations": annotations}, "spec": spec}
+
+
+def variable(name: str) -> str:
+    """The env variable in which a program finds an output."""
+    return f"{names.OUTPUT_VARIABLE}{name.upper().replace('-', '_')}"
+
+
+def mount(name: str) -> str:
+    """Where an output that is a folder is mounted."""
+    return f"{names.OUTPUTS_MOUNT}/{name}"
+
+
+def _volume(name: str, address: str) -> JSON:
+    """The volume of an output; of one claim there may be several, as mounts are told by its name."""
+    named = {"name": f"{names.OUTPUTS_VOLUME}-{name}"}
+    if address.startswith(CLAIM):
+        return {**named, "persistentVolumeClaim": {"claimName": _claim(address)[0]}}
+    return {**named, "hostPath": {"path": address, "type": "DirectoryOrCreate"}}
+
+
+def _mount(name: str, address: str) -> JSON:
+    path = _claim(address)[1] if address.startswith(CLAIM) else ""
+    below = {"subPath": path} if path else {}
+    return {"name": f"{names.OUTPUTS_VOLUME}-{name}", "mountPath": mount(name), **below}
+
+
+def _claim(address: str) -> tuple[str, str]:
+    """Name and path of an address in a claim."""
+    claim, _, path = address.removeprefix(CLAIM).partition("/")
+    return claim, path.strip("/")
