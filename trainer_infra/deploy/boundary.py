@@ -19,6 +19,7 @@ from pulumi.output import Unknown
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2
 from typing_extensions import override
 
+from trainer_infra import names
 from trainer_infra.deploy import targets
 from trainer_infra.errors import Problem, TrainerInfraError
 
@@ -111,6 +112,9 @@ class _OneLine:
     def format_exc() -> str:
         """The message of an error of ours; the whole traceback of a bug."""
         error = sys.exc_info()[1]
+        if isinstance(error, KeyError) and error.args == ("__provider",):
+            # The SDK's own: to import a resource, the engine sends nothing to know it by.
+            return names.NOT_IMPORTED
         return str(error) if isinstance(error, TrainerInfraError) else traceback.format_exc()
 
 

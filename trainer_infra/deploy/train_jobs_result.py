@@ -1,7 +1,7 @@
 """What the engine asks about the gate of a batch of TrainJobs: check, diff, create, read.
 
 Called by `provider.TrainJobsResultProvider` with properties as JSON. One gate waits for all members
-and then fails with every member that did not end well (DESIGN.md, rules 3 and 6). It shares its
+and then fails with every member that failed or cannot go on (DESIGN.md, rules 3 and 6). It shares its
 parts with the gate of one TrainJob: `gate`.
 """
 
@@ -81,7 +81,7 @@ def wait(given: JSON, messages: Messages) -> dict[str, Any]:
             took = time.monotonic() - began
             time.sleep(max(gate.INTERVALS[given["target"]], took * PAUSE))
     if troubles := list(all_of.troubles()):
-        count = f"{len(troubles)} of {len(given['runs'])} TrainJobs did not end well"
+        count = f"{len(troubles)} of {len(given['runs'])} TrainJobs failed or cannot go on"
         raise RunFailed(f"{count}\n{members.listed(troubles)}")
     return {name: gate.outputs(all_of.ended[name]) for name in given["runs"]}
 
@@ -175,7 +175,7 @@ class _All:
         return f"; {waiting[0][0]}: {waiting[0][1].waiting_for}" if waiting else ""
 
     def troubles(self) -> Iterator[tuple[str, str]]:
-        """Members that did not end well, with a sentence, in the batch's order."""
+        """Members that failed or cannot go on, with a sentence, in the batch's order."""
         for name in self.given["runs"]:
             if said := self._bad.get(name) or ("" if name in self.ended else self._stuck[name]):
                 yield name, said
