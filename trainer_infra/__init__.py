@@ -11,20 +11,26 @@ if TYPE_CHECKING:
     from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
     from trainer_infra.deploy.batch import TrainJobArgs, TrainJobs, TrainJobsResult
     from trainer_infra.deploy.resources import TrainJob, TrainJobResult
+    from trainer_infra.deploy.run_result import RunResult
     from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime, TrainingRuntime
     from trainer_infra.trainers.custom import CustomTrainer
     from trainer_infra.trainers.secret import Secret
+    from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs, TrainerArgs
 
 __all__ = [
     "ClusterTrainingRuntime",
     "CustomTrainer",
     "FaultTolerance",
+    "InitializerArgs",
+    "RunResult",
+    "RuntimePatchArgs",
     "Secret",
     "TrainJob",
     "TrainJobArgs",
     "TrainJobResult",
     "TrainJobs",
     "TrainJobsResult",
+    "TrainerArgs",
     "TrainingRuntime",
     "with_fault_tolerance",
 ]
@@ -33,12 +39,16 @@ _HOME = {
     "ClusterTrainingRuntime": "trainer_infra.deploy.runtime_resources",
     "CustomTrainer": "trainer_infra.trainers.custom",
     "FaultTolerance": "trainer_infra.api.fault_tolerance",
+    "InitializerArgs": "trainer_infra.trainers.wire_types",
+    "RunResult": "trainer_infra.deploy.run_result",
+    "RuntimePatchArgs": "trainer_infra.trainers.wire_types",
     "Secret": "trainer_infra.trainers.secret",
     "TrainJob": "trainer_infra.deploy.resources",
     "TrainJobArgs": "trainer_infra.deploy.batch",
     "TrainJobResult": "trainer_infra.deploy.resources",
     "TrainJobs": "trainer_infra.deploy.batch",
     "TrainJobsResult": "trainer_infra.deploy.batch",
+    "TrainerArgs": "trainer_infra.trainers.wire_types",
     "TrainingRuntime": "trainer_infra.deploy.runtime_resources",
     "with_fault_tolerance": "trainer_infra.api.fault_tolerance",
 }

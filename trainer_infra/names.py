@@ -172,6 +172,11 @@ FAILED: Final = "Failed"
 DEADLINE_EXCEEDED: Final = "DeadlineExceeded"
 SUSPENDED_MESSAGE: Final = "TrainJob is suspended"
 RESUMED_MESSAGE: Final = "TrainJob is resumed"
+NOT_IMPORTED: Final = (
+    "resources of trainer_infra are not imported but adopted: declare it in the program with the "
+    "name= that it has and adopt=True, without import, and run `pulumi up`"
+)
+"""What to say when a resource of ours is to be imported, for which the engine has no inputs."""
 DEADLINE_MESSAGE: Final = "TrainJob exceeded its active deadline"
 RUNTIME_NOT_SUPPORTED: Final = "TrainingRuntimeNotSupported"
 

@@ -46,7 +46,7 @@ def report(
     Args:
         progress: percentage, 0 to 100; sent as a whole number, rounded down.
         remaining: estimated seconds until the end.
-        metrics: numbers (also 0-d arrays) or text, at most 256 names; names and values are cut at
+        metrics: numbers, text, and numpy's and others' scalars and arrays, at most 256 names; names and values are cut at
             64 characters.
 
     Returns:
@@ -142,10 +142,18 @@ def _text(value: Any) -> str:
     if hasattr(value, "item"):
         # str() of a 32-bit scalar is shorter than its value as a 64-bit float, but a tensor's
         # has its type's name around it.
-        value = str(value) if _is_number(str(value)) else value.item()
+        value = str(value) if _is_number(str(value)) else _plain(value)
     if isinstance(value, float):
         value = float.__repr__(value)
     return "" if value is None else str(value)[:LONGEST_TEXT]
+
+
+def _plain(value: Any) -> Any:
+    """A number of an array of one, a list of one of several."""
+    value = value.tolist() if hasattr(value, "tolist") else value.item()
+    while isinstance(value, list) and len(value) == 1:
+        value = value[0]
+    return value
 
 
 def _is_number(text: str) -> bool:

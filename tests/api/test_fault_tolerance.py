@@ -155,7 +155,7 @@ def test_names_that_the_runtime_does_not_have_are_refused() -> None:
     where = "ClusterTrainingRuntime torch-distributed: spec.template.spec"
     pods = f"{where}.replicatedJobs[0].template.spec.podFailurePolicy.rules[0]"
     assert refusal(lambda: fault_tolerance.with_policies(TORCH, policies)) == [
-        f"{pods}.onExitCodes.containerName: is no container of the pod, got 'trainer'; use node",
+        f"{pods}.onExitCodes.containerName: is not a container of the pod, got 'trainer'; use node",
         f"{pods}.action: needs backoffLimitPerIndex, got 'FailIndex'",
         (
             f"{where}.successPolicy.targetReplicatedJobs: names no replicated job, "
@@ -263,7 +263,7 @@ def test_typed_policies_are_put_on_a_runtime_as_they_are() -> None:
                     "FailedIndexes or MaxFailedIndexesExceeded or PodFailurePolicy, got 'Oops'"
                 ),
                 (
-                    "onJobFailureMessagePatterns[0]: is no regular expression: missing ), "
+                    "onJobFailureMessagePatterns[0]: is not a regular expression: missing ), "
                     "unterminated subpattern at position 0, got '('"
                 ),
             ],

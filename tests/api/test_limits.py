@@ -36,23 +36,26 @@ def patches(count: int) -> list[JSON]:
     return [{"manager": f"team/{number}"} for number in range(count)]
 
 
-NAME_RULE = "metadata.name: metadata.name must match RFC 1035 DNS label format"
+NAME_RULE = "metadata.name: must be lower-case letters, digits and -, with a letter first and no - at its end"
 URI_RULE = "storageUri may be empty, or it must be a valid URI (scheme://...)"
 MANAGER_RULE = (
     "ManagedBy must be trainer.kubeflow.org/trainjob-controller or kueue.x-k8s.io/multikueue if set"
 )
 
 JOB_LIMITS = [
-    ("metadata.name", "a", "1a", f"{NAME_RULE}, got '1a'"),
-    ("metadata.name", "a-1", "a-", f"{NAME_RULE}, got 'a-'"),
-    ("metadata.name", "abc", "Abc", f"{NAME_RULE}, got 'Abc'"),
-    ("metadata.name", "abc", "a.b", f"{NAME_RULE}, got 'a.b'"),
-    ("metadata.name", "abc", "abc\n", f"{NAME_RULE}, got 'abc\\n'"),
+    ("metadata.name", "a", "1a", f"{NAME_RULE}, got '1a'; for example 'a'"),
+    ("metadata.name", "a-1", "a-", f"{NAME_RULE}, got 'a-'; for example 'a'"),
+    ("metadata.name", "abc", "Abc", f"{NAME_RULE}, got 'Abc'; for example 'abc'"),
+    ("metadata.name", "abc", "a.b", f"{NAME_RULE}, got 'a.b'; for example 'a-b'"),
+    ("metadata.name", "abc", "abc\n", f"{NAME_RULE}, got 'abc\\n'; for example 'abc'"),
     (
         "metadata.name",
         "a" * 63,
         "a" * 64,
-        f"metadata.name: metadata.name must be no more than 63 characters, got '{'a' * 64}'",
+        (
+            f"metadata.name: is too long, got '{'a' * 64}'; "
+            "choose one of at most 63 characters, this has 64"
+        ),
     ),
     ("metadata.name", "a", "", "metadata.name: a name is required, got ''"),
     (

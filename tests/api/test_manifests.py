@@ -177,24 +177,24 @@ def test_a_key_that_is_no_string_must_be_quoted() -> None:
         (
             "kind: [TrainJob\nspec: {}\n",
             (
-                "job.yaml:2:5: is no YAML: while parsing a flow sequence, did not find expected "
+                "job.yaml:2:5: is not YAML: while parsing a flow sequence, did not find expected "
                 "',' or ']'"
             ),
         ),
         (
             "kind: TrainJob\n\tspec: {}\n",
             (
-                "job.yaml:2:1: is no YAML: while scanning a plain scalar, found a tab character "
+                "job.yaml:2:1: is not YAML: while scanning a plain scalar, found a tab character "
                 "that violates indentation"
             ),
         ),
         (
             "kind: *unknown\n",
-            "job.yaml:1:7: is no YAML: found undefined alias",
+            "job.yaml:1:7: is not YAML: found undefined alias",
         ),
         (
             "# é\nkind: \x01\n",
-            "job.yaml:2:7: is no YAML: control characters are not allowed, got '\\x01'",
+            "job.yaml:2:7: is not YAML: control characters are not allowed, got '\\x01'",
         ),
         ("[" * 1500 + "]" * 1500, "job.yaml: is nested too deeply to be read"),
         (

@@ -75,7 +75,7 @@ def test_all_problems_come_at_once_in_the_order_of_the_fields(job: JSON) -> None
         "trainer": {
             "numNodes": "2",
             "env": [{"name": "A", "value": 1}, {"value": "x"}, {"name": "A"}],
-            "resourcesPerNode": {"limits": {"cpu": "four", "memory": True}},
+            "resourcesPerNode": {"limits": {"cpu": "four", "memory": True, "gpu": "4GB"}},
             "args": "train.py",
         },
         "initializer": {"dataset": {"storageUri": "digits", "secretRef": []}},
@@ -84,7 +84,10 @@ def test_all_problems_come_at_once_in_the_order_of_the_fields(job: JSON) -> None
     }
     assert messages(job) == [
         "metadata.labels.a: must be a string, got 1; put it in quotes",
-        "metadata.name: metadata.name must match RFC 1035 DNS label format, got 'Digits'",
+        (
+            "metadata.name: must be lower-case letters, digits and -, with a letter first and no - "
+            "at its end, got 'Digits'; for example 'digits'"
+        ),
         "spec.runtimeRef: is required",
         "spec.trainer.numNodes: must be a whole number, got '2'",
         "spec.trainer.env[0].value: must be a string, got 1; put it in quotes",
@@ -97,6 +100,10 @@ def test_all_problems_come_at_once_in_the_order_of_the_fields(job: JSON) -> None
         (
             "spec.trainer.resourcesPerNode.limits.memory: must be a quantity such as 1, 500m or 16Gi, "
             "got True"
+        ),
+        (
+            "spec.trainer.resourcesPerNode.limits.gpu: must be a quantity such as 1, 500m or 16Gi, "
+            "got '4GB'; did you mean 4G?"
         ),
         "spec.trainer.args: must be a list, got 'train.py'",
         (

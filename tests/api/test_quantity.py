@@ -62,17 +62,37 @@ def test_a_value_is_rounded_away_from_zero(written: str | float, whole: int) -> 
     ["", " 1", "1 ", "four", "1mm", "1KI", "1ki", "e3", "1e", "1e1.5", ".", "٣", "1_0", "0x1"],
 )
 def test_what_is_no_quantity_is_refused_with_a_sentence(written: str) -> None:
-    with pytest.raises(ValueError, match="no quantity") as caught:
+    with pytest.raises(ValueError, match="not a quantity") as caught:
         quantity.parse(written)
     assert str(caught.value) == (
-        f"{written!r} is no quantity; write a number such as 1, 500m, 2.5 or 16Gi"
+        f"{written!r} is not a quantity; write a number such as 1, 500m, 2.5 or 16Gi"
     )
 
 
 @pytest.mark.parametrize("written", [True, float("nan"), float("inf")])
 def test_what_is_no_number_is_no_quantity(written: float) -> None:
-    with pytest.raises(ValueError, match="is no quantity"):
+    with pytest.raises(ValueError, match="is not a quantity"):
         quantity.parse(written)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("4GB", "4G"),
+        ("4 GiB", "4Gi"),
+        ("16gb", "16G"),
+        ("500 mb", "500M"),
+        ("1.5TiB", "1.5Ti"),
+        ("2kb", "2k"),
+        ("8KI", "8Ki"),
+        ("four", ""),
+        ("4 cores", ""),
+    ],
+)
+def test_another_unit_is_near_a_quantity(written: str, meant: str) -> None:
+    assert quantity.nearest(written) == meant
+    if meant:
+        quantity.parse(meant)
 
 
 @given(st.integers(-LARGEST, LARGEST), st.sampled_from(["", "m", "u", "n"]))

@@ -37,8 +37,8 @@ def test_every_unknown_name_is_told_with_those_like_it(shared_cli: Command) -> N
     assert (done.code, done.out) == (1, "")
     assert done.err.splitlines() == [
         (
-            "is no runtime of the catalog, got 'jax'; did you mean jax-distributed? "
+            "is not a runtime of the catalog, got 'jax'; did you mean jax-distributed? "
             "`trainer-infra catalog` lists all"
         ),
-        "is no runtime of the catalog, got 'tensorflow'; `trainer-infra catalog` lists all",
+        "is not a runtime of the catalog, got 'tensorflow'; `trainer-infra catalog` lists all",
     ]

@@ -155,7 +155,7 @@ def test_an_environment_may_ask_for_more_and_reports_are_written_beside(cli: Com
 def test_what_cannot_be_read_fails_the_check_beside_what_could_be_judged(cli: Command) -> None:
     written(cli, job=JOB, runtime=RUNTIME, broken="a: [1\n")
     said = check(cli, ".", code=3)
-    assert "broken.yaml:2:1: is no YAML" in said
+    assert "broken.yaml:2:1: is not YAML" in said
     assert "privileged" in said
 
 

@@ -202,7 +202,7 @@ def test_an_unknown_rule_is_told_with_those_like_it(shared_cli: Command) -> None
     done = shared_cli("rules", "explain", "image")
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        "is no rule, got 'image'; did you mean image-present or image-digest or image-registry? "
+        "is not a rule, got 'image'; did you mean image-present or image-digest or image-registry? "
         "`trainer-infra rules list` lists all\n"
     )
 
@@ -218,7 +218,7 @@ def test_our_packs_are_as_their_examples_say(shared_cli: Command) -> None:
 
 def test_a_pack_that_is_not_there_is_told(shared_cli: Command) -> None:
     done = shared_cli("rules", "test", "trainig")
-    told = "pack: is no pack, got 'trainig'; use training or restricted or cost\n"
+    told = "pack: is not a pack, got 'trainig'; use training or restricted or cost\n"
     assert (done.code, done.out, done.err) == (1, "", told)
 
 
@@ -286,7 +286,7 @@ BROKEN = {
     ),
     "fixtures/owner-label.yaml": (
         ("cases: []\n", "vision/fixtures/owner-label.yaml: "),
-        ("cases: [\n", "vision/fixtures/owner-label.yaml: is no YAML: "),
+        ("cases: [\n", "vision/fixtures/owner-label.yaml: is not YAML: "),
         ("- 1\n", "vision/fixtures/owner-label.yaml: must have `cases`, got [1]"),
         (
             EXAMPLES.replace("bad:", "bed:"),

@@ -120,7 +120,7 @@ def test_one_of_several_train_jobs_is_chosen_by_name(cli: Command) -> None:
     assert unsaid.err == "jobs.yaml: holds 2 TrainJobs; choose one with --name: first, second\n"
     wrong = cli("run", "jobs.yaml", "--name", "third")
     assert wrong.err == (
-        "--name: is no TrainJob of jobs.yaml, got 'third'; it holds first, second\n"
+        "--name: is not a TrainJob of jobs.yaml, got 'third'; it holds first, second\n"
     )
 
     assert cli("run", "jobs.yaml", "--name", "second").code == 1

@@ -162,19 +162,19 @@ def test_whatever_stands_in_a_status_people_are_shown_the_run_or_why_not(
 
 
 SAID = [
-    (names.RECORD_STATUS_KEY, "{broken", "data.status: is no JSON, got '{broken'"),
-    (names.RECORD_STATUS_KEY, "[]", "data.status: is no object, got []"),
+    (names.RECORD_STATUS_KEY, "{broken", "data.status: is not JSON, got '{broken'"),
+    (names.RECORD_STATUS_KEY, "[]", "data.status: is not an object, got []"),
     (
         names.RECORD_JOB_KEY,
         "{}",
-        "data.trainJob: metadata: is no object, got None",
+        "data.trainJob: metadata: is not an object, got None",
     ),
     (
         names.RECORD_JOB_KEY,
         '{"metadata":{"name":"a"},"spec":{}}',
         "data.trainJob: metadata.name: is not that of this record, got 'a'",
     ),
-    (names.RECORD_OBJECTS_KEY, "[1]", "data.objects[0]: is no object, got 1"),
+    (names.RECORD_OBJECTS_KEY, "[1]", "data.objects[0]: is not an object, got 1"),
     (
         names.OWNER_ANNOTATION,
         '{"stack":1}',
@@ -183,7 +183,7 @@ SAID = [
     (
         names.FORMAT_ANNOTATION,
         "new",
-        "metadata.annotations[trainer-infra.dev/format]: is no number, got 'new'",
+        "metadata.annotations[trainer-infra.dev/format]: is not a number, got 'new'",
     ),
 ]
 

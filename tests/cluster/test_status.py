@@ -114,7 +114,7 @@ def test_a_failed_run_names_the_pod_its_exit_code_and_what_it_means(
         (ended(1, message="loss is nan"), "ended with exit code 1: loss is nan", "Error"),
         (ended(1, message=json.dumps(REPORT)), "container node ended with exit code 1", "Error"),
         (ended(128, "StartError", "no such file"), "cannot start", "StartError"),
-        (ended(139), "with exit code 139 (SIGSEGV, a segmentation fault)", "Error"),
+        (ended(139), "with exit code 139: a segmentation fault (SIGSEGV)", "Error"),
     ],
 )
 def test_why_a_container_ended_is_said(
@@ -153,7 +153,7 @@ def test_a_job_past_its_deadline_is_the_trainjobs_deadline(
     run = now(cluster, job)
     assert (run.phase, run.reason) == ("Failed", "DeadlineExceeded")
     assert run.message == (
-        "TrainJob exceeded its active deadline; Job tj-node-0: Job was active longer than "
+        "TrainJob exceeded its active deadline of 60 s; Job tj-node-0: Job was active longer than "
         "specified deadline (DeadlineExceeded)"
     )
 

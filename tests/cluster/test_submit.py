@@ -142,7 +142,7 @@ def test_the_snapshot_of_a_controller_is_never_taken_over(
     }
     metadata = {"name": "tj-runtime-snapshot", "ownerReferences": [owner]}
     before = world.make("ConfigMap", {"metadata": metadata, "data": {"runtime": "theirs"}})
-    with pytest.raises(Refused, match="tj-runtime-snapshot belongs to TrainJob tj, which is no"):
+    with pytest.raises(Refused, match="tj-runtime-snapshot belongs to TrainJob tj, which is not"):
         cluster.submit(job.submission(), adopt=True)
     assert world.there("ConfigMap", "tj-runtime-snapshot") == before
 

@@ -76,8 +76,8 @@ TrainJob("job", runtime=runtime, trainer=CustomTrainer(train))
     ),
     "an_unknown_event_to_wait_for": (
         f'TrainJob("job", runtime="jax-distributed", wait_for="done", {TRAINER})',
-        "wait_for",
-        "running, complete",
+        "wait_for: must be 'running' or 'complete'",
+        "got 'done'",
     ),
     "a_gate_on_a_suspended_job": (
         f'TrainJob("job", runtime="jax-distributed", suspend=True, wait_for="complete", {TRAINER})',

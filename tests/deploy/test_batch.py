@@ -101,7 +101,9 @@ def test_a_member_that_cannot_be_submitted_fails_the_gate_and_alone_is_tried_aga
     shown = stack.up(ok=False)
 
     assert "1 of 2 TrainJobs failed; the next `pulumi up` tries these again" in shown
-    assert re.search(r"1 of 2 TrainJobs failed\s+b: run default/taken exists", shown)
+    assert re.search(
+        r"1 of 2 TrainJobs failed or cannot go on\s+b: run default/taken exists", shown
+    )
     assert "Traceback" not in shown
     first = batch(stack)["members"]
     assert first["b"].keys() == {"name", "namespace", "error"}
@@ -118,7 +120,7 @@ def test_every_failed_member_is_named_with_its_reason(stack: Stack) -> None:
 
     shown = stack.up(ok=False)
 
-    assert "2 of 3 TrainJobs failed" in shown
+    assert "2 of 3 TrainJobs failed or cannot go on" in shown
     assert re.search(r"bad: TrainJob sweep-bad-\w+ failed: pod .*42", shown)
     assert re.search(r"worse: TrainJob sweep-worse-\w+ failed: pod .*43", shown)
     assert "last words" in shown
@@ -140,7 +142,7 @@ def test_bad_members_are_all_named_at_preview(stack: Stack) -> None:
 def test_an_argument_that_no_member_has_is_named(stack: Stack) -> None:
     stack.program(sweep('{"a": job({"trainr": 1})}'))
     shown = stack.preview(ok=False)
-    assert "TrainJobs sweep: a: 'trainr' is no argument; use runtime, trainer" in shown
+    assert "TrainJobs sweep: a: 'trainr' is not an argument; use runtime, trainer" in shown
     assert "Traceback" not in shown
 
 

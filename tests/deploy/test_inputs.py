@@ -133,17 +133,17 @@ def test_a_missing_choice_names_the_choices() -> None:
     missing = [str(problem) for problem in targets.problems(given(target=None))]
     assert missing == [
         (
-            "stack configuration trainer:target: target: is not set; run `pulumi config set "
+            "stack configuration: trainer:target: is not set; run `pulumi config set "
             "trainer:target local` or `pulumi config set trainer:target kubernetes`"
         )
     ]
     (engine,) = targets.problems(given(target="kubernetes"))
     assert str(engine) == (
-        "stack configuration trainer:engine: engine: is not set; run `pulumi config set "
+        "stack configuration: trainer:engine: is not set; run `pulumi config set "
         "trainer:engine provider`"
     )
     (unknown,) = targets.problems(given(target="moon"))
-    assert "is no target of this version, got 'moon'" in str(unknown)
+    assert "must be local or kubernetes, got 'moon'" in str(unknown)
 
 
 def test_an_attempt_below_one_is_refused() -> None:

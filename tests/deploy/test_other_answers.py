@@ -26,7 +26,7 @@ Answer = Callable[[], web.Response]
 ANSWERS: dict[str, tuple[Answer, str]] = {
     "a login page": (
         lambda: web.Response(text=LOGIN, content_type="text/html"),
-        "a page titled 'Sign in' (200 text/html), which is no answer of Kubernetes",
+        "a page titled 'Sign in' (200 text/html), which is not an answer of Kubernetes",
     ),
     "an unknown user": (
         lambda: web.json_response(status(401, "Unauthorized", "Unauthorized"), status=401),

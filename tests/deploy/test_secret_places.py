@@ -10,7 +10,8 @@ from pulumi.runtime import mocks, settings
 from typing_extensions import override
 
 from tests.deploy import secret_places
-from trainer_infra import CustomTrainer, Secret, TrainJob
+from trainer_infra import CustomTrainer, InitializerArgs, Secret, TrainJob
+from trainer_infra.trainers.wire_types import EnvVarArgs
 
 PLANTED = "planted-4c1e"
 
@@ -84,8 +85,8 @@ def test_a_secret_behind_the_door_is_taken(engine: Registered) -> None:
         trainer = CustomTrainer(
             secret_places.train, env={"A": fed, "B": Secret(PLANTED)}, func_args=None
         )
-        env = [{"name": "T", "value": fed}]
-        initializer = {"dataset": {"storageUri": "hf://a/b", "env": env}}
+        env: list[EnvVarArgs] = [{"name": "T", "value": fed}]
+        initializer: InitializerArgs = {"dataset": {"storageUri": "hf://a/b", "env": env}}
         return TrainJob("x", runtime="torch-distributed", trainer=trainer, initializer=initializer)
 
     constructed(make)
@@ -125,7 +126,7 @@ def test_a_secret_variable_is_text(
     with pytest.raises(pulumi.RunError) as refused:
         constructed(lambda: TrainJob("x", runtime="torch-distributed", **arguments[kind]))
     assert str(refused.value) == (
-        f"{path}: a secret variable is text, and this Secret holds {holds}; "
+        f"TrainJob x: {path}: a secret variable is text, and this Secret holds {holds}; "
         'give it text, as Secret("...")'
     )
     assert engine.inputs == []

@@ -59,7 +59,7 @@ def test_an_engine_that_is_missing_or_unknown_is_one_failure_that_names_the_choi
     assert f"engine: is not set; {choices}" in nowhere.preview(ok=False)
     nowhere.run("config", "set", "trainer:engine", "controller")
     shown = nowhere.preview(ok=False)
-    assert f"engine: is no engine of this version, got 'controller'; {choices}" in shown
+    assert f"trainer:engine: must be provider, got 'controller'; {choices}" in shown
 
 
 def test_packages_are_refused_at_preview_because_nobody_would_install_them(nowhere: Stack) -> None:

@@ -181,7 +181,7 @@ def test_damaged_and_later_records_stop_nobody_and_can_be_destroyed(
             assert f"warning: ConfigMap {namespace.name}/{name} should be the record" in listed
     assert " a " in stack.trainer("get", "-n", namespace.name)
     one = stack.trainer("get", "digits", "-n", namespace.name, ok=False)
-    assert "data.status: is no JSON, got '{broken'" in one
+    assert "data.status: is not JSON, got '{broken'" in one
     assert len(one.splitlines()) == 1
     assert "digits stays as it was last seen: ConfigMap " in stack.run("refresh", "--yes")
     stack.unchanged()

@@ -108,7 +108,7 @@ def test_the_gate_of_a_batch_names_each_member_that_stands_still(
 ) -> None:
     cluster_stack.program(PROGRAM + dedent(BATCH))
     shown = cluster_stack.up(ok=False)
-    assert "3 of 4 TrainJobs failed" in shown
+    assert "3 of 4 TrainJobs failed or cannot go on" in shown
     assert 'serviceaccount "nope" not found' in shown
     assert '.name: Not found: "nope"' in shown
     assert "trainer-infra.invalid/no/body:1" in shown

@@ -147,21 +147,24 @@ def test_a_text_that_is_no_yaml_does_not_show_its_tokens() -> None:
     with pytest.raises(NotAvailable) as refused:
         endpoint("users:\n- user: {token: secret-token\nclusters: ]")
 
-    assert "is no YAML at line 3" in str(refused.value)
+    assert "is not YAML at line 3" in str(refused.value)
     assert "secret-token" not in str(refused.value)
 
 
 @pytest.mark.parametrize(
     ("source", "said"),
     [
-        ("[1]\n", "it is no kubeconfig, or a field has another type"),
-        ("one\ntwo\n", "it is no kubeconfig, or a field has another type"),
-        ("a: \x01\n", "the kubeconfig is no YAML"),
-        (config(cluster={"server": "127.0.0.1:6443"}), "is no URL; write https://<host>:<port>"),
-        (config(cluster={"server": "ftp://a"}), "its server 'ftp://a' is no URL"),
-        (config(cluster={"server": "https://a:99999"}), "its server 'https://a:99999' is no URL"),
-        (config(cluster={"server": "https://a:b"}), "its server 'https://a:b' is no URL"),
-        (config(cluster={"server": "https://["}), "its server 'https://[' is no URL"),
+        ("[1]\n", "it is not a kubeconfig, or a field has another type"),
+        ("one\ntwo\n", "it is not a kubeconfig, or a field has another type"),
+        ("a: \x01\n", "the kubeconfig is not YAML"),
+        (config(cluster={"server": "127.0.0.1:6443"}), "is not a URL; write https://<host>:<port>"),
+        (config(cluster={"server": "ftp://a"}), "its server 'ftp://a' is not a URL"),
+        (
+            config(cluster={"server": "https://a:99999"}),
+            "its server 'https://a:99999' is not a URL",
+        ),
+        (config(cluster={"server": "https://a:b"}), "its server 'https://a:b' is not a URL"),
+        (config(cluster={"server": "https://["}), "its server 'https://[' is not a URL"),
         (config({"token": "secret\ntoken"}), "cannot be sent as header Authorization"),
         (config({"token": "secret\u2192token"}), "cannot be sent as header Authorization"),
         (config({"token": "t", "as": "a\nb"}), "cannot be sent as header Impersonate-User"),
@@ -171,7 +174,7 @@ def test_a_text_that_is_no_yaml_does_not_show_its_tokens() -> None:
         ),
         (
             config({"client-certificate-data": "bm9uZQ==", "client-key-data": "bm9uZQ=="}),
-            "its client-certificate and client-key are no PEM, or not of each other",
+            "its client-certificate and client-key are not PEM, or do not belong to each other",
         ),
     ],
 )

@@ -67,7 +67,7 @@ def test_what_no_api_server_answers_is_one_sentence_and_not_tried_again(
     said = str(refused.value)
     assert said.startswith(f"the server {server.url} answered `read ConfigMap default/a` with ")
     assert shown in said
-    assert "which is no answer of Kubernetes; " in said
+    assert "which is not an answer of Kubernetes; " in said
     assert "correct the server in the kubeconfig" in said
     assert "secret" not in said
     assert "\n" not in said
@@ -143,7 +143,7 @@ def test_a_watch_and_a_log_say_the_same(speak: Speak, name: str) -> None:
 @pytest.mark.parametrize("line", ["[]", "{}", "no", '{"type": "ADDED", "object": 1}'])
 def test_a_watch_of_lines_that_are_no_events_is_given_up(speak: Speak, line: str) -> None:
     client, server = speak(Say(body=f"{line}\n"), give_up_after=2.0)
-    with pytest.raises(NotKubernetes, match="a line that is no event"):
+    with pytest.raises(NotKubernetes, match="a line that is not an event"):
         next(iterate(client.watch(Selection(CONFIG_MAP), "1")))
 
     assert len(server.asked) > 1

@@ -43,7 +43,10 @@ UNSCHEDULABLE = {
         (
             pod("p", terminated(139, reason="Error")),
             FailureReason(FailureKind.EXIT_CODE, "p", "node", 139),
-            "pod p: container node ended with exit code 139 (SIGSEGV, a segmentation fault)",
+            (
+                "pod p: container node ended with exit code 139: "
+                "a segmentation fault (SIGSEGV), commonly in the native code of a library"
+            ),
         ),
         (
             pod("p", terminated(128, reason="StartError", message="exec: no such file")),
@@ -126,8 +129,8 @@ def test_why_a_pod_failed(failed: dict[str, Any], reason: FailureReason, sentenc
             ),
             FailureReason(FailureKind.CRASH_LOOP, "p", "node", 127),
             (
-                "pod p: container node fails again and again, last with exit code 127 "
-                "(the command was not found)"
+                "pod p: container node fails again and again, last with exit code 127: "
+                "the command was not found"
             ),
         ),
     ],
@@ -219,3 +222,21 @@ def test_of_a_long_message_the_end_is_shown() -> None:
     reason = FailureReason(FailureKind.EXIT_CODE, "p", "node", 1, "x" * 1000 + "ValueError: last")
     assert reason.sentence().endswith("ValueError: last")
     assert len(reason.sentence()) < 600
+
+
+@pytest.mark.parametrize(
+    ("code", "meaning"),
+    [
+        (None, ""),
+        (0, ""),
+        (1, ""),
+        (127, "the command was not found"),
+        (129, "ended by SIGHUP"),
+        (137, "killed (SIGKILL), commonly for memory: let it use less, or give it more"),
+        (139, "a segmentation fault (SIGSEGV), commonly in the native code of a library"),
+        (152, "ended by SIGXCPU"),
+        (255, ""),
+    ],
+)
+def test_an_exit_code_of_a_signal_says_which(code: int | None, meaning: str) -> None:
+    assert failure_reason.meaning(code) == meaning

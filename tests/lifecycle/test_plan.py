@@ -111,8 +111,8 @@ def test_failure_reason_in_the_message_is_the_pod_that_failed_first() -> None:
     pods = (pod("b", terminated(1, at=11)), pod("a", terminated(139, at=9)))
     result = plan(running, RUNTIME, seen(running, live, pods=pods), NOW)
     message = (
-        "jobset failed; pod a: container node ended with exit code 139 "
-        "(SIGSEGV, a segmentation fault)"
+        "jobset failed; pod a: container node ended with exit code 139: "
+        "a segmentation fault (SIGSEGV), commonly in the native code of a library"
     )
     assert result == Plan(
         status={"conditions": [condition("Failed", "True", "FailedJobs", message)]},
@@ -153,14 +153,18 @@ def test_past_the_deadline_the_job_fails_and_its_jobset_goes() -> None:
         "type": "Failed",
         "status": "True",
         "reason": "DeadlineExceeded",
-        "message": "TrainJob exceeded its active deadline",
+        "message": "TrainJob exceeded its active deadline of 10 s",
         "lastTransitionTime": "2026-11-21T12:00:30Z",
     }
     assert plan(limited, RUNTIME, seen(limited, jobset(limited)), NOW) == Plan(
         delete=(ObjectRef("jobset.x-k8s.io/v1alpha2", "JobSet", "tj"),),
         status={"conditions": [failed]},
         events=(
-            Event("Warning", "TrainJobDeadlineExceeded", "TrainJob exceeded its active deadline"),
+            Event(
+                "Warning",
+                "TrainJobDeadlineExceeded",
+                "TrainJob exceeded its active deadline of 10 s",
+            ),
         ),
     )
 
@@ -180,8 +184,8 @@ def test_a_deadline_that_passed_while_pods_waited_says_for_what() -> None:
         "Warning",
         "TrainJobDeadlineExceeded",
         (
-            "TrainJob exceeded its active deadline; pod a: the image of container node cannot be "
-            "pulled: not found"
+            "TrainJob exceeded its active deadline of 10 s; pod a: the image of container node "
+            "cannot be pulled: not found"
         ),
     )
 

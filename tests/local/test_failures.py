@@ -37,7 +37,10 @@ def test_a_killed_second_node_fails_the_run_and_ends_the_first() -> None:
 
     assert (run.phase, run.message) == (
         "Failed",
-        "pod tj-node-0-1 failed: container node exited with 137 (Error)",
+        (
+            "pod tj-node-0-1 failed: container node exited with 137 (Error): "
+            "killed (SIGKILL), commonly for memory: let it use less, or give it more"
+        ),
     )
     eventually(lambda: left(run) == [])
     assert [node.phase for node in now(run).nodes] == ["Failed", "Failed"]
@@ -83,7 +86,7 @@ def test_a_run_past_its_deadline_is_ended() -> None:
     assert (run.phase, run.reason, run.message) == (
         "Failed",
         "DeadlineExceeded",
-        "TrainJob exceeded its active deadline",
+        "TrainJob exceeded its active deadline of 1 s",
     )
     eventually(lambda: left(run) == [])
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from tests.local import package_index
 from tests.local.jobs import Job, eventually, finished, lines, now, python
 
 CODE = ["python", "-c", "import six, sys; print(six.__version__, sys.prefix)"]
@@ -36,3 +37,18 @@ def test_a_failed_install_is_a_failed_run_with_pips_words() -> None:
     assert (run.phase, run.reason) == ("Failed", "InstallFailed")
     assert "No matching distribution found for six==0.0.0.1" in run.message
     assert run.message.startswith("installing six==0.0.0.1 failed: pip exited with 1: ERROR")
+
+
+def test_packages_come_from_the_indexes_that_are_named(tmp_path: Path) -> None:
+    code = ["python", "-c", "import planted; print(planted.NAME)"]
+    with (
+        package_index.served(tmp_path / "index") as url,
+        package_index.served(tmp_path / "other") as other,
+    ):
+        packages = [f"--index-url={url}", f"--extra-index-url={other}", "planted==1.0"]
+        run = Job(command=code, packages=packages).submit()
+        assert eventually(lambda: now(run).waiting_for) == "installing 1 package"
+        done = finished(run, timeout=60)
+    assert (done.phase, lines(done)) == ("Complete", ["wheel"]), done.message
+    (log,) = (tmp_path / "cache" / "venvs").glob("*/install.log")
+    assert url in log.read_text()

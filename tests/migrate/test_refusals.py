@@ -1,4 +1,4 @@
-"""What is no v1 job, or has fields that v1 does not have, is refused with the place."""
+"""What is not a v1 job, or has fields that v1 does not have, is refused with the place."""
 
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ OLD_FORM = {"xgboostjob_v1alpha1_rabit_test.yaml"}
         ),
         (
             {"apiVersion": "batch/v1", "kind": "Job"},
-            "kind: is no v1 job, got 'Job'; known are PyTorchJob, MPIJob, XGBoostJob, JAXJob",
+            "kind: is not a v1 job, got 'Job'; known are PyTorchJob, MPIJob, XGBoostJob, JAXJob",
         ),
         (
             {"apiVersion": "kubeflow.org/v2beta1", "kind": "PyTorchJob"},

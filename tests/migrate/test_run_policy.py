@@ -42,7 +42,7 @@ def test_the_operators_own_name_as_manager_is_the_default() -> None:
     assert made.spec.managed_by is None
     assert refusal(jax(managedBy="me.io/x")) == [
         (
-            "spec.runPolicy.managedBy: is no manager that v2 knows, got 'me.io/x'; remove it, or use "
+            "spec.runPolicy.managedBy: is not a manager that v2 knows, got 'me.io/x'; remove it, or use "
             "kueue.x-k8s.io/multikueue"
         )
     ]

@@ -156,7 +156,7 @@ def test_it_runs_after_ours_and_before_jobset() -> None:
     [
         ("acme_managers", "is not of the form PACKAGE.MODULE:NAME"),
         ("acme_manager:PLUGIN", "No module named 'acme_manager'"),
-        ("acme_managers:PORT", "is no trainer_infra Plugin but int"),
+        ("acme_managers:PORT", "is not a trainer_infra Plugin but int"),
     ],
 )
 def test_what_is_no_plugin_is_refused(name: str, said: str) -> None:

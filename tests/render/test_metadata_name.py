@@ -64,7 +64,7 @@ def test_q7_the_longest_name_is_the_one_that_jobset_still_takes(
             "metadata.name",
             f"is too long for the {what}: JobSet allows {limit} characters on this runtime",
             got="a" * (limit + 1),
-            fix="shorten it by 1",
+            fix=f"choose one of at most {limit} characters, this has {limit + 1}",
         ),
     )
 

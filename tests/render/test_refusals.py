@@ -92,7 +92,8 @@ def test_q7_a_name_that_jobset_would_refuse_is_refused_with_the_limit() -> None:
     assert refusal(job(name=name)) == [
         (
             f"TrainJob {name}: metadata.name: is too long for the pods of replicated job 'node': "
-            f"JobSet allows 48 characters on this runtime, got '{name}'; shorten it by 1"
+            f"JobSet allows 48 characters on this runtime, got '{name}'; "
+            "choose one of at most 48 characters, this has 49"
         )
     ]
 

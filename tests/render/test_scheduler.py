@@ -57,7 +57,7 @@ def test_a_queue_without_a_scheduler_is_refused() -> None:
 def test_settings_of_another_scheduler_are_refused() -> None:
     assert refusal(settings(scheduler="yunikorn", required_topology="rack")) == [
         (
-            f"TrainJob tj: metadata.annotations[{PREFIX}/required-topology]: is no setting of "
+            f"TrainJob tj: metadata.annotations[{PREFIX}/required-topology]: is not a setting of "
             "yunikorn, got 'rack'; remove it"
         )
     ]

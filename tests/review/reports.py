@@ -80,7 +80,7 @@ FULL = Report(
     rules=(DIGEST, LIMITS, SECRET),
     objects=9,
     files=("jobs/clean.yaml", "jobs/tj.yaml", "jobs/ä b#1.yaml"),
-    problems=("jobs/bad.yaml:3:1: is no YAML",),
+    problems=("jobs/bad.yaml:3:1: is not YAML",),
     unused=("exemption of gpu-limits for old-*: excuses nothing",),
     unseen=(
         Unseen(

@@ -52,12 +52,12 @@ def test_it_has_what_counts_and_what_is_known_but_nothing_that_is_exempt() -> No
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "is no baseline; make it with `trainer-infra check --write-baseline`"),
-        ("[]", "is no baseline; make it with `trainer-infra check --write-baseline`"),
-        ("{}", "is no baseline; make it with `trainer-infra check --write-baseline`"),
+        ("", "is not a baseline; make it with `trainer-infra check --write-baseline`"),
+        ("[]", "is not a baseline; make it with `trainer-infra check --write-baseline`"),
+        ("{}", "is not a baseline; make it with `trainer-infra check --write-baseline`"),
         (
             '{"version": 1, "findings": [1]}',
-            "is no baseline; make it with `trainer-infra check --write-baseline`",
+            "is not a baseline; make it with `trainer-infra check --write-baseline`",
         ),
         ('{"version": 2, "findings": []}', "version: must be 1, got 2"),
     ],

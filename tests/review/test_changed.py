@@ -171,7 +171,7 @@ def test_without_a_repository_or_a_revision_it_says_so(
         with pytest.raises(NotAvailable) as unknown:
             changed.base(["."], ref)
         assert str(unknown.value) == (
-            f"{ref!r} is no revision of the git repository; "
+            f"{ref!r} is not a revision of the git repository; "
             "fetch it first (CI often has one commit alone), or name another one"
         )
 

@@ -67,8 +67,8 @@ def test_what_cannot_be_read_is_a_sentence_and_hides_nothing() -> None:
     found = sources.read([".", "e.yaml"])
     assert named(found) == [("c.yaml", "c")]
     assert found.problems == (
-        "a.yaml:2:1: is no YAML: while parsing a flow node, did not find expected node content",
-        "b.yaml: is no UTF-8 text: invalid start byte",
+        "a.yaml:2:1: is not YAML: while parsing a flow node, did not find expected node content",
+        "b.yaml: is not UTF-8 text: invalid start byte",
         "e.yaml: is not there",
     )
 
@@ -94,7 +94,7 @@ def test_stdin_is_read_and_cannot_be_edited(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_stdin_that_is_no_text_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
-    assert sources.read(["-"]) == Read((), ("stdin: is no UTF-8 text: invalid start byte",))
+    assert sources.read(["-"]) == Read((), ("stdin: is not UTF-8 text: invalid start byte",))
 
 
 def test_without_a_tool_what_it_builds_is_a_sentence_and_the_rest_is_read() -> None:

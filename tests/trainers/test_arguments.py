@@ -114,7 +114,7 @@ def test_all_other_fields_are_checked_together(module: Load, problems: Problems)
         resources_per_node={"cpu": True, "gpu": 1, "nvidia.com/gpu": 2, "memory": math.inf},
         env={
             "1A": "x",
-            "N": 3,
+            "N": 3,  # type: ignore[dict-item]  # wrong on purpose
             "S": Secret(4),
             "M": {"value": "x"},
             "TRAINER_INFRA_SECRET_ARGS": "x",

@@ -255,6 +255,19 @@ def test_without_a_server_it_prints(server: Server) -> None:
     assert (out, err) == (expected, "")
 
 
+def test_numpy_numbers_and_arrays_are_taken(server: Server) -> None:
+    script = (
+        "import numpy as np\n"
+        "report(np.float64(40), loss=np.float32(0.1), one=np.array([[0.5]]), on=np.bool_(1), "
+        "per_class=np.array([0.5, 1]), step=np.int64(3), mode=np.str_('fast'))"
+    )
+    out, err = server.run(script, KUBEFLOW_TRAINER_SERVER_URL="")
+    assert (out, err) == (
+        "progress 40%  loss=0.1  one=0.5  on=True  per_class=[0.5, 1.0]  step=3  mode=fast\n",
+        "",
+    )
+
+
 def without_time(text: str) -> dict[str, Any]:
     status: dict[str, Any] = json.loads(text)
     assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", status.pop("lastUpdatedTime"))

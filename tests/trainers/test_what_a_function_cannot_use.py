@@ -215,3 +215,39 @@ def test_a_wrapper_is_not_dropped_silently(module: Load, problems: Problems) -> 
             "with it; give plain itself"
         )
     ]
+
+
+def test_a_decorator_without_wraps_is_named_with_the_function_that_it_hides(
+    module: Load, problems: Problems
+) -> None:
+    fit = module(
+        """
+        def times(number):
+            def wrap(function):
+                def inner(*args):
+                    return [function(*args) for _ in range(number)]
+                return inner
+            return wrap
+
+        @times(2)
+        def train(): pass
+
+        def outer():
+            def helper(): pass
+            def inner(): helper()
+            return inner
+        """
+    )
+    assert problems(CustomTrainer(fit.train)) == [
+        (
+            "fit.py:4: train: is inner, which the decorator @times puts around function train of "
+            "fit.py:9, and which would not travel with it; remove the decorator from train, or "
+            'give the file: CustomTrainer("fit.py:train")'
+        )
+    ]
+    assert problems(CustomTrainer(fit.outer())) == [
+        (
+            "fit.py:14: train: function inner uses helper of the function around it; "
+            "pass what it needs as an argument in func_args, or define it inside"
+        )
+    ]

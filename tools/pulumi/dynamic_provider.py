@@ -14,7 +14,10 @@ import stat
 import sys
 import threading
 import time
+import traceback
+from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 GRACE = 10.0
 """Seconds that operations under way have when the engine is gone."""
@@ -44,6 +47,22 @@ def watch_engine() -> None:
     os._exit(1)
 
 
+TRACEBACK = traceback.format_exc
+
+
+def said(*options: Any) -> str:
+    """A traceback, but one sentence where a resource of ours is to be imported.
+
+    The engine then sends nothing that would name its provider, so the provider cannot say it.
+    """
+    error = sys.exc_info()[1]
+    if isinstance(error, KeyError) and error.args == ("__provider",) and find_spec("trainer_infra"):
+        from trainer_infra import names  # noqa: PLC0415  it may be a program without it
+
+        return names.NOT_IMPORTED
+    return TRACEBACK(*options)
+
+
 def main() -> None:
     """Serve in the right interpreter, with the program's folder importable as it is for `-m`."""
     python = interpreter()
@@ -52,6 +71,7 @@ def main() -> None:
     if stat.S_ISFIFO(os.fstat(0).st_mode):
         threading.Thread(target=watch_engine, daemon=True).start()
     sys.path[0] = str(Path.cwd())
+    traceback.format_exc = said  # type: ignore[assignment]  # with any of its options
     runpy.run_module("pulumi.dynamic", run_name="__main__", alter_sys=True)
 
 

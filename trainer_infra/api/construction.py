@@ -18,7 +18,7 @@ _WORDS: Final = {
     "extra_forbidden": "unknown field",
     "int": "must be a whole number",
     "float": "must be a number",
-    "enum": "is none of the known words",
+    "enum": "is not one of the known words",
     "date": "must be a day, written as 2027-01-31",
     "string": "must be a string",
     "bool": "must be true or false",

@@ -117,4 +117,4 @@ def _pattern(path: str, pattern: str) -> Iterator[Problem]:
     try:
         re.compile(pattern)
     except re.error as error:
-        yield Problem(path, f"is no regular expression: {error}", pattern)
+        yield Problem(path, f"is not a regular expression: {error}", pattern)

@@ -242,7 +242,7 @@ def _unknown_containers(
         if name is not None and name not in known:
             fix = f"use {' or '.join(sorted(known))}"
             yield Problem(
-                f"{at}.onExitCodes.containerName", "is no container of the pod", name, fix
+                f"{at}.onExitCodes.containerName", "is not a container of the pod", name, fix
             )
         if rule.action == pod_failure_policy.FAIL_INDEX and "backoffLimitPerIndex" not in job_spec:
             yield Problem(f"{at}.action", "needs backoffLimitPerIndex", rule.action)

@@ -14,9 +14,15 @@ from typing import Final
 
 from typing_extensions import override
 
+WORDS: Final = "a quantity such as 1, 500m or 16Gi"
+"""What an amount must be, in words."""
 _GRAMMAR: Final = re.compile(
     r"([+-]?(?:[0-9]+\.?[0-9]*|\.[0-9]+))"
     r"(?:([KMGTPE]i)|([numkMGTPE])|[eE]([+-]?[0-9]{1,9}))?",
+)
+_COMMON_UNITS: Final = re.compile(
+    r"(?P<number>[0-9]+(\.[0-9]+)?) *(?P<letter>[kmgtpe])(?P<binary>i?)(b|byte|bytes)?",
+    re.IGNORECASE,
 )
 _POWERS: Final = {
     "n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18,
@@ -76,7 +82,7 @@ def read(value: str | float) -> Quantity:
     which is decimal.
 
     Raises:
-        ValueError: when it is no quantity; the message is a sentence.
+        ValueError: when it is not a quantity; the message is a sentence.
     """
     with localcontext(prec=60):
         nanos = int(parse(value) * _NANOS)
@@ -93,12 +99,14 @@ def parse(value: str | float) -> Decimal:
     Fractions of 1n are rounded up, away from zero; an amount over 2^63-1 is cut to that.
 
     Raises:
-        ValueError: when it is no quantity; the message is a sentence.
+        ValueError: when it is not a quantity; the message is a sentence.
     """
     text = value if isinstance(value, str) else repr(value)
     match = _GRAMMAR.fullmatch(text)
     if match is None:
-        raise ValueError(f"{value!r} is no quantity; write a number such as 1, 500m, 2.5 or 16Gi")
+        raise ValueError(
+            f"{value!r} is not a quantity; write a number such as 1, 500m, 2.5 or 16Gi"
+        )
     number, binary, decimal, exponent = match.groups()
     power = exponent or _POWERS.get(decimal, 0)
     factor = 1024 ** (1 + _BINARY.index(binary)) if binary else 1
@@ -110,11 +118,21 @@ def parse(value: str | float) -> Decimal:
         return amount.quantize(_NANO, ROUND_UP) if amount % _NANO else amount
 
 
+def nearest(text: str) -> str:
+    """The quantity that was meant by a text with another unit, `4G` by `4GB`; empty if none was."""
+    match = _COMMON_UNITS.fullmatch(text.strip())
+    if match is None:
+        return ""
+    number, letter, binary = match["number"], match["letter"].upper(), match["binary"]
+    unit = f"{letter}i" if binary else letter.replace("K", "k")
+    return f"{number}{unit}"
+
+
 def value(value: str | float) -> int:
     """The amount as a whole number, rounded away from zero, like Quantity's `Value()`.
 
     Raises:
-        ValueError: when it is no quantity; the message is a sentence.
+        ValueError: when it is not a quantity; the message is a sentence.
     """
     return int(parse(value).to_integral_value(ROUND_UP))
 

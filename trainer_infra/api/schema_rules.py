@@ -1,7 +1,7 @@
 """The published schemas' CEL rules, each as a predicate under its exact text.
 
 schema.py asks here for every rule of a value that has the right type; the message it shows is
-the schema's own. Rules that compare with the old object (`self == oldSelf`) are for an update,
+the schema's own, but for names, of which it says how to make one. Rules that compare with the old object (`self == oldSelf`) are for an update,
 see transitions.py; tests hold that no other rule is missing here.
 """
 
@@ -15,6 +15,9 @@ _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+", re.ASCII)
 _MANAGERS: Final = ("trainer.kubeflow.org/trainjob-controller", "kueue.x-k8s.io/multikueue")
 _POLICIES: Final = ("torch", "mpi", "jax", "xgboost", "flux")
 _NAME: Final = ("metadata", "name")
+_LONGEST: Final = 63
+"""Characters of a TrainJob's name."""
+_LABEL: Final = "must be lower-case letters, digits and -, with a letter first and no - at its end"
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,12 +30,18 @@ class Broken:
     """What is there."""
     what: str = ""
     """What is wrong; empty when the rule's own message says it."""
+    fix: str = ""
+    """What to do about it; empty when that says it."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Rule:
     holds: Callable[[Any], bool]
     path: tuple[str, ...] = ()
+    what: str = ""
+    """In other words than the schema's; empty for those."""
+    fix: Callable[[Any], str] = lambda _got: ""
+    """What to do about what is at the path."""
 
 
 def broken(rule: str, value: Any) -> Broken | None:
@@ -53,7 +62,10 @@ def broken(rule: str, value: Any) -> Broken | None:
     except (AttributeError, TypeError):
         # A part of another type than the schema wants: that is reported already.
         return None
-    return None if holds else Broken(known.path, _at(value, known.path))
+    if holds:
+        return None
+    got = _at(value, known.path)
+    return Broken(known.path, got, known.what, known.fix(got))
 
 
 def _at(value: Any, path: tuple[str, ...]) -> object:
@@ -69,7 +81,21 @@ def _name_is_rfc1035(value: Mapping[str, Any]) -> bool:
 
 
 def _name_fits(value: Mapping[str, Any]) -> bool:
-    return len(value.get("metadata", {}).get("name") or "") <= 63  # noqa: PLR2004  the rule's own number
+    return len(value.get("metadata", {}).get("name") or "") <= _LONGEST
+
+
+def label(name: str) -> str:
+    """The nearest name that is a label of RFC 1035: `my-job` for `My_Job`; empty if there is none."""
+    return re.sub(r"[^a-z0-9]+", "-", name.lower()).lstrip("-0123456789").rstrip("-")
+
+
+def _use_label(name: str) -> str:
+    legal = label(name)
+    return f"for example {legal!r}" if legal else "for example 'train'"
+
+
+def _shorten(name: str) -> str:
+    return f"choose one of at most {_LONGEST} characters, this has {len(name)}"
 
 
 def _one_policy(value: Mapping[str, Any]) -> bool:
@@ -88,8 +114,10 @@ def _one_start_order(value: Mapping[str, Any]) -> bool:
 
 
 RULES: Final[Mapping[str, _Rule]] = {
-    "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')": _Rule(_name_is_rfc1035, _NAME),
-    "size(self.metadata.name) <= 63": _Rule(_name_fits, _NAME),
+    "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')": _Rule(
+        _name_is_rfc1035, _NAME, _LABEL, _use_label
+    ),
+    "size(self.metadata.name) <= 63": _Rule(_name_fits, _NAME, "is too long", _shorten),
     "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')": _Rule(
         lambda uri: uri == "" or _URI.fullmatch(uri) is not None
     ),

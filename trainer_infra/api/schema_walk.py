@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
 
-from trainer_infra.api import schema_rules
+from trainer_infra.api import quantity, schema_rules
 from trainer_infra.api.finding import QUOTE, Finding, Path
 from trainer_infra.api.object_meta import PATTERNS
 
@@ -33,7 +33,7 @@ _DATE_TIME: Final = re.compile(
     r"(Z|[+-]([01]\d|2[0-3]):[0-5]\d)",
     re.ASCII,
 )
-_QUANTITY: Final = "a quantity such as 1, 500m or 16Gi"
+_QUANTITY: Final = quantity.WORDS
 _QUANTITY_PATTERN: Final = (
     r"^(\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))"
     r"(([KMGTPE]i)|[numkMGTPE]|([eE](\+|-)?(([0-9]+(\.[0-9]*)?)|(\.[0-9]+))))?$"
@@ -174,7 +174,9 @@ class Walk:
     def _form(self, value: str, schema: Schema, path: Path) -> None:
         pattern = schema.get("pattern")
         if pattern is not None and not _compiled(pattern).search(value):
-            self.add(path, _WORDS.get(pattern, f"must match {pattern}"), value)
+            meant = quantity.nearest(value) if pattern == _QUANTITY_PATTERN else ""
+            fix = f"did you mean {meant}?" if meant else ""
+            self.add(path, _WORDS.get(pattern, f"must match {pattern}"), value, fix)
         if schema.get("format") == "date-time" and not _DATE_TIME.fullmatch(value):
             self.add(path, "must be a time such as 2026-01-31T12:00:00Z", value)
 
@@ -190,7 +192,8 @@ class Walk:
         for rule in schema["x-kubernetes-validations"]:
             broken = schema_rules.broken(rule["rule"], value)
             if broken is not None:
-                self.add((*path, *broken.path), broken.what or rule["message"], broken.got)
+                what = broken.what or rule["message"]
+                self.add((*path, *broken.path), what, broken.got, broken.fix)
 
 
 def _null(value: object) -> str:

@@ -118,7 +118,7 @@ def read(text: str, file: str) -> tuple[Source, ...]:
     """The documents of a text, empty ones left out.
 
     Raises:
-        InvalidInput: when the text is no YAML; one problem, with line and column.
+        InvalidInput: when the text is not YAML; one problem, with line and column.
     """
     try:
         return tuple(_source(node, file) for node in _nodes(text) if not _is_empty(node))
@@ -134,14 +134,14 @@ def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:
     mark = error.problem_mark or error.context_mark
     place = f"{file}:{mark.line + 1}:{mark.column + 1}" if mark else file
     what = ", ".join(part for part in (error.context, error.problem) if part)
-    return Problem("", f"is no YAML: {what}", where=place)
+    return Problem("", f"is not YAML: {what}", where=place)
 
 
 def _unreadable(error: yaml.reader.ReaderError, text: str, file: str) -> Problem:
     # libyaml counts bytes.
     before = text.encode()[: error.position].decode(errors="ignore").split("\n")
     place = f"{file}:{len(before)}:{len(before[-1]) + 1}"
-    return Problem("", f"is no YAML: {error.reason}", chr(error.character), where=place)
+    return Problem("", f"is not YAML: {error.reason}", chr(error.character), where=place)
 
 
 class _Composer(yaml.CBaseLoader):

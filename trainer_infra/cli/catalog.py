@@ -33,7 +33,7 @@ def _chosen(names: Sequence[str]) -> Sequence[Shipped]:
     known = {each.name: each for each in catalog.RUNTIMES}
     unknown = [name for name in names if name not in known]
     if unknown:
-        what = "is no runtime of the catalog"
+        what = "is not a runtime of the catalog"
         raise InvalidInput(Problem("", what, name, catalog.advice(name)) for name in unknown)
     return [known[name] for name in names] or catalog.RUNTIMES
 

@@ -12,7 +12,7 @@ import typer
 from trainer_infra.cli import known, nodes, table
 from trainer_infra.cli.target import Place
 from trainer_infra.errors import NotAvailable
-from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle import failure_advice, told
 from trainer_infra.lifecycle.run import Run
 
 if TYPE_CHECKING:
@@ -113,6 +113,8 @@ def _failure(run: Run) -> Iterator[str]:
     yield f"pod {run.failure.pod}: {run.failure.reason}{code}"
     if run.failure.last_lines:
         yield from ("the last lines:", *(f"  {line}" for line in run.failure.last_lines))
+    if said := failure_advice.advice(run.message, run.failure.last_lines):
+        yield said
 
 
 def _events(found: "Sequence[Happened]") -> Iterator[str]:

@@ -56,7 +56,7 @@ def _file(path: str) -> Read:
     except OSError as error:
         return Read((), (Problem("", f"cannot be read: {error.strerror}", where=name),))
     except UnicodeDecodeError as error:
-        return Read((), (Problem("", f"is no UTF-8 text: {error}", where=name),))
+        return Read((), (Problem("", f"is not UTF-8 text: {error}", where=name),))
     try:
         return Read(manifests.load(text, name))
     except InvalidInput as error:

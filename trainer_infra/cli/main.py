@@ -329,7 +329,7 @@ def delete(
         ),
     ] = 60,
     ignore_not_found: Annotated[
-        bool, typer.Option("--ignore-not-found", help="A run that is gone is no error.")
+        bool, typer.Option("--ignore-not-found", help="A run that is gone is not an error.")
     ] = False,
     namespace: Namespace = None,
     target: Target = None,

@@ -112,7 +112,7 @@ def _only(jobs: Sequence[TrainJob], name: str | None, file: str) -> TrainJob:
         what, fix = f"holds {len(jobs)} TrainJobs", f"choose one with --name: {known}"
         problem = Problem("", what, fix=fix, where=file)
     else:
-        problem = Problem("--name", f"is no TrainJob of {file}", name, f"it holds {known}")
+        problem = Problem("--name", f"is not a TrainJob of {file}", name, f"it holds {known}")
     raise InvalidInput([problem])
 
 

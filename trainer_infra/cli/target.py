@@ -162,7 +162,7 @@ def _target(stack: Settings) -> str:
     if found not in TARGETS:
         raise NotAvailable(
             f"stack {stack.stack} of project {stack.project.name} has trainer:target {found!r}, "
-            f"which is none of {', '.join(TARGETS)}; name one with --target"
+            f"which is not one of {', '.join(TARGETS)}; name one with --target"
         )
     return found
 

@@ -160,7 +160,7 @@ def known(value: JSON) -> Record:
     """
     found = read(value)
     if found is None:
-        raise Bug(f"ConfigMap {value['metadata']['name']} is no run record")
+        raise Bug(f"ConfigMap {value['metadata']['name']} is not a run record")
     return found
 
 

@@ -27,7 +27,7 @@ def version(notes: JSON) -> int:
     """The format in which the record was written."""
     text = str(notes.get(names.FORMAT_ANNOTATION, FIRST))
     if not text.isdecimal():
-        raise _wrong(f"metadata.annotations[{names.FORMAT_ANNOTATION}]", "is no number", text)
+        raise _wrong(f"metadata.annotations[{names.FORMAT_ANNOTATION}]", "is not a number", text)
     return int(text)
 
 
@@ -131,7 +131,7 @@ def _json(values: JSON, key: str, where: str) -> Any:
     try:
         return json.loads(_text(values[key], where))
     except (ValueError, RecursionError):
-        raise _wrong(where, "is no JSON", values[key]) from None
+        raise _wrong(where, "is not JSON", values[key]) from None
 
 
 def _read(where: str, read: Callable[[JSON], T], value: JSON) -> T:
@@ -143,19 +143,19 @@ def _read(where: str, read: Callable[[JSON], T], value: JSON) -> T:
 
 def _mapping(value: Any, where: str) -> JSON:
     if not isinstance(value, Mapping):
-        raise _wrong(where, "is no object", value)
+        raise _wrong(where, "is not an object", value)
     return value
 
 
 def _list(value: Any, where: str) -> list[Any]:
     if not isinstance(value, list):
-        raise _wrong(where, "is no list", value)
+        raise _wrong(where, "is not a list", value)
     return value
 
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str):
-        raise _wrong(where, "is no text", value)
+        raise _wrong(where, "is not text", value)
     return value
 
 
@@ -163,7 +163,7 @@ def _time(value: Any, where: str) -> None:
     try:
         _ = datetime.fromisoformat(_text(value, where)) if value else None
     except ValueError:
-        raise _wrong(where, "is no time", value) from None
+        raise _wrong(where, "is not a time", value) from None
 
 
 def _wrong(where: str, what: str, got: object) -> ValueError:

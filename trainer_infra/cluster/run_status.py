@@ -20,7 +20,7 @@ from trainer_infra.cluster.causes.surroundings import Surroundings
 from trainer_infra.cluster.record import Record
 from trainer_infra.errors import InvalidInput
 from trainer_infra.lifecycle import conditions as of
-from trainer_infra.lifecycle import failure_reason, waiting_cause
+from trainer_infra.lifecycle import deadline, failure_reason, waiting_cause
 from trainer_infra.lifecycle import plan as lifecycle
 from trainer_infra.lifecycle.run import (
     COMPLETE,
@@ -210,12 +210,11 @@ def _explained(status: JSON, record: Record, seen: Seen) -> JSON:
         return status
     why = _conditions(job)
     said = next(each for each in why if each["type"] == FAILED)
-    late = (
-        said["reason"] == names.DEADLINE_EXCEEDED and "activeDeadlineSeconds" in record.job["spec"]
-    )
+    seconds = record.job["spec"].get("activeDeadlineSeconds")
+    late = said["reason"] == names.DEADLINE_EXCEEDED and seconds is not None
     sentence = f"Job {job['metadata']['name']}: {said['message']} ({said['reason']})"
     reason = names.DEADLINE_EXCEEDED if late else failed["reason"]
-    head = names.DEADLINE_MESSAGE if late else failed["message"]
+    head = deadline.message(seconds) if late else failed["message"]
     new = {**failed, "reason": reason, "message": f"{head}; {sentence}"}
     return {**status, "conditions": list(of.with_condition(conditions, new))}
 

@@ -65,7 +65,7 @@ def warnings(
     if found.train_jobs:
         said.append(
             f"the cluster at {found.server} serves TrainJobs, so a controller may be there; engine "
-            "provider does not use it: its runs are no TrainJobs in the cluster"
+            "provider does not use it: its runs are not TrainJobs in the cluster"
         )
     return (*said, *_of_queues(found, objects, missing))
 

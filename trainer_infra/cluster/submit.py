@@ -181,7 +181,7 @@ async def _found(wanted: _Wanted) -> Record | None:
     record = of_record.read(live)
     if record is None:
         raise Refused(
-            f"{ownership.where(live)} belongs to {ownership.shown(live)}, which is no run of this "
+            f"{ownership.where(live)} belongs to {ownership.shown(live)}, which is not a run of this "
             "engine; choose another name, or delete that first"
         )
     submission = wanted.submission

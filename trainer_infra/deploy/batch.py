@@ -8,14 +8,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Required, TypedDict, cast
 
 import pulumi
+from pulumi import Input
 from pulumi.dynamic import Resource
 
 from trainer_infra.deploy import declared, texts
-from trainer_infra.deploy.declared import AnyRuntime
+from trainer_infra.deploy.declared import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
 from trainer_infra.deploy.metrics import Metrics
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
+from trainer_infra.deploy.run_result import Results
 from trainer_infra.deploy.written import Written
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.errors import shown
+from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs
 
 RUN: Final = ("namespace", "name", "uid", "error")
 """What the gate needs of a member; its phase is none of it, so a refresh starts no other wait."""
@@ -26,31 +29,31 @@ class TrainJobArgs(TypedDict, total=False):
 
     runtime: Required[AnyRuntime]
     """Name of a runtime of the catalog, or a runtime: a resource, typed, or in wire form."""
-    trainer: CustomTrainer | Mapping[str, Any] | None
+    trainer: AnyTrainer
     """A CustomTrainer, or spec.trainer in wire form."""
-    initializer: Mapping[str, Any] | None
+    initializer: Input[InitializerArgs | None]
     """spec.initializer in wire form; env values may be Secret."""
-    runtime_patches: Sequence[Mapping[str, Any]] | None
+    runtime_patches: Input[Sequence[Input[RuntimePatchArgs]] | None]
     """spec.runtimePatches in wire form."""
-    suspend: bool | None
+    suspend: Input[bool | None]
     """True holds the run back, or stops it in place."""
-    active_deadline_seconds: int | None
+    active_deadline_seconds: Input[int | None]
     """Seconds of running after which the run fails."""
-    name: str | None
+    name: Input[str | None]
     """Name of the run; without it `<resource>-<member>-<8 hex of stack and content>`."""
-    namespace: str
+    namespace: Input[str]
     """Namespace of the run; `default` without it."""
-    labels: Mapping[str, str] | None
+    labels: Labels
     """Labels of the TrainJob."""
-    annotations: Mapping[str, str] | None
+    annotations: Labels
     """Annotations of the TrainJob."""
-    outputs: Sequence[str] | Mapping[str, str | None] | None
+    outputs: Input[Outputs | None]
     """Names of what the run leaves behind, or names with where each is kept."""
-    attempt: int
+    attempt: Input[int]
     """A higher number runs the same content again; 1 without it."""
-    adopt: bool
+    adopt: Input[bool]
     """True takes over a run of this name that another resource declared."""
-    delete_timeout: float
+    delete_timeout: Input[float]
     """Seconds that a delete waits for the run to end; 60 without it."""
 
 
@@ -69,9 +72,9 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
         resource_name: str,
         jobs: Mapping[str, TrainJobArgs],
         *,
-        wait_for: str | None = None,
-        tolerate_failures: int = 0,
-        max_parallel: int | None = None,
+        wait_for: WaitFor | None = None,
+        tolerate_failures: Input[int] = 0,
+        max_parallel: Input[int | None] = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Declare runs.
@@ -95,7 +98,7 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
         declared.closed({"resource": resource_name, "jobs": list(jobs)}, where)
         made = {member: _job(args, f"{where}: {member}") for member, args in jobs.items()}
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}
-        shown, apart = texts.shared(made)
+        jobs_shown, apart = texts.shared(made)
         inputs: dict[str, Any] = {
             **declared.settings(),
             "resource": resource_name,
@@ -103,7 +106,7 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
             "waitFor": wait_for,
             "maxParallel": max_parallel,
             "outputsAt": declared.outputs_root(),
-            "jobs": shown,
+            "jobs": jobs_shown,
             "texts": apart or None,
             "secretData": {name: each for name, each in secrets.items() if each is not None}
             or None,
@@ -139,8 +142,8 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
         return self.result.failures
 
     @property
-    def results(self) -> pulumi.Output[dict[str, Any]]:
-        """By member that ended well: status, metrics, nodes, startedAt, finishedAt, durationSeconds."""
+    def results(self) -> pulumi.Output[Results]:
+        """By member that ended well: how its run ended, and what it reported."""
         batch = self.pulumi_resource_name
         return self.result.results.apply(
             lambda results: {
@@ -153,8 +156,8 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
 class TrainJobsResult(Resource, module="trainer", name="TrainJobsResult"):
     """Waits for all members of a batch, then fails the deployment with those that failed."""
 
-    results: pulumi.Output[dict[str, Any]]
-    """By member that ended well: status, metrics, nodes, startedAt, finishedAt, durationSeconds."""
+    results: pulumi.Output[Results]
+    """By member that ended well: how its run ended, and what it reported."""
     failures: pulumi.Output[dict[str, str]]
     """By member that failed: why, in one line."""
 
@@ -163,9 +166,9 @@ class TrainJobsResult(Resource, module="trainer", name="TrainJobsResult"):
         resource_name: str,
         jobs: TrainJobs,
         *,
-        until: str = "complete",
-        tolerate_failures: int = 0,
-        max_parallel: int | None = None,
+        until: WaitFor = "complete",
+        tolerate_failures: Input[int] = 0,
+        max_parallel: Input[int | None] = None,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for every member of `jobs` to be `running` or `complete`."""
@@ -200,14 +203,26 @@ def _owners(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def _judge(resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool) -> None:
     """Raise for what no check could say better."""
+    if not isinstance(jobs, Mapping):
+        raise pulumi.RunError(
+            f"TrainJobs {resource_name}: jobs must be a mapping of each member's name to its "
+            f'arguments, as in {{"lr-1": {{"runtime": ...}}}}, got {shown(jobs)}'
+        )
     known = TrainJobArgs.__annotations__
     for member, args in jobs.items():
         where = f"TrainJobs {resource_name}: {member}"
+        if not isinstance(args, Mapping):
+            raise pulumi.RunError(
+                f"{where}: must be a mapping of the arguments of a TrainJob, as in "
+                f'{{"runtime": ...}}, got {shown(args)}'
+            )
         if unknown := [key for key in args if key not in known]:
-            raise pulumi.RunError(f"{where}: {unknown[0]!r} is no argument; use {', '.join(known)}")
+            raise pulumi.RunError(
+                f"{where}: {unknown[0]!r} is not an argument; use {', '.join(known)}"
+            )
         if "runtime" not in args:
             raise pulumi.RunError(f"{where}: runtime is missing; name one of the catalog's")
-        if waits and args.get("suspend"):
+        if waits and args.get("suspend") is True:
             raise pulumi.RunError(
                 f"{where}: wait_for would wait for ever for a job that is suspended; "
                 "leave one of the two out"

@@ -19,6 +19,7 @@ from pulumi.output import Unknown
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, status_pb2
 from typing_extensions import override
 
+from trainer_infra import names
 from trainer_infra.deploy import targets
 from trainer_infra.errors import Problem, TrainerInfraError
 
@@ -114,6 +115,9 @@ class _OneLine:
         if isinstance(error, Unfinished):
             call = sys._getframe(1).f_locals  # noqa: SLF001  the SDK hands over nothing else
             call["context"].set_trailing_metadata(((DETAILS, error.details(call["request"])),))
+        if isinstance(error, KeyError) and error.args == ("__provider",):
+            # The SDK's own: to import a resource, the engine sends nothing to know it by.
+            return names.NOT_IMPORTED
         return str(error) if isinstance(error, TrainerInfraError) else traceback.format_exc()
 
 

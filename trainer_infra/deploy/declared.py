@@ -4,26 +4,39 @@ Called by `resources`, `batch` and `runtime_resources`: secrets split off and co
 once Outputs are known; the runtime as inputs have it; who declares it, and under which URN.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import pulumi
+from pulumi import Input
 from pulumi.dynamic import Resource
 
+from trainer_infra import names
 from trainer_infra.deploy import outputs, secret_door, secret_transform, surrogates
 from trainer_infra.deploy.written import Written, written
-from trainer_infra.errors import Problem, TrainerInfraError
-from trainer_infra.trainers.secret import Secret
+from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
+from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.wire_types import TrainerArgs
 
 if TYPE_CHECKING:
     from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
+    from trainer_infra.catalog.runtime_names import RuntimeName
     from trainer_infra.deploy.runtime_resources import RuntimeResource
 
 AnyRuntime: TypeAlias = (
-    "str | TrainingRuntime | ClusterTrainingRuntime | RuntimeResource | Mapping[str, Any]"
+    "Input[RuntimeName | str] | Input[Mapping[str, Any]] "
+    "| TrainingRuntime | ClusterTrainingRuntime | RuntimeResource"
 )
 """What a TrainJob takes as its runtime."""
+AnyTrainer: TypeAlias = CustomTrainer | Input[TrainerArgs | None]
+"""What it takes as its trainer."""
+Labels: TypeAlias = Input[Mapping[str, Input[str]] | None]
+"""Labels or annotations."""
+Outputs: TypeAlias = Sequence[Input[str]] | Mapping[str, Input[str] | None]
+"""Names of what a run leaves behind, or names with where each is kept."""
+WaitFor: TypeAlias = Literal["running", "complete"]
+"""What a gate can wait for."""
 
 PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
 """Inputs that are made of what the user wrote of a job."""
@@ -43,13 +56,13 @@ def parts(job: Written, where: str) -> dict[str, Any]:
         job: what the user wrote.
         where: the resource, as an error names it: `TrainJob digits`.
     """
-    whole = job.as_mapping()
+    whole = outputs.of_awaitables(job.as_mapping())
 
     def judge(plain: Mapping[str, Any]) -> None:
         _refuse(secret_door.misplaced_arguments(plain), where)
 
     def made(plain: Written) -> dict[str, Any]:
-        found = _written(plain)
+        found = _written(plain, where)
         _refuse(surrogates.problems(found), where)
         return found
 
@@ -62,12 +75,15 @@ def parts(job: Written, where: str) -> dict[str, Any]:
     return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
 
 
-def _written(job: Written) -> dict[str, Any]:
+def _written(job: Written, where: str) -> dict[str, Any]:
     try:
         return written(job)
+    except InvalidInput as error:
+        problems = error.problems
     except TrainerInfraError as error:
-        # RunError ends the program with the sentence alone, without a traceback.
-        raise pulumi.RunError(str(error)) from None
+        raise pulumi.RunError(f"{where}: {error}") from None
+    _refuse(iter(problems), where)
+    raise Bug("what a TrainJob says was refused without a problem")
 
 
 def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
@@ -82,7 +98,9 @@ def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
         _refuse(secret_door.misplaced(plain, ""), where)
         _refuse(surrogates.problems(plain), where)
 
-    given = {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
+    given = outputs.of_awaitables(
+        {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
+    )
     later = {key: value for key, value in given.items() if outputs.found_in(value)}
     judge({key: value for key, value in given.items() if key not in later})
     for key, value in later.items():
@@ -91,7 +109,9 @@ def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
 
 
 def _refuse(problems: Iterator[Problem], where: str) -> None:
-    if found := [str(replace(each, where=where)) for each in problems]:
+    """End the program with the problems of a resource, as sentences without a traceback."""
+    places = ((each, f"{where}: {each.where}" if each.where else where) for each in problems)
+    if found := [str(replace(each, where=place)) for each, place in places]:
         raise pulumi.RunError("\n".join(found))
 
 
@@ -108,11 +128,16 @@ def kept_outputs(given: Any) -> Any:
 
     What is neither a list of names nor a mapping stays as it is, for the check to judge.
     """
+    if isinstance(given, pulumi.Output):
+        return given.apply(kept_outputs)
     if isinstance(given, Mapping):
         # The engine leaves out what is None.
         return {name: "" if address is None else address for name, address in given.items()}
-    is_list = isinstance(given, list | tuple) and all(isinstance(each, str) for each in given)
-    return dict.fromkeys(given, "") if is_list else given
+    if not isinstance(given, list | tuple):
+        return given
+    if outputs.found_in(given):
+        return pulumi.Output.all(*given).apply(kept_outputs)
+    return dict.fromkeys(given, "") if all(isinstance(each, str) for each in given) else given
 
 
 def outputs_root() -> str | None:
@@ -121,9 +146,12 @@ def outputs_root() -> str | None:
 
 
 def known_runtime(runtime: AnyRuntime) -> Any:
-    """A runtime as inputs have it: its name, or wire form, which of a resource is an Output."""
-    plain = (str, Mapping, pulumi.Output, Secret)
-    return runtime if isinstance(runtime, plain) else runtime.to_wire()
+    """A runtime as inputs have it: its name, or wire form, which of a resource is an Output.
+
+    What is none of these is as it was given: `written` refuses it.
+    """
+    given: Any = runtime
+    return given.to_wire() if hasattr(type(given), "to_wire") else given
 
 
 def owner(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
@@ -140,7 +168,13 @@ def owner(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) 
 
 
 def urn(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) -> pulumi.Output[str]:
-    """The URN that the resource will have, which messages to the engine name."""
+    """The URN that the resource will have, which messages to the engine name.
+
+    Raises:
+        pulumi.RunError: The resource is to be imported.
+    """
+    if opts is not None and opts.import_ is not None:
+        raise pulumi.RunError(f"{kind.__name__} {name}: {names.NOT_IMPORTED}")
     parent = opts.parent if opts else None
     made = pulumi.resource.create_urn(name, f"pulumi-python:{kind._resource_type_name}", parent)  # noqa: SLF001  Pulumi keeps it there
     return secret_transform.last(made, opts)

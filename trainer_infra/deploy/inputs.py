@@ -54,6 +54,15 @@ def options(inputs: JSON) -> Iterator[Problem]:
         yield from kept_outputs.problems(inputs["outputs"], root, with_folders=is_local)
 
 
+def named_once(problems: Iterable[Problem], inputs: JSON) -> tuple[Problem, ...]:
+    """The problems without the name of the resource, which the engine says before each."""
+    name = inputs.get("name") or inputs.get("resource")
+    own = re.compile(rf"(TrainJob|runtime) {re.escape(str(name))}(-[0-9a-f]{{8}})?")
+    return tuple(
+        replace(each, where="") if own.fullmatch(each.where) else each for each in problems
+    )
+
+
 def identity(spec: JSON) -> JSON:
     """The part of a spec that makes a run what it is; suspending it does not make it another."""
     return {key: value for key, value in spec.items() if key != "suspend"}

@@ -5,6 +5,7 @@ row 12), so secrets must be known before the inputs are made. Called by `resourc
 """
 
 import asyncio
+import inspect
 from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -26,6 +27,17 @@ def found_in(value: Any) -> bool:
     if isinstance(value, list | tuple):
         return any(found_in(each) for each in value)
     return isinstance(value, pulumi.Output)
+
+
+def of_awaitables(value: Any) -> Any:
+    """The value with an Output in place of each awaitable, which can be awaited only once."""
+    if isinstance(value, Secret):
+        return Secret(of_awaitables(value.value))
+    if isinstance(value, Mapping):
+        return {key: of_awaitables(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return type(value)(map(of_awaitables, value))
+    return pulumi.Output.from_input(value) if inspect.isawaitable(value) else value
 
 
 @dataclass(slots=True)

@@ -4,18 +4,19 @@ The constructors split secrets off, pack the code and name the runtime; everythi
 by the provider's check. Rules: DESIGN.md, "Rules that make it trustworthy".
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import pulumi
+from pulumi import Input
 from pulumi.dynamic import Resource
 
 from trainer_infra.deploy import declared
-from trainer_infra.deploy.declared import AnyRuntime
+from trainer_infra.deploy.declared import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
 from trainer_infra.deploy.metrics import Metrics
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
 from trainer_infra.deploy.written import Written
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs
 
 OUTPUTS: Final = ("name", "uid", "host", "outputs", "lastSeen")
 """Outputs of a TrainJob that a program may not give, and that it can read all the same."""
@@ -44,20 +45,20 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
         resource_name: str,
         *,
         runtime: AnyRuntime,
-        trainer: CustomTrainer | Mapping[str, Any] | None = None,
-        initializer: Mapping[str, Any] | None = None,
-        runtime_patches: Sequence[Mapping[str, Any]] | None = None,
-        suspend: bool | None = None,
-        active_deadline_seconds: int | None = None,
-        name: str | None = None,
-        namespace: str = "default",
-        labels: Mapping[str, str] | None = None,
-        annotations: Mapping[str, str] | None = None,
-        outputs: Sequence[str] | Mapping[str, str | None] | None = None,
-        attempt: int = 1,
-        wait_for: str | None = None,
-        adopt: bool = False,
-        delete_timeout: float = 60,
+        trainer: AnyTrainer = None,
+        initializer: Input[InitializerArgs | None] = None,
+        runtime_patches: Input[Sequence[Input[RuntimePatchArgs]] | None] = None,
+        suspend: Input[bool | None] = None,
+        active_deadline_seconds: Input[int | None] = None,
+        name: Input[str | None] = None,
+        namespace: Input[str] = "default",
+        labels: Labels = None,
+        annotations: Labels = None,
+        outputs: Input[Outputs | None] = None,
+        attempt: Input[int] = 1,
+        wait_for: WaitFor | None = None,
+        adopt: Input[bool] = False,
+        delete_timeout: Input[float] = 60,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Declare a run.
@@ -82,7 +83,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             delete_timeout: Seconds that a delete waits for the processes to end.
             opts: Options of the resource.
         """
-        if suspend and wait_for is not None:
+        if suspend is True and wait_for is not None:
             raise pulumi.RunError(
                 f"TrainJob {resource_name}: wait_for={wait_for!r} would wait for ever for a job "
                 "that is suspended; leave one of the two out"
@@ -107,7 +108,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             "deleteTimeout": delete_timeout,
             "waitFor": wait_for,
             "outputs": declared.kept_outputs(outputs),
-            "outputsAt": declared.outputs_root() if outputs else None,
+            "outputsAt": declared.outputs_root() if outputs is not None else None,
             "runtimeResource": isinstance(runtime, Resource) or None,
             "owner": declared.owner(type(self), resource_name, opts),
         }
@@ -167,7 +168,7 @@ class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
         resource_name: str,
         job: TrainJob,
         *,
-        until: str = "complete",
+        until: WaitFor = "complete",
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for `job` to be `running` or `complete`."""

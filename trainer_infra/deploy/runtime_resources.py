@@ -8,10 +8,12 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pulumi
+from pulumi import Input
 from pulumi.dynamic import Resource, ResourceProvider
 
 from trainer_infra import names
-from trainer_infra.deploy import declared
+from trainer_infra.deploy import declared, outputs
+from trainer_infra.deploy.declared import Labels
 from trainer_infra.deploy.provider import ClusterTrainingRuntimeProvider, TrainingRuntimeProvider
 
 if TYPE_CHECKING:
@@ -50,6 +52,7 @@ class RuntimeResource(Resource):
             given: `kind`, the runtime as the user gave it, and the options.
             opts: Options of the resource.
         """
+        given = outputs.of_awaitables(given)
         whole = _whole(given["spec"])
         name = given["name"] or resource_name
         metadata = {
@@ -94,11 +97,11 @@ class TrainingRuntime(RuntimeResource, module="trainer", name="TrainingRuntime")
         resource_name: str,
         spec: AnySpec,
         *,
-        name: str | None = None,
-        namespace: str = "default",
-        labels: Mapping[str, str] | None = None,
-        annotations: Mapping[str, str] | None = None,
-        adopt: bool = False,
+        name: Input[str | None] = None,
+        namespace: Input[str] = "default",
+        labels: Labels = None,
+        annotations: Labels = None,
+        adopt: Input[bool] = False,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Declare a runtime.
@@ -133,10 +136,10 @@ class ClusterTrainingRuntime(RuntimeResource, module="trainer", name="ClusterTra
         resource_name: str,
         spec: AnySpec,
         *,
-        name: str | None = None,
-        labels: Mapping[str, str] | None = None,
-        annotations: Mapping[str, str] | None = None,
-        adopt: bool = False,
+        name: Input[str | None] = None,
+        labels: Labels = None,
+        annotations: Labels = None,
+        adopt: Input[bool] = False,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Declare a runtime.

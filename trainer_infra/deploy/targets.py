@@ -69,8 +69,8 @@ def problems(inputs: JSON) -> Iterator[Problem]:
 
 def _choice(key: str, got: Any, choices: tuple[str, ...]) -> Problem:
     commands = " or ".join(f"`pulumi config set trainer:{key} {each}`" for each in choices)
-    what = "is not set" if got is None else f"is no {key} of this version"
-    return Problem(key, what, got, f"run {commands}", f"stack configuration trainer:{key}")
+    what = "is not set" if got is None else f"must be {' or '.join(choices)}"
+    return Problem(f"trainer:{key}", what, got, f"run {commands}", "stack configuration")
 
 
 def outputs_root(inputs: JSON) -> str:

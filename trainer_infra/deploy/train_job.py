@@ -48,7 +48,8 @@ def check(olds: Properties, news: Properties) -> CheckResult:
     try:
         found = inputs.checked(news, olds)
     except InvalidInput as error:
-        return CheckResult(news, boundary.failures((*problems, *error.problems)))
+        found_too = inputs.named_once(error.problems, news)
+        return CheckResult(news, boundary.failures((*problems, *found_too)))
     if not problems:
         _notices(found, news, olds)
     return CheckResult(found.inputs, boundary.failures(problems))

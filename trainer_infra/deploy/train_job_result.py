@@ -18,13 +18,8 @@ def check(given: Properties) -> CheckResult:
     """Only the event to wait for can be wrong."""
     if given.get("until") in gate.EVENTS:
         return CheckResult(given, [])
-    problem = Problem(
-        "until",
-        "is no event to wait for",
-        got=given.get("until"),
-        fix=f"use one of {', '.join(gate.EVENTS)}",
-        where="wait_for",
-    )
+    events = " or ".join(map(repr, gate.EVENTS))
+    problem = Problem("wait_for", f"must be {events}", got=given.get("until"))
     return CheckResult(given, boundary.failures((problem,)))
 
 

@@ -71,7 +71,7 @@ def _judged(one: JSON, old: JSON) -> _Judged:
     try:
         found = inputs.checked(one, old)
     except InvalidInput as error:
-        return _Judged(one, (*problems, *error.problems))
+        return _Judged(one, (*problems, *inputs.named_once(error.problems, one)))
     return _Judged(found.inputs, problems, None if problems else found)
 
 

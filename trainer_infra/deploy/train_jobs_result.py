@@ -1,7 +1,7 @@
 """What the engine asks about the gate of a batch of TrainJobs: check, diff, create, read.
 
 Called by `provider.TrainJobsResultProvider` with properties as JSON. One gate waits for all members
-and then fails with every member that failed, unless so many are tolerated (DESIGN.md, rules 3 and
+and then fails with every member that failed or cannot go on, unless so many are tolerated (DESIGN.md, rules 3 and
 6). It shares its parts with the gate of one TrainJob: `gate`.
 """
 
@@ -87,7 +87,7 @@ def outputs(given: JSON) -> dict[str, Any]:
     known = {"results": ended.results, "failures": failures}
     if not ended.failures:
         return known
-    count = f"{len(ended.failures)} of {len(given['runs'])} TrainJobs failed"
+    count = f"{len(ended.failures)} of {len(given['runs'])} TrainJobs failed or cannot go on"
     tolerated = int(given.get("tolerateFailures", 0))
     if len(ended.failures) > tolerated:
         allowed = f", {tolerated} may" if tolerated else ""
@@ -273,7 +273,7 @@ class _All:
         return f"; {waiting[0][0]}: {waiting[0][1].waiting_for}" if waiting else ""
 
     def troubles(self) -> Iterator[tuple[str, str]]:
-        """Members that failed, with a sentence, in the batch's order."""
+        """Members that failed or cannot go on, with a sentence, in the batch's order."""
         for name in self.given["runs"]:
             if said := self._bad.get(name) or ("" if name in self.ended else self._stuck[name]):
                 yield name, said

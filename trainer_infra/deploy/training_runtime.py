@@ -53,7 +53,7 @@ def check(olds: Properties, news: Properties) -> CheckResult:
     try:
         runtime = inputs.runtime_of({"runtime": wire(news)})
     except InvalidInput as error:
-        return CheckResult(news, boundary.failures(error.problems))
+        return CheckResult(news, boundary.failures(inputs.named_once(error.problems, news)))
     verdict = _judged(runtime, news, olds)
     if verdict.problems:
         return CheckResult(news, boundary.failures(verdict.problems))

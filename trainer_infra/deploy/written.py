@@ -5,12 +5,13 @@ job's own Secret stay in their place. Pure but for reading the user's source; ca
 `resources` when every value is known.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom import CustomTrainer
 from trainer_infra.trainers.secret import Secret
 
@@ -19,16 +20,16 @@ JSON = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """The arguments of a TrainJob that make its spec."""
+    """The arguments of a TrainJob that make its spec, as they were given: of any type."""
 
     runtime: Any
-    trainer: CustomTrainer | JSON | None = None
-    initializer: JSON | None = None
-    runtime_patches: Sequence[JSON] | None = None
-    suspend: bool | None = None
-    active_deadline_seconds: int | None = None
-    labels: Mapping[str, str] | None = None
-    annotations: Mapping[str, str] | None = None
+    trainer: Any = None
+    initializer: Any = None
+    runtime_patches: Any = None
+    suspend: Any = None
+    active_deadline_seconds: Any = None
+    labels: Any = None
+    annotations: Any = None
 
     def as_mapping(self) -> dict[str, Any]:
         """The arguments as plain structures, a CustomTrainer as its own arguments."""
@@ -55,6 +56,8 @@ def written(job: Written) -> dict[str, Any]:
     Raises:
         InvalidInput: holds every problem of the code and of values of secrets.
     """
+    if misshapen := tuple(_misshapen(job)):
+        raise InvalidInput(misshapen)
     secrets: dict[str, Any] = {}
     code: dict[str, Any] | None = None
     unfit = [*_unfit(_wire(job.initializer), "spec.initializer")]
@@ -70,9 +73,9 @@ def written(job: Written) -> dict[str, Any]:
         "runtimeRef": runtime_ref(job.runtime),
         "initializer": _without_secrets(_wire(job.initializer), "initializer", secrets),
         "trainer": trainer,
-        "runtimePatches": None if job.runtime_patches is None else list(job.runtime_patches),
-        "suspend": job.suspend,
-        "activeDeadlineSeconds": job.active_deadline_seconds,
+        "runtimePatches": None if job.runtime_patches is None else _wire(list(job.runtime_patches)),
+        "suspend": as_python(job.suspend),
+        "activeDeadlineSeconds": as_python(job.active_deadline_seconds),
     }
     spec = {key: value for key, value in spec.items() if value is not None}
     metadata = {"labels": job.labels, "annotations": job.annotations}
@@ -80,6 +83,35 @@ def written(job: Written) -> dict[str, Any]:
         raise InvalidInput(unfit)
     runtime = None if isinstance(job.runtime, str) else job.runtime
     return {"runtime": runtime, "spec": spec, "code": code, **metadata, "secretData": secrets}
+
+
+def _misshapen(job: Written) -> Iterator[Problem]:
+    """Arguments that are of another kind than they can be."""
+    if job.runtime is None:
+        what = "is required: it says on what to train"
+        yield Problem(
+            "runtime", what, fix='name one of the catalog, for example "torch-distributed"'
+        )
+    elif not _is_a(job.runtime, str | Mapping):
+        fix = "give the name of one of the catalog, a runtime resource, or a runtime in wire form"
+        yield Problem("runtime", "must be a runtime or its name", got=job.runtime, fix=fix)
+    if job.trainer is not None and not _is_a(job.trainer, CustomTrainer | Mapping):
+        what, fix = "must be a CustomTrainer, or spec.trainer in wire form", ""
+        if isinstance(job.trainer, str) or callable(job.trainer):
+            given = getattr(job.trainer, "__name__", repr(job.trainer))
+            fix = f"write trainer=CustomTrainer({given})"
+        yield Problem("trainer", what, got=job.trainer, fix=fix)
+    if job.initializer is not None and not _is_a(job.initializer, Mapping):
+        what = "must be spec.initializer in wire form"
+        yield Problem("initializer", what, got=job.initializer)
+    if not isinstance(job.runtime_patches, list | tuple | None):
+        what = "must be a list of patches in wire form"
+        yield Problem("runtime_patches", what, got=job.runtime_patches)
+
+
+def _is_a(value: Any, kinds: Any) -> bool:
+    """Whether a value is of these kinds, or a typed kind of the API."""
+    return isinstance(value, kinds) or hasattr(type(value), "to_wire")
 
 
 def runtime_ref(runtime: Any) -> dict[str, str]:
@@ -93,7 +125,7 @@ def runtime_ref(runtime: Any) -> dict[str, str]:
 
 def _wire(value: Any) -> Any:
     """A typed kind in wire form; the type is not named, so that programs need not load it."""
-    return value.to_wire() if hasattr(value, "to_wire") else value
+    return as_python(value.to_wire() if hasattr(value, "to_wire") else value)
 
 
 def _without_secrets(value: Any, path: str, secrets: dict[str, Any]) -> Any:

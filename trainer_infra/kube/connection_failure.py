@@ -88,7 +88,7 @@ def _of_http(error: BaseException) -> str:
             where = f"the proxy {error.host}:{error.port}"
             said = f"{where} does not answer ({_of_system(error.os_error)})"
         case aiohttp.InvalidURL() | aiohttp.NonHttpUrlClientError():
-            said = f"{error} is no URL of a server; correct server in the kubeconfig"
+            said = f"{error} is not the URL of a server; correct server in the kubeconfig"
         case aiohttp.ClientPayloadError():
             said = "the answer broke off, or its compression is broken"
         case aiohttp.ClientResponseError():

@@ -113,11 +113,11 @@ def read(kubeconfig: str | None, context: str | None) -> Session:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}" if mark else ""
-        raise NotAvailable(f"{_shown(source)} is no YAML{place}") from None
+        raise NotAvailable(f"{_shown(source)} is not YAML{place}") from None
     except (TypeError, AttributeError):
         # The library's own words are about Python's types.
         raise NotAvailable(
-            f"{_shown(source)} cannot be used: it is no kubeconfig, or a field has another type"
+            f"{_shown(source)} cannot be used: it is not a kubeconfig, or a field has another type"
         ) from None
     except (OSError, ValueError, LookupError) as error:
         raise NotAvailable(f"{_shown(source)} cannot be used: {error}") from None
@@ -233,7 +233,7 @@ def _judge_server(url: str) -> None:
     except ValueError:
         fits = False
     if not fits:
-        raise ValueError(f"its server {url!r} is no URL; write https://<host>:<port>")
+        raise ValueError(f"its server {url!r} is not a URL; write https://<host>:<port>")
 
 
 def _tls(held: Any) -> ssl.SSLContext | None:
@@ -253,7 +253,7 @@ def _tls(held: Any) -> ssl.SSLContext | None:
             made.load_cert_chain(held.cert_file, held.key_file)
         except ssl.SSLError:
             raise ValueError(
-                "its client-certificate and client-key are no PEM, or not of each other"
+                "its client-certificate and client-key are not PEM, or do not belong to each other"
             ) from None
     return made
 

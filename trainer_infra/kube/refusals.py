@@ -66,7 +66,7 @@ class NotKubernetes(NotAvailable):
         self.again = again
         """Whether the next answer may be a good one."""
         super().__init__(
-            f"the server {server} answered `{asked}` {what}, which is no answer of Kubernetes; {fix}"
+            f"the server {server} answered `{asked}` {what}, which is not an answer of Kubernetes; {fix}"
         )
 
 

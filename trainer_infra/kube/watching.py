@@ -100,7 +100,7 @@ def _change(line: bytes, asked: str, server: str) -> Change:
     except (ValueError, LookupError, TypeError, AttributeError):
         # Also a line that the server did not end, because the connection was lost on the way.
         pass
-    what, fix = "with a line that is no event", "is a proxy in between that changes answers?"
+    what, fix = "with a line that is not an event", "is a proxy in between that changes answers?"
     raise _Ended(NotKubernetes(server, asked, what, fix, again=True))
 
 

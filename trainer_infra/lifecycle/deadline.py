@@ -39,6 +39,11 @@ def remaining(
     return None if start is None else (start + timedelta(seconds=seconds) - now).total_seconds()
 
 
+def message(seconds: int) -> str:
+    """What the Failed condition says of a deadline that passed."""
+    return f"{names.DEADLINE_MESSAGE} of {seconds} s"
+
+
 def _resumed(conditions: Conditions) -> datetime | None:
     """When what these conditions are about was resumed; None when it never was."""
     suspended = of.find(conditions, names.SUSPENDED)

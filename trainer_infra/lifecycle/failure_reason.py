@@ -5,6 +5,7 @@ Pods are Kubernetes' own objects in wire form; the reasons are those that the ku
 and the controllers of Kubernetes 1.34 write there.
 """
 
+import signal
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -56,10 +57,10 @@ class FailureReason:
         """One line for a condition or an event, without a full stop."""
         words = _WORDS[self.kind].format(container=self.container)
         code = "" if self.exit_code is None else f" with exit code {self.exit_code}"
-        meaning = _CODES.get(self.exit_code or 0)
-        why = f" ({meaning})" if meaning and self.kind != FailureKind.OUT_OF_MEMORY else ""
+        why = "" if self.kind == FailureKind.OUT_OF_MEMORY else meaning(self.exit_code)
         said = _shortened(self.message)
-        return f"pod {self.pod}: {words}{code}{why}{f': {said}' if said else ''}"
+        parts = (f"pod {self.pod}: {words}{code}", why, said)
+        return ": ".join(part for part in parts if part)
 
 
 MESSAGE_LENGTH: Final = 500
@@ -79,16 +80,28 @@ _WORDS: Final[Mapping[FailureKind, str]] = {
 _CODES: Final = {
     126: "the command cannot be executed",
     127: "the command was not found",
-    130: "SIGINT, interrupted",
-    132: "SIGILL, an instruction that this processor does not have",
-    134: "SIGABRT, the program aborted itself",
-    135: "SIGBUS, often a full /dev/shm",
-    136: "SIGFPE, an arithmetic error",
-    137: "SIGKILL, killed from outside, often for memory",
-    139: "SIGSEGV, a segmentation fault",
-    143: "SIGTERM, asked to end from outside",
+    130: "interrupted (SIGINT)",
+    132: "an instruction that this processor does not have (SIGILL)",
+    134: "the program aborted itself (SIGABRT)",
+    135: "a bus error (SIGBUS), commonly for a full /dev/shm",
+    136: "an arithmetic error (SIGFPE)",
+    137: "killed (SIGKILL), commonly for memory: let it use less, or give it more",
+    139: "a segmentation fault (SIGSEGV), commonly in the native code of a library",
+    143: "asked to end from outside (SIGTERM)",
 }
 """What an exit code means, where it means something in general."""
+_BY_SIGNAL: Final = 128
+
+
+def meaning(code: int | None) -> str:
+    """What an exit code means in general; empty where that is the program's own affair."""
+    if code in _CODES:
+        return _CODES[code]
+    try:
+        return f"ended by {signal.Signals((code or 0) - _BY_SIGNAL).name}"
+    except ValueError:
+        return ""
+
 
 _DISRUPTIONS: Final = {
     "PreemptionByScheduler": FailureKind.PREEMPTED,

@@ -162,7 +162,10 @@ def _conditions(case: _Case, before: Conditions) -> Conditions:
         return _explained(case, ended, failure_reason.first(case.observed.pods))
     left = _left(case, current)
     if left is not None and left < 0:
-        failed = of.condition(names.FAILED, names.DEADLINE_EXCEEDED, names.DEADLINE_MESSAGE, now)
+        message = names.DEADLINE_MESSAGE
+        if case.ours(Deviation.FAILURE_REASON):
+            message = deadline.message(case.job.spec.active_deadline_seconds or 0)
+        failed = of.condition(names.FAILED, names.DEADLINE_EXCEEDED, message, now)
         waiting = failure_reason.waiting(case.observed.pods)
         current = _explained(
             case, of.with_condition(current, failed), waiting[0] if waiting else None

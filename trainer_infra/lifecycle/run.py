@@ -69,7 +69,8 @@ class Submission:
     secret_data: Mapping[str, str]
     """Key to value of the job's own Secret."""
     packages: tuple[str, ...]
-    """Locked requirements of the job's Python; empty for the interpreter that submits."""
+    """Locked requirements of the job's Python, as a requirements file has them: options that name
+    indexes first; empty for the interpreter that submits."""
     owner: Owner
     """Who declared it."""
     content: str

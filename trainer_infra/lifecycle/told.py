@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Protocol
 
+from trainer_infra.lifecycle import failure_advice
 from trainer_infra.lifecycle.run import FAILED, FINISHED, LOST, Node, Owner, Run
 
 
@@ -54,6 +55,8 @@ def failure(run: Run) -> str:
     if run.failure and run.failure.last_lines:
         lines.append(f"the last lines of {run.failure.pod}:")
         lines += [f"  {line}" for line in run.failure.last_lines]
+    if said := failure_advice.advice(run.message, run.failure.last_lines if run.failure else ()):
+        lines.append(said)
     return "\n".join(lines)
 
 

@@ -37,7 +37,7 @@ def field(pod: JSON, path: str) -> str:
         "status.podIPs": LOOPBACK,
     }
     if path not in values:
-        raise InvalidInput([Problem("fieldRef.fieldPath", "is no field of a pod", got=path)])
+        raise InvalidInput([Problem("fieldRef.fieldPath", "is not a field of a pod", got=path)])
     return str(values[path])
 
 

@@ -22,7 +22,8 @@ from typing import Any, Final
 import psutil
 
 from trainer_infra import names
-from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.local import full_disk
 
 RESERVE: Final = 256 * 1024
 """Bytes set aside in a run's folder, so that the status can be written when the disk is full."""
@@ -149,7 +150,7 @@ def of(namespace: str, name: str) -> RunFolder:
     """
     checked = (("metadata.namespace", namespace), ("metadata.name", name))
     found = [
-        Problem(path, "is no DNS name", got=value, fix="use a-z, 0-9 and '-'")
+        Problem(path, "is not a DNS name", got=value, fix="use a-z, 0-9 and '-'")
         for path, value in checked
         if not _LABEL.fullmatch(value)
     ]
@@ -211,11 +212,18 @@ def remove(target: RunFolder) -> None:
 
 @contextmanager
 def locked(target: RunFolder) -> Iterator[None]:
-    """Hold the lock of one run's name, so that submit and delete do not meet half way."""
+    """Hold the lock of one run's name, so that submit and delete do not meet half way.
+
+    Raises:
+        NotAvailable: The state folder cannot be written.
+    """
     locks = home() / "locks"
-    locks.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = locks / f"{target.path.parent.name}.{target.path.name}"
-    handle = _hold(path)
+    try:
+        locks.mkdir(mode=0o700, parents=True, exist_ok=True)
+        handle = _hold(path)
+    except OSError as error:
+        raise NotAvailable(full_disk.unwritten(locks, error)) from error
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""When the disk is full: how it is recognised and what a user is told. Pure."""
+"""When the disk is full or not to be written: how it is recognised, what a user is told. Pure."""
 
 import errno
 from pathlib import Path
@@ -19,4 +19,14 @@ def message(path: Path, error: OSError) -> str:
     return (
         f"writing {path} failed: {error.strerror}; free space there, or set {names.STATE_HOME} to "
         "a folder on another disk, and run again"
+    )
+
+
+def unwritten(path: Path, error: OSError) -> str:
+    """What a user reads of a state folder that cannot be written, full or not."""
+    if is_full(error):
+        return message(path, error)
+    return (
+        f"the folder of the runs cannot be written: {error.filename or path}: {error.strerror}; "
+        f"set {names.STATE_HOME} to a folder that you may write, and run again"
     )

@@ -98,7 +98,7 @@ def _begin(venv: Path, packages: Sequence[str]) -> tuple[list[str], list[str]]:
     python = str(venv / "bin" / "python")
     pip = [sys.executable, "-m", "pip", "--python", python] if own_pip else [python, "-m", "pip"]
     options = ["--disable-pip-version-check", "--no-input", "--progress-bar", "off"]
-    return make, [*pip, "install", *options, *sorted(packages)]
+    return make, [*pip, "install", *options, *packages]
 
 
 async def _run(

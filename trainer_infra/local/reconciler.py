@@ -318,4 +318,6 @@ def _runtime(value: JSON) -> Runtime:
 
 
 def _installing(wanted: Sequence[str]) -> str:
-    return f"installing {len(wanted)} package{'' if len(wanted) == 1 else 's'}"
+    # Among them are the indexes that they come from.
+    count = sum(not each.startswith("--") for each in wanted)
+    return f"installing {count} package{'' if count == 1 else 's'}"

@@ -11,6 +11,7 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import failure_reason
 from trainer_infra.lifecycle.run import (
     COMPLETE,
     CREATED,
@@ -125,7 +126,9 @@ def _failure(name: str, seen: Seen) -> tuple[Failure | None, str]:
     if pod.exit_code is None:
         why = tried.last_lines[-1].removeprefix("trainer-infra: ") if tried.last_lines else ""
         return failure, f"pod {shown} failed: {why or container} ({pod.reason})"
-    return failure, f"pod {shown} failed: {container} exited with {pod.exit_code} ({pod.reason})"
+    means = failure_reason.meaning(pod.exit_code)
+    ended = f"{container} exited with {pod.exit_code} ({pod.reason})"
+    return failure, f"pod {shown} failed: {ended}{f': {means}' if means else ''}"
 
 
 def leading(jobset: JSON | None, reports: Mapping[str, JSON]) -> JSON | None:

@@ -283,14 +283,12 @@ def _made(target: RunFolder, submission: Submission) -> None:
     """Make the run's folder.
 
     Raises:
-        NotAvailable: The disk is full.
+        NotAvailable: The disk is full, or the state folder cannot be written.
     """
     try:
         _create(target, submission)
     except OSError as error:
-        if full_disk.is_full(error):
-            raise NotAvailable(full_disk.message(target.path, error)) from error
-        raise
+        raise NotAvailable(full_disk.unwritten(target.path, error)) from error
 
 
 def _create(target: RunFolder, submission: Submission) -> None:

@@ -48,7 +48,7 @@ def findings(value: object) -> tuple[Finding, ...]:
         return (Finding(("kind",), REFUSED[kind], kind, _OWN_HOSTS),)
     known = fields.kinds()
     if kind not in KINDS:
-        return (Finding(("kind",), "is no v1 job", kind, f"known are {', '.join(KINDS)}"),)
+        return (Finding(("kind",), "is not a v1 job", kind, f"known are {', '.join(KINDS)}"),)
     if (version, kind) not in known:
         versions = " or ".join(each for each, of in known if of == kind)
         return (Finding(("apiVersion",), f"must be {versions}", version),)

@@ -45,7 +45,7 @@ def of_train_job(job: V1Job) -> dict[str, Any]:
         fields["managedBy"] = manager
     elif manager not in OPERATORS:
         path, fix = path_text((*PATH, "managedBy")), f"remove it, or use {MULTI_KUEUE}"
-        raise InvalidInput([Problem(path, "is no manager that v2 knows", manager, fix)])
+        raise InvalidInput([Problem(path, "is not a manager that v2 knows", manager, fix)])
     return fields
 
 

@@ -69,7 +69,7 @@ class Deviation(StrEnum):
     FAILED = "failed"
     """Failed is final."""
     FAILURE_REASON = "failure-reason"
-    """The Failed message names the pod that failed first, and why."""
+    """The Failed message names the pod that failed first, and why, or how long the deadline was."""
     EVENTS = "events"
     """Transitions and waiting pods are events, and nothing is told twice."""
 

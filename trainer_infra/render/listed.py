@@ -42,7 +42,7 @@ def _load(name: str, known: set[str]) -> Plugin:
         raise ValueError("is not of the form PACKAGE.MODULE:NAME")
     found = getattr(importlib.import_module(module), attribute, None)
     if not isinstance(found, Plugin):
-        raise ValueError(f"is no trainer_infra Plugin but {type(found).__name__}")  # noqa: TRY004  one problem like the others
+        raise ValueError(f"is not a trainer_infra Plugin but {type(found).__name__}")  # noqa: TRY004  one problem like the others
     if found.name in known:
         raise ValueError(f"is named {found.name}, as a plugin that runs already")
     return found

@@ -31,7 +31,7 @@ def problems(draft: Draft) -> Iterable[Problem]:
             "metadata.name",
             f"is too long for the {of}: JobSet allows {limit} characters on this runtime",
             got=name,
-            fix=f"shorten it by {len(name) - limit}",
+            fix=f"choose one of at most {limit} characters, this has {len(name)}",
         )
 
 

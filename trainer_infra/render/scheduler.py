@@ -69,7 +69,7 @@ def _of_setting(draft: Draft, key: str, chosen: str | None, *, known: bool) -> I
         fix = f"name the scheduler: {names.SCHEDULER}: {' | '.join(TAKES)}"
         yield _problem(draft, key, f"has no effect without {names.SCHEDULER}", fix)
     elif not known:
-        yield _problem(draft, key, f"is no setting of {chosen}", "remove it")
+        yield _problem(draft, key, f"is not a setting of {chosen}", "remove it")
     elif key == names.QUEUE and not _LABEL_VALUE.fullmatch(draft.setting(key) or ""):
         what = "must be up to 63 letters, digits, -, _ and ., because it becomes a label"
         yield _problem(draft, key, what, "write the queue's name")

@@ -18,7 +18,7 @@ def read(path: str) -> frozenset[str]:
     """The fingerprints of a file.
 
     Raises:
-        InvalidInput: It is no baseline.
+        InvalidInput: It is not a baseline.
     """
     try:
         value = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -33,7 +33,7 @@ def read(path: str) -> frozenset[str]:
         raise InvalidInput([Problem("", what, where=path)]) from None
     except (ValueError, KeyError, TypeError):
         fix = "make it with `trainer-infra check --write-baseline`"
-        raise InvalidInput([Problem("", "is no baseline", fix=fix, where=path)]) from None
+        raise InvalidInput([Problem("", "is not a baseline", fix=fix, where=path)]) from None
 
 
 def text(report: Report) -> str:

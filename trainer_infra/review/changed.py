@@ -125,7 +125,7 @@ def _tree(repository: str, ref: str) -> str:
         return _git(repository, *command).decode().strip()
     except NotAvailable:
         raise NotAvailable(
-            f"{ref!r} is no revision of the git repository; "
+            f"{ref!r} is not a revision of the git repository; "
             "fetch it first (CI often has one commit alone), or name another one"
         ) from None
 

@@ -88,7 +88,7 @@ def read(text: str, file: str) -> tuple[Document, ...]:
     """The objects of a text; `List` objects are unfolded.
 
     Raises:
-        InvalidInput: It is no YAML; one problem, with line and column.
+        InvalidInput: It is not YAML; one problem, with line and column.
     """
     text = text.removeprefix(BOM)
     lines = tuple(text.splitlines())

@@ -50,7 +50,7 @@ def read(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]:
 
     Raises:
         NotAvailable: It cannot be rendered; a sentence.
-        InvalidInput: What it renders to is no YAML.
+        InvalidInput: What it renders to is not YAML.
     """
     helm = tool.found("helm")
     if helm is None:
@@ -72,7 +72,7 @@ def placed(folder: Path, text: str) -> tuple[Document, ...]:
     """What was rendered, placed in the templates.
 
     Raises:
-        InvalidInput: It is no YAML.
+        InvalidInput: It is not YAML.
     """
     by_file: dict[str, list[JSON]] = {}
     for each in documents.read(text, os.fspath(folder)):
@@ -106,7 +106,7 @@ def _template(folder: Path, rendered: Document) -> str:
 
 
 def _written(file: str) -> Iterator[Document]:
-    """The objects of a template; none where it is no YAML even so, or has a field twice."""
+    """The objects of a template; none where it is not YAML even so, or has a field twice."""
     try:
         text = Path(file).read_text(encoding="utf-8")
         found = documents.read(skeleton(text), file)

@@ -71,7 +71,7 @@ def read(folder: Path) -> tuple[Document, ...]:
 
     Raises:
         NotAvailable: It cannot be built; a sentence.
-        InvalidInput: What was built is no YAML.
+        InvalidInput: What was built is not YAML.
     """
     with tempfile.TemporaryDirectory(prefix="trainer-infra-") as name:
         top = os.path.realpath(name)

@@ -99,7 +99,7 @@ def _cases(path: Path) -> tuple[Case, ...]:
     try:
         value = yaml.load(path.read_text(encoding="utf-8"), Loader=yaml.CSafeLoader)
     except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InvalidInput([Problem("", f"is no YAML: {error}", where=where)]) from None
+        raise InvalidInput([Problem("", f"is not YAML: {error}", where=where)]) from None
     if not isinstance(value, dict):
         raise InvalidInput([Problem("", "must have `cases`", value, where=where)])
     try:
@@ -125,7 +125,7 @@ def _module(path: Path) -> ModuleType:
     """The module of a pack; others of its folder can be imported by it."""
     spec = importlib.util.spec_from_file_location(f"pack_{path.resolve().parent.name}", path)
     if spec is None or spec.loader is None:
-        raise InvalidInput([Problem("", "is no Python module", where=os.fspath(path))])
+        raise InvalidInput([Problem("", "is not a Python module", where=os.fspath(path))])
     module = importlib.util.module_from_spec(spec)
     sys.path.insert(0, os.fspath(path.resolve().parent))
     sys.modules[spec.name] = module

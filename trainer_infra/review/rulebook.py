@@ -51,7 +51,7 @@ def found(rules: Iterable[Chosen], rule: str) -> Chosen:
     near = holding[:_NEAR] or difflib.get_close_matches(rule, known, n=_NEAR)
     advice = "`trainer-infra rules list` lists all"
     fix = f"did you mean {' or '.join(near)}? {advice}" if near else advice
-    raise InvalidInput([Problem("", "is no rule", rule, fix)])
+    raise InvalidInput([Problem("", "is not a rule", rule, fix)])
 
 
 def columns(rules: Sequence[Chosen]) -> tuple[str, ...]:

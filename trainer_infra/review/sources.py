@@ -152,7 +152,7 @@ def _of_bytes(content: bytes, file: str) -> Read:
     try:
         return of_text(content.decode("utf-8"), file)
     except UnicodeDecodeError as error:
-        return Read(problems=(f"{file}: is no UTF-8 text: {error.reason}",))
+        return Read(problems=(f"{file}: is not UTF-8 text: {error.reason}",))
 
 
 def of_text(text: str, file: str) -> Read:

@@ -105,7 +105,9 @@ def _read(rule: str, text: str) -> Exemption:
     try:
         value = yaml.load(text, Loader=yaml.CBaseLoader)  # noqa: S506  makes strings, nothing else
     except yaml.YAMLError:
-        raise InvalidInput([Problem("", "is no exemption that can be read", text, fix)]) from None
+        raise InvalidInput(
+            [Problem("", "is not an exemption that can be read", text, fix)]
+        ) from None
     wanted = {"owner", "reason", "expires"}
     if not isinstance(value, dict) or {*value} != wanted or not all(value.values()):
         what = "must have owner, reason and expires, and nothing else"

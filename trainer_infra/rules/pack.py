@@ -152,7 +152,7 @@ def _unknown(pack: Pack) -> Iterable[Problem]:
     for each in (*pack.settings, *(pack.selection.ids or ())):
         if each not in known:
             fix = "`trainer-infra rules list` lists all"
-            yield Problem(f"rules.{each}", "is no rule", each, fix, f"pack {pack.name}")
+            yield Problem(f"rules.{each}", "is not a rule", each, fix, f"pack {pack.name}")
 
 
 def _of_rule(rule: AnyRule, problem: Problem) -> Problem:

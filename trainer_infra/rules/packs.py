@@ -39,4 +39,4 @@ def get(name: str) -> Pack:
         if each.name == name:
             return each
     known = " or ".join(each.name for each in PACKS)
-    raise InvalidInput([Problem("pack", "is no pack", name, f"use {known}")])
+    raise InvalidInput([Problem("pack", "is not a pack", name, f"use {known}")])

@@ -40,7 +40,7 @@ class Code:
     files: Mapping[str, str]
     """Path in the mount -> text, exact."""
     packages: tuple[str, ...]
-    """Pinned requirements of the job's Python, sorted and unique."""
+    """Pinned requirements of the job's Python, sorted and unique, after the indexes they come from."""
     secret_args: bool
     """Whether the file of secret arguments must be mounted."""
 

@@ -9,19 +9,24 @@ import functools
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final, Self
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers import env as of_env
 from trainer_infra.trainers import files, folder, func_args, function, packages, resources_per_node
+from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
 from trainer_infra.trainers.source import Source
 
 Train = Callable[..., object] | str | os.PathLike[str]
+
+KUBEFLOW: Final = {"func": "train", "packages_to_install": "packages"}
+"""Names that the kubeflow SDK has for fields of ours."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,28 +45,36 @@ class Packed:
 class CustomTrainer:
     """Trains with the user's own code: a function, a file or a folder."""
 
-    train: Train
+    train: Train | Input[str] | None = None
     """A function whose imports are inside it, or a path: `train.py`, `folder:main.py`,
     `train.py:function`, `folder:package.module:function`. Paths are relative to the working
     directory; the job's working directory is not the code's folder, which is read-only."""
     _: KW_ONLY
-    func_args: Mapping[str, Any] | None = None
-    """Arguments of the function by name: JSON values, whose types are kept, and Secrets of them."""
-    args: Sequence[str] | None = None
+    func_args: Input[Mapping[str, Any] | None] = None
+    """Arguments of the function by name: JSON values, whose types are kept, numbers and arrays of
+    numpy, and Secrets of them."""
+    args: Input[Sequence[Input[str]] | None] = None
     """Arguments of a script, handed over exactly."""
-    num_nodes: int | None = None
+    num_nodes: Input[int | None] = None
     """Pods; the runtime's number when not given."""
-    num_proc_per_node: int | None = None
+    num_proc_per_node: Input[int | None] = None
     """Processes in each pod; the runtime's rule when not given."""
-    resources_per_node: Mapping[str, Any] | None = None
+    resources_per_node: Input[Mapping[str, Any] | None] = None
     """Amounts of each pod, for example `{"cpu": 1, "gpu": 2, "memory": "4Gi"}`, or
     ResourceRequirements with `requests` and `limits`."""
-    env: Mapping[str, Any] | None = None
+    env: Input[Mapping[str, Input[str] | Secret | Mapping[str, Any]] | None] = None
     """Env variables: text, handed over exactly, a Secret, or `{"valueFrom": ...}`."""
-    image: str | None = None
+    image: Input[str | None] = None
     """Container image; the runtime's when not given."""
-    packages: Sequence[str] | None = None
+    packages: Input[Sequence[Input[str]] | None] = None
     """Pinned requirements, `name==version`, that the local target installs."""
+    pip_index_urls: Input[Sequence[Input[str]] | None] = None
+    """Indexes that they come from, without credentials: the first replaces the installer's own, the
+    rest are asked as well."""
+    func: Train | Input[str] | None = None
+    """What the kubeflow SDK calls `train`."""
+    packages_to_install: Input[Sequence[Input[str]] | None] = None
+    """What the kubeflow SDK calls `packages`."""
 
     def pack(self) -> Packed:
         """The code, the trainer and the secrets.
@@ -69,6 +82,56 @@ class CustomTrainer:
         Raises:
             InvalidInput: holds every problem, in the order of the fields.
         """
+        twice = [
+            Problem(theirs, f"is the same as {ours}, and both are given", fix="keep one of them")
+            for theirs, ours in KUBEFLOW.items()
+            if getattr(self, theirs) is not None and getattr(self, ours) is not None
+        ]
+        if twice:
+            raise InvalidInput(twice)
+        try:
+            return _Plain.of(self).pack()
+        except InvalidInput as error:
+            used = {
+                ours: theirs
+                for theirs, ours in KUBEFLOW.items()
+                if getattr(self, theirs) is not None
+            }
+            raise InvalidInput(_called(each, used) for each in error.problems) from None
+
+
+def _called(problem: Problem, used: Mapping[str, str]) -> Problem:
+    """The problem with the field's name that the user wrote."""
+    field, bracket, rest = problem.path.partition("[")
+    return replace(problem, path=f"{used.get(field, field)}{bracket}{rest}")
+
+
+@dataclass(frozen=True, slots=True)
+class _Plain:
+    """The fields of a CustomTrainer under our own names, with Python's own values in them."""
+
+    train: Any
+    func_args: Any
+    args: Any
+    num_nodes: Any
+    num_proc_per_node: Any
+    resources_per_node: Any
+    env: Any
+    image: Any
+    packages: Any
+    pip_index_urls: Any
+
+    @classmethod
+    def of(cls, trainer: CustomTrainer) -> Self:
+        """What a trainer was given."""
+        given = {each.name: getattr(trainer, each.name) for each in fields(cls)}
+        for theirs, ours in KUBEFLOW.items():
+            if getattr(trainer, theirs) is not None:
+                given[ours] = getattr(trainer, theirs)
+        return cls(**{name: as_python(value) for name, value in given.items()})
+
+    def pack(self) -> Packed:
+        """As `CustomTrainer.pack`."""
         problems = list(self._shapes())
         if problems:
             raise InvalidInput(problems)
@@ -81,7 +144,8 @@ class CustomTrainer:
         if problems or source is None:
             raise InvalidInput(problems)
         plain, secret = _split(self.func_args or {})
-        code = Code(_files(source, plain), packages.locked(self.packages or ()), bool(secret))
+        wanted = packages.locked(self.packages or (), self.pip_index_urls or ())
+        code = Code(_files(source, plain), wanted, bool(secret))
         sizes = {path: len(text.encode()) for path, text in code.files.items()}
         over = tuple(folder.too_large(sizes, source.where))
         if over:
@@ -95,7 +159,7 @@ class CustomTrainer:
                 continue
             if not isinstance(value, Mapping) or not all(isinstance(key, str) for key in value):
                 yield Problem(path, "must be a mapping with text keys", got=value)
-        for path in ("args", "packages"):
+        for path in ("args", "packages", "pip_index_urls"):
             value = getattr(self, path)
             if value is not None and not isinstance(value, list | tuple):
                 yield Problem(path, "must be a list of texts", got=value)
@@ -116,6 +180,7 @@ class CustomTrainer:
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
             yield Problem("image", "must be an image's name", got=self.image)
         yield from packages.problems(self.packages or ())
+        yield from packages.index_problems(self.pip_index_urls or (), self.packages or ())
 
     def _trainer(self) -> dict[str, Any]:
         resources = self.resources_per_node

@@ -11,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainer_infra.errors import Problem
+from trainer_infra.trainers.array_values import DEEPEST
 from trainer_infra.trainers.secret import Secret
 from trainer_infra.trainers.source import Function
-
-DEEPEST = 100
 
 INSTEAD = {
     "tuple": "give a list",

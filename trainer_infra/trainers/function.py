@@ -11,7 +11,7 @@ import functools
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from types import FunctionType, ModuleType
+from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from trainer_infra.errors import InvalidInput, Problem
@@ -61,6 +61,8 @@ def _no_function(train: Any) -> Problem:
         what = "a lambda has no definition that could be shipped"
         return Problem("train", what, fix="write a function with def", where=_place(train))
     fix = 'give a function, "train.py", "train.py:function" or "folder:main.py"'
+    if train is None:
+        return Problem("train", "is missing", fix=fix)
     return Problem("train", "is not a function and not a path", got=train, fix=fix)
 
 
@@ -127,13 +129,40 @@ def _wrapped(train: Callable[..., object], node: Function, where: str) -> Iterat
 
 def _closure(function: FunctionType, where: str) -> Iterator[Problem]:
     free = function.__code__.co_freevars
-    if free:
+    if inner := _decorated_by(function):
+        made_by = function.__qualname__.partition(".<locals>")[0]
+        yield Problem(
+            "train",
+            f"is {function.__name__}, which the decorator @{made_by} puts around function "
+            f"{inner.__name__} of {_place(inner)}, and which would not travel with it",
+            fix=f"remove the decorator from {inner.__name__}, or {_give_file(inner)}",
+            where=where,
+        )
+    elif free:
         yield Problem(
             "train",
             f"function {function.__name__} uses {', '.join(free)} of the function around it",
             fix="pass what it needs as an argument in func_args, or define it inside",
             where=where,
         )
+
+
+def _decorated_by(function: FunctionType) -> FunctionType | None:
+    """The function that this one stands for when it is what a decorator without `wraps` returned."""
+    if ".<locals>." not in function.__qualname__:
+        return None
+    held = [_content(cell) for cell in function.__closure__ or ()]
+    inner = [each for each in held if isinstance(each, FunctionType)]
+    named = [each for each in inner if each.__globals__.get(each.__name__) is function]
+    return named[0] if named else None
+
+
+def _content(cell: CellType) -> object:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        # Nothing was assigned yet.
+        return None
 
 
 def _undefined(function: FunctionType, text: str) -> Iterator[Problem]:

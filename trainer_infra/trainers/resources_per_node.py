@@ -4,6 +4,7 @@ import math
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from trainer_infra.api import quantity
 from trainer_infra.errors import Problem
 
 SHORT = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
@@ -39,3 +40,15 @@ def problems(resources: Mapping[str, Any]) -> Iterator[Problem]:
             yield Problem(path, "is not an amount", got=amount, fix=fix)
         elif isinstance(amount, float) and not math.isfinite(amount):
             yield Problem(path, "is not an amount", got=amount, fix="give a finite number")
+        elif isinstance(amount, str) and not _is_quantity(amount):
+            meant = quantity.nearest(amount)
+            fix = f"did you mean {meant}?" if meant else ""
+            yield Problem(path, f"must be {quantity.WORDS}", got=amount, fix=fix)
+
+
+def _is_quantity(amount: str) -> bool:
+    try:
+        quantity.parse(amount)
+    except ValueError:
+        return False
+    return True

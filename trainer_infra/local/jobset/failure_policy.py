@@ -90,7 +90,7 @@ def _fits(rule: JSON, failed: _FailedJob) -> bool:
 
 
 def _found(pattern: str, message: str) -> bool:
-    """A pattern that is no regular expression fits nothing, as in JobSet."""
+    """A pattern that is not a regular expression fits nothing, as in JobSet."""
     try:
         return re.search(pattern, message) is not None
     except re.error:

@@ -43,7 +43,9 @@ def _check(place: Container | Job, context: Context[StorageScheme]) -> Iterator[
     if isinstance(place, Container):
         uri, allow = initializers.uri(place), _allowed(place, given)
         if uri is not None and allow is not None and uri.text():
-            yield from _of_uri(uri, uri.text(), allow, "is no URI that the initializer can fetch")
+            yield from _of_uri(
+                uri, uri.text(), allow, "is not a URI that the initializer can fetch"
+            )
         return
     if given.outputs is None:
         return

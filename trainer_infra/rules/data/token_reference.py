@@ -62,7 +62,7 @@ RULE: Final = Rule(
     frameworks=("cis-kubernetes/5.4.1",),
     why=(
         "What stands in a TrainJob or runtime is in git, in snapshots and in every listing of the "
-        "objects: a token there is no secret any more."
+        "objects: a token there is not secret any more."
     ),
     fix="Put the token into a Secret and name that in secretRef; then replace the token itself.",
     places=initializers.containers,

@@ -24,7 +24,7 @@ def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
         return
     levels = _levels(context)
     if levels is not None and level.text() not in levels:
-        what = "is no level of a topology that the queue's flavors have"
+        what = "is not a level of a topology that the queue's flavors have"
         fix = f"use {' or '.join(levels)}" if levels else "give a flavor a topologyName"
         yield level.finding(what, level.text(), fix)
         return
@@ -84,7 +84,7 @@ RULE: Final = Rule(
     severity=Severity.HIGH,
     kinds=frozenset((names.TRAIN_JOB, names.JOBSET)),
     tags=("scheduling", "kueue", "topology"),
-    why="A required topology is no wish: Kueue never admits a job for which no domain is big enough.",
+    why="A required topology is not a wish: Kueue never admits a job for which no domain is big enough.",
     fix="Name a level of the Topology, use fewer nodes, or ask for the level as a preference.",
     places=pods.of,
     check=_check,

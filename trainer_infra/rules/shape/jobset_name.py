@@ -64,13 +64,15 @@ def _of_train_job(refusal: Refusal, _context: Context[JobSetName]) -> Iterator[F
 def _is_label(name: Value, _context: Context[JobSetName]) -> Iterator[Finding]:
     if name.text() and not _LABEL.fullmatch(name.text()):
         fix = "write lower-case letters, digits and -, and begin with a letter"
-        yield name.finding("is no DNS label, as names of pods must be", name.text(), fix)
+        yield name.finding("is not a DNS label, as names of pods must be", name.text(), fix)
 
 
 def _is_inner(name: Value, _context: Context[JobSetName]) -> Iterator[Finding]:
     if name.text() and not _INNER.fullmatch(name.text()):
         fix = "write lower-case letters, digits and -"
-        yield name.finding("is no part of a DNS label, as names of pods must be", name.text(), fix)
+        yield name.finding(
+            "is not a part of a DNS label, as names of pods must be", name.text(), fix
+        )
 
 
 def _leaves_room(job: Value, context: Context[JobSetName]) -> Iterator[Finding]:

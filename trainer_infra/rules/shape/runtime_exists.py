@@ -32,7 +32,7 @@ def _check(job: Value, context: Context[RuntimeExists]) -> Iterator[Finding]:
         yield group.finding("is not the group of runtimes", group.text(), f"write {names.GROUP}")
     elif kind.text() and kind.text() not in names.RUNTIMES:
         fix = f"write {' or '.join(sorted(names.RUNTIMES))}"
-        yield kind.finding("is no kind of runtime", kind.text(), fix)
+        yield kind.finding("is not a kind of runtime", kind.text(), fix)
     else:
         yield from _of_name(reference["name"], context)
 

@@ -1,0 +1,52 @@
+"""Wrong programs, one mistake a line, each of which mypy must report; nobody runs this.
+
+Each line says the error's code; `make lint` fails where mypy does not report it, and
+`test_typed_program.py` shows what it reports.
+"""
+
+from pathlib import Path
+
+from trainer_infra import (
+    ClusterTrainingRuntime,
+    CustomTrainer,
+    TrainingRuntime,
+    TrainJob,
+    TrainJobs,
+    catalog,
+)
+from trainer_infra.deploy.resources import TrainJobResult
+
+NAME = "plain-distributed"
+spec = catalog.get(NAME).spec
+
+
+def train() -> None:
+    """What is trained."""
+
+
+TrainJob("a", runtime=NAME, wait_for="done")  # type: ignore[arg-type]
+TrainJob("b", runtime=NAME, trainer={"numNods": 2})  # type: ignore[arg-type]
+TrainJob("c", runtime=NAME, trainer={"numNodes": "2"})  # type: ignore[arg-type]
+TrainJob("d", runtime=NAME, trainer=train)  # type: ignore[arg-type]
+TrainJob("e", runtime=NAME, trainer="train.py")  # type: ignore[arg-type]
+TrainJob("f", runtime=None)  # type: ignore[arg-type]
+TrainJob("g")  # type: ignore[call-arg]
+TrainJob("h", runtime=NAME, num_nods=2)  # type: ignore[call-arg]
+TrainJob("i", runtime=NAME, initializer={"data": {}})  # type: ignore[arg-type]
+TrainJob("j", runtime=NAME, runtime_patches=[{"time": "now"}])  # type: ignore[list-item]
+TrainJob("k", runtime=NAME, labels={"a": 1})  # type: ignore[dict-item]
+TrainJob("l", runtime=NAME, attempt="2")  # type: ignore[arg-type]
+TrainJob("m", runtime=NAME, suspend="yes")  # type: ignore[arg-type]
+TrainJob("n", runtime=NAME, active_deadline_seconds="1h")  # type: ignore[arg-type]
+TrainJobs("o", [{"runtime": NAME}])  # type: ignore[arg-type]
+TrainJobs("p", {"m": {"runtime": NAME, "trainr": {}}})  # type: ignore[typeddict-unknown-key]
+TrainJobs("q", {"m": {"trainer": {}}})  # type: ignore[typeddict-item]
+TrainJobs("r", {}).results.apply(lambda found: found["m"]["stats"])  # type: ignore[typeddict-item]
+CustomTrainer(train, num_nods=2)  # type: ignore[call-arg]
+CustomTrainer(train, num_nodes="2")  # type: ignore[arg-type]
+CustomTrainer(train, packages=3)  # type: ignore[arg-type]
+CustomTrainer(train, env={"A": 1})  # type: ignore[dict-item]
+CustomTrainer(Path("train.py"), args=[1])  # type: ignore[list-item]
+TrainingRuntime("s", spec, namespace=3)  # type: ignore[arg-type]
+ClusterTrainingRuntime("t", spec, namespace="default")  # type: ignore[call-arg]
+TrainJobResult("u", TrainJob("v", runtime=NAME), until="done")  # type: ignore[arg-type]

@@ -1,0 +1,29 @@
+"""How a run ended, as a program reads it of each member of a batch. `gate.outputs` makes it."""
+
+from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+
+class RunResult(TypedDict):
+    """What a gate knows of a run."""
+
+    status: str
+    """Its phase at the end of the wait."""
+    metrics: dict[str, float | str]
+    """The last metrics that node 0 (of MPI the launcher) reported, by name."""
+    nodes: dict[str, dict[str, float | str]]
+    """The same of each node that reported, by the pod's name without the run's: `node-0-1`."""
+    outputs: NotRequired[dict[str, str]]
+    """Where each of its outputs is kept; not there for a run without."""
+    startedAt: str
+    """RFC 3339 time at which the first pod started."""
+    finishedAt: str
+    """RFC 3339 time at which the run ended; empty while it runs."""
+    durationSeconds: NotRequired[float]
+    """Seconds between the two; not there while it runs."""
+
+
+if TYPE_CHECKING:
+    Results = dict[str, RunResult]
+else:
+    # The SDK compares what the engine sends with a property's type, and knows no TypedDict.
+    Results = dict[str, Any]
