@@ -41,7 +41,7 @@ def test_gc_deletes_the_runs_that_no_state_owns(stack: Stack) -> None:
     # What a killed create leaves: a run, and a state that does not know it.
     (lost,) = [
         each["urn"]
-        for each in stack.resources("dynamic/trainer:TrainJob")
+        for each in stack.resources("trainer:TrainJob")
         if each["urn"].endswith("::lost")
     ]
     stack.run("state", "delete", lost, "--yes")
@@ -90,8 +90,8 @@ PROVIDER = {
 def resource(kind: str, name: str, outputs: dict[str, Any]) -> dict[str, Any]:
     """A resource of ours as a state has it."""
     return {
-        "urn": f"{URN}pulumi-python:dynamic/trainer:{kind}::{name}",
-        "type": f"pulumi-python:dynamic/trainer:{kind}",
+        "urn": f"{URN}pulumi-python:trainer:{kind}::{name}",
+        "type": f"pulumi-python:trainer:{kind}",
         "custom": True,
         "id": name,
         "provider": f"{PROVIDER['urn']}::{PROVIDER['id']}",
@@ -114,7 +114,7 @@ def there(stack: Stack, team: Team) -> Iterator[Stack]:
     for name in ("kept", "member", "lost", "begun", "joining"):
         in_batch = name in {"member", "joining"}
         kind = f"TrainJobs::batch#{name}" if in_batch else f"TrainJob::{name}"
-        urn = f"{URN}pulumi-python:dynamic/trainer:{kind}"
+        urn = f"{URN}pulumi-python:trainer:{kind}"
         team.submit(name, owner=Owner("project", "test", urn, here))
     team.submit("foreign", owner=Owner("project", "prod", "", here))
     found = {each.name: each.uid for each in team.cluster.list_runs(team.world.namespace).runs}
@@ -174,7 +174,7 @@ def test_gc_asks_first_and_looks_into_one_namespace_when_told(there: Stack, team
 def test_gc_leaves_alone_what_other_backends_and_earlier_releases_made(
     there: Stack, team: Team
 ) -> None:
-    urn = f"{URN}pulumi-python:dynamic/trainer:TrainJob::job"
+    urn = f"{URN}pulumi-python:trainer:TrainJob::job"
     team.submit("theirs", owner=Owner("project", "test", urn, "s3://states"))
     team.submit("earlier", owner=Owner("project", "test", urn))
     said = there.trainer("gc", "--stack", "test", "--yes").splitlines()

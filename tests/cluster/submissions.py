@@ -10,7 +10,7 @@ from trainer_infra.lifecycle.run import Owner, Submission
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code
 
-OWNER = Owner("digits", "dev", "urn:pulumi:dev::digits::pulumi-python:dynamic/trainer:TrainJob::tj")
+OWNER = Owner("digits", "dev", "urn:pulumi:dev::digits::pulumi-python:trainer:TrainJob::tj")
 OTHER = replace(OWNER, stack="prod", urn=OWNER.urn.replace(":dev:", ":prod:"))
 SECRET = "correct horse battery staple"
 CODE = Code({"main.py": "print('training')\n"}, (), secret_args=False)

@@ -90,7 +90,7 @@ class Stack:
 
     def job(self, name: str = "job") -> dict[str, Any]:
         """Outputs of a TrainJob in the state."""
-        for resource in self.resources("dynamic/trainer:TrainJob"):
+        for resource in self.resources("trainer:TrainJob"):
             if resource["urn"].endswith(f"::{name}"):
                 outputs: dict[str, Any] = resource["outputs"]
                 return outputs

@@ -21,7 +21,7 @@ def sweep(members: str, wait: str | None = None) -> str:
 
 def batch(stack: Stack) -> dict[str, Any]:
     """Outputs of the batch in the state."""
-    (resource,) = stack.resources("dynamic/trainer:TrainJobs")
+    (resource,) = stack.resources("trainer:TrainJobs")
     outputs: dict[str, Any] = resource["outputs"]
     return outputs
 
@@ -218,7 +218,7 @@ def test_a_forced_replacement_keeps_every_run(stack: Stack) -> None:
     stack.program(sweep(PLAIN))
     stack.up()
     before = uids(stack)
-    (resource,) = stack.resources("dynamic/trainer:TrainJobs")
+    (resource,) = stack.resources("trainer:TrainJobs")
     shown = stack.up("--replace", resource["urn"])
     assert "raise attempt to run them again" in shown
     assert uids(stack) == before

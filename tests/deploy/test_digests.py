@@ -81,7 +81,7 @@ def test_a_state_has_code_and_rendering_once_and_a_preview_shows_what_changes_in
 ) -> None:
     stack.program(ONE % "first")
     stack.up()
-    (job,) = stack.resources("dynamic/trainer:TrainJob")
+    (job,) = stack.resources("trainer:TrainJob")
     assert set(digests.LARGE) <= job["inputs"].keys()
     assert not set(digests.LARGE) & job["outputs"].keys()
     assert stack.export().count("Starts the user's code inside a training pod.") == 2

@@ -59,7 +59,7 @@ def test_a_comment_in_the_function_or_a_line_above_it_retrains_nothing(stack: St
     program.write_text(f"# The function below moves down by this line.\n{text}")
     stack.unchanged()
     program.write_text(text.replace("accuracy=0.97", "accuracy=0.98"))
-    assert "+-pulumi-python:dynamic/trainer:TrainJob: (replace)" in stack.preview()
+    assert "+-pulumi-python:trainer:TrainJob: (replace)" in stack.preview()
     stack.up()
     assert stack.job()["uid"] != uid
 
@@ -147,7 +147,7 @@ def test_a_forced_replacement_keeps_the_run_and_says_how_to_run_it_again(stack: 
     stack.program(ONE.format(args={}))
     stack.up()
     before = stack.job()
-    (resource,) = stack.resources("dynamic/trainer:TrainJob")
+    (resource,) = stack.resources("trainer:TrainJob")
 
     shown = stack.up("--replace", resource["urn"])
 
@@ -163,7 +163,7 @@ def test_a_run_that_somebody_deleted_is_gone_at_refresh_and_made_again(stack: St
     stack.trainer("delete", before["name"])
 
     stack.run("refresh", "--yes")
-    assert stack.resources("dynamic/trainer:TrainJob") == []
+    assert stack.resources("trainer:TrainJob") == []
     stack.up()
 
     after = stack.job()

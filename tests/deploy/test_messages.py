@@ -9,7 +9,7 @@ from tests.deploy.project import Stack
 
 RUNTIME = 'runtime="plain-distributed"'
 COMMAND = 'trainer={"command": ["true"]}'
-KIND = "pulumi-python:dynamic/trainer:"
+KIND = "pulumi-python:trainer:"
 ADOPT = (
     "resources of trainer_infra are not imported but adopted: declare it in the program with the "
     "name= that it has and adopt=True, without import, and run `pulumi up`"

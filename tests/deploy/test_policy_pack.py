@@ -63,7 +63,7 @@ def test_a_mandatory_rule_stops_a_train_job_and_never_shows_the_secret(stack: St
     assert "spec.trainer.env[0].value: has a secret in it, got 'Hugging Face token'" in said
     assert "secretKeyRef" in said
     assert TOKEN not in said
-    assert stack.resources("dynamic/trainer:TrainJob") == []
+    assert stack.resources("trainer:TrainJob") == []
 
 
 def test_a_mandatory_rule_stops_a_typed_runtime_and_what_a_job_renders_to(stack: Stack) -> None:
@@ -71,14 +71,14 @@ def test_a_mandatory_rule_stops_a_typed_runtime_and_what_a_job_renders_to(stack:
     said = stack.run("up", "--yes", *TRAINING, ok=False)
     where = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]"
     assert f"{where}.securityContext.privileged: " in said
-    assert stack.resources("dynamic/trainer:ClusterTrainingRuntime") == []
+    assert stack.resources("trainer:ClusterRuntime") == []
 
     job = 'TrainJob("job", runtime=wire, suspend=True, trainer={"command": ["true"]})'
     stack.program(RUNTIME.format(privileged=True) + job)
     said = stack.run("up", "--yes", *TRAINING, ok=False)
     assert "spec.runtimeRef.name: " in said
     assert "seen at JobSet job-" in said
-    assert stack.resources("dynamic/trainer:TrainJob") == []
+    assert stack.resources("trainer:TrainJob") == []
 
 
 def test_an_advisory_rule_warns_and_everything_is_deployed(stack: Stack) -> None:
@@ -115,7 +115,7 @@ def test_remediation_changes_what_is_deployed_and_a_replace_cannot_pass_without(
 
     stack.run("up", "--yes", *acme)
 
-    (runtime,) = stack.resources("dynamic/trainer:ClusterTrainingRuntime")
+    (runtime,) = stack.resources("trainer:ClusterRuntime")
     text = str(runtime["outputs"]["spec"]), str(runtime["inputs"]["rendered"])
     assert all("'privileged': False" in each for each in text)
     stack.run("preview", "--expect-no-changes", *acme)
@@ -125,7 +125,7 @@ def test_remediation_changes_what_is_deployed_and_a_replace_cannot_pass_without(
     )
     for arguments in (("preview",), ("up", "--yes", "--skip-preview")):
         assert "replace" in stack.run(*arguments, *acme)
-    (runtime,) = stack.resources("dynamic/trainer:ClusterTrainingRuntime")
+    (runtime,) = stack.resources("trainer:ClusterRuntime")
     assert runtime["outputs"]["name"] == "b"
     assert "'privileged': False" in str(runtime["outputs"]["spec"])
     stack.run("preview", "--expect-no-changes", *acme)

@@ -32,10 +32,10 @@ def test_a_provider_is_pickled_by_reference(name: str) -> None:
 def test_the_types_are_those_of_the_design() -> None:
     names = [kind._resource_type_name for kind in KINDS]  # noqa: SLF001  Pulumi keeps it there
     assert names == [
-        "dynamic/trainer:TrainJob",
-        "dynamic/trainer:TrainJobResult",
-        "dynamic/trainer:TrainJobs",
-        "dynamic/trainer:TrainJobsResult",
-        "dynamic/trainer:TrainingRuntime",
-        "dynamic/trainer:ClusterTrainingRuntime",
+        "trainer:TrainJob",
+        "trainer:Result",
+        "trainer:TrainJobs",
+        "trainer:Results",
+        "trainer:Runtime",
+        "trainer:ClusterRuntime",
     ]

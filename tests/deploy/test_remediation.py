@@ -66,7 +66,7 @@ def asked(kind: str, properties: JSON) -> AnalyzeRequest:
     ("kind", "properties"),
     [
         ("kubernetes:trainer.kubeflow.org/v1alpha1:ClusterTrainingRuntime", runtime()),
-        ("pulumi-python:dynamic/trainer:ClusterTrainingRuntime", resource(runtime())),
+        ("pulumi-python:trainer:ClusterRuntime", resource(runtime())),
     ],
 )
 def test_it_is_mended_and_the_value_stays_unknown(kind: str, properties: JSON) -> None:

@@ -56,7 +56,7 @@ TrainJobs("sweep", {"a": {"runtime": mine, "trainer": CustomTrainer(train)}}, wa
     stack.preview()
     stack.up()
     stack.unchanged()
-    (batch,) = stack.resources("dynamic/trainer:TrainJobs")
+    (batch,) = stack.resources("trainer:TrainJobs")
     assert '"mine"' in batch["inputs"]["jobs"]["a"]["runtime"]
 
 
@@ -78,7 +78,7 @@ from trainer_infra import ClusterTrainingRuntime, catalog
 ClusterTrainingRuntime("mine", catalog.get("torch-distributed"), name="team-torch")
 """)
     stack.up()
-    (resource,) = stack.resources("dynamic/trainer:ClusterTrainingRuntime")
+    (resource,) = stack.resources("trainer:ClusterRuntime")
     assert resource["outputs"]["name"] == "team-torch"
     assert resource["outputs"]["labels"] == {"trainer.kubeflow.org/framework": "torch"}
     stack.unchanged()

@@ -78,7 +78,7 @@ def test_it_is_applied_edited_repaired_and_deleted(
     assert "spec.mlPolicy.numNodes" in cluster.preview()
     cluster.up()
     assert nodes(client) == 3
-    (state,) = cluster.resources("dynamic/trainer:TrainingRuntime")
+    (state,) = cluster.resources("trainer:Runtime")
     assert runtime(client)["metadata"]["annotations"] == {
         "somebody": "else",
         "trainer-infra.dev/backend": state["outputs"]["owner"]["backend"],
@@ -117,7 +117,7 @@ def test_one_that_is_gone_is_made_again(cluster: Stack, server: tuple[Client, Pa
     cluster.up()
     client.delete(f"{RUNTIMES}/mine")
     cluster.run("refresh", "--yes")
-    assert cluster.resources("dynamic/trainer:TrainingRuntime") == []
+    assert cluster.resources("trainer:Runtime") == []
     cluster.up()
     assert nodes(client) == 2
     cluster.run("destroy", "--yes")
@@ -143,7 +143,7 @@ def test_a_batch_is_submitted_on_it_and_drift_of_one_member_is_repaired(
     path = f"{JOBSETS}/{victim['metadata']['name']}"
     assert client.replace(path, victim).message == ""
     cluster.run("refresh", "--yes")
-    (batch,) = cluster.resources("dynamic/trainer:TrainJobs")
+    (batch,) = cluster.resources("trainer:TrainJobs")
     assert batch["outputs"]["drift"].keys() == {"m3"}
     assert "image" in cluster.up()
     again = client.get(path).body["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]

@@ -33,7 +33,7 @@ def test_results_of_members_that_ended_are_kept_where_others_failed(stack: Stack
     assert re.search(
         r"2 ended well, tolerate_failures=1 goes on with them:\s+(good|fine): .*0.97", shown
     )
-    (gate,) = stack.resources("dynamic/trainer:TrainJobsResult")
+    (gate,) = stack.resources("trainer:Results")
     assert gate["outputs"]["results"].keys() == {"good", "fine"}
     assert re.match(r"TrainJob sweep-bad-\w+ failed: pod .*42", gate["outputs"]["failures"]["bad"])
     before = uids(stack)
@@ -120,7 +120,7 @@ def most_at_once(stack: Stack) -> int:
 def test_interrupted_between_members_the_next_up_starts_those_that_are_left(stack: Stack) -> None:
     stack.program(sweep(FIVE, ", max_parallel=1"))
     with stack.start("up", "--yes", "--skip-preview") as process:
-        read_until("1 complete", process)
+        read_until("1 of 5 complete", process)
         interrupt(process)
         said, _ = process.communicate(timeout=60)
     assert "the wait was interrupted; what runs on" in said
@@ -137,7 +137,7 @@ def test_interrupted_between_members_the_next_up_starts_those_that_are_left(stac
 def test_without_the_limit_the_next_up_starts_all_that_are_left(stack: Stack) -> None:
     stack.program(sweep(FIVE, ", max_parallel=1"))
     with stack.start("up", "--yes", "--skip-preview") as process:
-        read_until("1 complete", process)
+        read_until("1 of 5 complete", process)
         interrupt(process)
         process.communicate(timeout=60)
 

@@ -47,7 +47,7 @@ def test_an_up_without_its_cluster_is_one_sentence_and_leaves_nothing(nowhere: S
     shown = nowhere.up(ok=False)
     assert "https://127.0.0.1:9" in shown
     assert "Traceback" not in shown
-    assert nowhere.resources("dynamic/trainer:TrainJob") == []
+    assert nowhere.resources("trainer:TrainJob") == []
     assert "planted-token" not in nowhere.export()
 
 

@@ -94,7 +94,7 @@ def test_a_log_that_is_followed_says_why_no_pod_starts_and_gc_removes_the_run(
     run = json.loads(cluster_stack.trainer("get", "job", "-o", "json", *here))
     assert "trainer-infra.local/nothing:1" in run["stuck"]
 
-    (urn,) = [each["urn"] for each in cluster_stack.resources("dynamic/trainer:TrainJob")]
+    (urn,) = [each["urn"] for each in cluster_stack.resources("trainer:TrainJob")]
     cluster_stack.run("state", "delete", urn, "--yes")
     lines = cluster_stack.trainer("gc", "--stack", "test", "--yes").splitlines()
     assert lines[-1] == f"{namespace.name}/job deleted"

@@ -33,7 +33,7 @@ def program(arguments: str = "seconds=0.0", more: str = "", until: str = "comple
 
 def rendering(stack: Stack) -> dict[str, Any]:
     """What the state has of the only TrainJob's objects."""
-    (resource,) = stack.resources("dynamic/trainer:TrainJob")
+    (resource,) = stack.resources("trainer:TrainJob")
     found: dict[str, Any] = resource["inputs"]["rendered"]
     return found
 

@@ -74,9 +74,9 @@ class Colleague:
     def runs(self) -> dict[str, str]:
         """Name to uid of every run that the state has."""
         found = {}
-        for each in self.stack.resources("dynamic/trainer:TrainJob"):
+        for each in self.stack.resources("trainer:TrainJob"):
             found[each["outputs"]["name"]] = each["outputs"]["uid"]
-        for each in self.stack.resources("dynamic/trainer:TrainJobs"):
+        for each in self.stack.resources("trainer:TrainJobs"):
             members = each["outputs"]["members"].values()
             found |= {member["name"]: member["uid"] for member in members}
         return found

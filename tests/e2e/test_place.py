@@ -183,7 +183,7 @@ def test_a_batch_is_where_its_runs_are(
     stack: Stack, account: Account, namespace: Namespace, elsewhere: Path
 ) -> None:
     def batch() -> dict[str, Any]:
-        (found,) = stack.resources("dynamic/trainer:TrainJobs")
+        (found,) = stack.resources("trainer:TrainJobs")
         return {key: found["outputs"][key] for key in ("host", "members")}
 
     stack.program(PROGRAM + BATCH)

@@ -42,7 +42,7 @@ from trainer_infra import TrainingRuntime, catalog
 planted = pulumi.Output.secret("planted-by-transform")
 
 def plant(arguments):
-    if "dynamic/trainer" in arguments.type_:
+    if "trainer:" in arguments.type_:
         arguments.props[{place!r}] = {{"key": planted}}
         return pulumi.ResourceTransformResult(arguments.props, arguments.opts)
 

@@ -187,7 +187,7 @@ def failed_and_forgotten(stack: Stack) -> None:
     """A run that fails without a failed pod, and that no state knows then: `gc`."""
     stack.program(PROGRAM + dedent(RUNS).partition("TrainJob(")[0] + dedent(LATE))
     assert "deadline" in stack.up(ok=False).lower()
-    every = stack.resources("dynamic/trainer:TrainJob")
+    every = stack.resources("trainer:TrainJob")
     urn = next(each["urn"] for each in every if each["urn"].endswith("::late"))
     stack.run("state", "delete", urn, "--yes", "--force")
     assert "late deleted" in stack.trainer("gc", "--stack", "test", "--yes")

@@ -9,12 +9,12 @@ from typing import Any, Final, Required, TypedDict, cast
 
 import pulumi
 from pulumi import Input
-from pulumi.dynamic import Resource
 
 from trainer_infra.deploy import declared, texts
 from trainer_infra.deploy.declared import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
 from trainer_infra.deploy.metrics import Metrics
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
+from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.deploy.run_result import Results
 from trainer_infra.deploy.written import Written
 from trainer_infra.errors import shown
@@ -57,7 +57,7 @@ class TrainJobArgs(TypedDict, total=False):
     """Seconds that a delete waits for the run to end; 60 without it."""
 
 
-class TrainJobs(Resource, module="trainer", name="TrainJobs"):
+class TrainJobs(TrainerResource):
     """Many training runs as one resource: all tried at once, each known by its own name."""
 
     members: pulumi.Output[dict[str, Any]]
@@ -153,7 +153,7 @@ class TrainJobs(Resource, module="trainer", name="TrainJobs"):
         )
 
 
-class TrainJobsResult(Resource, module="trainer", name="TrainJobsResult"):
+class TrainJobsResult(TrainerResource):
     """Waits for all members of a batch, then fails the deployment with those that failed."""
 
     results: pulumi.Output[Results]
@@ -238,7 +238,7 @@ def _job(args: TrainJobArgs, where: str) -> dict[str, Any]:
         "attempt": args.get("attempt", 1),
         "adopt": args.get("adopt", False),
         "deleteTimeout": args.get("delete_timeout", 60),
-        "runtimeResource": isinstance(args["runtime"], Resource) or None,
+        "runtimeResource": isinstance(args["runtime"], TrainerResource) or None,
         "outputs": declared.kept_outputs(args.get("outputs")),
     }
     runtime = declared.known_runtime(args["runtime"])

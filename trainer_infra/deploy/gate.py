@@ -217,12 +217,15 @@ def pause(seconds: float, where: str) -> None:
 
 
 def progress(run: Run) -> str:
-    """One line on where a run is: why it waits, or how far it is, with its last metrics."""
+    """One line on where a run is: why it waits, or how far it is, with its last metrics.
+
+    What one wants to know first comes first: a narrow terminal cuts the end.
+    """
     if run.waiting_for:
         return run.waiting_for
-    done = told.percent(run)
-    parts = [run.phase.lower(), "" if done is None else f"{done}%", told.pairs(told.metrics(run))]
-    return "  ".join(filter(None, parts))
+    done, left = told.percent(run), told.remaining(run)
+    parts = ["" if done is None else f"{done}%", f"{left} left" if left else ""]
+    return "  ".join(filter(None, [*parts, told.pairs(told.metrics(run)), run.phase.lower()]))
 
 
 def outputs(run: Run) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.deploy import members, policy_values, training_runtime
+from trainer_infra.deploy import members, policy_values, resource_type, training_runtime
 from trainer_infra.rules import subject as subjects
 from trainer_infra.rules import tree
 from trainer_infra.rules.subject import AnyRuntime, Subject
@@ -24,8 +24,6 @@ Runtimes = Mapping[Key, AnyRuntime]
 NONE: Final[Runtimes] = MappingProxyType({})
 """No runtimes."""
 
-OURS: Final = "pulumi-python:dynamic/trainer:"
-"""Begins the types of our own resources."""
 _KUBERNETES: Final = "kubernetes:"
 
 
@@ -50,7 +48,7 @@ def of(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared, ...]:
             first.
     """
     kind = resource.resource_type
-    if not kind.startswith((OURS, _KUBERNETES)):
+    if not kind.startswith((resource_type.PREFIX, _KUBERNETES)):
         return ()
     found = _objects(kind, policy_values.plain(resource.props), runtimes)
     return tuple(Declared(subject, member, resource.urn) for member, subject in found)
@@ -58,7 +56,7 @@ def of(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared, ...]:
 
 def _objects(kind: str, properties: JSON, runtimes: Runtimes) -> Iterator[tuple[str, Subject]]:
     """The objects, each with its name in a batch."""
-    ours = kind.removeprefix(OURS)
+    ours = resource_type.class_of(kind)
     if is_plain(kind):
         value = {key: each for key, each in properties.items() if not key.startswith("__")}
         yield "", _as_it_is(value, runtimes)

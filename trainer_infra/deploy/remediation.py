@@ -9,8 +9,14 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainer_infra import names
-from trainer_infra.deploy import boundary, inputs, policy_subjects, policy_values, training_runtime
-from trainer_infra.deploy.policy_subjects import OURS
+from trainer_infra.deploy import (
+    boundary,
+    inputs,
+    policy_subjects,
+    policy_values,
+    resource_type,
+    training_runtime,
+)
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules import patch
 from trainer_infra.rules.finding import Change
@@ -30,14 +36,14 @@ def remedied(kind: str, properties: Any, changes: Iterable[Change]) -> dict[str,
     """
     raw = dict(policy_values.target(properties))
     known = policy_values.plain(raw)
-    if not kind.startswith(OURS):
+    if not resource_type.class_of(kind):
         if policy_values.has_secret(raw):
             return None
         return {**raw, **policy_values.sent(patch.applied(known, changes))}
     if policy_values.has_secret(raw.get("spec")):
         return None
     try:
-        made = _ours(kind.removeprefix(OURS), known, tuple(changes))
+        made = _ours(resource_type.class_of(kind), known, tuple(changes))
     except InvalidInput:
         # The patch does not suit it; the validating half of the rule says what is wrong.
         return None

@@ -9,12 +9,12 @@ from typing import Any, Final
 
 import pulumi
 from pulumi import Input
-from pulumi.dynamic import Resource
 
 from trainer_infra.deploy import declared
 from trainer_infra.deploy.declared import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
 from trainer_infra.deploy.metrics import Metrics
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
+from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.deploy.written import Written
 from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs
 
@@ -22,7 +22,7 @@ OUTPUTS: Final = ("name", "uid", "host", "outputs", "lastSeen")
 """Outputs of a TrainJob that a program may not give, and that it can read all the same."""
 
 
-class TrainJob(Resource, module="trainer", name="TrainJob"):
+class TrainJob(TrainerResource):
     """One training run, submitted by `pulumi up` and previewed exactly as it will run."""
 
     namespace: pulumi.Output[str]
@@ -109,7 +109,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
             "waitFor": wait_for,
             "outputs": declared.kept_outputs(outputs),
             "outputsAt": declared.outputs_root() if outputs is not None else None,
-            "runtimeResource": isinstance(runtime, Resource) or None,
+            "runtimeResource": isinstance(runtime, TrainerResource) or None,
             "owner": declared.owner(type(self), resource_name, opts),
         }
         where = f"TrainJob {resource_name}"
@@ -144,7 +144,7 @@ class TrainJob(Resource, module="trainer", name="TrainJob"):
         return self.result.metrics.apply(lambda reported: Metrics(reported, where))
 
 
-class TrainJobResult(Resource, module="trainer", name="TrainJobResult"):
+class TrainJobResult(TrainerResource):
     """Waits for a TrainJob, fails the deployment when it failed, and has its results."""
 
     status: pulumi.Output[str]

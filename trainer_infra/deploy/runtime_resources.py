@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pulumi
 from pulumi import Input
-from pulumi.dynamic import Resource, ResourceProvider
+from pulumi.dynamic import ResourceProvider
 
 from trainer_infra import names
 from trainer_infra.deploy import declared, outputs
 from trainer_infra.deploy.declared import Labels
 from trainer_infra.deploy.provider import ClusterTrainingRuntimeProvider, TrainingRuntimeProvider
+from trainer_infra.deploy.resource_type import TrainerResource
 
 if TYPE_CHECKING:
     from trainer_infra.api import runtime as api
@@ -25,7 +26,7 @@ AnySpec: TypeAlias = (
 """A spec, or a whole runtime, for example one of the catalog's: its spec, labels, annotations."""
 
 
-class RuntimeResource(Resource):
+class RuntimeResource(TrainerResource):
     """A runtime of either kind."""
 
     name: pulumi.Output[str]
@@ -86,7 +87,7 @@ class RuntimeResource(Resource):
         return pulumi.Output.all(rest, self.spec).apply(_joined)
 
 
-class TrainingRuntime(RuntimeResource, module="trainer", name="TrainingRuntime"):
+class TrainingRuntime(RuntimeResource):
     """A runtime for the TrainJobs of one namespace."""
 
     namespace: pulumi.Output[str]
@@ -128,7 +129,7 @@ class TrainingRuntime(RuntimeResource, module="trainer", name="TrainingRuntime")
         self._register(TrainingRuntimeProvider(), resource_name, given, opts)
 
 
-class ClusterTrainingRuntime(RuntimeResource, module="trainer", name="ClusterTrainingRuntime"):
+class ClusterTrainingRuntime(RuntimeResource):
     """A runtime for the TrainJobs of all namespaces."""
 
     def __init__(  # noqa: PLR0913  every option is one

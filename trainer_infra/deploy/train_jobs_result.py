@@ -261,10 +261,10 @@ class _All:
         stuck = dict.fromkeys(self._stuck, "stuck")
         phases = {name: run.phase for name, run in self._left.items()}
         counts = Counter(each.lower() for each in {**phases, **stuck}.values())
-        counts[str(self.given["until"])] += len(self.ended)
         counts["failed"] += len(self._bad)
+        ended = f"{len(self.ended)} of {len(self.given['runs'])} {self.given['until']}"
         parts = [f"{count} {phase}" for phase, count in sorted(counts.items()) if count]
-        return f"{', '.join(parts)}, of {len(self.given['runs'])}{self._example()}"
+        return f"{', '.join([ended, *parts])}{self._example()}"
 
     def _example(self) -> str:
         """Why the first member waits, one of those that will not go on by themselves if there is."""

@@ -28,6 +28,24 @@ LOST: Final = "Lost"
 FINISHED: Final = frozenset({COMPLETE, FAILED})
 
 
+OLDER_TYPES: Final = (
+    (
+        "pulumi-python:dynamic/trainer:ClusterTrainingRuntime",
+        "pulumi-python:trainer:ClusterRuntime",
+    ),
+    ("pulumi-python:dynamic/trainer:TrainingRuntime", "pulumi-python:trainer:Runtime"),
+    ("pulumi-python:dynamic/trainer:", "pulumi-python:trainer:"),
+)
+"""How releases before 0.2 named the types of our resources in a URN, and how they are named now."""
+
+
+def canonical_urn(urn: str) -> str:
+    """The URN of an owner as this release has it."""
+    for older, now in OLDER_TYPES:
+        urn = urn.replace(older, now)
+    return urn
+
+
 @dataclass(frozen=True, slots=True)
 class Owner:
     """Who declared a run; all empty for `trainer-infra run`."""
@@ -51,7 +69,8 @@ class Owner:
 
     def is_same(self, other: "Owner") -> bool:
         """Whether both are one owner; a backend that only one of them has tells nothing."""
-        if (self.project, self.stack, self.urn) != (other.project, other.stack, other.urn):
+        mine = (self.project, self.stack, canonical_urn(self.urn))
+        if mine != (other.project, other.stack, canonical_urn(other.urn)):
             return False
         return self.backend == other.backend or not (self.backend and other.backend)
 

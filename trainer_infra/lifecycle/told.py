@@ -3,12 +3,16 @@
 Called by the command line and by the Pulumi gate, whatever the target. Pure.
 """
 
+import math
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Protocol
+from typing import Final, Protocol
 
 from trainer_infra.lifecycle import failure_advice
 from trainer_infra.lifecycle.run import FAILED, FINISHED, LOST, Node, Owner, Run
+
+WHOLE: Final = 1000
+"""From this number on, what is right of its point is not shown."""
 
 
 def short(run: Run, pod: str) -> str:
@@ -28,9 +32,22 @@ def metrics(run: Run) -> dict[str, str]:
     return {metric["name"]: metric["value"] for metric in reported}
 
 
-def pairs(metrics: Mapping[str, str]) -> str:
-    """Metrics on one line: `loss=0.31 accuracy=0.96`."""
-    return " ".join(f"{name}={value}" for name, value in metrics.items())
+def pairs(metrics: Mapping[str, float | str]) -> str:
+    """Metrics on one line, numbers with four digits: `loss=0.3333 accuracy=0.96`."""
+    return " ".join(f"{name}={_short(value)}" for name, value in metrics.items())
+
+
+def _short(value: float | str) -> str:
+    """A number with four digits, and none of what is left of its point lost; other text as it is."""
+    text = str(value)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(number) or text.lstrip("-").isdigit():
+        return text
+    short = f"{number:.0f}" if abs(number) >= WHOLE else f"{number:.4g}"
+    return min(text, short, key=len)
 
 
 def progress(run: Run) -> str:
@@ -101,9 +118,20 @@ def elapsed(since: str, until: str = "") -> float:
     return max(0.0, (end - datetime.fromisoformat(since)).total_seconds())
 
 
+def remaining(run: Run) -> str:
+    """The time until the end as the run's last report estimates it: `5m`; empty without one."""
+    seconds = (run.status.get("trainerStatus") or {}).get("estimatedRemainingSeconds")
+    return "" if seconds is None or finished(run) else duration(seconds)
+
+
 def length(since: str, until: str = "") -> str:
     """The time between two RFC 3339 times, the second one now when empty: `3m`, `2h`, `12s`."""
-    seconds = int(elapsed(since, until))
+    return duration(elapsed(since, until))
+
+
+def duration(time: float) -> str:
+    """Seconds as a person reads them."""
+    seconds = int(time)
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds >= 2 * size:
             return f"{seconds // size}{unit}"

@@ -1,0 +1,59 @@
+"""What `pulumi up` shows of a run that it waits for: the beginning is what a narrow terminal shows."""
+
+from typing import Any
+
+import pytest
+
+from trainer_infra.deploy import gate
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Owner, Run
+
+
+def run(progress: int | None = None, remaining: int | None = None, **metrics: str) -> Run:
+    report: dict[str, Any] = {
+        "progressPercentage": progress,
+        "estimatedRemainingSeconds": remaining,
+        "metrics": [{"name": name, "value": value} for name, value in metrics.items()],
+    }
+    report = {key: value for key, value in report.items() if value is not None}
+    status = {"trainerStatus": report}
+    known = {"uid": "u", "host": "here", "owner": Owner(), "content": "c", "created": ""}
+    return Run("default", "digits", phase="Running", status=status, **known)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("seen", "line"),
+    [
+        (run(), "running"),
+        (run(21), "21%  running"),
+        (run(21, 200, loss="0.3333333333333333"), "21%  3m left  loss=0.3333  running"),
+        (run(0, 0, loss="0.5"), "0%  0s left  loss=0.5  running"),
+        (run(None, None, step="7"), "step=7  running"),
+    ],
+)
+def test_percent_and_time_left_come_first(seen: Run, line: str) -> None:
+    assert gate.progress(seen) == line
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("0.3333333333333333", "0.3333"),
+        ("0.1", "0.1"),
+        ("2.0", "2"),
+        ("1e-05", "1e-05"),
+        ("1.23456e-07", "1.235e-07"),
+        ("-0.98765432", "-0.9877"),
+        ("123456789", "123456789"),
+        ("12345.678", "12346"),
+        ("1e300", "1e300"),
+        ("nan", "nan"),
+        ("inf", "inf"),
+        ("resnet50", "resnet50"),
+        ("1_000", "1000"),
+        (0.123456, "0.1235"),
+        (7, "7"),
+    ],
+)
+def test_numbers_have_four_digits(value: float | str, shown: str) -> None:
+    assert told.pairs({"m": value}) == f"m={shown}"

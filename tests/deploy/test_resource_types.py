@@ -1,0 +1,110 @@
+"""Types that leave room for a gate's progress, and stacks of releases that had longer ones."""
+
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+from pathlib import Path
+
+from tests.deploy.project import Stack, until
+from tests.deploy.test_batch import HEAD
+
+PROGRAM = (
+    HEAD
+    + """
+from trainer_infra import TrainingRuntime, catalog
+mine = TrainingRuntime("mine", catalog.get("jax-distributed"))
+TrainJob("job", runtime=mine, trainer=CustomTrainer(train, func_args={"seconds": SECONDS}), wait_for="complete")
+TrainJobs("many", {"a": job(text="a")}, wait_for="complete")
+"""
+)
+OLDER = {
+    "trainer:Results": "dynamic/trainer:TrainJobsResult",
+    "trainer:Result": "dynamic/trainer:TrainJobResult",
+    "trainer:Runtime": "dynamic/trainer:TrainingRuntime",
+    "trainer:TrainJobs": "dynamic/trainer:TrainJobs",
+    "trainer:TrainJob": "dynamic/trainer:TrainJob",
+}
+
+
+def program(seconds: float = 0.0) -> str:
+    return PROGRAM.replace("SECONDS", str(seconds))
+
+
+def older(text: str) -> str:
+    """The text as a release before wrote it."""
+    names = "|".join(OLDER)
+    return re.sub(rf"(?<=pulumi-python:)({names})\b", lambda found: OLDER[found[0]], text)
+
+
+def test_what_an_older_release_made_is_kept(stack: Stack) -> None:
+    stack.program(program())
+    stack.up()
+    before = sorted(run["uid"] for run in stack.runs())
+    state = stack.folder / "state.json"
+    state.write_text(older(stack.export()))
+    assert "dynamic/trainer:TrainJobsResult" in state.read_text()
+    stack.run("stack", "import", "--file", str(state))
+    for file in Path(stack.env["TRAINER_INFRA_HOME"]).glob("runs/*/*/run.json"):
+        file.write_text(older(file.read_text()))
+
+    stack.unchanged()
+    stack.run("refresh", "--yes")
+    stack.up()
+
+    assert sorted(run["uid"] for run in stack.runs()) == before
+    kinds = {each["type"] for each in stack.resources("") if "trainer:" in each["type"]}
+    assert kinds == {f"pulumi-python:{kind}" for kind in OLDER}
+    stack.unchanged()
+    stack.run("refresh", "--yes")
+    stack.unchanged()
+    stack.trainer("gc", "--stack", "test", "--yes")
+    assert sorted(run["uid"] for run in stack.runs()) == before
+    stack.run("destroy", "--yes")
+    assert stack.runs() == []
+
+
+def test_a_stack_of_an_older_release_is_destroyed(stack: Stack) -> None:
+    stack.program(program())
+    stack.up()
+    state = stack.folder / "state.json"
+    state.write_text(older(stack.export()))
+    stack.run("stack", "import", "--file", str(state))
+    stack.run("destroy", "--yes")
+    assert stack.runs() == []
+
+
+def test_on_80_columns_the_percent_is_seen(stack: Stack) -> None:
+    stack.program(program(seconds=6.0))
+    shown = in_terminal(stack, 80)
+    lines = [line for line in shown if "trainer:Result " in line and "10%" in line]
+    assert lines, "\n".join(shown)
+    assert max(map(len, lines)) <= 80
+
+
+def in_terminal(stack: Stack, columns: int) -> list[str]:
+    """Every line that `pulumi up` drew in a terminal so wide."""
+    terminal, inside = pty.openpty()
+    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
+    command = ["pulumi", "up", "--yes", "--skip-preview", "--stack", stack.name]
+    tied = {"stdin": inside, "stdout": inside, "stderr": inside}
+    process = subprocess.Popen(command, cwd=stack.folder, env=dict(stack.env), **tied)
+    os.close(inside)
+    drawn = bytearray()
+
+    def read() -> bool:
+        try:
+            found = os.read(terminal, 65536)
+        except OSError:
+            return True
+        drawn.extend(found)
+        return not found
+
+    until(read, 120)
+    os.close(terminal)
+    process.wait(timeout=60)
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", drawn.decode(errors="replace"))
+    return plain.replace("\r", "\n").split("\n")

@@ -1,0 +1,53 @@
+"""Types of our resources, as short as a dynamic provider may have them.
+
+`pulumi up` shows them in the first column, and on 80 columns what a gate says is in what is left of the
+line. The package has to be `pulumi-python`, whose plugin serves dynamic providers. Releases before
+0.2 called them `pulumi-python:dynamic/trainer:TrainJob` and so on: an alias keeps what they made.
+"""
+
+from typing import Any, Final
+
+import pulumi
+from pulumi.dynamic import Resource, ResourceProvider
+from typing_extensions import override
+
+PREFIX: Final = "pulumi-python:trainer:"
+"""Begins the types of our own resources."""
+OLDER_PREFIX: Final = "pulumi-python:dynamic/trainer:"
+SHORT: Final = {
+    "TrainJobResult": "Result",
+    "TrainJobsResult": "Results",
+    "TrainingRuntime": "Runtime",
+    "ClusterTrainingRuntime": "ClusterRuntime",
+}
+"""Classes whose type has another name than they."""
+_CLASSES: Final = {short: name for name, short in SHORT.items()}
+
+
+class TrainerResource(Resource):
+    """A resource of ours; its class has the type's name, or the longer one of `SHORT`."""
+
+    @override
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        """Name the type."""
+        super().__init_subclass__(**kwargs)
+        cls._resource_type_name = f"trainer:{SHORT.get(cls.__name__, cls.__name__)}"
+
+    def __init__(
+        self,
+        provider: ResourceProvider,
+        name: str,
+        props: dict[str, Any],
+        opts: pulumi.ResourceOptions | None,
+    ) -> None:
+        older = [pulumi.Alias(type_=f"{OLDER_PREFIX}{type(self).__name__}")]
+        merged = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=older))
+        super().__init__(provider, name, props, merged)
+
+
+def class_of(kind: str) -> str:
+    """The class of a resource of ours, by its type; empty for another's."""
+    if not kind.startswith(PREFIX):
+        return ""
+    short = kind.removeprefix(PREFIX)
+    return _CLASSES.get(short, short)
