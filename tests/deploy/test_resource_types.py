@@ -90,8 +90,14 @@ def in_terminal(stack: Stack, columns: int) -> list[str]:
     terminal, inside = pty.openpty()
     fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
     command = ["pulumi", "up", "--yes", "--skip-preview", "--stack", stack.name]
-    tied = {"stdin": inside, "stdout": inside, "stderr": inside}
-    process = subprocess.Popen(command, cwd=stack.folder, env=dict(stack.env), **tied)
+    process = subprocess.Popen(
+        command,
+        cwd=stack.folder,
+        env=dict(stack.env),
+        stdin=inside,
+        stdout=inside,
+        stderr=inside,
+    )
     os.close(inside)
     drawn = bytearray()
 
