@@ -6,7 +6,7 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy test lint apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
+.PHONY: help setup quickstart destroy test lint lock apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -32,6 +32,10 @@ lint: setup ## format, style, types and the layers of the package, checked only
 	@$(BIN)/ruff check .
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
+
+lock: setup ## renew requirements.lock, what every target installs [PACKAGE=only this one]
+	@$(BIN)/python -m tools.lock $(PACKAGE)
+	@$(PYTHON) tools/setup.py
 
 apiserver: setup ## run a real Kubernetes API server with the CRDs, without nodes, until Ctrl-C
 	@$(BIN)/python -m tools.cluster.apiserver
