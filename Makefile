@@ -6,7 +6,7 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy test lint lock apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
+.PHONY: help setup quickstart destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -36,6 +36,10 @@ lint: setup ## format, style, types and the layers of the package, checked only
 lock: setup ## renew requirements.lock, what every target installs [PACKAGE=only this one]
 	@$(BIN)/python -m tools.lock $(PACKAGE)
 	@$(PYTHON) tools/setup.py
+
+docs: setup ## build the site of the documentation, every link checked, into build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "open build/site/index.html"
 
 apiserver: setup ## run a real Kubernetes API server with the CRDs, without nodes, until Ctrl-C
 	@$(BIN)/python -m tools.cluster.apiserver
