@@ -57,7 +57,8 @@ e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/pytest -n 2 tests/e2e --ignore=tests/e2e/disruptive
 	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
 
-soak: cluster ## run long tests and search for new examples, samples of which CI runs [ROUNDS=100]
+soak: cluster ## run long tests, search for new examples, and try the oldest libraries [ROUNDS=100]
+	@$(BIN)/python -m tools.lowest
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 2 -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image

@@ -7,39 +7,28 @@ admit; with names only these packages do, and what pyproject.toml no longer admi
 
 import subprocess
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 ROOT = Path(__file__).resolve().parent.parent
 UV: Final = Path(sys.executable).parent / "uv"
-FORM: Final = (
-    *("--universal", "--python-version", "3.11"),
-    # A source would be built, by tools that no lock names.
-    *("--only-binary", ":all:"),
-)
+WHOLE: Final = ("--all-extras", "--generate-hashes", "--custom-compile-command", "make lock")
+EVERYWHERE: Final = ("--universal", "--python-version", "3.11")
 
 
 def main() -> None:
     """Renew the lock of this checkout."""
     packages = sys.argv[1:]
     upgrades = [f"--upgrade-package={each}" for each in packages] or ["--upgrade"]
-    sys.exit(renew(ROOT, *upgrades))
-
-
-def renew(checkout: Path, *options: str) -> int:
-    """Resolve a checkout's pyproject.toml into its requirements.lock; uv's exit code."""
-    hashes = ("--all-extras", "--generate-hashes", "--custom-compile-command", "make lock")
-    return resolve(checkout, "requirements.lock", *hashes, *options)
+    sys.exit(resolve(ROOT, "requirements.lock", *WHOLE, *EVERYWHERE, *upgrades))
 
 
 def resolve(checkout: Path, output: str, *options: str) -> int:
     """Resolve a checkout's pyproject.toml into a file of it; uv's exit code."""
-    command: Sequence[str] = (
-        *(str(UV), "pip", "compile", "--quiet", "pyproject.toml", "--output-file", output),
-        *(*FORM, *options),
-    )
-    return subprocess.run(command, cwd=checkout, check=False).returncode
+    command = (str(UV), "pip", "compile", "--quiet", "pyproject.toml", "--output-file", output)
+    # A source would be built, by tools that no lock names.
+    wheels = ("--only-binary", ":all:")
+    return subprocess.run((*command, *wheels, *options), cwd=checkout, check=False).returncode
 
 
 if __name__ == "__main__":
