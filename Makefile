@@ -6,7 +6,7 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy test lint apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
+.PHONY: help setup quickstart destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -33,6 +33,14 @@ lint: setup ## format, style, types and the layers of the package, checked only
 	@$(BIN)/mypy
 	@$(BIN)/lint-imports
 
+lock: setup ## renew requirements.lock, what every target installs [PACKAGE=only this one]
+	@$(BIN)/python -m tools.lock $(PACKAGE)
+	@$(PYTHON) tools/setup.py
+
+docs: setup ## build the site of the documentation, every link checked, into build/site
+	@NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build
+	@echo "open build/site/index.html"
+
 apiserver: setup ## run a real Kubernetes API server with the CRDs, without nodes, until Ctrl-C
 	@$(BIN)/python -m tools.cluster.apiserver
 
@@ -49,7 +57,8 @@ e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/pytest -n 2 tests/e2e --ignore=tests/e2e/disruptive
 	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
 
-soak: cluster ## run long tests and search for new examples, samples of which CI runs [ROUNDS=100]
+soak: cluster ## run long tests, search for new examples, and try the oldest libraries [ROUNDS=100]
+	@$(BIN)/python -m tools.lowest
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 2 -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image

@@ -2,6 +2,7 @@
 
 import ast
 import re
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -102,6 +103,22 @@ def test_every_command_that_the_readme_names_exists() -> None:
     command = typer.main.get_command(main.app)
     assert isinstance(command, typer.core.TyperGroup)
     assert commands == {*command.commands}
+
+
+def test_every_make_target_that_the_documentation_names_exists() -> None:
+    targets = re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    named = [
+        (str(path.relative_to(ROOT)), target)
+        for path in DOCUMENTS
+        for target in re.findall(r"`make ([a-z0-9-]+)", path.read_text())
+    ]
+    assert [each for each in named if each[1] not in targets] == []
+
+
+def test_the_changelog_begins_with_this_version() -> None:
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    headings = re.findall(r"^## (\S+)", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == version
 
 
 def test_the_readme_shows_the_quickstart_as_it_is() -> None:

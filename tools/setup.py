@@ -1,7 +1,8 @@
 """Make this checkout ready: `.venv` with the package in it, and the Pulumi CLI.
 
-Run by every make target with the system's python3; needs nothing but the standard library. What is
-there already is reused, so a second run takes a fraction of a second. A `pulumi` on PATH is used as
+Run by every make target with the system's python3; needs nothing but the standard library. `.venv`
+holds exactly what requirements.lock names, each file checked against its hash. What is there
+already is reused, so a second run takes a fraction of a second. A `pulumi` on PATH is used as
 it is; otherwise it is built once from published Go modules (tools/pulumi/go.mod, checked against
 go.sum) into a cache folder outside the checkout, and put into `.venv/bin` together with the Python
 language host of tools/pulumi.
@@ -9,11 +10,11 @@ language host of tools/pulumi.
 
 import sys
 
-if sys.version_info < (3, 11):  # noqa: UP036  this file is what finds an older one out
+if not (3, 11) <= sys.version_info < (3, 15):
     sys.exit(
-        "trainer-infra needs Python 3.11 or newer, and this is %d.%d (%s); "  # noqa: UP031
-        "install a newer one and run `make PYTHON=python3.11 ...`"
-        % (sys.version_info[0], sys.version_info[1], sys.executable)
+        "a checkout of trainer-infra needs Python 3.11 to 3.14, which requirements.lock is for, and "
+        f"this is {sys.version_info[0]}.{sys.version_info[1]} ({sys.executable}); install one of "
+        "them and run `make PYTHON=python3.11 ...`"
     )
 
 import fcntl
@@ -35,6 +36,7 @@ ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
 PYTHON = VENV / "bin" / "python"
 STAMP = VENV / "trainer-infra-setup.json"
+LOCK = ROOT / "requirements.lock"
 WRAPPER = ROOT / "tools" / "pulumi"
 SDK = "github.com/pulumi/pulumi/sdk/v3"
 HEARTBEAT = 10.0
@@ -75,6 +77,8 @@ def _set_up() -> None:
     if not installed and not _built().exists():
         steps.append(_build())
     if done.get("python") != wanted["python"] or not PYTHON.exists():
+        # What is half installed is neither the old nor the new.
+        STAMP.unlink(missing_ok=True)
         steps.append(_installation())
     # Side by side: one waits for downloads while the other computes.
     _run(*steps)
@@ -115,7 +119,7 @@ def _write_stamp(content: dict[str, str]) -> None:
 
 def _python_key() -> str:
     """Also the checkout's place: a virtual environment cannot be moved."""
-    return f"{_hash(ROOT / 'pyproject.toml')}:{ROOT}"
+    return f"{_hash(ROOT / 'pyproject.toml', LOCK)}:{ROOT}"
 
 
 def _pulumi_key() -> str:
@@ -167,12 +171,23 @@ class Step:
     env: Mapping[str, str] | None = None
 
 
+INSTALLATION = """
+"$0" -m venv "$1"
+PATH="$1/bin:$PATH"
+export PIP_DISABLE_PIP_VERSION_CHECK=1
+# No source is built: what builds it would come unchecked.
+python -m pip install --no-deps --require-hashes --only-binary :all: -r "$2"
+uv pip sync --offline --require-hashes --python "$1/bin/python" "$2"
+python -m pip install --no-deps --no-index --no-build-isolation -e .
+"""
+"""pip installs, because it knows the registry that a company's machine is set up for; uv then only
+removes what an older lock named. The last line builds the package with the setuptools of the lock."""
+
+
 def _installation() -> Step:
-    pip = "-m pip install --disable-pip-version-check -e '.[dev]'"
-    both = f'"$0" -m venv "$1" && "$1/bin/python" {pip}'
     return Step(
         "installing trainer-infra and its tools into .venv",
-        ["sh", "-c", both, sys.executable, str(VENV)],
+        ["sh", "-ec", INSTALLATION, sys.executable, str(VENV), str(LOCK)],
     )
 
 

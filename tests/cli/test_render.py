@@ -1,6 +1,7 @@
 """`trainer-infra render`: documents in, objects out. Golden folders: section 14 of the spec."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -220,11 +221,11 @@ def test_contents_of_a_generated_secret_are_not_shown() -> None:
     [
         (["render"], "Error: Missing option '--file' / '-f'."),
         (["render", "-f", "-", "-o", "xml"], "Error: Invalid value for '--output' / '-o'"),
-        (["render", "-f", "-", "--lik"], "Error: No such option: --lik"),
+        (["render", "-f", "-", "--lik"], "Error: No such option:? '?--lik"),
         (["rendr"], "Error: No such command 'rendr'."),
         (
             ["get", "--target", "k8s"],
-            "Error: Invalid value for '--target': Value error, 'k8s' is not one of 'local', 'kubernetes'.",
+            "Error: Invalid value for '--target': .*'k8s' is not one of 'local', 'kubernetes'.",
         ),
         (["get", "NAME", "-A"], "Error: Invalid value: --all-namespaces lists runs"),
     ],
@@ -232,7 +233,7 @@ def test_contents_of_a_generated_secret_are_not_shown() -> None:
 def test_usage_errors_end_with_2(cli: Command, arguments: list[str], told: str) -> None:
     done = cli(*arguments, stdin="")
     assert (done.code, done.out) == (2, "")
-    assert done.err.splitlines()[-1].startswith(told)
+    assert re.match(told, done.err.splitlines()[-1])
 
 
 def test_version_and_help_end_with_0(cli: Command) -> None:

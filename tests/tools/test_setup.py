@@ -1,5 +1,7 @@
 import fcntl
+import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -15,6 +17,9 @@ NEITHER = (
     "trainer-infra needs the Pulumi CLI and found neither `pulumi` nor `go` on PATH; "
     "install the Pulumi CLI, or install Go so that `make setup` can build it\n"
 )
+LOCK = (ROOT / "requirements.lock").read_text()
+INSTALLS = {"setuptools", "uv"}
+"""What of the lock tools/setup.py itself needs."""
 
 
 @pytest.fixture
@@ -22,7 +27,8 @@ def checkout(tmp_path: Path) -> Path:
     """What tools/setup.py needs of a fresh clone."""
     folder = tmp_path / "checkout"
     shutil.copytree(ROOT / "tools", folder / "tools")
-    shutil.copy(ROOT / "pyproject.toml", folder)
+    for name in ("LICENSE", "README.md", "pyproject.toml", "requirements.lock"):
+        shutil.copy(ROOT / name, folder)
     return folder
 
 
@@ -38,7 +44,7 @@ def env(tmp_path: Path) -> dict[str, str]:
 def start(checkout: Path, env: dict[str, str]) -> "subprocess.Popen[str]":
     return subprocess.Popen(
         ["python3", "tools/setup.py"],
-        executable=f"{env['PATH']}/python3",
+        executable=shutil.which("python3", path=env["PATH"]),
         cwd=checkout,
         env=env,
         stdout=subprocess.PIPE,
@@ -106,6 +112,55 @@ def test_a_second_setup_waits_for_the_first(checkout: Path, env: dict[str, str])
         time.sleep(0.2)
         assert process.poll() is None
     assert process.communicate(timeout=30)[1] == NEITHER
+
+
+def cut_lock(checkout: Path, *names: str) -> None:
+    """Leave in the lock what installs the package, and these."""
+    path = checkout / "requirements.lock"
+    entries = re.findall(r"^([\w-]+)(==.*\n(?:    --hash.*\n)+)", LOCK, re.MULTILINE)
+    path.write_text("".join(name + rest for name, rest in entries if name in {*INSTALLS, *names}))
+
+
+def installed(checkout: Path) -> set[str]:
+    command = [".venv/bin/python", "-m", "pip", "list", "--format", "json"]
+    done = subprocess.run(command, cwd=checkout, check=True, capture_output=True, text=True)
+    return {each["name"] for each in json.loads(done.stdout)} - {"pip", "trainer-infra", *INSTALLS}
+
+
+@pytest.fixture
+def online(env: dict[str, str]) -> dict[str, str]:
+    """All of this environment, with a Pulumi CLI."""
+    Path(env["PATH"], "pulumi").symlink_to("/bin/true")
+    return {**os.environ, **env, "PATH": f"{env['PATH']}{os.pathsep}{os.environ['PATH']}"}
+
+
+def test_an_older_venv_becomes_what_a_renewed_lock_names(
+    checkout: Path, online: dict[str, str]
+) -> None:
+    for names in ({"iniconfig", "pluggy"}, {"iniconfig", "sortedcontainers"}):
+        cut_lock(checkout, *names)
+        process = start(checkout, online)
+        assert process.communicate()[1] == ""
+        assert installed(checkout) == names
+        again = start(checkout, online)
+        assert again.communicate() == ("", "")
+
+
+def test_a_file_that_is_not_the_locked_one_is_refused_and_asked_for_again(
+    checkout: Path, online: dict[str, str]
+) -> None:
+    path = checkout / "requirements.lock"
+    cut_lock(checkout)
+    start(checkout, online).communicate()
+    cut_lock(checkout, "iniconfig")
+    path.write_text(re.sub(r"sha256:\w{64}", f"sha256:{'0' * 64}", path.read_text()))
+    process = start(checkout, online)
+    assert "THESE PACKAGES DO NOT MATCH THE HASHES" in process.communicate()[1]
+    assert process.returncode == 1
+
+    cut_lock(checkout)
+    output, _ = start(checkout, online).communicate()
+    assert output.startswith("setup: installing"), "nobody knows what the other lock left"
 
 
 def test_a_setup_that_has_nothing_to_do_is_silent() -> None:
