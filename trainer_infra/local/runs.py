@@ -69,7 +69,7 @@ PAUSE: Final = 0.02
 """Seconds between two looks at a supervisor that starts or ends."""
 SUSPEND_TIMEOUT: Final = 5.0
 """Seconds to wait for the supervisor to have seen what the user wants."""
-_SUPERVISOR_ENV: Final = (*env.INSTALLERS, "TRAINER_INFRA_", "XDG_")
+_SUPERVISOR_ENV: Final = (*env.INSTALLERS, "TRAINER_INFRA_")
 
 
 def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
