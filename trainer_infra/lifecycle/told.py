@@ -33,8 +33,10 @@ def pairs(metrics: Mapping[str, str]) -> str:
 
 
 def progress(run: Run) -> str:
-    """One line on where a run is: its phase, why it waits, and what each node reported."""
+    """One line on where a run is: its phase, how long to the end, why it waits, and its nodes."""
     parts = [f"{run.name}: {run.phase.lower()}"]
+    if remaining(run):
+        parts.append(f"{remaining(run)} left")
     if run.waiting_for:
         parts.append(f"waits: {run.waiting_for}")
     return ", ".join([*parts, *(node(run, each) for each in run.nodes)])
@@ -69,9 +71,20 @@ def elapsed(since: str, until: str = "") -> float:
     return max(0.0, (end - datetime.fromisoformat(since)).total_seconds())
 
 
+def remaining(run: Run) -> str:
+    """The time until the end as the run's last report estimates it: `5m`; empty without one."""
+    seconds = (run.status.get("trainerStatus") or {}).get("estimatedRemainingSeconds")
+    return "" if seconds is None or finished(run) else duration(seconds)
+
+
 def length(since: str, until: str = "") -> str:
     """The time between two RFC 3339 times, the second one now when empty: `3m`, `2h`, `12s`."""
-    seconds = int(elapsed(since, until))
+    return duration(elapsed(since, until))
+
+
+def duration(time: float) -> str:
+    """Seconds as a person reads them."""
+    seconds = int(time)
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
         if seconds >= 2 * size:
             return f"{seconds // size}{unit}"

@@ -39,6 +39,12 @@ def log(venv: Path) -> Path:
     return venv.with_suffix(".log")
 
 
+def packages_of(venv: Path) -> str:
+    """The packages of an environment by its log, separated by commas; empty where it has none."""
+    first = next(iter(_lines(log(venv))), "")
+    return first.removeprefix(BEGIN).rpartition(WITH)[0] if first.startswith(BEGIN) else ""
+
+
 async def make(venv: Path, packages: Sequence[str], children: Children, mark: str) -> None:
     """Make an environment; nothing but its log stays when that fails or is cancelled.
 
