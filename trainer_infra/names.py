@@ -291,9 +291,11 @@ REPORT_FILE: Final = "TRAINER_INFRA_REPORT"
 REPORT_PREFIX: Final = "trainer-infra-report: "
 TERMINATION_LOG: Final = "/dev/termination-log"
 
-# The local target: variables that move its folders, and the mark that every process of a run has.
+# The local target: variables that move its folders or choose what installs packages, and the mark
+# that every process of a run has.
 STATE_HOME: Final = "TRAINER_INFRA_HOME"
 CACHE_HOME: Final = "TRAINER_INFRA_CACHE"
+INSTALLER: Final = "TRAINER_INFRA_INSTALLER"
 PROCESS_MARK: Final = "TRAINER_INFRA_PROCESS"
 
 # Why a run on this machine failed, beyond what a JobSet says.

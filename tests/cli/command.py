@@ -76,6 +76,7 @@ def command_in(folder: Path) -> Command:
     env = {
         **{name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")},
         "TRAINER_INFRA_HOME": str(folder / "home"),
+        "TRAINER_INFRA_CACHE": str(folder / "cache"),
         "NO_COLOR": "1",
         "COLUMNS": "100",
     }

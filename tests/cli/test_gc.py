@@ -1,6 +1,7 @@
 """`trainer-infra gc` with the real Pulumi CLI: what no state owns goes, what one owns stays."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -51,7 +52,8 @@ def test_gc_deletes_the_runs_that_no_state_owns(stack: Stack) -> None:
         "runs of stack test of project project on this machine that its state does not know:"
     )
     assert said[1].startswith("  default/lost (Running, ")
-    assert said[2:] == ["default/lost deleted"]
+    assert said[2] == "default/lost deleted"
+    assert re.fullmatch(r"[\d.]+ kB freed", said[3])
     assert {each["name"]: each["phase"] for each in stack.runs()} == {"kept": "Running"}
     stack.run("destroy", "--yes", "--skip-preview")
 

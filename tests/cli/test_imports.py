@@ -16,8 +16,8 @@ with contextlib.redirect_stdout(io.StringIO()):
     assert main.main() == 0
 """
 COMMANDS = """
-from trainer_infra.cli import catalog, crds, delete, describe, gc, get, logs, migrate, render, run
-from trainer_infra.cli import check, rules, submission, suspend
+from trainer_infra.cli import catalog, crds, delete, describe, gc_cache, gc_ended, gc_stack, get, logs
+from trainer_infra.cli import check, migrate, render, rules, run, submission, suspend
 from trainer_infra.cluster import runs
 """
 
@@ -34,7 +34,7 @@ def loaded(after: str) -> tuple[list[str], list[str]]:
 
 
 def test_help_loads_no_room_and_no_library() -> None:
-    own = ["cli", "cli.main", "cli.options", "cli.policy", "errors"]
+    own = ["cli", "cli.main", "cli.options", "cli.policy", "cli.runs", "errors"]
     assert loaded(HELP) == ([], [f"trainer_infra.{each}" for each in own])
 
 

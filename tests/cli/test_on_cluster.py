@@ -1,6 +1,7 @@
 """The commands about runs on a real API server; its pods, events and ends are written by the test."""
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -52,18 +53,22 @@ def test_runs_of_the_contexts_namespace_are_listed_with_their_gpus(team: Team) -
     empty = asked(team, "get")
     assert (empty.code, empty.out, empty.err) == (0, "", said)
     running(team)
+    time.sleep(1.1)  # the API server keeps whole seconds
     team.submit("other")
     head, *found = rows(asked(team, "get").out)
     assert head == ["NAMESPACE", "NAME", "PHASE", "PROGRESS", "READY", "GPUS", "AGE", "STACK"]
     here = team.world.namespace
     assert [row[:6] + row[7:] for row in found] == [
-        [here, "other", "Created", "-", "0/0", "0", "dev"],
-        [here, "tj", "Running", "-", "1/1", "8", "dev"],
+        [here, "tj", "Running", "-", "1/1", "8", "digits/dev"],
+        [here, "other", "Created", "-", "0/0", "0", "digits/dev"],
     ]
     assert [here, "tj"] in [row[:2] for row in rows(asked(team, "get", "-A").out)]
     assert asked(team, "get", "-n", "default").code == 0
     listed = json.loads(asked(team, "get", "-o", "json").out)["items"]
-    assert [each["name"] for each in listed] == ["other", "tj"]
+    assert [each["name"] for each in listed] == ["tj", "other"]
+    only = json.loads(asked(team, "get", "--phase", "running", "-o", "json").out)["items"]
+    assert [each["name"] for each in only] == ["tj"]
+    assert asked(team, "get", "--project", "nobodys").out == ""
 
 
 def test_one_run_shows_its_nodes_with_hosts_and_gpus(team: Team) -> None:
@@ -237,7 +242,10 @@ def test_the_end_of_a_run_whose_pods_are_gone_is_known(team: Team) -> None:
 
 def test_an_unknown_run_names_near_misses_and_other_namespaces(team: Team) -> None:
     team.submit("digits")
-    said = asked(team, "describe", "digit")
+    taken = asked(team, "describe", "digit")
+    assert taken.err.startswith("digit is taken for run digits of stack digits/dev (Created, ")
+    assert taken.out.startswith("Name:         digits\n")
+    said = asked(team, "delete", "digit")
     assert (said.code, said.out) == (1, "")
     assert said.err == (
         f"there is no run 'digit' in namespace {team.world.namespace} on the cluster of context "

@@ -1,5 +1,6 @@
 """`trainer-infra run`: one TrainJob on this machine, followed to its end."""
 
+import json
 import os
 import pty
 
@@ -61,6 +62,23 @@ RUNNING = (
     "`trainer-infra delete digits`, or choose another --name\n"
 )
 JAX = ("--runtime", "jax-distributed")
+ADVISED = """\
+apiVersion: trainer.kubeflow.org/v1alpha1
+kind: TrainJob
+metadata: {{name: job}}
+spec:
+  runtimeRef: {{name: plain-distributed}}
+  trainer: {{command: [bash, {}]}}
+"""
+ETA = """
+def train():
+    import time
+    from pathlib import Path
+    from trainer_infra.report import report
+    report(progress=10, remaining=3000)
+    while not Path("FOLDER/go").exists():
+        time.sleep(0.05)
+"""
 LISTED = "`trainer-infra catalog` lists all"
 
 
@@ -169,13 +187,58 @@ def test_problems_of_the_code_are_told_at_once_and_nothing_runs(cli: Command) ->
     assert cli.runs() == []
 
 
+def test_a_python_file_runs_on_the_plain_runtime_unless_one_is_named(cli: Command) -> None:
+    cli.write("plain.py", "import os\nprint('index', os.environ['JOB_COMPLETION_INDEX'])\n")
+    done = cli("run", "plain.py", "--nodes", "2")
+    assert sorted(done.out.splitlines()) == ["node-0-0: index 0", "node-0-1: index 1"]
+    first = "running on plain-distributed; --runtime names another of `trainer-infra catalog`"
+    assert (done.err.splitlines()[0], done.err.count(first)) == (first, 1)
+    named = cli("run", "plain.py", "--runtime", "plain-distributed")
+    assert (named.code, first in named.err) == (0, False)
+
+
+def test_a_file_of_another_kind_is_told_what_to_do(cli: Command) -> None:
+    kinds = (
+        "is none of the files that `run` takes: a Python file (FILE.py, FILE.py:FUNCTION), a folder "
+        "(FOLDER:FILE.py), or a TrainJob in .yaml, .yml, .json or stdin (-)"
+    )
+    script = cli.folder / "train"
+    for name, text in (("train.sh", "echo a\n"), ("train", "#!/usr/bin/env bash\necho a\n")):
+        script = cli.folder / cli.write(name, text)
+        done = cli("run", name)
+        assert (done.code, done.out) == (2, "")
+        assert f"{name} {kinds}; for a shell script write a TrainJob whose " in done.err
+        assert f"spec.trainer.command is [bash, {script}]" in done.err
+    done = cli("run", cli.write("notes.txt", "hello\n"))
+    assert done.err.splitlines()[-1] == f"Error: Invalid value: notes.txt {kinds}"
+
+    # The advice works.
+    cli.write("job.yaml", ADVISED.format(script))
+    assert cli("run", "job.yaml").out == "node-0-0: a\n"
+    code = f'import subprocess\nsubprocess.run(["bash", "{script}"], check=True)\n'
+    assert cli("run", cli.write("wrapped.py", code)).out == "node-0-0: a\n"
+
+
+def test_the_time_that_remains_is_shown_until_the_end(cli: Command) -> None:
+    cli.write("eta.py", ETA.replace("FOLDER", str(cli.folder)))
+    following = cli.start("run", "eta.py:train")
+    until(lambda: cli.phases() == {"eta": "Running"} and "remaining" in cli("get", "eta").out)
+    assert "\nremaining: 50m\n" in cli("get", "eta").out
+    assert "\nRemaining:    50m\n" in cli("describe", "eta").out
+    found = json.loads(cli("get", "eta", "-o", "json").out)
+    assert found["status"]["trainerStatus"]["estimatedRemainingSeconds"] == 3000
+    (cli.folder / "go").touch()
+    _, told = following.communicate(timeout=60)
+    assert "eta: running, 50m left, node-0-0 10%" in told.splitlines()
+    assert "remaining" not in cli("get", "eta").out
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["train.py"], f"a Python file needs --runtime: {LISTED}"),
         (
             ["train.py", "--runtime", "jax"],
-            f"a Python file needs --runtime: did you mean jax-distributed? {LISTED}",
+            f"--runtime jax is not in the catalog: did you mean jax-distributed? {LISTED}",
         ),
         (
             ["jobs.yaml", "--nodes", "2", "--arg", "a=1", "--", "word"],

@@ -119,9 +119,13 @@ def test_an_unknown_pod_or_run_is_an_error_that_names_the_known(done: Command) -
         1,
         "run team/digits has no pod node-9; its pods are digits-node-0-0, digits-node-0-1\n",
     )
-    missing = "there is no run 'digit' in namespace team on this machine; did you mean digits?\n"
     for command in ("get", "describe", "logs", "suspend", "resume", "delete"):
-        found = done(command, "digit", "-n", "team")
+        # What a name begins with is enough to read; to change, the name is proposed.
+        wanted = "digist" if command in {"get", "describe", "logs"} else "digit"
+        found = done(command, wanted, "-n", "team")
+        missing = (
+            f"there is no run '{wanted}' in namespace team on this machine; did you mean digits?\n"
+        )
         assert (found.code, found.out, found.err) == (1, "", missing)
     assert done("get", "other", "-n", "team").err == (
         "there is no run 'other' in namespace team on this machine; its runs are: digits\n"

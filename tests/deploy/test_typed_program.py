@@ -55,11 +55,11 @@ def test_mypy_takes_an_output_wherever_one_is_taken_and_reports_each_mistake(
     assert len(wrong) > 20
 
 
-def test_the_program_that_mypy_takes_runs(stack: Stack, tmp_path: Path) -> None:
+def test_the_program_that_mypy_takes_runs(stack: Stack) -> None:
     (stack.folder / "__main__.py").write_text((TYPED / "program.py").read_text())
     (stack.folder / "script.py").write_text(SCRIPT)
-    with package_index.served(tmp_path / "index") as url:
-        stack.run("config", "set", "index", url)
+    with package_index.serving(package_index.Package("planted")) as index:
+        stack.run("config", "set", "index", index.url)
         stack.up()
         outputs = stack.outputs()
         ended = until(lambda: _ended(stack))
@@ -69,7 +69,7 @@ def test_the_program_that_mypy_takes_runs(stack: Stack, tmp_path: Path) -> None:
         "token": 13,
         "nodes": 2,
         "home": "here",
-        "of": "wheel",
+        "of": "1.0",
     }
     assert outputs["statuses"] == {"whole": "Complete", "short": "Complete"}
     assert ended == ["Complete"] * 6

@@ -9,10 +9,16 @@ import typer
 
 from trainer_infra import catalog
 from trainer_infra.catalog.shipped import Shipped
-from trainer_infra.cli import render, table
+from trainer_infra.cli import render, screen, table
+from trainer_infra.cli.table import Column
 from trainer_infra.errors import InvalidInput, Problem
 
-COLUMNS = ("NAME", "FRAMEWORK", "FOR", "IMAGE")
+COLUMNS = (
+    Column("NAME"),
+    Column("FRAMEWORK"),
+    Column("FOR", folds=True),
+    Column("IMAGE", below=True),
+)
 
 
 def show(names: Sequence[str], output: str) -> None:
@@ -23,7 +29,7 @@ def show(names: Sequence[str], output: str) -> None:
     """
     found = _chosen(names)
     if output == "table":
-        typer.echo("\n".join(table.lines(COLUMNS, [_row(each) for each in found])))
+        typer.echo("\n".join(table.lines(COLUMNS, [_row(each) for each in found], screen.here())))
         return
     objects = [each.runtime().to_wire() for each in found]
     typer.echo(render.written(objects, output), nl=False)

@@ -5,8 +5,6 @@ mended), and writes every report at the end.
 """
 
 import gc
-import os
-import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -15,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
+from trainer_infra.cli import screen
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review import baseline, changed, costs, fix, pack_folder, sources, text
 from trainer_infra.review import check as checking
@@ -129,7 +128,7 @@ def _write(file: str, words: str) -> None:
 
 def _shown(asked: Asked, report: Report) -> str:
     if asked.form == "text":
-        return text.text(report, colour=sys.stdout.isatty() and "NO_COLOR" not in os.environ)
+        return text.text(report, colour=screen.here().colour)
     return FORMATS[asked.form](report)
 
 

@@ -1,13 +1,15 @@
 """`trainer-infra delete`: end runs and remove what is left of them.
 
-Called by `main`. Nothing is deleted when one of the names is unknown.
+Called by `runs`. Nothing is deleted when one of the names is unknown. Runs that options choose are
+listed first, and asked for.
 """
 
 from collections.abc import Sequence
 
 import typer
 
-from trainer_infra.cli import known, removal
+from trainer_infra.cli import get, known, removal, screen, selection
+from trainer_infra.cli.selection import Selection
 from trainer_infra.cli.target import Place
 
 
@@ -20,7 +22,7 @@ def delete(
         NotAvailable: names every name that is unknown.
     """
     if ignore_not_found:
-        found = (place.target.get(place.namespace, name) for name in dict.fromkeys(run_names))
+        found = (known.named(place, name) for name in dict.fromkeys(run_names))
         runs = tuple(run for run in found if run is not None)
     else:
         runs = known.runs(place, run_names)
@@ -29,3 +31,21 @@ def delete(
             stack = f"stack {run.owner.stack} of project {run.owner.project}"
             typer.echo(f"{run.name} belongs to {stack}: its next refresh finds it gone", err=True)
     return removal.remove(place, runs, lambda run: run.name, timeout)
+
+
+def delete_selected(
+    place: Place, namespace: str | None, asked: Selection, *, timeout: float, confirmed: bool
+) -> int:
+    """Delete the runs of a namespace, or (None) of all, that are chosen; the exit code."""
+    listing = place.target.list_runs(namespace)
+    known.warn_of(listing)
+    runs = selection.of(listing.runs, asked)
+    if not runs:
+        typer.echo(get.none(place, namespace, asked), err=True)
+        return 0
+    stacks = dict.fromkeys(selection.stack_of(run.owner) for run in runs if run.owner.stack)
+    if stacks:
+        whose = f"stack{'s' * (len(stacks) > 1)} {', '.join(stacks)}"
+        typer.echo(f"runs of {whose}: the next refresh finds them gone", err=True)
+    table = get.rows(place, runs, screen.here())
+    return removal.confirm(place, runs, table, confirmed=confirmed, timeout=timeout)

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from trainer_infra.cli import known, nodes, table
+from trainer_infra.cli import known, nodes, screen, table
+from trainer_infra.cli.screen import PHASES, Screen
+from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import Place
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle import failure_advice, told
@@ -18,8 +20,23 @@ from trainer_infra.lifecycle.run import Run
 if TYPE_CHECKING:
     from trainer_infra.cluster.describe import Happened
 
-CONDITIONS: Final = ("TYPE", "STATUS", "REASON", "AGE", "MESSAGE")
-EVENTS: Final = ("AGE", "TYPE", "REASON", "ABOUT", "COUNT", "MESSAGE")
+MESSAGE: Final = Column("MESSAGE", folds=True)
+CONDITIONS: Final = (
+    Column("TYPE", styles=PHASES),
+    Column("STATUS"),
+    Column("REASON"),
+    Column("AGE"),
+    MESSAGE,
+)
+EVENTS: Final = (
+    Column("AGE"),
+    Column("TYPE", styles={"Warning": "yellow"}),
+    Column("REASON"),
+    Column("ABOUT"),
+    Column("COUNT"),
+    MESSAGE,
+)
+INDENT: Final = "  "
 
 
 def show(place: Place, name: str) -> None:
@@ -28,26 +45,30 @@ def show(place: Place, name: str) -> None:
     Raises:
         NotAvailable: there is no run of that name.
     """
+    shown = screen.here()
     if place.cluster is None:
-        typer.echo("\n".join(_whole(place, known.run(place, name))))
+        typer.echo("\n".join(_whole(place, known.run(place, name), shown)))
         return
-    found = place.cluster.described(place.namespace, name)
+    namespace = place.namespace
+    found = place.cluster.described(namespace, name) if known.is_name(name) else None
+    found = found or place.cluster.described(namespace, known.meant(place, name))
     if found is None:
         raise NotAvailable(known.missing(place, name))
-    events = _section("Events", _events(found.events))
-    typer.echo("\n".join((*_whole(place, found.run), *events)))
-    if unseen := place.cluster.unseen(place.namespace):
+    events = _section("Events", _events(found.events, shown))
+    typer.echo("\n".join((*_whole(place, found.run, shown), *events)))
+    if unseen := place.cluster.unseen(namespace):
         typer.echo(f"warning: {unseen}", err=True)
 
 
-def _whole(place: Place, run: Run) -> Iterator[str]:
-    yield from _aligned(_facts(place, run))
+def _whole(place: Place, run: Run, shown: Screen) -> Iterator[str]:
+    inside = shown.indented(len(INDENT))
+    yield from _aligned(_facts(place, run), shown)
     yield from _section("Drift", _drift(run))
-    yield from _section("Conditions", _conditions(run))
+    yield from _section("Conditions", _conditions(run, inside))
     if run.status.get("jobsStatus"):
-        yield from _section("Steps", nodes.steps(run))
+        yield from _section("Steps", nodes.steps(run, inside))
     if run.nodes:
-        yield from _section("Nodes", nodes.nodes(run))
+        yield from _section("Nodes", nodes.nodes(run, inside))
     yield from _section("Failure", _failure(run))
 
 
@@ -69,29 +90,32 @@ def _facts(place: Place, run: Run) -> Mapping[str, str]:
         "Finished": run.finished,
         "Ran for": told.length(run.started, run.finished) if run.started else "",
         "Progress": "" if percent is None else f"{percent}%",
+        "Remaining": told.remaining(run),
         "Metrics": told.pairs(told.metrics(run)),
         "Outputs": told.pairs(run.outputs),
     }
 
 
-def _aligned(facts: Mapping[str, str]) -> Iterator[str]:
+def _aligned(facts: Mapping[str, str], shown: Screen) -> Iterator[str]:
     known_facts = {name: value for name, value in facts.items() if value}
     width = max(map(len, known_facts)) + 1
-    yield from (f"{f'{name}:'.ljust(width)}  {value}" for name, value in known_facts.items())
+    for name, value in known_facts.items():
+        style = PHASES.get(value, "") if name == "Phase" else ""
+        yield f"{f'{name}:'.ljust(width)}  {shown.paint(value, style)}"
 
 
 def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
     """A title and what is below it; nothing where there is nothing."""
     found = list(lines)
     if found:
-        yield from ("", f"{title}:", *(f"  {line}" for line in found))
+        yield from ("", f"{title}:", *(f"{INDENT}{line}" for line in found))
 
 
 def _drift(run: Run) -> Iterator[str]:
     return (f"{where}: {what}" for where, what in run.drift.items())
 
 
-def _conditions(run: Run) -> Iterator[str]:
+def _conditions(run: Run, shown: Screen) -> Iterator[str]:
     found = run.status.get("conditions") or ()
     rows = [
         (
@@ -103,7 +127,7 @@ def _conditions(run: Run) -> Iterator[str]:
         )
         for each in found
     ]
-    return table.lines(CONDITIONS, rows) if rows else iter(())
+    return table.lines(CONDITIONS, rows, shown) if rows else iter(())
 
 
 def _failure(run: Run) -> Iterator[str]:
@@ -117,7 +141,7 @@ def _failure(run: Run) -> Iterator[str]:
         yield said
 
 
-def _events(found: "Sequence[Happened]") -> Iterator[str]:
+def _events(found: "Sequence[Happened]", shown: Screen) -> Iterator[str]:
     """The newest last, next to where a person goes on reading."""
     rows = [
         (
@@ -130,4 +154,4 @@ def _events(found: "Sequence[Happened]") -> Iterator[str]:
         )
         for each in found
     ]
-    return table.lines(EVENTS, rows) if rows else iter(())
+    return table.lines(EVENTS, rows, shown.indented(len(INDENT))) if rows else iter(())

@@ -1,6 +1,6 @@
 """`trainer-infra get`: runs as a table, or one run with its nodes and steps.
 
-Called by `main`. The table has the same columns for every target, but for the accelerators, which
+Called by `runs`. The table has the same columns for every target, but for the accelerators, which
 this machine's runs have none of. JSON and YAML have the same fields: those of `lifecycle.run.Run`
 in camelCase, and under `status` the TrainJob's status as Kubernetes has it.
 """
@@ -13,13 +13,26 @@ from typing import Any, Final
 import typer
 
 from trainer_infra.api import yamltext
-from trainer_infra.cli import known, nodes, table
+from trainer_infra.cli import known, nodes, screen, selection, table
+from trainer_infra.cli.screen import PHASES, PIPE, Screen
+from trainer_infra.cli.selection import Selection
+from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import KUBERNETES, Place
 from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Failure, Node, Owner, Run
 
-COLUMNS: Final = ("NAMESPACE", "NAME", "PHASE", "PROGRESS", "READY", "GPUS", "AGE", "STACK")
-GPUS: Final = COLUMNS.index("GPUS")
+COLUMNS: Final = (
+    Column("NAMESPACE"),
+    Column("NAME"),
+    Column("PHASE", styles=PHASES),
+    Column("PROGRESS"),
+    Column("READY"),
+    Column("GPUS"),
+    Column("AGE"),
+    Column("STACK", below=True),
+)
+GPUS: Final = 5
+"""Which of them only clusters have."""
 READY: Final = ("Running", "Succeeded")
 
 
@@ -27,28 +40,43 @@ def one(place: Place, name: str, output: str) -> None:
     """Print one run of the place's namespace.
 
     Raises:
-        NotAvailable: there is no run of that name.
+        NotAvailable: there is no run that is meant by that name, or there are several.
     """
     run = known.run(place, name)
     if output != "table":
         _write(document(run), output)
         return
-    _table(place, [run])
-    typer.echo("\n" + "\n".join(details(run)))
+    shown = screen.here()
+    lines = [*rows(place, [run], shown), "", *details(run, shown)]
+    typer.echo("\n".join(lines))
 
 
-def several(place: Place, namespace: str | None, output: str) -> None:
-    """Print all runs of a namespace, or (`namespace` None) all there are."""
+def several(place: Place, namespace: str | None, asked: Selection, output: str) -> None:
+    """Print the runs of a namespace, or (`namespace` None) of all, that were asked for."""
     listing = place.target.list_runs(namespace)
     known.warn_of(listing)
-    found = listing.runs
+    found = selection.of(listing.runs, asked)
     if output != "table":
         _write({"items": [document(each) for each in found]}, output)
     elif found:
-        _table(place, found)
+        typer.echo("\n".join(rows(place, found, screen.here())))
     else:
-        where = f" in namespace {namespace}" if namespace else ""
-        typer.echo(f"no runs{where} {place.shown}", err=True)
+        typer.echo(none(place, namespace, asked), err=True)
+
+
+def none(place: Place, namespace: str | None, asked: Selection) -> str:
+    """A sentence where there is no such run."""
+    where = f"{f' in namespace {namespace}' if namespace else ''} {place.shown}"
+    return f"no run{where} is all of that" if asked else f"no runs{where}"
+
+
+def rows(place: Place, found: Sequence[Run], shown: Screen) -> Iterator[str]:
+    """The table of runs."""
+    cells = [_row(run) for run in found]
+    if place.kind == KUBERNETES:
+        return table.lines(COLUMNS, cells, shown)
+    fewer = [(*each[:GPUS], *each[GPUS + 1 :]) for each in cells]
+    return table.lines((*COLUMNS[:GPUS], *COLUMNS[GPUS + 1 :]), fewer, shown)
 
 
 def document(value: Run | Owner | Node | Failure) -> dict[str, Any]:
@@ -56,7 +84,7 @@ def document(value: Run | Owner | Node | Failure) -> dict[str, Any]:
     return {_key(each.name): _value(getattr(value, each.name)) for each in fields(value)}
 
 
-def details(run: Run) -> Iterator[str]:
+def details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
     """What the table has no room for."""
     facts = {
         "uid": run.uid,
@@ -66,6 +94,7 @@ def details(run: Run) -> Iterator[str]:
         "finished": run.finished,
         "waits for": "" if run.stuck else run.waiting_for,
         "stuck": run.stuck,
+        "remaining": told.remaining(run),
         "metrics": told.pairs(told.metrics(run)),
         "outputs": told.pairs(run.outputs),
         "message": run.message,
@@ -74,9 +103,9 @@ def details(run: Run) -> Iterator[str]:
     for each in run.status.get("conditions") or ():
         yield f"condition: {each['type']}={each['status']} {each['reason']}: {each['message']}"
     if run.nodes:
-        yield from ("", *nodes.nodes(run))
+        yield from ("", *nodes.nodes(run, shown))
     if run.status.get("jobsStatus"):
-        yield from ("", *nodes.steps(run))
+        yield from ("", *nodes.steps(run, shown))
 
 
 def _write(whole: Mapping[str, Any], output: str) -> None:
@@ -84,14 +113,6 @@ def _write(whole: Mapping[str, Any], output: str) -> None:
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     else:
         typer.echo(yamltext.dump([whole]), nl=False)
-
-
-def _table(place: Place, found: Sequence[Run]) -> None:
-    columns: Sequence[str] = COLUMNS
-    rows: Sequence[Sequence[str]] = [_row(run) for run in found]
-    if place.kind != KUBERNETES:
-        columns, *rows = ((*each[:GPUS], *each[GPUS + 1 :]) for each in (columns, *rows))
-    typer.echo("\n".join(table.lines(columns, rows)))
 
 
 def _row(run: Run) -> tuple[str, ...]:
@@ -105,7 +126,7 @@ def _row(run: Run) -> tuple[str, ...]:
         f"{ready}/{len(run.nodes)}",
         str(sum(each.gpus for each in run.nodes)),
         told.length(run.created),
-        run.owner.stack,
+        selection.stack_of(run.owner),
     )
 
 

@@ -1,38 +1,66 @@
 """A run by its name, or a sentence that names the runs there are.
 
-Called by every command that is given a run's name.
+Called by every command that is given a run's name. Those that only read take the beginning of a name
+too, and the name of a Pulumi resource, where one run alone can be meant; those that change something
+want the whole name and are told what it could be.
 """
 
 import difflib
+import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import typer
 
-from trainer_infra.cli.target import Place
+from trainer_infra.cli import selection
+from trainer_infra.cli.target import KUBERNETES, Place
 from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Listing, Run
 
 SHOWN: Final = 10
 """Names in a sentence, at most."""
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
 def run(place: Place, name: str) -> Run:
-    """The run of that name in the place's namespace.
+    """The run that is meant in the place's namespace, to read of it; says which, unless it is named.
 
     Raises:
-        NotAvailable: there is none.
+        NotAvailable: there is none, or several can be meant.
     """
-    return runs(place, [name])[0]
+    found = named(place, name) or named(place, meant(place, name))
+    if found is None:
+        raise NotAvailable(missing(place, name))
+    return found
+
+
+def meant(place: Place, name: str) -> str:
+    """The name of the one run that a beginning or a resource's name can mean; says which.
+
+    Raises:
+        NotAvailable: there is none, or several can be meant.
+    """
+    alike = _alike(_newest_first(place), name)
+    if alike.only is None:
+        raise NotAvailable(missing(place, name))
+    typer.echo(f"{name} is taken for {_shown(alike.only)}", err=True)
+    return alike.only.name
+
+
+def is_name(name: str) -> bool:
+    """Whether a run can be called so; a resource can be called anything."""
+    return _NAME.fullmatch(name) is not None
 
 
 def runs(place: Place, wanted: Sequence[str]) -> tuple[Run, ...]:
-    """The runs of those names.
+    """The runs of exactly those names.
 
     Raises:
         NotAvailable: names every name that is unknown.
     """
-    found = {name: place.target.get(place.namespace, name) for name in wanted}
+    found = {name: named(place, name) for name in wanted}
     unknown = [name for name, run in found.items() if run is None]
     if unknown:
         raise NotAvailable("\n".join(missing(place, name) for name in unknown))
@@ -45,20 +73,75 @@ def warn_of(listing: Listing) -> None:
         typer.echo(f"warning: {each}", err=True)
 
 
+def of_here(place: Place, namespace: str | None) -> Sequence[Run]:
+    """The place's runs, of a namespace or (None) of all; of a home shared by machines, this one's."""
+    listing = place.target.list_runs(namespace)
+    warn_of(listing)
+    if place.kind == KUBERNETES:
+        return listing.runs
+    here = place.target.host()
+    return [run for run in listing.runs if run.host == here]
+
+
 def missing(place: Place, name: str) -> str:
     """A sentence about a run that is not there."""
-    here = [each.name for each in place.target.list_runs(place.namespace).runs]
+    here = _newest_first(place)
+    names = [each.name for each in here]
     sentence = f"there is no run {name!r} in namespace {place.namespace} {place.shown}; "
-    near = difflib.get_close_matches(name, here, SHOWN)
-    listed = f"did you mean {' or '.join(near)}?" if near else f"its runs are: {_listed(here)}"
+    near = [each.name for each in _alike(here, name).runs]
+    near = near or difflib.get_close_matches(name, names, SHOWN)
+    listed = f"did you mean {_listed(near, ' or ')}?" if near else f"its runs are: {_listed(names)}"
     elsewhere = _namespaces(place, name)
     hint = f"; namespace {', '.join(elsewhere)} has one of that name" if elsewhere else ""
     return sentence + listed + hint
 
 
-def _listed(found: Sequence[str]) -> str:
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return (", ".join(found[:SHOWN]) or "none") + more
+@dataclass(frozen=True, slots=True)
+class _Alike:
+    """Runs that a name can mean."""
+
+    runs: Sequence[Run]
+    """Those of a resource that is called so, then those whose names begin so."""
+    only: Run | None
+    """The one that is meant, where one alone can be."""
+
+
+def _alike(here: Sequence[Run], name: str) -> _Alike:
+    of_resource = [run for run in here if name in _resources(run)]
+    begun = [run for run in here if run.name.startswith(name) and run not in of_resource]
+    # A resource's whole name says more than the beginning of another run's name.
+    first = of_resource or begun
+    return _Alike((*of_resource, *begun), first[0] if len(first) == 1 else None)
+
+
+def _resources(run: Run) -> frozenset[str]:
+    """What its Pulumi resource is called; of a member of a batch the batch's name and its own too."""
+    name = run.owner.urn.rpartition("::")[2]
+    return frozenset((name, *name.split("#"))) - {""}
+
+
+def named(place: Place, name: str) -> Run | None:
+    """The run of exactly that name; None where there is none."""
+    return place.target.get(place.namespace, name) if is_name(name) else None
+
+
+def _newest_first(place: Place) -> Sequence[Run]:
+    here = place.target.list_runs(place.namespace).runs
+    return sorted(here, key=lambda run: run.created, reverse=True)
+
+
+def _shown(run: Run) -> str:
+    stack = selection.stack_of(run.owner)
+    whose = f" of stack {stack}" if stack else ""
+    return f"run {run.name}{whose} ({run.phase}, {told.length(run.created)} old)"
+
+
+def _listed(found: Sequence[str], last: str = ", ") -> str:
+    shown = [*found[:SHOWN], *([f"{len(found) - SHOWN} more"] if len(found) > SHOWN else [])]
+    if len(found) > SHOWN:
+        last = " and "
+    head = ", ".join(shown[:-1])
+    return last.join(filter(None, (head, shown[-1]))) if shown else "none"
 
 
 def _namespaces(place: Place, name: str) -> list[str]:

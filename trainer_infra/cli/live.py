@@ -19,6 +19,7 @@ from rich.table import Table
 from rich.text import Text
 from typing_extensions import override
 
+from trainer_infra.cli.screen import PHASES
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Run
@@ -119,11 +120,12 @@ def bars(run: Run) -> RenderableType:
                 finished_style="green",
             ),
             Text("" if each.progress is None else f"{each.progress}%", justify="right"),
-            Text(each.phase),
+            Text(each.phase, style=PHASES.get(each.phase, "")),
             Text(told.pairs(each.metrics)),
         )
     waits = f": {run.waiting_for}" if run.waiting_for else ""
-    return Group(table, Text(f"{run.name} {run.phase.lower()}{waits}", style="bold"))
+    left = f", {told.remaining(run)} left" if told.remaining(run) else ""
+    return Group(table, Text(f"{run.name} {run.phase.lower()}{left}{waits}", style="bold"))
 
 
 def _plain_line(pod: str, text: str) -> None:

@@ -9,28 +9,19 @@ message on stderr and exit code 1; any other error is a bug and shows its traceb
 # ruff: noqa: ARG001  the callback of `run --target` has judged it: there is one target
 
 import os
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
-from trainer_infra.cli import policy
+from trainer_infra.cli import policy, runs
 from trainer_infra.cli.options import (
-    Context,
-    Kubeconfig,
     Listed,
     MigratedAs,
-    Name,
-    Names,
-    Namespace,
     Plugins,
-    Target,
     Where,
     Written,
 )
 from trainer_infra.errors import TrainerInfraError
-
-if TYPE_CHECKING:
-    from trainer_infra.cli.target import Asked, Place
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -60,22 +51,6 @@ def _version(value: bool) -> None:
 
         typer.echo(f"trainer-infra {metadata.version('trainer-infra')}")
         raise typer.Exit
-
-
-def _asked(
-    target: Where | None, kubeconfig: str | None, context: str | None, namespace: str | None
-) -> "Asked":
-    from trainer_infra.cli.target import Asked
-
-    return Asked(target and target.value, kubeconfig, context, namespace)
-
-
-def _place(
-    target: Where | None, kubeconfig: str | None, context: str | None, namespace: str | None
-) -> "Place":
-    from trainer_infra.cli import target as targets
-
-    return targets.chosen(_asked(target, kubeconfig, context, namespace))
 
 
 def _here(value: Where) -> Where:
@@ -169,7 +144,7 @@ def run(
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Submit and return.")] = False,
     runtime: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Python: the shipped runtime to run on.")
+        str | None, typer.Option(metavar="NAME", help="Python: else plain-distributed.")
     ] = None,
     nodes: Annotated[
         int | None, typer.Option(metavar="N", help="Python: the number of nodes.")
@@ -215,153 +190,17 @@ def run(
     raise typer.Exit(command.run(made, detach=detach))
 
 
-@app.command()
-def get(
-    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One run, in detail.")] = None,
-    output: Annotated[Listed, typer.Option("--output", "-o", help="Format.")] = Listed.TABLE,
-    namespace: Namespace = None,
-    all_namespaces: Annotated[
-        bool, typer.Option("--all-namespaces", "-A", help="The runs of every namespace.")
-    ] = False,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
-    """List runs, or show one in detail."""
-    from trainer_infra.cli import get as command
-
-    if name is not None and all_namespaces:
-        raise typer.BadParameter("--all-namespaces lists runs: leave NAME out, or give -n")
-    place = _place(target, kubeconfig, context, namespace)
-    if name is not None:
-        command.one(place, name, output.value)
-    else:
-        command.several(place, None if all_namespaces else place.namespace, output.value)
-
-
-@app.command()
-def describe(
-    name: Name,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
-    """Show all there is to know of a run, and why it waits."""
-    from trainer_infra.cli import describe as command
-
-    command.show(_place(target, kubeconfig, context, namespace), name)
-
-
-@app.command()
-def logs(
-    name: Name,
-    follow: Annotated[
-        bool, typer.Option("--follow", "-f", help="Go on until the run has ended.")
-    ] = False,
-    pod: Annotated[str | None, typer.Option(metavar="POD", help="Only this pod's lines.")] = None,
-    tail: Annotated[
-        int | None, typer.Option(min=0, metavar="N", help="Only the last N lines of each pod.")
-    ] = None,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
-    """Print what a run's pods wrote."""
-    from trainer_infra.cli import logs as command
-
-    place = _place(target, kubeconfig, context, namespace)
-    command.show(place, name, command.Wanted(pod, follow, tail))
-
-
-@app.command()
-def suspend(
-    run_names: Names,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
-    """Hold runs back: their pods end, and start again when they are resumed."""
-    from trainer_infra.cli import suspend as command
-
-    command.suspend(_place(target, kubeconfig, context, namespace), run_names, value=True)
-
-
-@app.command()
-def resume(
-    run_names: Names,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
-    """Let suspended runs go on."""
-    from trainer_infra.cli import suspend as command
-
-    command.suspend(_place(target, kubeconfig, context, namespace), run_names, value=False)
-
-
-@app.command()
-def retry(
-    run_names: Names,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
-    """Run runs again that failed, as they were submitted."""
-    from trainer_infra.cli import retry as command
-
-    command.retry(_place(target, kubeconfig, context, namespace), run_names)
-
-
-@app.command()
-def delete(
-    run_names: Names,
-    timeout: Annotated[
-        float,
-        typer.Option(
-            min=0,
-            metavar="SECONDS",
-            help="Then processes here are killed, and what is left on a cluster is named.",
-        ),
-    ] = 60,
-    ignore_not_found: Annotated[
-        bool, typer.Option("--ignore-not-found", help="A run that is gone is not an error.")
-    ] = False,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
-    """End runs and remove what is left of them."""
-    from trainer_infra.cli import delete as command
-
-    place = _place(target, kubeconfig, context, namespace)
-    raise typer.Exit(
-        command.delete(place, run_names, timeout=timeout, ignore_not_found=ignore_not_found)
-    )
-
-
-@app.command()
-def gc(
-    stack: Annotated[str, typer.Option(metavar="NAME", help="A stack of the Pulumi program here.")],
-    yes: Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")] = False,
-    namespace: Annotated[
-        str | None,
-        typer.Option("--namespace", "-n", metavar="NAME", help="Only this namespace's; else all."),
-    ] = None,
-    target: Annotated[Where | None, typer.Option(help="Else what the stack says.")] = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
-    """Delete runs of a Pulumi stack that its state does not know."""
-    from trainer_infra.cli import gc as command
-
-    asked = _asked(target, kubeconfig, context, namespace)
-    raise typer.Exit(command.collect(asked, stack, confirmed=yes))
+for _command in (
+    runs.get,
+    runs.describe,
+    runs.logs,
+    runs.suspend,
+    runs.resume,
+    runs.retry,
+    runs.delete,
+    runs.gc,
+):
+    app.command()(_command)
 
 
 @app.command()

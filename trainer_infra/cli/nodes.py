@@ -7,25 +7,36 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.cli import table
+from trainer_infra.cli.screen import PHASES, Screen
+from trainer_infra.cli.table import Column
 from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Node, Run
 
-NODES: Final = ("STEP", "POD", "HOST", "GPUS", "PHASE", "RESTARTS", "PROGRESS", "METRICS")
+NODES: Final = (
+    Column("STEP"),
+    Column("POD"),
+    Column("HOST", optional=True),
+    Column("GPUS", optional=True),
+    Column("PHASE", styles=PHASES),
+    Column("RESTARTS"),
+    Column("PROGRESS"),
+    Column("METRICS", optional=True, folds=True),
+)
 COUNTS: Final = ("ready", "active", "succeeded", "failed", "suspended")
 """Of a step's jobs, as `status.jobsStatus` has them."""
-STEPS: Final = ("STEP", *(each.upper() for each in COUNTS))
+STEPS: Final = (Column("STEP"), *(Column(each.upper()) for each in COUNTS))
 
 
-def nodes(run: Run) -> Iterator[str]:
+def nodes(run: Run, screen: Screen) -> Iterator[str]:
     """A row per pod of the trainer step; hosts and GPUs only where there are any."""
-    return table.lines(NODES, [_node(run, each) for each in run.nodes], ("HOST", "GPUS", "METRICS"))
+    return table.lines(NODES, [_node(run, each) for each in run.nodes], screen)
 
 
-def steps(run: Run) -> Iterator[str]:
+def steps(run: Run, screen: Screen) -> Iterator[str]:
     """A row per step with the number of its jobs in each state."""
     found = run.status.get("jobsStatus") or ()
     rows = [(each["name"], *(str(each.get(count, 0)) for count in COUNTS)) for each in found]
-    return table.lines(STEPS, rows)
+    return table.lines(STEPS, rows, screen)
 
 
 def _node(run: Run, node: Node) -> tuple[str, ...]:

@@ -1,5 +1,6 @@
 """Options that several commands share. Called by `main`; imports nothing but typer."""
 
+import re
 from enum import StrEnum
 from typing import Annotated
 
@@ -36,8 +37,69 @@ class Listed(StrEnum):
     JSON = "json"
 
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A run's name.")]
+class Phase(StrEnum):
+    """What a run can be, as `lifecycle.run` has it."""
+
+    CREATED = "Created"
+    SUSPENDED = "Suspended"
+    RUNNING = "Running"
+    COMPLETE = "Complete"
+    FAILED = "Failed"
+    LOST = "Lost"
+
+
+def _age(text: str) -> float:
+    """Seconds of `7d`."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smhdw])", text)
+    if found is None:
+        raise typer.BadParameter(f"wants a number with s, m, h, d or w, such as 7d, got {text!r}")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}[found[2]]
+
+
+Name = Annotated[
+    str,
+    typer.Argument(
+        metavar="NAME", help="A run's name, or what it begins with, or its Pulumi resource's name."
+    ),
+]
 Names = Annotated[list[str], typer.Argument(metavar="NAME", help="The runs' names.")]
+OfProject = Annotated[
+    str | None, typer.Option("--project", metavar="NAME", help="Only runs of this Pulumi project.")
+]
+OfStack = Annotated[
+    str | None,
+    typer.Option("--stack", metavar="NAME", help="Only runs of this stack; also PROJECT/STACK."),
+]
+InPhase = Annotated[
+    list[Phase] | None,
+    typer.Option("--phase", case_sensitive=False, help="Only runs in this phase; repeatable."),
+]
+OlderThan = Annotated[
+    float | None,
+    typer.Option(
+        "--older-than",
+        parser=_age,
+        metavar="AGE",
+        help="Only runs of at least this age, such as 7d.",
+    ),
+]
+NewerThan = Annotated[
+    float | None,
+    typer.Option("--newer-than", parser=_age, metavar="AGE", help="Only runs of at most this age."),
+]
+EndedBefore = Annotated[
+    float | None,
+    typer.Option(
+        "--older-than",
+        parser=_age,
+        metavar="AGE",
+        help="Only what ended, or was last used, longer ago.",
+    ),
+]
+AllNamespaces = Annotated[
+    bool, typer.Option("--all-namespaces", "-A", help="The runs of every namespace.")
+]
+Yes = Annotated[bool, typer.Option("--yes", "-y", help="Delete without asking.")]
 Namespace = Annotated[
     str | None,
     typer.Option(

@@ -1,17 +1,18 @@
 """Runs are deleted, several at a time: each waits until its pods are gone.
 
-Called by `delete` and `gc`. One that cannot be deleted does not keep the others.
+Called by `delete` and by `gc`. One that cannot be deleted does not keep the others.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
 import typer
 
-from trainer_infra.cli.target import Place
+from trainer_infra.cli.target import LOCAL, Place
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.lifecycle.run import Run
+from trainer_infra.local import disk_use, folder
 
 AT_A_TIME: Final = 16
 TIMEOUT: Final = 60.0
@@ -37,3 +38,45 @@ def remove(
             failed |= isinstance(said, TrainerInfraError)
             typer.echo(str(said) or f"{shown(run)} deleted", err=bool(str(said)))
     return int(failed)
+
+
+def confirm(
+    place: Place,
+    runs: Sequence[Run],
+    lines: Iterable[str],
+    *,
+    confirmed: bool,
+    timeout: float = TIMEOUT,
+) -> int:
+    """Show runs, ask, delete them, and say how much that freed on this machine; the exit code.
+
+    Args:
+        place: where they are.
+        runs: those to delete.
+        lines: how they are shown.
+        confirmed: whether to delete without asking.
+        timeout: seconds that each may take to end.
+    """
+    for line in lines:
+        typer.echo(line)
+    if not confirmed and not typer.confirm(f"Delete {len(runs)}?"):
+        typer.echo("nothing is deleted")
+        return 0
+    paths = [folder.of(run.namespace, run.name).path for run in runs if place.kind == LOCAL]
+    before = disk_use.freed(paths)
+    code = remove(place, runs, name, timeout)
+    if paths:
+        typer.echo(f"{disk_use.shown(before - disk_use.freed(paths))} freed")
+    return code
+
+
+def name(run: Run) -> str:
+    """A run as lists of several namespaces show it."""
+    return f"{run.namespace}/{run.name}"
+
+
+def size(place: Place, run: Run) -> str:
+    """What a run takes on this machine's disk, as a part of a list: `, 310 MB`; empty elsewhere."""
+    if place.kind != LOCAL:
+        return ""
+    return f", {disk_use.shown(disk_use.within(folder.of(run.namespace, run.name).path))}"

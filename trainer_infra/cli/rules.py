@@ -6,16 +6,26 @@ Called by `policy`.
 import importlib.util
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Final
 
 import typer
 
-from trainer_infra.cli import table
-from trainer_infra.review import as_json, pack_folder, rulebook, summary, trial
+from trainer_infra.cli import screen, table
+from trainer_infra.cli.table import Column
+from trainer_infra.review import as_json, pack_folder, rulebook, summary, text, trial
 from trainer_infra.review.pack_folder import Found
 from trainer_infra.review.trial import FORMS, Form
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.judge import Chosen
 from trainer_infra.rules.pack import Selection
+
+COLUMNS: Final[Mapping[str, Column]] = {
+    "SEVERITY": Column("SEVERITY", styles=text.STYLES),
+    "TAGS": Column("TAGS", below=True),
+    "TITLE": Column("TITLE", folds=True),
+    "KINDS": Column("KINDS", below=True),
+}
+"""Columns that are more than a name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +58,9 @@ def listed(asked: Asked, output: str) -> str:
         return as_json.dumped({"rules": [rulebook.wire(each) for each in rules]})
     if not rules:
         typer.echo("no rule is all of that", err=True)
-    rows = list(rulebook.rows(rules))
-    return "".join(f"{line}\n" for line in table.lines(rulebook.columns(rules), rows))
+    columns = [COLUMNS.get(name, Column(name)) for name in rulebook.columns(rules)]
+    lines = table.lines(columns, list(rulebook.rows(rules)), screen.here())
+    return "".join(f"{line}\n" for line in lines)
 
 
 def explained(rule: str, pack: str | None) -> str:

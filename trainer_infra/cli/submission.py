@@ -7,15 +7,17 @@ and may bring its runtime; a Python file is packed by CustomTrainer onto a shipp
 import json
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, fields
-from pathlib import PurePath
-from typing import Any
+from pathlib import Path, PurePath
+from typing import Any, Final
 
 import typer
 
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.catalog import one_job
 from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
@@ -31,6 +33,13 @@ JSON = Mapping[str, Any]
 
 COMMAND_LINE = Owner("", "", "")
 """The owner of what no Pulumi program declared."""
+PLAIN: Final = one_job.PLAIN_DISTRIBUTED.name
+"""The runtime of a Python file that names none: it needs nothing but Python."""
+KINDS: Final = (
+    "a Python file (FILE.py, FILE.py:FUNCTION), a folder (FOLDER:FILE.py), or a TrainJob in "
+    f"{', '.join(documents.SUFFIXES)} or stdin (-)"
+)
+SHELL: Final = frozenset((".sh", ".bash", ".zsh"))
 
 
 class Usage(TrainerInfraError):
@@ -42,7 +51,7 @@ class Python:
     """What only a Python file has, named as its options; all empty for a YAML file."""
 
     runtime: str | None
-    """Name of a shipped runtime."""
+    """Name of a shipped runtime; None for `PLAIN`."""
     nodes: int | None
     cpu: str | None
     """Quantity of processors of each node."""
@@ -76,7 +85,36 @@ def of(file: str, named: Named, python: Python) -> Submission:
     """
     if file == documents.STDIN or PurePath(file).suffix in documents.SUFFIXES:
         return _of_yaml(file, named, python)
+    _check_kind(file)
     return _of_python(file, named, python)
+
+
+def _check_kind(file: str) -> None:
+    """Raise what to do about a file that is no Python.
+
+    Raises:
+        Usage: It is a file of another kind.
+    """
+    path = Path(file.partition(":")[0])
+    if path.suffix == ".py" or path.is_dir() or not (path.suffix or path.is_file()):
+        return
+    # The program's folder is another one when it runs.
+    script = path.absolute()
+    fix = (
+        f"; for a shell script write a TrainJob whose spec.trainer.command is [bash, {script}], or a "
+        f'Python file with subprocess.run(["bash", "{script}"], check=True)'
+    )
+    raise Usage(
+        f"{file} is none of the files that `run` takes: {KINDS}{fix if _is_shell(path) else ''}"
+    )
+
+
+def _is_shell(path: Path) -> bool:
+    if path.suffix in SHELL:
+        return True
+    with suppress(OSError), path.open("rb") as file:
+        return re.match(rb"#!.*sh\b", file.readline(100)) is not None
+    return False
 
 
 def _of_yaml(file: str, named: Named, python: Python) -> Submission:
@@ -118,9 +156,10 @@ def _only(jobs: Sequence[TrainJob], name: str | None, file: str) -> TrainJob:
 
 def _of_python(file: str, named: Named, python: Python) -> Submission:
     shipped = {each.name: each for each in catalog.RUNTIMES}
-    if python.runtime not in shipped:
-        raise Usage(f"a Python file needs --runtime: {catalog.advice(python.runtime or '')}")
-    runtime = shipped[python.runtime].runtime()
+    name = python.runtime or PLAIN
+    if name not in shipped:
+        raise Usage(f"--runtime {name} is not in the catalog: {catalog.advice(name)}")
+    runtime = shipped[name].runtime()
     trainer = CustomTrainer(
         file,
         func_args={key: _json(value) for key, value in _pairs("--arg", python.arg).items()},
@@ -131,6 +170,10 @@ def _of_python(file: str, named: Named, python: Python) -> Submission:
         packages=python.package,
     )
     packed = trainer.pack()
+    if python.runtime is None:
+        typer.echo(
+            f"running on {PLAIN}; --runtime names another of `trainer-infra catalog`", err=True
+        )
     job = {
         "apiVersion": names.API_VERSION,
         "kind": names.TRAIN_JOB,
@@ -138,7 +181,7 @@ def _of_python(file: str, named: Named, python: Python) -> Submission:
             "name": named.name or name_of(file),
             "namespace": named.namespace or DEFAULT_NAMESPACE,
         },
-        "spec": {"runtimeRef": {"name": python.runtime}, "trainer": packed.trainer},
+        "spec": {"runtimeRef": {"name": name}, "trainer": packed.trainer},
     }
     return _submission(job, runtime, named.plugins, packed.code)
 

@@ -51,8 +51,10 @@ def _short(value: float | str) -> str:
 
 
 def progress(run: Run) -> str:
-    """One line on where a run is: its phase, why it waits, and what each node reported."""
+    """One line on where a run is: its phase, how long to the end, why it waits, and its nodes."""
     parts = [f"{run.name}: {run.phase.lower()}"]
+    if remaining(run):
+        parts.append(f"{remaining(run)} left")
     if run.waiting_for:
         parts.append(f"waits: {run.waiting_for}")
     return ", ".join([*parts, *(node(run, each) for each in run.nodes)])

@@ -32,8 +32,8 @@ ALLOWED: Final = frozenset(
 
 _LOOPBACK_INTERFACE: Final = "lo" if sys.platform == "linux" else "lo0"
 
-INSTALLERS: Final = ("PIP_", "UV_")
-"""Prefixes that installing packages may see in addition; pods do not."""
+INSTALLERS: Final = ("PIP_", "UV_", "XDG_")
+"""Prefixes that installing packages may see in addition, with the place of uv's cache; pods do not."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,6 +124,17 @@ def everywhere(mark: str) -> list[psutil.Process]:
     return [each for each in marked(psutil.process_iter(), mark) if _lives(each)]
 
 
+def virtual_environments() -> frozenset[str]:
+    """The virtual environments that processes of this user run in, whoever started them."""
+    found = set()
+    for each in psutil.process_iter():
+        try:
+            found.add(each.environ().get("VIRTUAL_ENV", ""))
+        except (psutil.Error, OSError):
+            continue
+    return frozenset(found) - {""}
+
+
 def _lives(process: psutil.Process) -> bool:
     try:
         return process.status() != psutil.STATUS_ZOMBIE

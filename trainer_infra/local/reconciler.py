@@ -24,6 +24,7 @@ from trainer_infra.local import (
     env,
     folder,
     full_disk,
+    installation,
     network,
     packages,
     pod_setup,
@@ -47,6 +48,8 @@ from trainer_infra.render.observed import Observed
 
 REPORT_PAUSE: Final = 0.2
 """Seconds for which reports are gathered before the status is written."""
+INSTALL_PAUSES: Final = (0.5, 5.0)
+"""Seconds between two looks at how far an installation is, first and at last: a log has each."""
 ROUNDS: Final = 5
 """Plan and decision settle within two rounds; more than this is a mistake."""
 
@@ -100,6 +103,7 @@ class Reconciler:
                     install.result()
         finally:
             install.cancel()
+            await asyncio.wait([install])
             self._endpoint.close()
             await self._end_pods()
 
@@ -133,18 +137,29 @@ class Reconciler:
     async def _install(self) -> None:
         """Make the job's Python; pods start when it is there."""
         wanted = self._record["packages"]
+        telling = asyncio.get_running_loop().create_task(self._tell_installation(wanted))
         try:
-            if wanted and not (packages.place(wanted) / packages.MARKER).exists():
-                self._waiting_for = _installing(wanted)
-                self.wake()
             venv = await packages.ready(wanted, self._children, self._run.uid)
             self._python = packages.variables(venv)
         except NotAvailable as error:
             self.fail(names.INSTALL_FAILED, str(error))
         except OSError as error:
             self._not_written(packages.place(wanted), error)
+        finally:
+            telling.cancel()
         self._waiting_for = ""
         self.wake()
+
+    async def _tell_installation(self, wanted: Sequence[str]) -> None:
+        """Say how far the installation is, until it is cancelled or the packages are there."""
+        pause, longest = INSTALL_PAUSES
+        while wanted and not packages.is_whole(packages.place(wanted)):
+            said = installation.progress(packages.place(wanted), wanted)
+            if said != self._waiting_for:
+                self._waiting_for = said
+                self.wake()
+            await asyncio.sleep(pause)
+            pause = min(longest, 1.5 * pause)
 
     def _settle(self) -> float | None:
         """Plan and decide until nothing changes; seconds until the next look."""
@@ -315,9 +330,3 @@ class Reconciler:
 def _runtime(value: JSON) -> Runtime:
     kind = TrainingRuntime if value["kind"] == names.TRAINING_RUNTIME else ClusterTrainingRuntime
     return kind.model_validate(value)
-
-
-def _installing(wanted: Sequence[str]) -> str:
-    # Among them are the indexes that they come from.
-    count = sum(not each.startswith("--") for each in wanted)
-    return f"installing {count} package{'' if count == 1 else 's'}"

@@ -20,7 +20,7 @@ from trainer_infra.local.processes import Identity
 
 PAUSE: Final = 0.02
 """Seconds between two looks at a supervisor that starts or ends."""
-_SUPERVISOR_ENV: Final = (*env.INSTALLERS, "TRAINER_INFRA_", "XDG_")
+_SUPERVISOR_ENV: Final = (*env.INSTALLERS, "TRAINER_INFRA_")
 
 
 def start(target: RunFolder, timeout: float) -> None:

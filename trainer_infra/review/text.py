@@ -15,12 +15,13 @@ from trainer_infra.rules.finding import Severity
 Paint = Callable[[str, str], str]
 """Words, and the style that they are shown in -> what is written."""
 
-_STYLES: Final[Mapping[Severity, str]] = {
+STYLES: Final[Mapping[str, str]] = {
     Severity.CRITICAL: "bold white on red",
     Severity.HIGH: "bold red",
     Severity.MEDIUM: "yellow",
     Severity.LOW: "cyan",
 }
+"""How a severity is shown, here and in lists of rules."""
 _LOUD: Final = "bold white on red"
 _WIDTH: Final = 120
 """Characters of a source line that are shown at most."""
@@ -60,7 +61,7 @@ def _ansi(words: str, style: str) -> str:
 
 
 def _item(item: Item, others: Sequence[Item], paint: Paint) -> Iterator[str]:
-    severity = paint(item.severity, _STYLES[item.severity] if item.counts else "dim")
+    severity = paint(item.severity, STYLES[item.severity] if item.counts else "dim")
     clause = visible.cut(summary.clause(item), _SENTENCE)
     yield f"{paint(_where(item.place), 'bold')}: {severity} {item.rule.id}: {clause}"
     yield from _excerpt(item.place, paint)

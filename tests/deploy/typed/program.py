@@ -46,7 +46,7 @@ def train(rate: float, token: str, nodes: int = 0) -> None:
 
     from trainer_infra.report import report  # noqa: PLC0415  the same
 
-    report(rate=rate, token=len(token), nodes=nodes, home=os.environ["WHERE"], of=planted.NAME)
+    report(rate=rate, token=len(token), nodes=nodes, home=os.environ["WHERE"], of=planted.VERSION)
 
 
 index = pulumi.Config().require("index")

@@ -1,0 +1,84 @@
+"""`trainer-infra gc --cache`: virtual environments of packages that no run uses.
+
+Called by `runs`. What a run uses, or what is being installed, stays.
+"""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import typer
+
+from trainer_infra.cli import screen, table
+from trainer_infra.cli.screen import Screen
+from trainer_infra.cli.table import Column
+from trainer_infra.lifecycle import told
+from trainer_infra.local import disk_use, environments, packages
+from trainer_infra.local.environments import FAILED, UNFINISHED, Environment
+
+COLUMNS: Final = (
+    Column("ENVIRONMENT"),
+    Column("STATE", styles={FAILED: "bold red", UNFINISHED: "yellow"}),
+    Column("SIZE"),
+    Column("USED"),
+    Column("PACKAGES", folds=True),
+)
+
+
+def collect(older_than: float | None, *, confirmed: bool) -> int:
+    """List the environments that no run uses, ask, and remove them; the exit code.
+
+    Args:
+        older_than: only those that were last used this many seconds ago; None for all.
+        confirmed: whether to remove without asking.
+    """
+    known = environments.existing()
+    old = [each for each in known if time.time() - each.used >= (older_than or 0)]
+    for each in old:
+        if each.user:
+            typer.echo(f"left alone: {each.path.name} ({each.packages or 'packages'}), {each.user}")
+    unused = [each for each in old if not each.user]
+    since = f" for {told.duration(older_than)}" if older_than else ""
+    if not unused:
+        typer.echo(f"there is no environment in {packages.home()} that no run uses{since}")
+        return 0
+    typer.echo(f"environments in {packages.home()} that no run uses{since}:")
+    typer.echo("\n".join(_table(unused, screen.here())))
+    if not confirmed and not typer.confirm(f"Delete {len(unused)}?"):
+        typer.echo("nothing is deleted")
+        return 0
+    return _remove(unused)
+
+
+def _table(unused: Sequence[Environment], shown: Screen) -> Iterator[str]:
+    rows = [
+        (
+            each.path.name,
+            each.state,
+            disk_use.shown(disk_use.within(each.path)),
+            f"{told.duration(time.time() - each.used)} ago",
+            each.packages,
+        )
+        for each in unused
+    ]
+    return table.lines(COLUMNS, rows, shown)
+
+
+def _remove(unused: Sequence[Environment]) -> int:
+    paths = [each.path for each in unused]
+    size, freed = sum(map(disk_use.within, paths)), disk_use.freed(paths)
+    gone = []
+    for each in unused:
+        if environments.remove(each):
+            gone.append(each)
+        else:
+            typer.echo(f"{each.path.name} is left alone: it is used by now", err=True)
+    left = disk_use.freed([path for path in paths if path.exists()])
+    typer.echo(f"{len(gone)} deleted, {disk_use.shown(freed - left)} freed")
+    shared = size - freed
+    if shared:
+        typer.echo(
+            f"{disk_use.shown(shared)} of their files stay, in uv's cache or in other environments; "
+            "`uv cache prune` removes what nothing needs"
+        )
+    return 0

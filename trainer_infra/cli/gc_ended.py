@@ -1,0 +1,75 @@
+"""`trainer-infra gc --older-than`: runs that ended long ago and that no stack has.
+
+Called by `runs`. Nobody owns what `trainer-infra run` made. A run that a stack declared is nobody's
+once no state of its backend has it; the states of a backend are known in the folder of a Pulumi
+program that uses it.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import typer
+
+from trainer_infra.cli import gc_stack, known, removal, selection, stack_states, target
+from trainer_infra.cli.target import Asked, Place
+from trainer_infra.deploy import stack_config
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Run
+
+
+def collect(asked: Asked, older_than: float, *, confirmed: bool) -> int:
+    """List the runs that ended longer ago and that nobody has, ask, and delete them; the exit code.
+
+    Args:
+        asked: where the runs are; what is not given is taken from the program here.
+        older_than: seconds since a run ended, at least.
+        confirmed: whether to delete without asking.
+
+    Raises:
+        NotAvailable: The place cannot be reached, or the state of a stack cannot be read.
+    """
+    place = target.chosen(asked)
+    ended = [
+        run
+        for run in known.of_here(place, asked.namespace)
+        if selection.ended_before(run, older_than)
+    ]
+    kept = _left_alone([run for run in ended if run.owner.stack])
+    for line in _kept([run for run in ended if run.uid in kept], kept):
+        typer.echo(line)
+    left = [run for run in ended if run.uid not in kept]
+    since = f"ended more than {told.duration(older_than)} ago"
+    if not left:
+        typer.echo(f"no run that {since} is without a stack {place.shown}")
+        return 0
+    typer.echo(f"runs {place.shown} that {since} and that no stack has:")
+    return removal.confirm(place, left, _lines(place, left), confirmed=confirmed)
+
+
+def _lines(place: Place, runs: Sequence[Run]) -> Iterator[str]:
+    for run in runs:
+        facts = f"{run.phase}, {told.length(run.finished or run.created)} ago"
+        yield f"  {removal.name(run)} ({facts}{removal.size(place, run)})"
+
+
+def _left_alone(declared: Sequence[Run]) -> Mapping[str, str]:
+    """Why runs that stacks declared are left alone, by uid."""
+    if not declared:
+        return {}
+    project = stack_config.nearest(Path.cwd())
+    if project is None:
+        why = "whether its state has them is known in the folder of its program: run gc there"
+        return dict.fromkeys((run.uid for run in declared), why)
+    here, owners = stack_states.identity(project), stack_states.owners(project)
+    return {run.uid: why for run in declared if (why := gc_stack.reason(run, here, owners))}
+
+
+def _kept(runs: Sequence[Run], why: Mapping[str, str]) -> Iterator[str]:
+    """A line for each stack and reason: there may be hundreds of runs."""
+    alike: dict[tuple[str, str], list[Run]] = defaultdict(list)
+    for run in runs:
+        alike[selection.stack_of(run.owner), why[run.uid]].append(run)
+    for (stack, reason), found in alike.items():
+        what = removal.name(found[0]) if len(found) == 1 else f"{len(found)} runs"
+        yield f"left alone: {what} of stack {stack}, {reason}"

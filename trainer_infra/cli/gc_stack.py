@@ -1,0 +1,122 @@
+"""`trainer-infra gc --stack`: runs of a Pulumi stack that its state does not know.
+
+Called by `runs`. The engine forgets a resource whose create was killed, so its run is in no state
+(DESIGN.md, rule 5). Only what a stack of this very backend made is deleted, and only when no other
+stack of it has the run by now: stacks are renamed, and resources moved between them.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import typer
+
+from trainer_infra.cli import known, removal, selection, stack_states, target
+from trainer_infra.cli.target import Asked, Place
+from trainer_infra.deploy import stack_config
+from trainer_infra.deploy.stack_config import Project
+from trainer_infra.errors import NotAvailable
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Run
+
+MEMBER: Final = "#"
+"""Between the URN of a batch and the name of a member, in whose run it is the owner's URN."""
+
+
+def collect(asked: Asked, stack: str, older_than: float | None, *, confirmed: bool) -> int:
+    """List the runs that no state owns, ask, and delete them; the exit code.
+
+    Args:
+        asked: where the stack's runs are; what is not given is taken from the stack.
+        stack: its name, perhaps with organization and project.
+        older_than: only those that ended this many seconds ago; None for all.
+        confirmed: whether to delete without asking.
+
+    Raises:
+        NotAvailable: no Pulumi program here, no CLI, no such stack, or a place that cannot be
+            reached.
+    """
+    project, name = _project(Path.cwd()), stack.rpartition("/")[2]
+    place = target.of_stack(asked, project, name)
+    # Listed before the state is read: what is created in between must not look lost.
+    runs = _of_stack(place, asked.namespace, (project.name, name))
+    if older_than is not None:
+        runs = [run for run in runs if selection.ended_before(run, older_than)]
+    state = stack_states.state(project, stack)
+    owned = frozenset(stack_states.owned(state))
+    unknown = [run for run in runs if run.uid not in owned]
+    kept = _left_alone(project, stack, unknown)
+    left = [run for run in unknown if run.uid not in kept]
+    whose = f"of stack {stack} of project {project.name}"
+    if kept:
+        typer.echo(f"runs {whose} {place.shown} that are left alone:")
+    for run in unknown:
+        if run.uid in kept:
+            typer.echo(f"  {removal.name(run)} ({run.phase}, {kept[run.uid]})")
+    if not left:
+        typer.echo(f"no run {whose} is without a resource {place.shown}")
+        return 0
+    typer.echo(f"runs {whose} {place.shown} that its state does not know:")
+    lines = _lines(left, frozenset(stack_states.creating(state)))
+    return removal.confirm(place, left, lines, confirmed=confirmed)
+
+
+def _lines(runs: Sequence[Run], creating: frozenset[str]) -> Iterator[str]:
+    for run in runs:
+        # `up` may be running right now, in another terminal.
+        declared = {run.owner.urn, run.owner.urn.rpartition(MEMBER)[0]}
+        note = ", its create did not end yet" if declared & creating else ""
+        yield f"  {removal.name(run)} ({run.phase}, {told.length(run.created)} old{note})"
+
+
+def _project(folder: Path) -> Project:
+    found = stack_config.nearest(folder)
+    if found is None:
+        raise NotAvailable(
+            f"{folder} is in no Pulumi program: no Pulumi.yaml here or above; "
+            "run gc in the program's folder"
+        )
+    return found
+
+
+def _of_stack(place: Place, namespace: str | None, owner: tuple[str, str]) -> Sequence[Run]:
+    """The place's runs of a project and stack."""
+    return [
+        run
+        for run in known.of_here(place, namespace)
+        if (run.owner.project, run.owner.stack) == owner
+    ]
+
+
+def _left_alone(project: Project, stack: str, unknown: Sequence[Run]) -> Mapping[str, str]:
+    """Why runs that the stack's state does not know are not its to delete, by uid.
+
+    Raises:
+        NotAvailable: The state of a stack of this backend cannot be read.
+    """
+    if not unknown:
+        return {}
+    here = stack_states.identity(project, stack)
+    others = stack_states.owners(project, but=stack)
+    return {run.uid: why for run in unknown if (why := reason(run, here, others))}
+
+
+def reason(run: Run, here: str, owners: Mapping[str, str]) -> str:
+    """Why a run is left alone that its own stack's state does not know; empty when it is not.
+
+    Args:
+        run: the run, declared by a stack.
+        here: the identity of the backend whose states are known.
+        owners: the stack by the uid of each run that a state of it has.
+    """
+    made_in = run.owner.backend
+    if not made_in:
+        return (
+            "made by an earlier release, which did not keep in which backend: "
+            f"`{told.command('delete', run)}` removes it"
+        )
+    if made_in != here:
+        return f"made in backend {made_in}, this is {here or 'one without identity'}"
+    if run.uid in owners:
+        return f"in the state of stack {owners[run.uid]}"
+    return ""

@@ -1,0 +1,254 @@
+"""Signatures of the commands about runs that are there: from `get` to `gc`; hooked into `main`.
+
+As there, a command's module is imported when the command runs.
+"""
+# ruff: noqa: PLC0415  a command's module is imported when the command runs
+# ruff: noqa: PLR0913, PLR0917  a command has as many parameters as options
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from trainer_infra.cli.options import (
+    AllNamespaces,
+    Context,
+    EndedBefore,
+    InPhase,
+    Kubeconfig,
+    Listed,
+    Name,
+    Names,
+    Namespace,
+    NewerThan,
+    OfProject,
+    OfStack,
+    OlderThan,
+    Phase,
+    Target,
+    Where,
+    Yes,
+)
+
+if TYPE_CHECKING:
+    from trainer_infra.cli.selection import Selection
+    from trainer_infra.cli.target import Asked, Place
+
+
+def _selection(
+    project: str | None,
+    stack: str | None,
+    phases: list[Phase] | None,
+    older_than: float | None,
+    newer_than: float | None,
+) -> "Selection":
+    from trainer_infra.cli.selection import Selection
+
+    chosen = tuple(each.value for each in phases or ())
+    return Selection(project, stack, chosen, older_than, newer_than)
+
+
+def _asked(
+    target: Where | None, kubeconfig: str | None, context: str | None, namespace: str | None
+) -> "Asked":
+    from trainer_infra.cli.target import Asked
+
+    return Asked(target and target.value, kubeconfig, context, namespace)
+
+
+def _place(
+    target: Where | None, kubeconfig: str | None, context: str | None, namespace: str | None
+) -> "Place":
+    from trainer_infra.cli import target as targets
+
+    return targets.chosen(_asked(target, kubeconfig, context, namespace))
+
+
+def get(
+    name: Annotated[str | None, typer.Argument(metavar="NAME", help="One run, in detail.")] = None,
+    output: Annotated[Listed, typer.Option("--output", "-o", help="Format.")] = Listed.TABLE,
+    project: OfProject = None,
+    stack: OfStack = None,
+    phase: InPhase = None,
+    older_than: OlderThan = None,
+    newer_than: NewerThan = None,
+    namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """List runs, the newest last, or show one in detail."""
+    from trainer_infra.cli import get as command
+
+    selection = _selection(project, stack, phase, older_than, newer_than)
+    if name is not None and all_namespaces:
+        raise typer.BadParameter("--all-namespaces lists runs: leave NAME out, or give -n")
+    if name is not None and selection:
+        raise typer.BadParameter("options that choose runs are for a list: leave NAME out")
+    place = _place(target, kubeconfig, context, namespace)
+    if name is not None:
+        command.one(place, name, output.value)
+    else:
+        command.several(place, None if all_namespaces else place.namespace, selection, output.value)
+
+
+def describe(
+    name: Name,
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Show all there is to know of a run, and why it waits."""
+    from trainer_infra.cli import describe as command
+
+    command.show(_place(target, kubeconfig, context, namespace), name)
+
+
+def logs(
+    name: Name,
+    follow: Annotated[
+        bool, typer.Option("--follow", "-f", help="Go on until the run has ended.")
+    ] = False,
+    pod: Annotated[str | None, typer.Option(metavar="POD", help="Only this pod's lines.")] = None,
+    tail: Annotated[
+        int | None, typer.Option(min=0, metavar="N", help="Only the last N lines of each pod.")
+    ] = None,
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Print what a run's pods wrote."""
+    from trainer_infra.cli import logs as command
+
+    place = _place(target, kubeconfig, context, namespace)
+    command.show(place, name, command.Wanted(pod, follow, tail))
+
+
+def suspend(
+    run_names: Names,
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Hold runs back: their pods end, and start again when they are resumed."""
+    from trainer_infra.cli import suspend as command
+
+    command.suspend(_place(target, kubeconfig, context, namespace), run_names, value=True)
+
+
+def resume(
+    run_names: Names,
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Let suspended runs go on."""
+    from trainer_infra.cli import suspend as command
+
+    command.suspend(_place(target, kubeconfig, context, namespace), run_names, value=False)
+
+
+def retry(
+    run_names: Names,
+    namespace: Namespace = None,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Run runs again that failed, as they were submitted."""
+    from trainer_infra.cli import retry as command
+
+    command.retry(_place(target, kubeconfig, context, namespace), run_names)
+
+
+def delete(
+    run_names: Annotated[
+        list[str] | None, typer.Argument(metavar="NAME", help="The runs' names.")
+    ] = None,
+    timeout: Annotated[
+        float,
+        typer.Option(
+            min=0,
+            metavar="SECONDS",
+            help="Then processes here are killed, and what is left on a cluster is named.",
+        ),
+    ] = 60,
+    ignore_not_found: Annotated[
+        bool, typer.Option("--ignore-not-found", help="A run that is gone is no error.")
+    ] = False,
+    project: OfProject = None,
+    stack: OfStack = None,
+    phase: InPhase = None,
+    older_than: OlderThan = None,
+    newer_than: NewerThan = None,
+    yes: Yes = False,
+    namespace: Namespace = None,
+    all_namespaces: AllNamespaces = False,
+    target: Target = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """End runs and remove what is left of them: those named, or those that options choose."""
+    from trainer_infra.cli import delete as command
+
+    selection = _selection(project, stack, phase, older_than, newer_than)
+    if bool(run_names) == bool(selection):
+        raise typer.BadParameter(
+            "give the names of runs, or options that choose them, such as --stack: "
+            f"{'not both' if run_names else 'one of both'}"
+        )
+    if run_names and all_namespaces:
+        raise typer.BadParameter("--all-namespaces is for options that choose runs, not for names")
+    place = _place(target, kubeconfig, context, namespace)
+    if run_names:
+        done = command.delete(place, run_names, timeout=timeout, ignore_not_found=ignore_not_found)
+    else:
+        where = None if all_namespaces else place.namespace
+        done = command.delete_selected(place, where, selection, timeout=timeout, confirmed=yes)
+    raise typer.Exit(done)
+
+
+def gc(
+    stack: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Runs of this stack of the Pulumi program here."),
+    ] = None,
+    older_than: EndedBefore = None,
+    cache: Annotated[
+        bool, typer.Option("--cache", help="Environments of packages that no run uses.")
+    ] = False,
+    yes: Yes = False,
+    namespace: Annotated[
+        str | None,
+        typer.Option("--namespace", "-n", metavar="NAME", help="Only this namespace's; else all."),
+    ] = None,
+    target: Annotated[Where | None, typer.Option(help="Else what the stack says.")] = None,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+) -> None:
+    """Delete what nobody needs: runs that a stack lost, old runs, environments of packages."""
+    asked = _asked(target, kubeconfig, context, namespace)
+    if cache:
+        from trainer_infra.cli import gc_cache
+
+        if stack or any((target, kubeconfig, context, namespace)):
+            raise typer.BadParameter(
+                "--cache is about this machine, it takes --older-than and --yes"
+            )
+        raise typer.Exit(gc_cache.collect(older_than, confirmed=yes))
+    if stack:
+        from trainer_infra.cli import gc_stack
+
+        raise typer.Exit(gc_stack.collect(asked, stack, older_than, confirmed=yes))
+    if older_than is None:
+        raise typer.BadParameter(
+            "say what to delete: --stack NAME, what a stack lost; --older-than AGE, runs that ended; "
+            "--cache, environments of packages"
+        )
+    from trainer_infra.cli import gc_ended
+
+    raise typer.Exit(gc_ended.collect(asked, older_than, confirmed=yes))

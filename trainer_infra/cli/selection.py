@@ -1,0 +1,59 @@
+"""Which runs a command is about, by its options, in the order of their age. Pure.
+
+Called by `get`, `delete` and `gc`.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from trainer_infra.lifecycle import told
+from trainer_infra.lifecycle.run import Owner, Run
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What is asked of a run; empty for all of them."""
+
+    project: str | None = None
+    """Its Pulumi project."""
+    stack: str | None = None
+    """Its stack, perhaps with the project before it, and with the organization before that."""
+    phases: tuple[str, ...] = ()
+    """One of these."""
+    older_than: float | None = None
+    """Seconds since it was created, at least."""
+    newer_than: float | None = None
+    """Seconds since it was created, at most."""
+
+    def __bool__(self) -> bool:
+        return self != Selection()
+
+
+def of(runs: Iterable[Run], selection: Selection) -> tuple[Run, ...]:
+    """The runs that fit all that is asked, the newest last, as events are shown."""
+    return tuple(
+        sorted((run for run in runs if _fits(run, selection)), key=lambda run: run.created)
+    )
+
+
+def stack_of(owner: Owner) -> str:
+    """A run's stack as Pulumi writes it: `project/stack`; empty for who has none."""
+    return f"{owner.project}/{owner.stack}" if owner.stack else ""
+
+
+def ended_before(run: Run, seconds: float) -> bool:
+    """Whether a run has ended, and that longer ago."""
+    return told.finished(run) and told.elapsed(run.finished or run.created) >= seconds
+
+
+def _fits(run: Run, asked: Selection) -> bool:
+    *before, stack = (asked.stack or "").split("/")
+    projects = {each for each in (asked.project, *before[-1:]) if each}
+    age = told.elapsed(run.created)
+    return (
+        all(run.owner.project == each for each in projects)
+        and (not stack or run.owner.stack == stack)
+        and (not asked.phases or run.phase in asked.phases)
+        and (asked.older_than is None or age >= asked.older_than)
+        and (asked.newer_than is None or age <= asked.newer_than)
+    )

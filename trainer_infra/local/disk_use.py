@@ -1,0 +1,43 @@
+"""What folders take on the disk. Called for environments and runs, by what shows and removes them."""
+
+import os
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+
+
+def within(folder: Path) -> int:
+    """Bytes of the files below a folder; 0 when there is none."""
+    return sum(each.st_blocks * 512 for each in _files(folder))
+
+
+def freed(folders: Sequence[Path]) -> int:
+    """Bytes that are free once these folders are removed.
+
+    A file with several names, as uv links them from its cache, is counted when all of them go.
+    """
+    names: dict[tuple[int, int], int] = defaultdict(int)
+    files = {}
+    for folder in folders:
+        for each in _files(folder):
+            key = (each.st_dev, each.st_ino)
+            names[key] += 1
+            files[key] = each
+    return sum(each.st_blocks * 512 for key, each in files.items() if names[key] >= each.st_nlink)
+
+
+def shown(size: int) -> str:
+    """Bytes as a person reads them: `5.3 GB`, `310.4 MB`, `12.0 kB`."""
+    for unit, each in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if size >= each:
+            return f"{size / each:.1f} {unit}"
+    return f"{size} B"
+
+
+def _files(folder: Path) -> Iterator[os.stat_result]:
+    """Each file below a folder, as far as it does not go meanwhile."""
+    for path, _, names in os.walk(folder):
+        for name in names:
+            with suppress(FileNotFoundError):
+                yield (Path(path) / name).lstat()
