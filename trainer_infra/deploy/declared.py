@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 import pulumi
 from pulumi.dynamic import Resource
 
-from trainer_infra.deploy import outputs, secret_door, secret_transform, surrogates
+from trainer_infra.deploy import outputs, secret_door, secret_transform, surrogates, targets
 from trainer_infra.deploy.written import Written, written
 from trainer_infra.errors import Problem, TrainerInfraError
 from trainer_infra.trainers.secret import Secret
@@ -96,11 +96,17 @@ def _refuse(problems: Iterator[Problem], where: str) -> None:
 
 
 def settings() -> dict[str, Any]:
-    """What the stack's configuration says of every resource of ours."""
+    """What the stack's configuration says of every resource of ours.
+
+    A target has no default, so that nobody trains on a machine by accident; its engine has one.
+    """
     secret = (key for key in SETTINGS if pulumi.runtime.is_config_secret(f"trainer:{key}"))
     _refuse((secret_door.problem(f"trainer:{key}") for key in secret), "stack configuration")
     config = pulumi.Config("trainer")
-    return {key: read(config, key) for key, read in SETTINGS.items()}
+    found = {key: read(config, key) for key, read in SETTINGS.items()}
+    if found["target"] == targets.KUBERNETES:
+        found["engine"] = found["engine"] or targets.PROVIDER
+    return found
 
 
 def known_runtime(runtime: AnyRuntime) -> Any:
