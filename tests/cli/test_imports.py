@@ -16,7 +16,7 @@ with contextlib.redirect_stdout(io.StringIO()):
     assert main.main() == 0
 """
 COMMANDS = """
-from trainer_infra.cli import catalog, crds, delete, describe, gc, get, logs, migrate, render, run
+from trainer_infra.cli import catalog, crds, delete, describe, gc, get, init, logs, migrate, render, run
 from trainer_infra.cli import check, rules, submission, suspend
 from trainer_infra.cluster import runs
 """
