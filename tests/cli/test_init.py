@@ -1,6 +1,7 @@
 """`trainer-infra init`: from an empty folder to a trained model, with the real Pulumi command."""
 
 import ast
+import json
 import shutil
 import subprocess
 import sys
@@ -107,6 +108,20 @@ def test_a_name_that_is_given_is_the_projects(newcomer: Command) -> None:
     assert "name: vision\n" in (newcomer.folder / "here" / "Pulumi.yaml").read_text()
 
 
+@pytest.mark.parametrize("folder", ["2026", "no", "1e3", "v1.2", "-x-"])
+def test_a_folders_name_is_text_whatever_it_reads_like(newcomer: Command, folder: str) -> None:
+    assert newcomer("init", f"./{folder}").code == 0
+    project = yaml.safe_load((newcomer.folder / folder / "Pulumi.yaml").read_text())
+    assert project["name"] == folder.strip("-")
+
+
+def test_a_name_that_pulumi_refuses_leaves_nothing(newcomer: Command) -> None:
+    done = newcomer("init", "here", "--name", "a: b")
+    assert done.code == 1
+    assert "nothing was written: " in done.err
+    assert list(newcomer.folder.iterdir()) == []
+
+
 @pytest.mark.parametrize("file", ["Pulumi.yaml", "Pulumi.yml", "__main__.py", "train.py"])
 def test_a_folder_with_a_project_or_a_program_is_refused_and_stays_as_it_was(
     newcomer: Command, file: str
@@ -166,6 +181,24 @@ def test_what_a_new_repository_has_is_added_to(newcomer: Command) -> None:
     first, own = found["requirements.txt"].splitlines()
     assert (first, own.startswith("trainer-infra[pulumi]")) == ("numpy==2.3.0", True)
     assert found["README.md"] == "mine"
+
+
+def test_what_pip_took_from_a_repository_is_required_at_its_commit(
+    newcomer: Command, tmp_path: Path
+) -> None:
+    # As pip records it; the first of a path is the one that counts.
+    record = tmp_path / "site" / "trainer_infra-0.1.0.dist-info"
+    record.mkdir(parents=True)
+    (record / "METADATA").write_text("Name: trainer-infra\nVersion: 0.1.0\n")
+    origin = {
+        "url": "https://git.example.com/platform/trainer_infra",
+        "vcs_info": {"vcs": "git", "commit_id": "7fcac2a"},
+    }
+    (record / "direct_url.json").write_text(json.dumps(origin))
+    Command(newcomer.folder, {**newcomer.env, "PYTHONPATH": str(record.parent)})("init")
+    assert (newcomer.folder / "requirements.txt").read_text() == (
+        "trainer-infra[pulumi] @ git+https://git.example.com/platform/trainer_infra@7fcac2a\n"
+    )
 
 
 def test_a_cluster_is_a_target_and_its_context_is_kept(newcomer: Command) -> None:

@@ -19,6 +19,7 @@ from typing import Final
 
 import typer
 
+from trainer_infra.api import yamltext
 from trainer_infra.deploy import backend
 from trainer_infra.errors import NotAvailable, Refused
 
@@ -32,7 +33,7 @@ PASSPHRASE: Final = "PULUMI_CONFIG_PASSPHRASE"  # noqa: S105  a variable of that
 PACKAGE: Final = "trainer-infra[pulumi]"
 
 _PROJECT: Final = """\
-name: {name}
+{name}
 description: Trains a model with trainer-infra.
 runtime:
   name: python
@@ -41,7 +42,7 @@ runtime:
 """
 _OPTIONS: Final = """\
   options:
-    virtualenv: {virtualenv}
+    {virtualenv}
 """
 _EMPTY: Final = """\
 # The passphrase of this stack is empty: whoever has this file can read the secrets in it. Before you
@@ -142,17 +143,25 @@ def _environment(folder: Path) -> Environment:
 
 def _settled(wanted: Wanted, name: str, environment: Environment) -> Mapping[str, str]:
     """The files that the Pulumi command reads, by name."""
-    options = _OPTIONS.format(virtualenv=environment.option) if environment.option else ""
+    options = (
+        _OPTIONS.format(virtualenv=_pair("virtualenv", environment.option))
+        if environment.option
+        else ""
+    )
     lines = [f"  trainer:target: {wanted.target}"]
     if wanted.context:
-        # JSON is YAML, whatever characters a context has.
-        lines.append(f"  trainer:context: {json.dumps(wanted.context)}")
+        lines.append(f"  {_pair('trainer:context', wanted.context)}")
     # The variable comes before the file, also where it is empty.
     head = _EMPTY if _unset() or os.environ.get(PASSPHRASE) == "" else ""
     return {
-        "Pulumi.yaml": _PROJECT.format(name=name, options=options),
+        "Pulumi.yaml": _PROJECT.format(name=_pair("name", name), options=options),
         SETTINGS: "\n".join([f"{head}config:", *lines, ""]),
     }
+
+
+def _pair(key: str, text: str) -> str:
+    """A line of YAML, also of a folder that is called 2026 or `a: b`."""
+    return yamltext.dump([{key: text}]).strip()
 
 
 def _unset() -> bool:
@@ -197,7 +206,7 @@ def _write_program(folder: Path, environment: Environment) -> None:
 
 
 def _requirement() -> str:
-    """This very trainer-infra, as pip finds it elsewhere too."""
+    """This trainer-infra: its commit where pip took it from a repository, else its version."""
     distribution = metadata.distribution("trainer-infra")
     origin = json.loads(distribution.read_text("direct_url.json") or "{}")
     if "vcs_info" not in origin:
