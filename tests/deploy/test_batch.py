@@ -71,6 +71,33 @@ def test_members_are_added_changed_and_removed_and_the_others_are_left_alone(
     assert sorted(after.values()) == sorted(run["uid"] for run in stack.runs())
 
 
+def test_members_that_no_run_may_be_named_after_keep_their_names_in_the_outputs(
+    stack: Stack,
+) -> None:
+    keys = ("lr-0.1", "lr_0.1", "LR=0.1", "größe 7", "lr/0.1#x")
+    read = "{each: one['metrics']['accuracy'] for each, one in all.items()}"
+    export = f'pulumi.export("accuracy", sweep.results.apply(lambda all: {read}))\n'
+    stack.program(sweep(f"dict.fromkeys({keys}, job())", "complete") + export)
+
+    stack.up()
+
+    assert stack.outputs() == {"accuracy": dict.fromkeys(keys, 0.97)}
+    named = {key: each["name"] for key, each in batch(stack)["members"].items()}
+    shown = {key: re.sub("-[0-9a-f]{8}$", "", name) for key, name in named.items()}
+    assert shown == {
+        **dict.fromkeys(keys[:3], "sweep-lr-0-1"),
+        "größe 7": "sweep-gr-e-7",
+        "lr/0.1#x": "sweep-lr-0-1-x",
+    }
+    assert sorted(named.values()) == sorted(run["name"] for run in stack.runs())
+    stack.unchanged()
+    stack.run("refresh", "--yes")
+    stack.unchanged()
+    stack.program(sweep(f"dict.fromkeys({keys[1:3]}, job())", "complete"))
+    stack.up()
+    assert sorted(named[each] for each in keys[1:3]) == sorted(run["name"] for run in stack.runs())
+
+
 def test_a_member_is_suspended_in_place(stack: Stack) -> None:
     text = '{{"a": job({{"suspend": {a}}}, seconds=60.0), "b": job({{"suspend": True}}, seconds=60.0)}}'
     stack.program(sweep(text.format(a=False)))

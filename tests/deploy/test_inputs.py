@@ -1,5 +1,6 @@
 """What is decided before anything is created, without an engine."""
 
+import re
 from typing import Any
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from trainer_infra import catalog, names
 from trainer_infra.deploy import boundary, changes, inputs, targets
 from trainer_infra.errors import InvalidInput
+from trainer_infra.trainers.code import content_hash
 
 
 def given(**changed: Any) -> dict[str, Any]:
@@ -43,6 +45,46 @@ def test_the_same_content_is_the_same_name_and_other_content_another() -> None:
     assert checked(given(), {}) == BORN
     for other in (given(attempt=2), given(spec={**given()["spec"], "activeDeadlineSeconds": 9})):
         assert checked(other, {})["name"] != BORN["name"]
+
+
+@pytest.mark.parametrize(
+    ("resource", "label"),
+    [
+        ("sweep-lr-0.1", "sweep-lr-0-1"),
+        ("lr_0.1", "lr-0-1"),
+        ("LR=0.1", "lr-0-1"),
+        ("MyJob", "myjob"),
+        ("my_job_", "my-job"),
+        ("a//b", "a-b"),
+        ("3d-unet", "run-3d-unet"),
+        ("0.1", "run-0-1"),
+        ("größe", "gr-e"),
+        ("日本", "run"),
+        ("x" * 80, "x" * 36),
+        ("lr=0.1,batch=64,optimizer=adam_w,warmup=0.05", "lr-0-1-batch-64-optimizer-adam-w-war"),
+        ("twenty-nine-characters-and-so.-.-.-on", "twenty-nine-characters-and-so-on"),
+        ("thirty-five-characters-and-then-a-b_tail", "thirty-five-characters-and-then-a-b"),
+    ],
+)
+def test_a_resource_whose_name_no_run_may_have_gives_one_that_reads_like_it(
+    resource: str, label: str
+) -> None:
+    name = checked(given(resource=resource), {})["name"]
+    assert re.fullmatch(re.escape(label) + "-[0-9a-f]{8}", name)
+
+
+def test_resources_that_read_alike_are_runs_of_their_own() -> None:
+    alike = ("lr-0-1", "lr-0.1", "lr_0.1", "LR=0.1", "lr-0.1-")
+    names = {checked(given(resource=each), {})["name"] for each in alike}
+    assert len(names) == len(alike)
+
+
+def test_a_resource_that_a_run_may_be_named_after_is_named_as_ever() -> None:
+    """Its run is found again by the next release."""
+    found = {each: checked(given(resource=each), {})["name"] for each in ("job", "a-", "x" * 39)}
+    content = inputs.content(given(), inputs.runtime_of(given()))
+    digest = content_hash(["project", "test", content])
+    assert found == {each: f"{each}-{digest}" for each in found}
 
 
 def test_suspending_keeps_name_and_runtime_and_changes_the_rendering() -> None:
@@ -137,11 +179,6 @@ def test_a_missing_choice_names_the_choices() -> None:
             "trainer:target local` or `pulumi config set trainer:target kubernetes`"
         )
     ]
-    (engine,) = targets.problems(given(target="kubernetes"))
-    assert str(engine) == (
-        "stack configuration: trainer:engine: is not set; run `pulumi config set "
-        "trainer:engine provider`"
-    )
     (unknown,) = targets.problems(given(target="moon"))
     assert "must be local or kubernetes, got 'moon'" in str(unknown)
 

@@ -69,7 +69,7 @@ def test_the_program_that_mypy_takes_runs(stack: Stack) -> None:
         "token": 13,
         "nodes": 2,
         "home": "here",
-        "of": "1.0",
+        "of": 1.0,
     }
     assert outputs["statuses"] == {"whole": "Complete", "short": "Complete"}
     assert ended == ["Complete"] * 6

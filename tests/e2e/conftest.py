@@ -51,11 +51,8 @@ def new_stack(
         (folder / "Pulumi.yaml").write_text(named)
         stack = Stack(folder, {**pulumi_env, **(env or {})})
         stack.run("stack", "init")
-        for key, value in (
-            ("target", "kubernetes"),
-            ("engine", "provider"),
-            ("kubeconfig", str(namespace.kubeconfig)),
-        ):
+        place = {"target": "kubernetes", "kubeconfig": str(namespace.kubeconfig)}
+        for key, value in place.items():
             stack.run("config", "set", f"trainer:{key}", value)
         (folder / "place.json").write_text(json.dumps({"ns": namespace.name, "image": image}))
         return stack

@@ -99,7 +99,8 @@ def test_a_virtual_environment_that_is_not_there_is_one_sentence(project: Projec
     project.program("")
     assert (
         "Pulumi.yaml: runtime.options.virtualenv: no virtual environment there, got 'nowhere'"
-        f" ({project.folder / 'nowhere'}); run `make setup`, or create it and install pulumi into it"
+        f" ({project.folder / 'nowhere'}); create it with `python3 -m venv` and install"
+        " requirements.txt into it; in a checkout of trainer-infra run `make setup`"
     ) in project.run("preview", code=1)
 
 

@@ -69,6 +69,16 @@ def loaded(name: str, archive: Path) -> str:
     return name
 
 
+def also_named(name: str, other: str) -> None:
+    """Give a loaded image another name, in full: a published one, where no registry can be reached.
+
+    Raises:
+        NotAvailable: No such image is loaded.
+    """
+    _ctr("images", "tag", "--force", name, other)
+    _ctr("images", "label", other, _PINNED)
+
+
 def of_program(name: str, program: Path, called: str, config: Mapping[str, Any]) -> Path:
     """The archive of an image that holds one static program, made once beside the program.
 

@@ -77,7 +77,8 @@ def interpreter(info: language.ProgramInfo) -> str:
     if not python.is_file():
         raise CannotRun(
             f"Pulumi.yaml: runtime.options.virtualenv: no virtual environment there, got {option!r}"
-            f" ({python.parent.parent}); run `make setup`, or create it and install pulumi into it"
+            f" ({python.parent.parent}); create it with `python3 -m venv` and install requirements.txt"
+            " into it; in a checkout of trainer-infra run `make setup`"
         )
     return os.path.normpath(python)
 

@@ -15,6 +15,7 @@ import typer
 
 from trainer_infra.cli import policy, runs
 from trainer_infra.cli.options import (
+    Context,
     Listed,
     MigratedAs,
     Plugins,
@@ -69,6 +70,26 @@ def trainer_infra(
     ] = False,
 ) -> None:
     """Kubeflow Trainer v2: render TrainJobs, run them here, look after runs here and on clusters."""
+
+
+@app.command()
+def init(
+    directory: Annotated[
+        str, typer.Argument(metavar="DIR", help="Where; made where it is missing.")
+    ] = ".",
+    name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="The project's name; else the folder's.")
+    ] = None,
+    target: Annotated[Where | None, typer.Option(help="Where it trains; else local.")] = None,
+    context: Context = None,
+) -> None:
+    """Begin a Pulumi project that trains a model, with a stack `dev`."""
+    from trainer_infra.cli import init as command
+
+    if target is Where.LOCAL and context is not None:
+        raise typer.BadParameter("--context is of --target kubernetes, not of local")
+    place = target or (Where.LOCAL if context is None else Where.KUBERNETES)
+    command.create(command.Wanted(directory, name, place.value, context))
 
 
 @app.command()

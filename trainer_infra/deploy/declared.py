@@ -13,7 +13,7 @@ from pulumi import Input
 from pulumi.dynamic import Resource
 
 from trainer_infra import names
-from trainer_infra.deploy import outputs, secret_door, secret_transform, surrogates
+from trainer_infra.deploy import outputs, secret_door, secret_transform, surrogates, targets
 from trainer_infra.deploy.written import Written, written
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
 from trainer_infra.trainers.custom import CustomTrainer
@@ -116,11 +116,17 @@ def _refuse(problems: Iterator[Problem], where: str) -> None:
 
 
 def settings() -> dict[str, Any]:
-    """What the stack's configuration says of every resource of ours."""
+    """What the stack's configuration says of every resource of ours.
+
+    A target has no default, so that nobody trains on a machine by accident; its engine has one.
+    """
     secret = (key for key in SETTINGS if pulumi.runtime.is_config_secret(f"trainer:{key}"))
     _refuse((secret_door.problem(f"trainer:{key}") for key in secret), "stack configuration")
     config = pulumi.Config("trainer")
-    return {key: read(config, key) for key, read in SETTINGS.items()}
+    found = {key: read(config, key) for key, read in SETTINGS.items()}
+    if found["target"] == targets.KUBERNETES:
+        found["engine"] = found["engine"] or targets.PROVIDER
+    return found
 
 
 def kept_outputs(given: Any) -> Any:

@@ -31,6 +31,11 @@ OBSERVED: Final = frozenset({"uid", "host", "lastSeen", "digests"})
 have, and the next `up` repairs."""
 LONG_SECRET: Final = 8
 """From this many characters on, a secret is looked for in what is shown."""
+LONGEST: Final = 54
+"""Characters of a resource whose run's name, nine longer, is a DNS label."""
+SHORTENED: Final = 36
+"""Characters that are left of a longer one: JobSet makes `<run>-node-0-9999-abcde` of it, of at most 63."""
+_LEGAL: Final = re.compile("[a-z][-a-z0-9]*")
 
 
 def owned(inputs: JSON) -> dict[str, Any]:
@@ -97,13 +102,26 @@ def runtime_of(inputs: JSON) -> Runtime:
 def job_name(inputs: JSON, runtime: Runtime) -> str:
     """The given name, or `<resource>-<8 hex of whose it is and what makes the run what it is>`.
 
-    So two stacks of one program have a run each.
+    So two stacks of one program have a run each. A resource whose name no run may have gives one that
+    reads like it, and is in the digest itself: `lr-0.1` and `lr_0.1` are runs of their own.
     """
     if inputs.get("name"):
         return str(inputs["name"])
-    owner = owner_of(inputs)
-    digest = content_hash([owner.project, owner.stack, content(inputs, runtime)])
-    return f"{inputs['resource']}-{digest}"
+    owner, resource = owner_of(inputs), str(inputs["resource"])
+    label = _label(resource)
+    # A resource that has a legal name keeps the digest of earlier releases.
+    apart = [] if label == resource else [resource]
+    digest = content_hash([owner.project, owner.stack, content(inputs, runtime), *apart])
+    return f"{label}-{digest}"
+
+
+def _label(resource: str) -> str:
+    """The resource's name, made one that a run's may begin with where it is none."""
+    if _LEGAL.fullmatch(resource) and len(resource) <= LONGEST:
+        return resource
+    plain = re.sub("[^a-z0-9]+", "-", resource.lower()).strip("-")
+    named = plain if plain[:1].isalpha() else f"run-{plain}"
+    return named[:SHORTENED].strip("-")
 
 
 def born_with(inputs: JSON, olds: JSON) -> str:

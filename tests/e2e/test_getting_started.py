@@ -1,0 +1,53 @@
+"""docs/getting-started.md word for word, with its section on a cluster; nothing of it is left out.
+
+tests/docs follows the other sections, where there is no cluster.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.project import Stack, processes_of
+from tests.docs import page, walk
+from tests.docs.page import ROOT
+from tools.cluster import images
+from trainer_infra import catalog
+
+PAGE = ROOT / "docs" / "getting-started.md"
+
+
+def published() -> str:
+    """The image of the runtime that the page trains on."""
+    runtime = catalog.get("plain-distributed").to_wire()
+    (job,) = runtime["spec"]["template"]["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    return str(container["image"])
+
+
+@pytest.fixture
+def reader(
+    tmp_path: Path, pulumi_env: dict[str, str], kubeconfig: Path, image: str
+) -> Iterator[walk.Walk]:
+    """Who is in a checkout, with that cluster in their kubeconfig."""
+    images.also_named(image, f"docker.io/library/{published()}")
+    env = walk.environment({**pulumi_env, "KUBECONFIG": str(kubeconfig)}, tmp_path / "reader")
+    with walk.walking(ROOT, env) as made:
+        yield made
+        if (made.folder / "Pulumi.yaml").exists():
+            remove(Stack(made.folder, {**pulumi_env, "KUBECONFIG": str(kubeconfig)}, "cluster"))
+    for process in processes_of(tmp_path):
+        process.kill()
+
+
+def remove(stack: Stack) -> None:
+    """What a page that failed half way left: another reader's runs have the same names."""
+    if stack.name in stack.pulumi("stack", "ls"):
+        stack.run("destroy", "--yes")
+
+
+def test_the_page_leads_from_an_empty_folder_to_a_cluster_and_leaves_nothing(
+    reader: walk.Walk,
+) -> None:
+    reader.follow(page.blocks(PAGE))
+    assert reader.folder.name == "english"
