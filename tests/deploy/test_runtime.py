@@ -67,7 +67,7 @@ TrainingRuntime("mine", {"mlPolicy": {"numNodes": "two", "torch": {}, "mpi": {}}
                          "template": {"spec": {"replicatedJobz": []}}})
 """)
     shown = stack.preview(ok=False)
-    assert "runtime mine: spec.mlPolicy.numNodes" in shown
+    assert "resource 'mine' has a problem: spec.mlPolicy.numNodes" in shown
     assert "spec.template.spec.replicatedJobz" in shown
     assert "Traceback" not in shown
 

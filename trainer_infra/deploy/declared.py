@@ -16,6 +16,7 @@ from trainer_infra import names
 from trainer_infra.deploy import outputs, secret_door, secret_transform, surrogates, targets
 from trainer_infra.deploy.written import Written, written
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
+from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom import CustomTrainer
 from trainer_infra.trainers.wire_types import TrainerArgs
 
@@ -98,9 +99,8 @@ def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
         _refuse(secret_door.misplaced(plain, ""), where)
         _refuse(surrogates.problems(plain), where)
 
-    given = outputs.of_awaitables(
-        {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
-    )
+    own = {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
+    given = as_python(outputs.of_awaitables(own))
     later = {key: value for key, value in given.items() if outputs.found_in(value)}
     judge({key: value for key, value in given.items() if key not in later})
     for key, value in later.items():
