@@ -16,7 +16,7 @@ import sys
 
 def train(rate):
     import planted
-    print(rate, planted.NAME)
+    print(rate, planted.VERSION)
 
 if __name__ == "__main__":
     import planted
@@ -71,8 +71,9 @@ def test_the_program_that_mypy_takes_runs(stack: Stack) -> None:
         "home": "here",
         "of": 1.0,
     }
+    assert outputs["outputs"] == [["logs", "model"], ["model"], ["logs", "model"]]
     assert outputs["statuses"] == {"whole": "Complete", "short": "Complete"}
-    assert ended == ["Complete"] * 6
+    assert ended == ["Complete"] * 6, [each["message"] for each in stack.runs()]
     assert "planted-" not in stack.export()
     stack.unchanged()
 

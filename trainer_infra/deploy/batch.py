@@ -10,7 +10,7 @@ from typing import Any, Final, Required, TypedDict, cast
 import pulumi
 from pulumi import Input
 
-from trainer_infra.deploy import declared, texts
+from trainer_infra.deploy import declared, outputs, texts
 from trainer_infra.deploy.declared import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
 from trainer_infra.deploy.metrics import Metrics
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
@@ -97,6 +97,8 @@ class TrainJobs(TrainerResource):
             )
         declared.closed({"resource": resource_name, "jobs": list(jobs)}, where)
         made = {member: _job(args, f"{where}: {member}") for member, args in jobs.items()}
+        # It is the gate's as well, and an awaitable is awaited once.
+        max_parallel = outputs.of_awaitables(max_parallel)
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}
         jobs_shown, apart = texts.shared(made)
         inputs: dict[str, Any] = {

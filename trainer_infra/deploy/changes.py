@@ -56,6 +56,9 @@ def shown(olds: JSON, news: JSON, replaces: Collection[str]) -> dict[str, str]:
     """
     before = olds.keys() | (olds.get(digests.DIGESTS) or {}).keys()
     hidden = {*inputs.OBSERVED, *(() if "rendered" in news else digests.LARGE)}
+    if not (olds.get("outputs") or news.get("outputs")):
+        # A state has an empty one, for programs that ask.
+        hidden.add("outputs")
     found = {}
     for key in sorted((before | news.keys()) - hidden):
         large = key in digests.LARGE

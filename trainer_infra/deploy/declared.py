@@ -134,6 +134,7 @@ def kept_outputs(given: Any) -> Any:
 
     What is neither a list of names nor a mapping stays as it is, for the check to judge.
     """
+    given = outputs.of_awaitables(given)
     if isinstance(given, pulumi.Output):
         return given.apply(kept_outputs)
     if isinstance(given, Mapping):

@@ -233,7 +233,7 @@ def outputs(run: Run) -> dict[str, Any]:
     nodes = {told.short(run, each.pod): each.metrics for each in run.nodes if each.metrics}
     known: dict[str, Any] = {"status": phase(run), "metrics": metrics.values(told.metrics(run))}
     known |= {"nodes": {name: metrics.values(each) for name, each in nodes.items()}}
-    known |= {"outputs": dict(run.outputs)} if run.outputs else {}
+    known |= {"outputs": dict(run.outputs)}
     known |= {"startedAt": run.started, "finishedAt": run.finished}
     if run.started and run.finished:
         known["durationSeconds"] = told.elapsed(run.started, run.finished)

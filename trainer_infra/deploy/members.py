@@ -194,6 +194,7 @@ def _text(value: JSON) -> str:
 def _its_own(batch: JSON, job: JSON) -> dict[str, Any]:
     """What a batch keeps of a member; one that was born without plugins has none added."""
     own = _without(job, APART | (OBSERVED - {digests.DIGESTS}) | {"drift"})
+    own = own if own.get("outputs") else _without(own, frozenset({"outputs"}))
     return own | ({"plugins": job.get("plugins") or []} if batch.get("plugins") else {})
 
 

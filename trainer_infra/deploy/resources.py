@@ -35,8 +35,8 @@ class TrainJob(TrainerResource):
     """The machine or the cluster it runs on."""
     owner: pulumi.Output[dict[str, str]]
     """Who declares it: project, stack, URN and backend."""
-    outputs: pulumi.Output[dict[str, str] | None]
-    """Where each of its outputs is kept; None for a run without."""
+    outputs: pulumi.Output[dict[str, str]]
+    """Where each of its outputs is kept, by name."""
     lastSeen: pulumi.Output[str]  # noqa: N815  names of outputs are those of the wire
     """Its phase at create and at every refresh since; `status` says how it ended."""
 
@@ -154,8 +154,8 @@ class TrainJobResult(TrainerResource):
     none; where it reported nothing, those of the first node that did."""
     nodes: pulumi.Output[dict[str, dict[str, float | str]]]
     """The same of each node that reported, by the pod's name without the run's: `node-0-1`."""
-    outputs: pulumi.Output[dict[str, str] | None]
-    """Where each of the run's outputs is kept."""
+    outputs: pulumi.Output[dict[str, str]]
+    """Where each of the run's outputs is kept, by name."""
     startedAt: pulumi.Output[str]  # noqa: N815  the same
     """RFC 3339 time at which the first pod started."""
     finishedAt: pulumi.Output[str]  # noqa: N815  the same

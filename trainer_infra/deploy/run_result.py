@@ -12,8 +12,8 @@ class RunResult(TypedDict):
     """The last metrics that node 0 (of MPI the launcher) reported, by name."""
     nodes: dict[str, dict[str, float | str]]
     """The same of each node that reported, by the pod's name without the run's: `node-0-1`."""
-    outputs: NotRequired[dict[str, str]]
-    """Where each of its outputs is kept; not there for a run without."""
+    outputs: dict[str, str]
+    """Where each of its outputs is kept, by name."""
     startedAt: str
     """RFC 3339 time at which the first pod started."""
     finishedAt: str

@@ -222,7 +222,8 @@ def outputs(given: Mapping[str, Any], run: Run) -> Properties:
     """What is known of a run: its inputs, and how it was seen."""
     kept = {key: given[key] for key in given if key != "drift"}
     seen = {"uid": run.uid, "host": run.host, "lastSeen": gate.phase(run)}
-    return kept | seen | ({"drift": dict(run.drift)} if run.drift else {})
+    drift = {"drift": dict(run.drift)} if run.drift else {}
+    return {**kept, **seen, **drift, "outputs": given.get("outputs") or {}}
 
 
 def failure_of(given: JSON) -> str:

@@ -77,6 +77,7 @@ first = TrainJob(
     namespace=out("default"),
     labels={"team": out("vision")},
     annotations=out({"example.com/why": "types"}),
+    outputs=[out("model"), "logs"],
     attempt=out(1),
     wait_for="complete",
     adopt=out(value=False),
@@ -103,6 +104,7 @@ second = TrainJob(
     namespace=first.namespace,
     labels=later({"team": "vision"}),
     annotations={"example.com/why": later("types")},
+    outputs=later(["model"]),
     attempt=later(1),
     adopt=later(value=False),
     delete_timeout=later(60.0),
@@ -176,6 +178,7 @@ wire = TrainJob(
         "resourcesPerNode": out({"limits": {"cpu": "1"}}),
     },
     initializer=source,
+    outputs={"model": out("s3://models/x"), "logs": None},
 )
 member: TrainJobArgs = {
     "runtime": mine,
@@ -188,6 +191,7 @@ member: TrainJobArgs = {
     "namespace": out("default"),
     "labels": {"team": out("vision")},
     "annotations": out({"example.com/why": "types"}),
+    "outputs": out({"model": "s3://models/{run}"}),
     "attempt": later(1),
     "adopt": later(value=False),
     "delete_timeout": out(60.0),
@@ -196,6 +200,8 @@ sweep = TrainJobs(
     "sweep",
     {"whole": member, "short": {"runtime": "plain-distributed", "trainer": later(shell)}},
     wait_for="complete",
+    tolerate_failures=out(1),
+    max_parallel=later(1),
 )
 
 
@@ -207,5 +213,6 @@ def statuses(results: Mapping[str, RunResult]) -> dict[str, str]:
 rate: pulumi.Output[float | str] = first.metrics["rate"]
 pulumi.export("rate", rate)
 pulumi.export("metrics", first.metrics)
+pulumi.export("outputs", [each.outputs.apply(sorted) for each in (first, second, wire)])
 pulumi.export("statuses", sweep.results.apply(statuses))
 pulumi.export("names", [second.name, scripted.name, wire.name, shared.name, mine.name])
