@@ -139,7 +139,7 @@ def _pulumi(stack: Stack, *arguments: str) -> None:
         (
             "target: k8s",
             (
-                "stack dev of project project has trainer:target 'k8s', which is none of local, "
+                "stack dev of project project has trainer:target 'k8s', which is not one of local, "
                 "kubernetes; name one with --target\n"
             ),
         ),
