@@ -162,7 +162,7 @@ def test_nobody_reads_on_when_the_reader_leaves() -> None:
     run(case())
 
 
-def test_progress_is_that_of_the_last_report_of_each_pod_and_the_runs_is_the_newest() -> None:
+def test_progress_is_that_of_the_last_report_of_each_pod_and_the_runs_is_node_0s() -> None:
     async def case() -> None:
         small = await two_pods()
         small.says(report(30, 3), "noise", pod=FIRST)
@@ -172,7 +172,7 @@ def test_progress_is_that_of_the_last_report_of_each_pod_and_the_runs_is_the_new
             (FIRST, 30, {"loss": "0.3"}),
             (SECOND, 20, {"loss": "0.5"}),
         ]
-        assert now.status["trainerStatus"]["progressPercentage"] == 20
+        assert now.status["trainerStatus"]["progressPercentage"] == 30
 
     run(case())
 
