@@ -169,6 +169,26 @@ def test_delete_leaves_nothing_and_says_whose_the_run_was(team: Team) -> None:
     assert team.world.all_names() == {}
 
 
+def test_runs_are_deleted_by_stack_and_age_and_gc_leaves_a_stacks_runs_alone(team: Team) -> None:
+    for name in ("ended", "begun"):
+        team.submit(name)
+    running(team)
+    team.world.end("Completed", "ended")
+    collected = asked(team, "gc", "--older-than", "0s", "--yes", "-n", team.world.namespace)
+    assert collected.out.startswith(
+        f"left alone: {team.world.namespace}/ended of stack digits/dev, whether its state has them"
+    )
+    none = asked(team, "delete", "--stack", "digits/prod", "--yes")
+    assert (none.code, none.out) == (0, "")
+    assert none.err.endswith("on the cluster of context trainer-infra is all of that\n")
+    chosen = ("delete", "--stack", "digits/dev", "--phase", "complete", "--phase", "created")
+    done = asked(team, *chosen, "--yes")
+    deleted = sorted(line for line in done.out.splitlines() if line.endswith(" deleted"))
+    assert deleted == [f"{team.world.namespace}/{name} deleted" for name in ("begun", "ended")]
+    assert "freed" not in done.out
+    assert [row[1] for row in rows(asked(team, "get").out)[1:]] == ["tj"]
+
+
 def test_delete_says_what_is_left_when_it_has_waited_enough(team: Team) -> None:
     team.submit()
     team.collector.end()  # so that pods which do not end hold the JobSet

@@ -13,7 +13,7 @@ def test_the_settings_that_count_are_the_installations_own_and_the_environments_
         "install.find-links='\\n/one\\n/two'",
         "not a setting",
     )
-    assert pip_settings.listed(lines) == {
+    assert pip_settings.settings(lines) == {
         "index-url": "http://environment",
         "timeout": "90",
         "find-links": "\n/one\n/two",

@@ -29,7 +29,7 @@ def show(names: Sequence[str], output: str) -> None:
     """
     found = _chosen(names)
     if output == "table":
-        typer.echo("\n".join(table.lines(COLUMNS, [_row(each) for each in found], screen.here())))
+        typer.echo("\n".join(table.lines(COLUMNS, [_row(each) for each in found], screen.stdout())))
         return
     objects = [each.runtime().to_wire() for each in found]
     typer.echo(render.written(objects, output), nl=False)

@@ -128,7 +128,7 @@ def _write(file: str, words: str) -> None:
 
 def _shown(asked: Asked, report: Report) -> str:
     if asked.form == "text":
-        return text.text(report, colour=screen.here().colour)
+        return text.text(report, colour=screen.stdout().colour)
     return FORMATS[asked.form](report)
 
 

@@ -22,7 +22,7 @@ def delete(
         NotAvailable: names every name that is unknown.
     """
     if ignore_not_found:
-        found = (known.named(place, name) for name in dict.fromkeys(run_names))
+        found = (known.exact_run(place, name) for name in dict.fromkeys(run_names))
         runs = tuple(run for run in found if run is not None)
     else:
         runs = known.runs(place, run_names)
@@ -39,13 +39,13 @@ def delete_selected(
     """Delete the runs of a namespace, or (None) of all, that are chosen; the exit code."""
     listing = place.target.list_runs(namespace)
     known.warn_of(listing)
-    runs = selection.of(listing.runs, asked)
+    runs = selection.select(listing.runs, asked)
     if not runs:
-        typer.echo(get.none(place, namespace, asked), err=True)
+        typer.echo(get.no_runs(place, namespace, asked), err=True)
         return 0
-    stacks = dict.fromkeys(selection.stack_of(run.owner) for run in runs if run.owner.stack)
+    stacks = dict.fromkeys(selection.stack_name(run.owner) for run in runs if run.owner.stack)
     if stacks:
         whose = f"stack{'s' * (len(stacks) > 1)} {', '.join(stacks)}"
         typer.echo(f"runs of {whose}: the next refresh finds them gone", err=True)
-    table = get.rows(place, runs, screen.here())
+    table = get.rows(place, runs, screen.stdout())
     return removal.confirm(place, runs, table, confirmed=confirmed, timeout=timeout)

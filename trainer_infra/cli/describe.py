@@ -45,13 +45,13 @@ def show(place: Place, name: str) -> None:
     Raises:
         NotAvailable: there is no run of that name.
     """
-    shown = screen.here()
+    shown = screen.stdout()
     if place.cluster is None:
         typer.echo("\n".join(_whole(place, known.run(place, name), shown)))
         return
     namespace = place.namespace
     found = place.cluster.described(namespace, name) if known.is_name(name) else None
-    found = found or place.cluster.described(namespace, known.meant(place, name))
+    found = found or place.cluster.described(namespace, known.likely_name(place, name))
     if found is None:
         raise NotAvailable(known.missing(place, name))
     events = _section("Events", _events(found.events, shown))

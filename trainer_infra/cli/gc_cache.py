@@ -32,7 +32,7 @@ def collect(older_than: float | None, *, confirmed: bool) -> int:
         older_than: only those that were last used this many seconds ago; None for all.
         confirmed: whether to remove without asking.
     """
-    known = environments.existing()
+    known = environments.every()
     old = [each for each in known if time.time() - each.used >= (older_than or 0)]
     for each in old:
         if each.user:
@@ -43,7 +43,7 @@ def collect(older_than: float | None, *, confirmed: bool) -> int:
         typer.echo(f"there is no environment in {packages.home()} that no run uses{since}")
         return 0
     typer.echo(f"environments in {packages.home()} that no run uses{since}:")
-    typer.echo("\n".join(_table(unused, screen.here())))
+    typer.echo("\n".join(_table(unused, screen.stdout())))
     if not confirmed and not typer.confirm(f"Delete {len(unused)}?"):
         typer.echo("nothing is deleted")
         return 0
@@ -55,7 +55,7 @@ def _table(unused: Sequence[Environment], shown: Screen) -> Iterator[str]:
         (
             each.path.name,
             each.state,
-            disk_use.shown(disk_use.within(each.path)),
+            disk_use.size_text(disk_use.size(each.path)),
             f"{told.duration(time.time() - each.used)} ago",
             each.packages,
         )
@@ -66,19 +66,19 @@ def _table(unused: Sequence[Environment], shown: Screen) -> Iterator[str]:
 
 def _remove(unused: Sequence[Environment]) -> int:
     paths = [each.path for each in unused]
-    size, freed = sum(map(disk_use.within, paths)), disk_use.freed(paths)
+    size, freed = sum(map(disk_use.size, paths)), disk_use.bytes_freed(paths)
     gone = []
     for each in unused:
         if environments.remove(each):
             gone.append(each)
         else:
             typer.echo(f"{each.path.name} is left alone: it is used by now", err=True)
-    left = disk_use.freed([path for path in paths if path.exists()])
-    typer.echo(f"{len(gone)} deleted, {disk_use.shown(freed - left)} freed")
+    left = disk_use.bytes_freed([path for path in paths if path.exists()])
+    typer.echo(f"{len(gone)} deleted, {disk_use.size_text(freed - left)} freed")
     shared = size - freed
     if shared:
         typer.echo(
-            f"{disk_use.shown(shared)} of their files stay, in uv's cache or in other environments; "
-            "`uv cache prune` removes what nothing needs"
+            f"{disk_use.size_text(shared)} of their files stay, in uv's cache or in other environments; "
+            "`uv cache clean` empties that cache"
         )
     return 0

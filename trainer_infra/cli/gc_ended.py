@@ -32,7 +32,7 @@ def collect(asked: Asked, older_than: float, *, confirmed: bool) -> int:
     place = target.chosen(asked)
     ended = [
         run
-        for run in known.of_here(place, asked.namespace)
+        for run in known.runs_here(place, asked.namespace)
         if selection.ended_before(run, older_than)
     ]
     kept = _left_alone([run for run in ended if run.owner.stack])
@@ -69,7 +69,7 @@ def _kept(runs: Sequence[Run], why: Mapping[str, str]) -> Iterator[str]:
     """A line for each stack and reason: there may be hundreds of runs."""
     alike: dict[tuple[str, str], list[Run]] = defaultdict(list)
     for run in runs:
-        alike[selection.stack_of(run.owner), why[run.uid]].append(run)
+        alike[selection.stack_name(run.owner), why[run.uid]].append(run)
     for (stack, reason), found in alike.items():
         what = removal.name(found[0]) if len(found) == 1 else f"{len(found)} runs"
         yield f"left alone: {what} of stack {stack}, {reason}"

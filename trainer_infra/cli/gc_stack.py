@@ -83,7 +83,7 @@ def _of_stack(place: Place, namespace: str | None, owner: tuple[str, str]) -> Se
     """The place's runs of a project and stack."""
     return [
         run
-        for run in known.of_here(place, namespace)
+        for run in known.runs_here(place, namespace)
         if (run.owner.project, run.owner.stack) == owner
     ]
 

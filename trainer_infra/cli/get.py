@@ -46,7 +46,7 @@ def one(place: Place, name: str, output: str) -> None:
     if output != "table":
         _write(document(run), output)
         return
-    shown = screen.here()
+    shown = screen.stdout()
     lines = [*rows(place, [run], shown), "", *details(run, shown)]
     typer.echo("\n".join(lines))
 
@@ -55,16 +55,16 @@ def several(place: Place, namespace: str | None, asked: Selection, output: str) 
     """Print the runs of a namespace, or (`namespace` None) of all, that were asked for."""
     listing = place.target.list_runs(namespace)
     known.warn_of(listing)
-    found = selection.of(listing.runs, asked)
+    found = selection.select(listing.runs, asked)
     if output != "table":
         _write({"items": [document(each) for each in found]}, output)
     elif found:
-        typer.echo("\n".join(rows(place, found, screen.here())))
+        typer.echo("\n".join(rows(place, found, screen.stdout())))
     else:
-        typer.echo(none(place, namespace, asked), err=True)
+        typer.echo(no_runs(place, namespace, asked), err=True)
 
 
-def none(place: Place, namespace: str | None, asked: Selection) -> str:
+def no_runs(place: Place, namespace: str | None, asked: Selection) -> str:
     """A sentence where there is no such run."""
     where = f"{f' in namespace {namespace}' if namespace else ''} {place.shown}"
     return f"no run{where} is all of that" if asked else f"no runs{where}"
@@ -126,7 +126,7 @@ def _row(run: Run) -> tuple[str, ...]:
         f"{ready}/{len(run.nodes)}",
         str(sum(each.gpus for each in run.nodes)),
         told.length(run.created),
-        selection.stack_of(run.owner),
+        selection.stack_name(run.owner),
     )
 
 

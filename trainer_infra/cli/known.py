@@ -30,13 +30,13 @@ def run(place: Place, name: str) -> Run:
     Raises:
         NotAvailable: there is none, or several can be meant.
     """
-    found = named(place, name) or named(place, meant(place, name))
+    found = exact_run(place, name) or exact_run(place, likely_name(place, name))
     if found is None:
         raise NotAvailable(missing(place, name))
     return found
 
 
-def meant(place: Place, name: str) -> str:
+def likely_name(place: Place, name: str) -> str:
     """The name of the one run that a beginning or a resource's name can mean; says which.
 
     Raises:
@@ -60,7 +60,7 @@ def runs(place: Place, wanted: Sequence[str]) -> tuple[Run, ...]:
     Raises:
         NotAvailable: names every name that is unknown.
     """
-    found = {name: named(place, name) for name in wanted}
+    found = {name: exact_run(place, name) for name in wanted}
     unknown = [name for name, run in found.items() if run is None]
     if unknown:
         raise NotAvailable("\n".join(missing(place, name) for name in unknown))
@@ -73,7 +73,7 @@ def warn_of(listing: Listing) -> None:
         typer.echo(f"warning: {each}", err=True)
 
 
-def of_here(place: Place, namespace: str | None) -> Sequence[Run]:
+def runs_here(place: Place, namespace: str | None) -> Sequence[Run]:
     """The place's runs, of a namespace or (None) of all; of a home shared by machines, this one's."""
     listing = place.target.list_runs(namespace)
     warn_of(listing)
@@ -120,7 +120,7 @@ def _resources(run: Run) -> frozenset[str]:
     return frozenset((name, *name.split("#"))) - {""}
 
 
-def named(place: Place, name: str) -> Run | None:
+def exact_run(place: Place, name: str) -> Run | None:
     """The run of exactly that name; None where there is none."""
     return place.target.get(place.namespace, name) if is_name(name) else None
 
@@ -131,7 +131,7 @@ def _newest_first(place: Place) -> Sequence[Run]:
 
 
 def _shown(run: Run) -> str:
-    stack = selection.stack_of(run.owner)
+    stack = selection.stack_name(run.owner)
     whose = f" of stack {stack}" if stack else ""
     return f"run {run.name}{whose} ({run.phase}, {told.length(run.created)} old)"
 

@@ -63,10 +63,10 @@ def confirm(
         typer.echo("nothing is deleted")
         return 0
     paths = [folder.of(run.namespace, run.name).path for run in runs if place.kind == LOCAL]
-    before = disk_use.freed(paths)
+    before = disk_use.bytes_freed(paths)
     code = remove(place, runs, name, timeout)
     if paths:
-        typer.echo(f"{disk_use.shown(before - disk_use.freed(paths))} freed")
+        typer.echo(f"{disk_use.size_text(before - disk_use.bytes_freed(paths))} freed")
     return code
 
 
@@ -79,4 +79,4 @@ def size(place: Place, run: Run) -> str:
     """What a run takes on this machine's disk, as a part of a list: `, 310 MB`; empty elsewhere."""
     if place.kind != LOCAL:
         return ""
-    return f", {disk_use.shown(disk_use.within(folder.of(run.namespace, run.name).path))}"
+    return f", {disk_use.size_text(disk_use.size(folder.of(run.namespace, run.name).path))}"

@@ -59,7 +59,7 @@ def listed(asked: Asked, output: str) -> str:
     if not rules:
         typer.echo("no rule is all of that", err=True)
     columns = [COLUMNS.get(name, Column(name)) for name in rulebook.columns(rules)]
-    lines = table.lines(columns, list(rulebook.rows(rules)), screen.here())
+    lines = table.lines(columns, list(rulebook.rows(rules)), screen.stdout())
     return "".join(f"{line}\n" for line in lines)
 
 

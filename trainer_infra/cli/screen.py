@@ -46,7 +46,7 @@ class Screen:
 PIPE: Final = Screen()
 
 
-def here() -> Screen:
+def stdout() -> Screen:
     """What stdout is."""
     if not sys.stdout.isatty():
         return PIPE

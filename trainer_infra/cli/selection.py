@@ -29,14 +29,14 @@ class Selection:
         return self != Selection()
 
 
-def of(runs: Iterable[Run], selection: Selection) -> tuple[Run, ...]:
+def select(runs: Iterable[Run], selection: Selection) -> tuple[Run, ...]:
     """The runs that fit all that is asked, the newest last, as events are shown."""
     return tuple(
         sorted((run for run in runs if _fits(run, selection)), key=lambda run: run.created)
     )
 
 
-def stack_of(owner: Owner) -> str:
+def stack_name(owner: Owner) -> str:
     """A run's stack as Pulumi writes it: `project/stack`; empty for who has none."""
     return f"{owner.project}/{owner.stack}" if owner.stack else ""
 

@@ -118,6 +118,8 @@ def _below(column: Column, cell: str, screen: Screen) -> Iterator[str]:
     """`    image: python:3.13-slim`, in lists a blank after each comma so that they can be folded."""
     words = re.sub(r",(?=\S)", ", ", cell)
     for line in wrap(
-        f"{column.name.lower()}: {words}", (screen.width or 0) - INDENT, break_on_hyphens=False
+        f"{column.name.lower()}: {words}",
+        max(LEAST, (screen.width or 0) - INDENT),
+        break_on_hyphens=False,
     ):
         yield f"{' ' * INDENT}{screen.paint(line, 'dim')}"

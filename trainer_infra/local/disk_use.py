@@ -7,12 +7,12 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def within(folder: Path) -> int:
+def size(folder: Path) -> int:
     """Bytes of the files below a folder; 0 when there is none."""
     return sum(each.st_blocks * 512 for each in _files(folder))
 
 
-def freed(folders: Sequence[Path]) -> int:
+def bytes_freed(folders: Sequence[Path]) -> int:
     """Bytes that are free once these folders are removed.
 
     A file with several names, as uv links them from its cache, is counted when all of them go.
@@ -27,7 +27,7 @@ def freed(folders: Sequence[Path]) -> int:
     return sum(each.st_blocks * 512 for key, each in files.items() if names[key] >= each.st_nlink)
 
 
-def shown(size: int) -> str:
+def size_text(size: int) -> str:
     """Bytes as a person reads them: `5.3 GB`, `310.4 MB`, `12.0 kB`."""
     for unit, each in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
         if size >= each:

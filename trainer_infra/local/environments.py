@@ -37,7 +37,7 @@ class Environment:
     """Who uses it now; empty when it may be removed."""
 
 
-def existing() -> tuple[Environment, ...]:
+def every() -> tuple[Environment, ...]:
     """All environments, the one that was used last at the end."""
     home = packages.home()
     names = {path.stem for path in home.glob("[!.]*")} if home.exists() else set()
@@ -76,7 +76,7 @@ def _environment(path: Path, users: Mapping[Path, str]) -> Environment | None:
         state, seen = FAILED, log
     else:
         return None
-    wanted = installation.packages_of(path)
+    wanted = installation.package_names(path)
     return Environment(path, wanted, state, seen.stat().st_mtime, _user(path, users))
 
 

@@ -39,7 +39,7 @@ def log(venv: Path) -> Path:
     return venv.with_suffix(".log")
 
 
-def packages_of(venv: Path) -> str:
+def package_names(venv: Path) -> str:
     """The packages of an environment by its log, separated by commas; empty where it has none."""
     first = next(iter(_lines(log(venv))), "")
     return first.removeprefix(BEGIN).rpartition(WITH)[0] if first.startswith(BEGIN) else ""
@@ -75,14 +75,14 @@ def progress(venv: Path, packages: Sequence[str]) -> str:
     lines = _lines(log(venv))
     is_uv = bool(lines) and lines[0].endswith(f"{WITH}uv")
     state = (uv_installer if is_uv else pip_installer).state
-    now = state(lines, disk_use.within(venv / TEMPORARY))
+    now = state(lines, disk_use.size(venv / TEMPORARY))
     if now.unpacking:
-        size = f" of {disk_use.shown(now.announced)}" if now.announced else ""
+        size = f" of {disk_use.size_text(now.announced)}" if now.announced else ""
         return f"{what}: unpacking {now.unpacking} package{'s' * (now.unpacking != 1)}{size}"
     if not now.announced:
         return what
     at_least = "" if now.is_all else "at least "
-    return f"{what}: {disk_use.shown(now.downloaded)} of {at_least}{disk_use.shown(now.announced)}"
+    return f"{what}: {disk_use.size_text(now.downloaded)} of {at_least}{disk_use.size_text(now.announced)}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,10 +131,10 @@ async def _installer(packages: Sequence[str], shell: _Shell) -> Installer:
         if not unsayable:
             _begin(shell.venv, packages, "uv")
             variables = pip_settings.for_uv(settings, shell.environment)
-            return uv_installer.of(uv, shell.venv, packages, variables)
+            return uv_installer.installer_for(uv, shell.venv, packages, variables)
         why = f", which has a setting that uv does not know: {unsayable}"
     _begin(shell.venv, packages, f"pip{why}")
-    return pip_installer.of(shell.venv, packages)
+    return pip_installer.installer_for(shell.venv, packages)
 
 
 async def _pip_settings(shell: _Shell) -> Mapping[str, str]:
@@ -142,7 +142,7 @@ async def _pip_settings(shell: _Shell) -> Mapping[str, str]:
         return pip_settings.variables(shell.environment)
     output = shell.venv / TEMPORARY / "settings"
     await shell.run([sys.executable, *pip_settings.LIST], output)
-    return pip_settings.listed(_lines(output))
+    return pip_settings.settings(_lines(output))
 
 
 def _begin(venv: Path, packages: Sequence[str], installer: str) -> None:

@@ -57,6 +57,6 @@ def matches(pattern: str, lines: Sequence[str]) -> list[re.Match[str]]:
     return [found for line in lines if (found := re.match(pattern, line))]
 
 
-def unreachable(error: str) -> str:
+def no_answer(error: str) -> str:
     """What to say when the index does not answer."""
     return f"the package index could not be reached: {error}"

@@ -17,7 +17,7 @@ NEWEST: Final = 3
 """Versions of a package that a message has, of all that there are."""
 
 
-def of(venv: Path, packages: Sequence[str]) -> Installer:
+def installer_for(venv: Path, packages: Sequence[str]) -> Installer:
     """The interpreter's own pip, if it has one: copying pip takes seconds."""
     own = find_spec("pip") is not None
     make = [sys.executable, "-m", "venv", *(["--without-pip"] if own else []), str(venv)]
@@ -45,7 +45,7 @@ def reason(lines: Sequence[str]) -> str:
     if broken and ("(from versions: none)" in said or "Max retries" in said):
         # An object of urllib3 is in the words: its address tells nobody anything.
         error = re.sub(r"<[^<>]* object at \w+>: ", "", broken[-1][1] or broken[-1][2])
-        return installer.unreachable(error)
+        return installer.no_answer(error)
     if "conflicting dependencies" in said:
         return _conflict(lines)
     if any("[end of output]" in line for line in lines):

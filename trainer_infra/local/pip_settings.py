@@ -36,7 +36,7 @@ _SECTIONS: Final = ("global", "install", ":env:")
 """Which count for an installation, the last one most."""
 
 
-def listed(lines: Sequence[str]) -> dict[str, str]:
+def settings(lines: Sequence[str]) -> dict[str, str]:
     """The settings that `pip config list` printed."""
     found: dict[str, dict[str, str]] = {section: {} for section in _SECTIONS}
     for line in lines:
@@ -65,7 +65,7 @@ def for_uv(settings: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str
     """Variables that say pip's settings to uv; what `own` says of the same already stays.
 
     Args:
-        settings: as `listed` has them, each of which can be said.
+        settings: as `settings` has them, each of which can be said.
         own: variables of the user.
     """
     told = {}

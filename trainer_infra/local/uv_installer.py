@@ -29,7 +29,7 @@ def command() -> list[str] | None:
     return None if found is None else [found]
 
 
-def of(
+def installer_for(
     uv: Sequence[str], venv: Path, packages: Sequence[str], settings: Mapping[str, str]
 ) -> Installer:
     """The installer of one environment.
@@ -76,5 +76,5 @@ def reason(lines: Sequence[str]) -> str:
     hints = [line.removeprefix("hint: ") for line in chain[end:] if line.startswith("hint: ")]
     if any(word in each for word in CONNECTION for each in causes):
         # In between it says what a request is made of.
-        return installer.unreachable(": ".join(dict.fromkeys((*causes[1:2], *causes[-2:]))))
+        return installer.no_answer(": ".join(dict.fromkeys((*causes[1:2], *causes[-2:]))))
     return " ".join([*causes[1:], *hints]) or causes[0]
