@@ -34,8 +34,8 @@ def test_the_folders_of_all_kinds_of_volumes_are_named() -> None:
 
 def processes(runtime: str, resource: str) -> str:
     """What a node of two devices is told of its processes."""
-    limits = {"resourcesPerNode": {"limits": {resource: 2, "cpu": 3}}}
-    made = pipeline.render(job(runtime, **limits), catalog.get(runtime))
+    wanted = job(runtime, resourcesPerNode={"limits": {resource: 2, "cpu": 3}})
+    made = pipeline.render(wanted, catalog.get(runtime))
     told = {
         each["name"]: each.get("value")
         for _, container in containers(made[-1])
