@@ -1,11 +1,15 @@
 """docs/data.md: what it says of resources, volumes and initializers is what the code does."""
 
+from pathlib import Path
+
 import pytest
 
+from tests.deploy.project import Stack, until
 from tests.docs import page
 from tests.docs.test_environment import containers, job, variables
 from trainer_infra import catalog, names
 from trainer_infra.errors import InvalidInput
+from trainer_infra.lifecycle.run import COMPLETE, FAILED
 from trainer_infra.local import capacity, support
 from trainer_infra.render import pipeline
 from trainer_infra.trainers import resources_per_node
@@ -91,3 +95,30 @@ def test_initializers_of_the_catalog_are_refused_on_this_machine() -> None:
     problems = support.problems(pipeline.render(job(name, nodes=1), catalog.get(name)))
     refused = [each for each in problems if "cannot run on this machine" in each.what]
     assert len(refused) == 2
+
+
+def test_a_run_that_is_tried_again_goes_on_from_its_checkpoint(stack: Stack) -> None:
+    (program,) = (
+        each.text for each in page.blocks(PAGE) if each.is_program and each.section == "Checkpoints"
+    )
+    line = "        last.write_text(str(step + 1))\n"
+    assert line in program
+    stops = "        if done == 0 and step == 1:\n            raise SystemExit(1)\n"
+    (stack.folder / "__main__.py").write_text(program.replace(line, f"{stops}{line}"))
+    stack.up()
+    until(lambda: [each["phase"] for each in stack.runs()] == [FAILED])
+    (first,) = stack.runs()
+    last = Path(first["outputs"]["checkpoints"], "last.txt")
+    assert last.read_text() == "1"
+
+    stack.trainer("retry", first["name"])
+
+    until(lambda: [each["phase"] for each in stack.runs()] == [COMPLETE])
+    assert last.read_text() == "3"
+    text = (stack.folder / "__main__.py").read_text()
+    again = text.replace('outputs=["checkpoints"],', 'outputs=["checkpoints"], attempt=2,')
+    (stack.folder / "__main__.py").write_text(again)
+    stack.up()
+    (second,) = stack.runs()
+    assert second["outputs"] != first["outputs"]
+    assert last.read_text() == "3"
