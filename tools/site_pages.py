@@ -20,8 +20,14 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 DOCS: Final = ROOT / "docs"
 HOME: Final = {"README.md": "index.md"}
 """Names of the root's pages where they differ from those of the files."""
-REFERENCE: Final = (*trainer_infra.__all__, "report.report", "catalog.get")
-"""What users import: names of the package, and functions of two of its modules."""
+REFERENCE: Final = (
+    *trainer_infra.__all__,
+    "report.report",
+    "storage.output",
+    "storage.mounted",
+    "catalog.get",
+)
+"""What users import: names of the package, and functions of three of its modules."""
 WITHOUT_MENU: Final = "---\nhide: [navigation]\n---\n\n"
 SOURCE: Final = "source"
 LINK: Final = re.compile(r"```.*?```|`[^`\n]*`|(?<=\]\()(?!\w+:)([^)\s#]+)(?=[)#])", re.DOTALL)

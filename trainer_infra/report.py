@@ -46,8 +46,8 @@ def report(
     Args:
         progress: percentage, 0 to 100; sent as a whole number, rounded down.
         remaining: estimated seconds until the end.
-        metrics: numbers, text, and numpy's and others' scalars and arrays, at most 256 names; names and values are cut at
-            64 characters.
+        metrics: numbers, text, and scalars and arrays of numpy and others, at most 256 names; names
+            and values are cut at 64 characters.
 
     Returns:
         Whether it was taken: by the server, or by the file that stands for it; False for one

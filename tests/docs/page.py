@@ -69,6 +69,32 @@ def spans(page: Path) -> Iterator[str]:
                 yield each.content
 
 
+def tables(page: Path) -> Iterator[list[list[str]]]:
+    """The tables of a page: of each its rows, the heading first; a row's cells are Markdown."""
+    rows: list[list[str]] = []
+    in_cell = False
+    for token in MarkdownIt().enable("table").parse(page.read_text()):
+        if token.type == "tr_open":
+            rows.append([])
+        elif token.type in ("td_open", "th_open", "td_close", "th_close"):
+            in_cell = token.nesting == 1
+        elif token.type == "inline" and in_cell:
+            rows[-1].append(token.content.replace("\\|", "|"))
+        elif token.type == "table_close":
+            yield rows
+            rows = []
+
+
+def table(page: Path, *heading: str) -> list[list[str]]:
+    """The rows of all tables of a page with this heading."""
+    return [row for head, *rows in tables(page) if head == list(heading) for row in rows]
+
+
+def codes(cell: str) -> list[str]:
+    """The code in a cell or a paragraph."""
+    return re.findall(r"`([^`]+)`", cell)
+
+
 ALL = [block for page in PAGES for block in blocks(page)]
 
 

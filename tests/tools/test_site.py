@@ -17,8 +17,20 @@ from markdown_it import MarkdownIt
 
 import trainer_infra
 from tests.tools.conftest import ROOT
+from trainer_infra import report, storage
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
+PUBLIC = [
+    *trainer_infra.__all__,
+    *(
+        f"{module.__name__.removeprefix('trainer_infra.')}.{name}"
+        for module in (report, storage)
+        for name, value in inspect.getmembers(module, inspect.isfunction)
+        if value.__module__ == module.__name__ and not name.startswith("_")
+    ),
+    "catalog.get",
+]
+"""What users import."""
 MEND = (
     "a page that is in no section of `nav` in mkdocs.yml gets a line there, where its reader would "
     "look for it; links are written as the repository's hosting reads them, relative to the file"
@@ -84,7 +96,7 @@ def test_a_page_has_what_the_hosting_of_the_repository_shows(path: Path, site: P
     assert code(ours) == code(theirs)
 
 
-@pytest.mark.parametrize("name", [*trainer_infra.__all__, "report.report", "catalog.get"])
+@pytest.mark.parametrize("name", PUBLIC)
 def test_a_public_name_has_a_page_with_all_its_arguments(name: str, site: Path) -> None:
     shown = article(site, f"api/{name}.html").text_content()
     value = pkgutil.resolve_name(f"trainer_infra.{name}")

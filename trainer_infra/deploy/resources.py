@@ -66,7 +66,7 @@ class TrainJob(TrainerResource):
         Args:
             resource_name: Name of the resource, and the beginning of the run's name.
             runtime: Name of a runtime of the catalog, or a runtime: a resource, typed, or in wire form.
-            trainer: A CustomTrainer, or spec.trainer in wire form.
+            trainer: A CustomTrainer, or spec.trainer in wire form: a mapping with the names of its YAML.
             initializer: spec.initializer in wire form; env values may be Secret.
             runtime_patches: spec.runtimePatches in wire form.
             suspend: True holds the run back, or stops it in place.

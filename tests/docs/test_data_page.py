@@ -1,0 +1,124 @@
+"""docs/data.md: what it says of resources, volumes and initializers is what the code does."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.project import Stack, until
+from tests.docs import page
+from tests.docs.test_environment import containers, job, variables
+from trainer_infra import catalog, names
+from trainer_infra.errors import InvalidInput
+from trainer_infra.lifecycle.run import COMPLETE, FAILED
+from trainer_infra.local import capacity, support
+from trainer_infra.render import pipeline
+from trainer_infra.trainers import resources_per_node
+
+PAGE = page.ROOT / "docs" / "data.md"
+RESOURCES = page.table(PAGE, "`resources_per_node`", "resource of the pod")
+VOLUMES = page.table(PAGE, "volume", "its folder on this machine")
+PROCESSES = page.table(
+    PAGE, "runtime", "processes of each node, unless `num_proc_per_node` says it"
+)
+
+
+@pytest.mark.parametrize("row", RESOURCES, ids=lambda row: row[0])
+def test_resources_are_called_as_the_page_says(row: list[str]) -> None:
+    for given in page.codes(row[0]):
+        (asked,) = page.codes(row[1]) or [given]
+        amounts = {asked: 1}
+        assert list(resources_per_node.problems({given: 1})) == []
+        assert resources_per_node.wire({given: 1}) == {"requests": amounts, "limits": amounts}
+
+
+def test_the_folders_of_all_kinds_of_volumes_are_named() -> None:
+    kinds = {kind for row in VOLUMES for kind in page.codes(row[0])}
+    assert kinds == support.VOLUMES
+
+
+def processes(runtime: str, resource: str) -> str:
+    """What a node of two devices is told of its processes."""
+    wanted = job(runtime, resourcesPerNode={"limits": {resource: 2, "cpu": 3}})
+    made = pipeline.render(wanted, catalog.get(runtime))
+    told = {
+        each["name"]: each.get("value")
+        for _, container in containers(made[-1])
+        for each in container.get("env", ())
+    }
+    known = ("PET_NPROC_PER_NODE", "DMLC_NUM_WORKER", "OMPI_MCA_orte_set_default_slots")
+    return next((str(told[name]) for name in known if name in told), "one")
+
+
+def test_processes_follow_the_gpus_as_the_page_says() -> None:
+    said = {name: row[1] for row in PROCESSES for name in page.codes(row[0])}
+    found = {name: processes(name, "nvidia.com/gpu") for name in said}
+    expected = {
+        "torch-distributed": "auto",
+        "xgboost-distributed": "4",
+        "deepspeed-distributed": "2",
+        "mlx-distributed": "2",
+        "jax-distributed": "one",
+        "plain-distributed": "one",
+    }
+    assert found == expected
+    assert "`auto`" in said["torch-distributed"]
+    for resource in ("nvidia.com/mig-1g.5gb", "google.com/tpu"):
+        assert processes("torch-distributed", resource) == "3"
+
+
+def test_the_accelerators_that_are_counted_here_are_those_of_the_page() -> None:
+    assert set(capacity.DEVICES) == {"nvidia.com/gpu", "amd.com/gpu", "google.com/tpu"}
+    assert "GPUs of NVIDIA and AMD, and TPUs" in PAGE.read_text()
+
+
+def test_initializers_are_where_the_page_says() -> None:
+    having = {
+        each.name for each in catalog.RUNTIMES if names.DATASET_INITIALIZER in variables(each.name)
+    }
+    said = {each.name for each in catalog.RUNTIMES if each.name.startswith("torchtune-")}
+    assert having == {*said, "torch-distributed-with-cache"}
+
+
+@pytest.mark.parametrize("runtime", ["torch-distributed", "plain-distributed"])
+def test_an_initializer_is_an_error_on_a_runtime_without_one(runtime: str) -> None:
+    given = job(runtime).to_wire()
+    dataset = {"dataset": {"storageUri": "hf://a/b"}}
+    with_data = type(job(runtime)).from_wire(
+        {**given, "spec": {**given["spec"], "initializer": dataset}}
+    )
+    with pytest.raises(InvalidInput, match="must have dataset-initializer job"):
+        pipeline.render(with_data, catalog.get(runtime))
+
+
+def test_initializers_of_the_catalog_are_refused_on_this_machine() -> None:
+    name = "torchtune-llama3.2-1b"
+    problems = support.problems(pipeline.render(job(name, nodes=1), catalog.get(name)))
+    refused = [each for each in problems if "cannot run on this machine" in each.what]
+    assert len(refused) == 2
+
+
+def test_a_run_that_is_tried_again_goes_on_from_its_checkpoint(stack: Stack) -> None:
+    (program,) = (
+        each.text for each in page.blocks(PAGE) if each.is_program and each.section == "Checkpoints"
+    )
+    line = "        last.write_text(str(step + 1))\n"
+    assert line in program
+    stops = "        if done == 0 and step == 1:\n            raise SystemExit(1)\n"
+    (stack.folder / "__main__.py").write_text(program.replace(line, f"{stops}{line}"))
+    stack.up()
+    until(lambda: [each["phase"] for each in stack.runs()] == [FAILED])
+    (first,) = stack.runs()
+    last = Path(first["outputs"]["checkpoints"], "last.txt")
+    assert last.read_text() == "1"
+
+    stack.trainer("retry", first["name"])
+
+    until(lambda: [each["phase"] for each in stack.runs()] == [COMPLETE])
+    assert last.read_text() == "3"
+    text = (stack.folder / "__main__.py").read_text()
+    again = text.replace('outputs=["checkpoints"],', 'outputs=["checkpoints"], attempt=2,')
+    (stack.folder / "__main__.py").write_text(again)
+    stack.up()
+    (second,) = stack.runs()
+    assert second["outputs"] != first["outputs"]
+    assert last.read_text() == "3"

@@ -1,0 +1,78 @@
+"""docs/notebooks.md: its cells train, run one by one in IPython and as one script."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.deploy.project import Stack
+from tests.docs import page
+
+(BLOCK,) = page.blocks(page.ROOT / "docs" / "notebooks.md")
+
+# What a kernel does with cells, the kernel itself left out.
+SHELL = """
+import re, sys
+from IPython.core.interactiveshell import InteractiveShell
+shell = InteractiveShell.instance()
+for cell in re.split(r"^# %%$", open(sys.argv[1]).read(), flags=re.MULTILINE):
+    shell.run_cell(cell, store_history=True).raise_error()
+"""
+AGAIN = """
+# %%
+assert stack.outputs()["loss"].value == loss
+assert stack.up().summary.resource_changes == {"same": 3}
+"""
+FAILING = """
+# %%
+def train(rate: float) -> None:
+    raise ValueError(f"a rate of {rate}")
+
+# %%
+try:
+    stack.up()
+except automation.CommandError as error:
+    assert "ValueError: a rate of 0.3" in str(error)
+else:
+    raise AssertionError("it did not fail")
+"""
+
+
+@pytest.fixture
+def notebook(tmp_path: Path, pulumi_env: dict[str, str]) -> Stack:
+    """A folder with nothing in it, and a home."""
+    folder, home = tmp_path / "notebook", tmp_path / "reader"
+    folder.mkdir()
+    home.mkdir()
+    env = {name: each for name, each in pulumi_env.items() if name != "PULUMI_BACKEND_URL"}
+    cache = str(Path.home() / ".cache" / "trainer-infra")
+    env = {"TRAINER_INFRA_CACHE": cache, **env, "HOME": str(home), "IPYTHONDIR": str(home)}
+    return Stack(folder, {name: each for name, each in env.items() if name != "KUBECONFIG"})
+
+
+def run(notebook: Stack, text: str, *program: str) -> str:
+    (notebook.folder / "notebook.py").write_text(text)
+    done = subprocess.run(
+        [sys.executable, *program, "notebook.py"],
+        cwd=notebook.folder,
+        env=dict(notebook.env),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+    return done.stdout
+
+
+def test_it_trains_as_a_script(notebook: Stack) -> None:
+    assert "the loss is 0.10" in run(notebook, BLOCK.text)
+    assert notebook.runs() == []
+
+
+def test_it_trains_cell_by_cell(notebook: Stack) -> None:
+    body, last, destroy = BLOCK.text.rpartition("# %%")
+    said = run(notebook, body + AGAIN + FAILING + last + destroy, "-c", SHELL)
+    assert "the loss is 0.10" in said
+    assert notebook.runs() == []
