@@ -53,8 +53,8 @@ JOB_LIMITS = [
         "a" * 63,
         "a" * 64,
         (
-            f"metadata.name: is too long, got '{'a' * 64}'; "
-            "choose one of at most 63 characters, this has 64"
+            f"metadata.name: must be no more than 63 characters, got '{'a' * 64}'; "
+            "choose a shorter one, this has 64"
         ),
     ),
     ("metadata.name", "a", "", "metadata.name: a name is required, got ''"),

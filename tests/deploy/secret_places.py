@@ -180,6 +180,7 @@ OF_A_JOB: dict[str, tuple[str, dict[str, Callable[[Any], Any]]]] = {
     "annotation": ("annotations.key", {"annotations": keyed}),
     "name": ("name", {"name": itself}),
     "namespace": ("namespace", {"namespace": itself}),
+    "outputs": ("outputs.key", {"outputs": keyed}),
     "attempt": ("attempt", {"attempt": itself}),
     "adopt": ("adopt", {"adopt": itself}),
     "suspend": ("spec.suspend", {"suspend": itself}),
@@ -222,6 +223,7 @@ PLACES: dict[str, Place] = {
             "annotation",
             "name",
             "namespace",
+            "outputs",
             "attempt",
             "delete-timeout",
         )
@@ -244,10 +246,6 @@ PLACES: dict[str, Place] = {
     "TrainingRuntime-namespace": of_runtime(TrainingRuntime, "namespace", namespace=itself),
     "gate": (_of_gate, "until"),
     "gate-of-many": (_of_gates, "until"),
-    "gate-of-a-job": (
-        lambda name, secret: TrainJob(name, runtime=RUNTIME, wait_for=secret),
-        "until",
-    ),
 }
 
 

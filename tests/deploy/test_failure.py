@@ -59,7 +59,7 @@ def test_an_interrupt_ends_the_gate_and_leaves_nothing_half_made(
 ) -> None:
     stack.program(WAITING.format(seconds=12.0, code=0))
     with stack.start("up", "--yes", "--skip-preview") as process:
-        read_until("TrainJobResult", process)
+        read_until("trainer:Result", process)
         until(lambda: training(tmp_path))
         interrupt(process)
         said, _ = process.communicate(timeout=60)

@@ -91,18 +91,17 @@ FROM_THE_PROGRAM = {
 
 FROM_THE_PROVIDER = {
     "a_name_with_capitals": (
-        f'TrainJob("MyJob", {RUNTIME}, {COMMAND})',
+        f'TrainJob("job", name="MyJob", {RUNTIME}, {COMMAND})',
         (
-            f"{KIND}TrainJob resource 'MyJob' has a problem: metadata.name: must be lower-case letters, "
-            "digits and -, with a letter first and no - at its end, got 'MyJob-xxxxxxxx'; "
-            "for example 'myjob-xxxxxxxx'"
+            f"{KIND}TrainJob resource 'job' has a problem: metadata.name: must be lower-case letters, "
+            "digits and -, with a letter first and no - at its end, got 'MyJob'; for example 'myjob'"
         ),
     ),
     "a_name_that_is_too_long": (
         f'TrainJob("job", name="{"a" * 70}", {RUNTIME}, {COMMAND})',
         (
-            f"{KIND}TrainJob resource 'job' has a problem: metadata.name: is too long, got '{'a' * 70}'; "
-            "choose one of at most 63 characters, this has 70"
+            f"{KIND}TrainJob resource 'job' has a problem: metadata.name: must be no more than 63 characters, "
+            f"got '{'a' * 70}'; choose a shorter one, this has 70"
         ),
     ),
     "an_unknown_field": (
@@ -122,14 +121,14 @@ FROM_THE_PROVIDER = {
     "an_unknown_event": (
         f'TrainJob("job", {RUNTIME}, {COMMAND}, wait_for="done")',
         (
-            f"{KIND}TrainJobResult resource 'job' has a problem: wait_for: must be 'running' or "
+            f"{KIND}Result resource 'job' has a problem: wait_for: must be 'running' or "
             "'complete', got 'done'"
         ),
     ),
     "a_runtimes_unknown_field": (
         'TrainingRuntime("mine", {"templat": {}})',
         (
-            f"{KIND}TrainingRuntime resource 'mine' has a problem: spec.templat: unknown field; "
+            f"{KIND}Runtime resource 'mine' has a problem: spec.templat: unknown field; "
             "did you mean template?"
         ),
     ),

@@ -74,7 +74,7 @@ def test_it_is_mended_and_the_value_stays_unknown(kind: str, properties: JSON) -
 
     [mended] = answer.remediations
     assert mended.policyName == "privileged"
-    expected = resource(runtime()) if "dynamic" in kind else runtime()
+    expected = resource(runtime()) if "pulumi-python" in kind else runtime()
     container(expected)["securityContext"]["privileged"] = False
     assert MessageToDict(mended.properties) == expected
 

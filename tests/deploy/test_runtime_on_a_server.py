@@ -202,7 +202,7 @@ def test_a_runtime_that_another_backends_stack_took_over_is_left_alone(
     ):
         other.run("config", "set", f"trainer:{key}", value)
     other.program(program())
-    (mine,) = cluster.resources("trainer:TrainingRuntime")
+    (mine,) = cluster.resources("trainer:Runtime")
     whose = f"stack test of project project in backend {mine['outputs']['owner']['backend']}"
     assert f"exists and belongs to {whose}; choose another name" in other.up(ok=False)
     other.program(program(adopt=True))

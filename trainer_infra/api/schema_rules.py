@@ -95,7 +95,7 @@ def _use_label(name: str) -> str:
 
 
 def _shorten(name: str) -> str:
-    return f"choose one of at most {_LONGEST} characters, this has {len(name)}"
+    return f"choose a shorter one, this has {len(name)}"
 
 
 def _one_policy(value: Mapping[str, Any]) -> bool:
@@ -117,7 +117,9 @@ RULES: Final[Mapping[str, _Rule]] = {
     "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')": _Rule(
         _name_is_rfc1035, _NAME, _LABEL, _use_label
     ),
-    "size(self.metadata.name) <= 63": _Rule(_name_fits, _NAME, "is too long", _shorten),
+    "size(self.metadata.name) <= 63": _Rule(
+        _name_fits, _NAME, f"must be no more than {_LONGEST} characters", _shorten
+    ),
     "self == '' || self.matches('^[A-Za-z][A-Za-z0-9+.-]*://.+$')": _Rule(
         lambda uri: uri == "" or _URI.fullmatch(uri) is not None
     ),

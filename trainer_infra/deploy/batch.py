@@ -88,6 +88,7 @@ class TrainJobs(TrainerResource):
                 ended, so wait_for has to be `complete`.
             opts: Options of the resource.
         """
+        declared.event(wait_for, f"TrainJobs {resource_name}")
         _judge(resource_name, jobs, waits=wait_for is not None)
         where = f"TrainJobs {resource_name}"
         if max_parallel is not None and wait_for != "complete":

@@ -108,6 +108,14 @@ def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
     return {**inputs, **given}
 
 
+def event(wait_for: object, where: str) -> None:
+    """Refuse what is no event by its type: a gate is there or not when the program is written."""
+    if wait_for is not None and not isinstance(wait_for, str):
+        what, fix = "is not an event to wait for", 'write "running" or "complete"'
+        shown = type(wait_for).__name__
+        _refuse(iter([Problem("wait_for", what, got=shown, fix=fix)]), where)
+
+
 def _refuse(problems: Iterator[Problem], where: str) -> None:
     """End the program with the problems of a resource, as sentences without a traceback."""
     places = ((each, f"{where}: {each.where}" if each.where else where) for each in problems)

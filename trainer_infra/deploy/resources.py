@@ -83,6 +83,7 @@ class TrainJob(TrainerResource):
             delete_timeout: Seconds that a delete waits for the processes to end.
             opts: Options of the resource.
         """
+        declared.event(wait_for, f"TrainJob {resource_name}")
         if suspend is True and wait_for is not None:
             raise pulumi.RunError(
                 f"TrainJob {resource_name}: wait_for={wait_for!r} would wait for ever for a job "

@@ -18,6 +18,7 @@ from trainer_infra.local.installer import Installation, Installer
 MARKS: Final = r"[^\w\[`]*(?:error: |cause: |Caused by: )?"
 """What uv begins a line of an error with, in its releases so far: words, or a tree of lines."""
 BEGIN: Final = "error: | +\N{MULTIPLICATION SIGN} "
+INDEXES: Final = {"--index-url": "--default-index", "--extra-index-url": "--index"}
 CONNECTION: Final = ("error sending request", "client error")
 
 
@@ -43,11 +44,18 @@ def installer_for(
     make = [sys.executable, "-m", "venv", "--without-pip", str(venv)]
     # Its lines about downloads are a part of its progress: they are wanted, and bars need a terminal.
     options = ["--color", "never", "--python", str(venv / "bin" / "python")]
-    install = [*uv, "pip", "install", *options, *sorted(packages)]
-    if any(each.startswith("--extra-index-url") for each in packages):
+    wanted = [_told(each) for each in sorted(packages)]
+    install = [*uv, "pip", "install", *options, *wanted]
+    if any(each.startswith(INDEXES["--extra-index-url"]) for each in wanted):
         # To pip all indexes are equal; uv by itself would take the first that knows a name.
         settings = {**settings, "UV_INDEX_STRATEGY": "unsafe-best-match"}
     return Installer("uv", (make, install), settings, state, reason)
+
+
+def _told(line: str) -> str:
+    """A requirement, or an option of pip as uv has it: its older one gives way to a variable."""
+    option, equals, value = line.partition("=")
+    return f"{INDEXES[option]}={value}" if equals and option in INDEXES else line
 
 
 def state(lines: Sequence[str], _written: int) -> Installation:

@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from threading import Lock
 from typing import Any, Self
 
 from trainer_infra import names
@@ -22,6 +23,8 @@ JSON = dict[str, Any]
 
 LONGEST_KEY = 240
 """Characters of a path that a key keeps: Kubernetes allows 253, a hash takes 9."""
+
+_PARSING = Lock()
 
 OURS = ("main.py", "lib/")
 """Paths in the mount that are the same for every job of one release."""
@@ -76,8 +79,12 @@ class Code:
 @lru_cache(maxsize=1024)
 def _meaning(path: str, text: str) -> str:
     """What a file says: of Python its syntax tree, which has no comments, blank lines and layout."""
+    if not path.endswith(".py"):
+        return text
     try:
-        return ast.dump(ast.parse(text)) if path.endswith(".py") else text
+        # Threads that parse at the same time disturb one another (CPython 3.11: a SystemError).
+        with _PARSING:
+            return ast.dump(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError):
         return text
 
