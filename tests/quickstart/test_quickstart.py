@@ -41,8 +41,8 @@ def test_trains_on_disjoint_rows_to_equal_parameters(
     accuracy = re.search(r"accuracy on held-out digits: (\S+)", shown)
     assert accuracy is not None
     assert float(accuracy[1]) > 0.95
-    assert re.search(r"running  \d+%  loss=\S+ accuracy=\S+", shown), "no progress was shown"
-    name = re.search(r"trainer-infra logs (\S+)", shown)
+    assert re.search(r"\d+%  loss=\S+ accuracy=\S+  running", shown), "no progress was shown"
+    name = re.search(r"trainer-infra logs (digits-\S+)", shown)
     assert name is not None
     log = run(str(Path(sys.executable).parent / "trainer-infra"), "logs", name[1], env=pulumi_env)
     rows = [set(found.split(",")) for found in re.findall(r"rows: ([\d,]+)", log)]
