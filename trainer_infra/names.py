@@ -62,6 +62,17 @@ OUTPUTS: Final = "trainer-infra.dev/outputs"
 """JSON: the name of each output of a run to where it is kept."""
 TTL_SECONDS: Final = "trainer-infra.dev/ttl-seconds-after-finished"
 
+# Types of our resources in Pulumi, and what releases before 0.2 called them.
+RESOURCE_TYPE: Final = "pulumi-python:trainer:"
+OLDER_RESOURCE_TYPE: Final = "pulumi-python:dynamic/trainer:"
+SHORT_TYPES: Final = {
+    "TrainJobResult": "Result",
+    "TrainJobsResult": "Results",
+    "TrainingRuntime": "Runtime",
+    "ClusterTrainingRuntime": "ClusterRuntime",
+}
+"""Classes whose type has another name than they; the older types had the class's."""
+
 # The managers of our own runtime patches.
 CODE_MANAGER: Final = "trainer-infra.dev/code"
 OUTPUTS_MANAGER: Final = "trainer-infra.dev/outputs"

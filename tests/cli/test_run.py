@@ -1,11 +1,10 @@
 """`trainer-infra run`: one TrainJob on this machine, followed to its end."""
 
 import json
-import os
-import pty
 
 import pytest
 
+from tests import terminal
 from tests.cli.command import PROGRAM, Command, interrupt, until
 
 TRAIN = """
@@ -256,7 +255,7 @@ def test_options_that_do_not_fit_end_with_2(cli: Command, arguments: list[str], 
 def test_a_terminal_shows_a_bar_per_node_below_the_lines(cli: Command) -> None:
     cli.write("digits.py", TRAIN)
     arguments = [PROGRAM, "run", "digits.py:train", *JAX, "--nodes", "2", "--arg", "pause=0.3"]
-    code, shown = in_terminal(cli, arguments)
+    code, shown = terminal.drawn(arguments, cli.folder, {**cli.env, "TERM": "xterm"})
     assert code == 0
     lines = [line.rstrip() for line in shown.replace("\r", "\n").split("\n")]
     assert any(
@@ -264,23 +263,3 @@ def test_a_terminal_shows_a_bar_per_node_below_the_lines(cli: Command) -> None:
     )
     assert any("node-0-1" in line and "━" in line and "loss=0.5" in line for line in lines)
     assert [line for line in lines if line][-1].endswith(": loss=0.5")
-
-
-def in_terminal(cli: Command, arguments: list[str]) -> tuple[int, str]:
-    """Exit code and everything shown in a terminal of its own."""
-    child, terminal = pty.fork()
-    if child == 0:
-        os.chdir(cli.folder)
-        os.execve(arguments[0], arguments, {**cli.env, "TERM": "xterm"})
-    shown = b""
-    while True:
-        try:
-            part = os.read(terminal, 65536)
-        except OSError:  # the other side is closed
-            break
-        if not part:
-            break
-        shown += part
-    _, status = os.waitpid(child, 0)
-    os.close(terminal)
-    return os.waitstatus_to_exitcode(status), shown.decode()

@@ -1,15 +1,11 @@
 """Tables in a terminal and in a pipe: colours, widths, a line for each row."""
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import termios
 from collections.abc import Mapping
 
 import pytest
 
+from tests import terminal
 from tests.cli import fleet
 from tests.cli.command import PROGRAM, Command, command_in
 from tests.cli.fleet import owner
@@ -37,29 +33,12 @@ def shown(
     command: Command, columns: int, *arguments: str, more: Mapping[str, str] | None = None
 ) -> list[str]:
     """The lines of a command in a terminal of that width."""
-    own = {key: each for key, each in command.env.items() if key not in {"NO_COLOR", "COLUMNS"}}
-    ready, begin = os.pipe()
-    child, terminal = pty.fork()
-    if child == 0:
-        os.read(ready, 1)  # until the terminal has its width
-        os.chdir(command.folder)
-        environment = {**own, "TERM": "xterm", **(more or {})}
-        os.execve(PROGRAM, [PROGRAM, *arguments], environment)
-    fcntl.ioctl(terminal, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    os.write(begin, b"x")
-    written = b""
-    while True:
-        try:
-            part = os.read(terminal, 65536)
-        except OSError:  # the other side is closed
-            break
-        if not part:
-            break
-        written += part
-    os.waitpid(child, 0)
-    for handle in (terminal, ready, begin):
-        os.close(handle)
-    return written.decode().splitlines()
+    own = {
+        key: each for key, each in command.env.items() if key not in {"NO_COLOR", "COLUMNS", "TERM"}
+    }
+    given = [PROGRAM, *arguments]
+    _, text = terminal.drawn(given, command.folder, {**own, **(more or {})}, columns)
+    return text.splitlines()
 
 
 @pytest.mark.parametrize("columns", [80, 100, 120])

@@ -6,8 +6,9 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 from textwrap import dedent
 from typing import Any
@@ -163,6 +164,17 @@ def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
             return value
         time.sleep(0.01)
     raise AssertionError(f"{condition} was not true within {seconds} s")
+
+
+def most_at_once(spans: Iterable[tuple[str, str]]) -> int:
+    """How many of these went on at one time, each by when it began and ended, in RFC 3339."""
+    changes = [change for began, ended in spans for change in ((began, 1), (ended, -1))]
+    # One that ends in the second in which another begins ended before.
+    going, most = 0, 0
+    for _, change in sorted(changes, key=lambda each: (datetime.fromisoformat(each[0]), each[1])):
+        going += change
+        most = max(most, going)
+    return most
 
 
 def interrupt(process: "subprocess.Popen[str]") -> None:

@@ -1,15 +1,10 @@
 """Types that leave room for a gate's progress, and stacks of releases that had longer ones."""
 
-import fcntl
-import os
-import pty
 import re
-import struct
-import subprocess
-import termios
 from pathlib import Path
 
-from tests.deploy.project import Stack, until
+from tests import terminal
+from tests.deploy.project import Stack
 from tests.deploy.test_batch import HEAD
 
 PROGRAM = (
@@ -79,38 +74,9 @@ def test_a_stack_of_an_older_release_is_destroyed(stack: Stack) -> None:
 
 def test_on_80_columns_the_percent_is_seen(stack: Stack) -> None:
     stack.program(program(seconds=6.0))
-    shown = in_terminal(stack, 80)
+    command = ["pulumi", "up", "--yes", "--skip-preview", "--stack", stack.name]
+    _, text = terminal.drawn(command, stack.folder, {**stack.env, "TERM": "xterm"})
+    shown = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", text).replace("\r", "\n").split("\n")
     lines = [line for line in shown if "trainer:Result " in line and "10%" in line]
     assert lines, "\n".join(shown)
     assert max(map(len, lines)) <= 80
-
-
-def in_terminal(stack: Stack, columns: int) -> list[str]:
-    """Every line that `pulumi up` drew in a terminal so wide."""
-    terminal, inside = pty.openpty()
-    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 40, columns, 0, 0))
-    command = ["pulumi", "up", "--yes", "--skip-preview", "--stack", stack.name]
-    process = subprocess.Popen(
-        command,
-        cwd=stack.folder,
-        env=dict(stack.env),
-        stdin=inside,
-        stdout=inside,
-        stderr=inside,
-    )
-    os.close(inside)
-    drawn = bytearray()
-
-    def read() -> bool:
-        try:
-            found = os.read(terminal, 65536)
-        except OSError:
-            return True
-        drawn.extend(found)
-        return not found
-
-    until(read, 120)
-    os.close(terminal)
-    process.wait(timeout=60)
-    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", drawn.decode(errors="replace"))
-    return plain.replace("\r", "\n").split("\n")

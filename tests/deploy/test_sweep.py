@@ -1,12 +1,11 @@
 """A sweep in which members fail, and one of which only some run at once, by the real Pulumi CLI."""
 
 import re
-from datetime import datetime
 from typing import Any
 
 import pytest
 
-from tests.deploy.project import Stack, interrupt, read_until
+from tests.deploy.project import Stack, interrupt, most_at_once, read_until
 from tests.deploy.test_batch import HEAD, batch, uids
 
 SWEEP = 'sweep = TrainJobs("sweep", {members}, wait_for="complete"{more})\n'
@@ -97,24 +96,10 @@ def test_no_more_members_run_at_once_than_may(stack: Stack) -> None:
     stack.up()
 
     assert stack.outputs()["accuracy"].keys() == set("01234")
-    assert most_at_once(stack) == 2
+    assert most_at_once((run["started"], run["finished"]) for run in stack.runs()) == 2
     stack.unchanged()
     stack.run("refresh", "--yes")
     stack.unchanged()
-
-
-def most_at_once(stack: Stack) -> int:
-    """How many runs went on at one time, by when they were started and ended."""
-    changes = []
-    for run in stack.runs():
-        changes += [(datetime.fromisoformat(run["started"]), 1)]
-        changes += [(datetime.fromisoformat(run["finished"]), -1)]
-    # One that ends in the second in which another starts ended before.
-    going, most = 0, 0
-    for _, change in sorted(changes):
-        going += change
-        most = max(most, going)
-    return most
 
 
 def test_interrupted_between_members_the_next_up_starts_those_that_are_left(stack: Stack) -> None:

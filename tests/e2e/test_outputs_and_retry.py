@@ -1,8 +1,9 @@
 """On a real cluster: what a run leaves behind, runs that run again, and sweeps that take turns."""
 
+from collections.abc import Iterator
 from textwrap import dedent
 
-from tests.deploy.project import Stack, until
+from tests.deploy.project import Stack, most_at_once, until
 from tests.e2e.cluster import PROGRAM, Namespace
 
 CLAIM = """
@@ -128,21 +129,15 @@ def test_members_take_turns_and_the_others_results_are_there(
     cluster_stack.up()
 
     assert cluster_stack.outputs() == {"ended": ["0", "1", "2"], "failed": ["bad"]}
-    assert turns(namespace) == 1
+    assert most_at_once(spans(namespace)) == 1
     cluster_stack.unchanged()
     cluster_stack.run("refresh", "--yes")
     cluster_stack.unchanged()
 
 
-def turns(namespace: Namespace) -> int:
-    """How many of the pods ran at one time."""
-    changes = []
+def spans(namespace: Namespace) -> Iterator[tuple[str, str]]:
+    """When the container of each pod began and ended."""
     for pod in namespace.all("pods"):
         (status,) = pod["status"]["containerStatuses"]
         ended = status["state"]["terminated"]
-        changes += [(ended["startedAt"], 1), (ended["finishedAt"], -1)]
-    going, most = 0, 0
-    for _, change in sorted(changes):
-        going += change
-        most = max(most, going)
-    return most
+        yield ended["startedAt"], ended["finishedAt"]

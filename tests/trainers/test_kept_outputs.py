@@ -39,6 +39,11 @@ def test_a_place_that_is_not_given_is_below_that_of_all_and_of_this_run() -> Non
     }
 
 
+def test_the_order_in_which_outputs_are_named_changes_nothing() -> None:
+    kept = {"model": "pvc://models", "logs": "pvc://logs", "table": "gs://tables/x"}
+    assert pod(kept) == pod(dict(reversed(kept.items())))
+
+
 def test_outputs_are_mounted_and_named_in_variables() -> None:
     kept = {
         "best-model": "pvc://my.models/a/b",

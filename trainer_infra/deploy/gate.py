@@ -15,7 +15,15 @@ from trainer_infra.deploy.boundary import EngineGone, Messages
 from trainer_infra.errors import Interrupted, NotAvailable, RunFailed
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.lifecycle import told, waiting_cause
-from trainer_infra.lifecycle.run import COMPLETE, FAILED, LOST, RUNNING, Run, owner_from_json
+from trainer_infra.lifecycle.run import (
+    COMPLETE,
+    FAILED,
+    LOST,
+    RUNNING,
+    SUSPENDED,
+    Run,
+    owner_from_json,
+)
 
 JSON = Mapping[str, Any]
 
@@ -66,6 +74,11 @@ def warn_of_unseen(given: JSON, namespaces: Iterable[str], messages: Messages) -
 def happened(given: JSON, run: Run) -> bool:
     """Whether what is waited for is reached."""
     return run.phase == COMPLETE or (given["until"] == "running" and run.phase == RUNNING)
+
+
+def is_held(run: Run) -> bool:
+    """Whether a member was submitted suspended, and its turn has not come; a person did not do that."""
+    return run.phase == SUSPENDED and not run.started
 
 
 class _Look:

@@ -150,7 +150,7 @@ def content(inputs: JSON, runtime: Runtime) -> str:
 
 
 def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
-    """Every object of the run, as its target writes it.
+    """Every object of the run, as its target writes it; its outputs have their places by now.
 
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
@@ -165,7 +165,7 @@ def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
         "metadata": metadata,
         "spec": inputs["spec"],
     }
-    job = kept_outputs.attach(job, runtime.to_wire(), _outputs(inputs, name))
+    job = kept_outputs.attach(job, runtime.to_wire(), inputs.get("outputs") or {})
     code = Code.from_wire(inputs["code"]) if inputs.get("code") else None
     secrets = sorted(inputs.get("secretData") or {})
     behaviour = Behaviour(listed.registry(inputs.get("plugins") or ()))
@@ -229,6 +229,8 @@ def checked(inputs: JSON, olds: JSON) -> Checked:
     else:
         runtime = runtime_of(inputs)
         name = job_name(inputs, runtime)
+    if inputs.get("outputs"):
+        inputs = {**inputs, "outputs": _outputs(inputs, name)}
     run = composed(inputs, name, runtime)
     shown = by_role(run.objects, name)
     leaks = tuple(leaked(inputs, shown))
@@ -239,8 +241,6 @@ def checked(inputs: JSON, olds: JSON) -> Checked:
     if same and _shown_alike(inputs, olds):
         shown = olds["rendered"]
     filled = {**inputs, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
-    if inputs.get("outputs"):
-        filled["outputs"] = _outputs(inputs, name)
     plain = {key: value for key, value in filled.items() if value is not None}
     return Checked(plain, () if same else run.warnings)
 

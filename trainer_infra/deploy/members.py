@@ -6,7 +6,7 @@ that decide it for a TrainJob. A batch has `jobs`, `secretData` and, in its stat
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final
@@ -108,7 +108,7 @@ def outputs(batch: JSON, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
         if each.seen is not None
     }
     drift = {name: job["drift"] for name, job in jobs.items() if job.get("drift")}
-    short = {name: _without(job, SHOWN) | _digests(job) for name, job in jobs.items()}
+    short = {name: without(job, SHOWN) | _digests(job) for name, job in jobs.items()}
     state = {**inputs(batch, short), "host": host, "members": seen}
     return state | ({"drift": drift} if drift else {})
 
@@ -124,7 +124,7 @@ def _of_batch(batch: JSON, member: str, seen: JSON) -> JSON:
     """An entry of `members`, without what the batch says."""
     whose = owner_from_json(seen.get("owner") or {})
     same = whose.is_same(owner_from_json(owner(batch, member)))
-    return _without(seen, frozenset({"owner"})) if same else seen
+    return without(seen, frozenset({"owner"})) if same else seen
 
 
 def differences(olds: JSON, news: JSON) -> dict[str, str]:
@@ -147,7 +147,7 @@ def _declared(batch: JSON, key: str) -> JSON:
     if key == "secretData":
         return batch.get(key) or {}
     hidden = SHOWN | {digests.DIGESTS}
-    jobs = {name: _without(job, hidden) for name, job in (batch.get("jobs") or {}).items()}
+    jobs = {name: without(job, hidden) for name, job in (batch.get("jobs") or {}).items()}
     if key == "jobs":
         return jobs
     known = batch.get("texts") or {}
@@ -193,12 +193,13 @@ def _text(value: JSON) -> str:
 
 def _its_own(batch: JSON, job: JSON) -> dict[str, Any]:
     """What a batch keeps of a member; one that was born without plugins has none added."""
-    own = _without(job, APART | (OBSERVED - {digests.DIGESTS}) | {"drift"})
-    own = own if own.get("outputs") else _without(own, frozenset({"outputs"}))
+    own = without(job, APART | (OBSERVED - {digests.DIGESTS}) | {"drift"})
+    own = own if own.get("outputs") else without(own, frozenset({"outputs"}))
     return own | ({"plugins": job.get("plugins") or []} if batch.get("plugins") else {})
 
 
-def _without(properties: JSON, keys: frozenset[str]) -> dict[str, Any]:
+def without(properties: JSON, keys: Container[str]) -> dict[str, Any]:
+    """The properties but for these."""
     return {key: each for key, each in properties.items() if key not in keys}
 
 

@@ -48,7 +48,7 @@ def of(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared, ...]:
             first.
     """
     kind = resource.resource_type
-    if not kind.startswith((resource_type.PREFIX, _KUBERNETES)):
+    if not kind.startswith((names.RESOURCE_TYPE, _KUBERNETES)):
         return ()
     found = _objects(kind, policy_values.plain(resource.props), runtimes)
     return tuple(Declared(subject, member, resource.urn) for member, subject in found)

@@ -11,27 +11,20 @@ import pulumi
 from pulumi.dynamic import Resource, ResourceProvider
 from typing_extensions import override
 
-PREFIX: Final = "pulumi-python:trainer:"
-"""Begins the types of our own resources."""
-OLDER_PREFIX: Final = "pulumi-python:dynamic/trainer:"
-SHORT: Final = {
-    "TrainJobResult": "Result",
-    "TrainJobsResult": "Results",
-    "TrainingRuntime": "Runtime",
-    "ClusterTrainingRuntime": "ClusterRuntime",
-}
-"""Classes whose type has another name than they."""
-_CLASSES: Final = {short: name for name, short in SHORT.items()}
+from trainer_infra import names
+
+_CLASSES: Final = {short: name for name, short in names.SHORT_TYPES.items()}
 
 
 class TrainerResource(Resource):
-    """A resource of ours; its class has the type's name, or the longer one of `SHORT`."""
+    """A resource of ours; its class has the type's name, or the longer one of `names.SHORT_TYPES`."""
 
     @override
     def __init_subclass__(cls, **kwargs: Any) -> None:
         """Name the type."""
         super().__init_subclass__(**kwargs)
-        cls._resource_type_name = f"trainer:{SHORT.get(cls.__name__, cls.__name__)}"
+        short = names.SHORT_TYPES.get(cls.__name__, cls.__name__)
+        cls._resource_type_name = f"{names.RESOURCE_TYPE}{short}".partition(":")[2]
 
     def __init__(
         self,
@@ -40,14 +33,14 @@ class TrainerResource(Resource):
         props: dict[str, Any],
         opts: pulumi.ResourceOptions | None,
     ) -> None:
-        older = [pulumi.Alias(type_=f"{OLDER_PREFIX}{type(self).__name__}")]
+        older = [pulumi.Alias(type_=f"{names.OLDER_RESOURCE_TYPE}{type(self).__name__}")]
         merged = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=older))
         super().__init__(provider, name, props, merged)
 
 
 def class_of(kind: str) -> str:
     """The class of a resource of ours, by its type; empty for another's."""
-    if not kind.startswith(PREFIX):
+    if not kind.startswith(names.RESOURCE_TYPE):
         return ""
-    short = kind.removeprefix(PREFIX)
+    short = kind.removeprefix(names.RESOURCE_TYPE)
     return _CLASSES.get(short, short)

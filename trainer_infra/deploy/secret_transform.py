@@ -21,7 +21,6 @@ from pulumi.runtime import _callbacks, rpc, settings
 from pulumi.runtime.proto import callback_pb2, resource_pb2
 
 from trainer_infra import names
-from trainer_infra.deploy import resource_type
 
 MISPLACED: Final = "misplacedSecrets"
 """Input that has the paths of the secrets that were taken out."""
@@ -82,7 +81,7 @@ async def _register(*, sure: bool) -> None:
 async def _transformed(request: bytes) -> resource_pb2.TransformResponse:
     """The resource without secrets in wrong places."""
     given = resource_pb2.TransformRequest.FromString(request)
-    if given.type.startswith(resource_type.PREFIX):
+    if given.type.startswith(names.RESOURCE_TYPE):
         take_out(given.properties)
     return resource_pb2.TransformResponse(properties=given.properties, options=given.options)
 

@@ -13,14 +13,14 @@ from typing import Any, Final
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from trainer_infra import names
-from trainer_infra.deploy import boundary, inputs, members, place, targets, train_job, tries
+from trainer_infra.deploy import boundary, gate, inputs, members, place, targets, train_job, tries
 from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.inputs import Checked
 from trainer_infra.deploy.member_runs import Member, MemberRuns
 from trainer_infra.deploy.members import Change, Kept
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
 from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import SUSPENDED, owner_from_json
+from trainer_infra.lifecycle.run import owner_from_json
 from trainer_infra.lifecycle.target import Target
 
 Properties = dict[str, Any]
@@ -169,7 +169,7 @@ def _start(target: Target, known: JSON) -> None:
         return
     key = (known["namespace"], known["name"], known["uid"])
     run = target.get(*key)
-    if run is not None and run.phase == SUSPENDED and not run.started:
+    if run is not None and gate.is_held(run):
         target.suspend(*key, False, owner=owner_from_json(known["owner"]))
 
 
@@ -197,7 +197,7 @@ def _applied(olds: JSON, news: JSON) -> Properties:
     tried = tries.all_of(attempts, news["target"], messages, "done" if olds else "submitted")
     state = members.outputs(news, host, {name: (kept | tried)[name] for name in changes})
     _said(messages, runs.warnings, state["members"])
-    before_uids = _uids({"members": known})
+    before_uids = _uids(olds)
     seen = [each for each in state["members"].values() if "uid" in each]
     if new := [each for each in seen if each["uid"] not in before_uids]:
         messages.info(told.submitted([(each["namespace"], each["name"]) for each in new]))
@@ -287,4 +287,4 @@ def delete(state: Properties) -> None:
 
 
 def _uids(state: JSON) -> set[str]:
-    return {each["uid"] for each in state["members"].values() if "uid" in each}
+    return {each["uid"] for each in (state.get("members") or {}).values() if "uid" in each}

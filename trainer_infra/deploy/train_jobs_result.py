@@ -45,9 +45,8 @@ def check(given: Properties) -> CheckResult:
     tolerated = given.get("tolerateFailures", 0)
     if isinstance(tolerated, int) and tolerated >= 0:
         return judged
-    problem = Problem(
-        "", "must be a whole number from 0", tolerated, where=f"{_name(given)}: tolerate_failures"
-    )
+    what, where = "must be a whole number from 0", f"TrainJobs {given['batch']}"
+    problem = Problem("tolerate_failures", what, tolerated, where=where)
     return CheckResult(given, [*judged.failures, *boundary.failures((problem,))])
 
 
@@ -114,10 +113,6 @@ def _first_lines(failures: Mapping[str, str]) -> dict[str, str]:
     return {name: said.partition("\n")[0] for name, said in failures.items()}
 
 
-def _name(given: JSON) -> str:
-    return f"TrainJobs {given['batch']}"
-
-
 def read(id_: str, state: Properties) -> ReadResult:
     """The results as they are now; of a run that is gone or another's, or elsewhere, as they were."""
     its = place.of_batch(state, state["runs"])
@@ -136,14 +131,10 @@ def read(id_: str, state: Properties) -> ReadResult:
         id_,
         {
             **state,
-            "results": {**_without(state["results"], failed), **results},
-            "failures": {**_without(before, results), **_first_lines(failed)},
+            "results": {**members.without(state["results"], failed), **results},
+            "failures": {**members.without(before, results), **_first_lines(failed)},
         },
     )
-
-
-def _without(values: JSON, others: JSON) -> dict[str, Any]:
-    return {name: each for name, each in values.items() if name not in others}
 
 
 def wait(given: JSON, messages: Messages) -> Ended:
@@ -224,9 +215,7 @@ class _All:
         limit = self.given.get("maxParallel")
         if limit is None:
             return
-        held = [
-            each for each in self._left.values() if each.phase == SUSPENDED and not each.started
-        ]
+        held = [each for each in self._left.values() if gate.is_held(each)]
         active = sum(each.phase != SUSPENDED for each in self._left.values())
         for run in held[: max(0, int(limit) - active)]:
             target.suspend(run.namespace, run.name, run.uid, False, owner=run.owner)

@@ -6,6 +6,7 @@ this one knows it.
 """
 
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
@@ -28,22 +29,14 @@ LOST: Final = "Lost"
 FINISHED: Final = frozenset({COMPLETE, FAILED})
 
 
-OLDER_TYPES: Final = (
-    (
-        "pulumi-python:dynamic/trainer:ClusterTrainingRuntime",
-        "pulumi-python:trainer:ClusterRuntime",
-    ),
-    ("pulumi-python:dynamic/trainer:TrainingRuntime", "pulumi-python:trainer:Runtime"),
-    ("pulumi-python:dynamic/trainer:", "pulumi-python:trainer:"),
-)
-"""How releases before 0.2 named the types of our resources in a URN, and how they are named now."""
+_OLDER_TYPE: Final = re.compile(rf"{re.escape(names.OLDER_RESOURCE_TYPE)}(\w+)")
 
 
 def canonical_urn(urn: str) -> str:
-    """The URN of an owner as this release has it."""
-    for older, now in OLDER_TYPES:
-        urn = urn.replace(older, now)
-    return urn
+    """The URN of an owner as this release has it, also where an older one wrote it."""
+    return _OLDER_TYPE.sub(
+        lambda found: f"{names.RESOURCE_TYPE}{names.SHORT_TYPES.get(found[1], found[1])}", urn
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from trainer_infra.errors import NotAvailable
 from trainer_infra.local import disk_use, env, pip_installer, pip_settings, uv_installer
 from trainer_infra.local.children import Children, Command
 from trainer_infra.local.installer import Installer
+from trainer_infra.trainers.packages import OPTION
 
 BEGIN: Final = "installing "
 """What the log begins with, before the packages."""
@@ -152,7 +153,7 @@ def _begin(venv: Path, packages: Sequence[str], installer: str) -> None:
 
 def _names(packages: Sequence[str]) -> list[str]:
     """The packages, without the options that say which indexes they come from."""
-    return [each for each in sorted(packages) if not each.startswith("--")]
+    return [each for each in sorted(packages) if not each.startswith(OPTION)]
 
 
 def _lines(path: Path) -> list[str]:

@@ -5,13 +5,14 @@ as a cluster keeps them.
 """
 
 import shutil
+from typing import Final
 
 from trainer_infra.errors import Refused
 from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Owner, Run
 from trainer_infra.local import folder, processes, run_record, supervision
 
-TIMEOUT = 20.0
+TIMEOUT: Final = 20.0
 """Seconds to wait for the supervisor."""
 
 

@@ -86,7 +86,7 @@ def addresses(given: Mapping[str, str], root: str, run: Mapping[str, str]) -> di
     """
     return {
         name: _filled(address or f"{root.rstrip('/')}/{PLACE}", {**run, "name": name})
-        for name, address in sorted(given.items())
+        for name, address in given.items()
     }
 
 
@@ -109,6 +109,8 @@ def attach(job: JSON, runtime: JSON, kept: Mapping[str, str]) -> JSON:
     """
     if not kept:
         return job
+    # The engine keeps no order of a mapping, and what is created must be what was shown.
+    kept = dict(sorted(kept.items()))
     folders = {name: each for name, each in kept.items() if each.startswith((CLAIM, FOLDER))}
     env = [
         {"name": variable(name), "value": mount(name) if name in folders else address}
