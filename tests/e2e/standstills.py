@@ -319,6 +319,8 @@ def init(command: list[str], **more: Any) -> JSON:
 
 
 FAILS: Final = ["sh", "-c", "exit 11"]
+NEVER: Final = {"tcpSocket": {"port": 1}, "failureThreshold": 1000}
+"""A probe without which a sidecar has started, and its pod goes on, once the kubelet saw it run."""
 SECRET: Final = [{"name": "A", "valueFrom": {"secretKeyRef": {"name": "nope", "key": "k"}}}]
 SMALL: Final = {"requests": {"cpu": "10m"}, "limits": {"cpu": "10m"}}
 LIMITS: Final[JSON] = {
@@ -374,7 +376,7 @@ CASES: Final = (
     Case(
         Cause.SIDECAR_CRASH_LOOP,
         "container early fails again and again, last with exit code 11",
-        pod=init(FAILS, restartPolicy="Always"),
+        pod=init(FAILS, restartPolicy="Always", startupProbe=NEVER),
     ),
     Case(
         Cause.INVALID,
