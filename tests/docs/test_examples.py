@@ -58,6 +58,10 @@ def write(folder: Path, block: Block) -> None:
     (folder / block.file).write_text(block.text)
 
 
+def is_unit_test(block: Block) -> bool:
+    return Path(block.file).name.startswith("test_")
+
+
 def target(project: Stack) -> str:
     settings = yaml.safe_load((project.folder / "Pulumi.dev.yaml").read_text())
     return str(settings["config"]["trainer:target"])
@@ -80,15 +84,30 @@ def test_a_program_trains_or_is_previewed_where_its_page_is_about_a_cluster(
     assert project.runs() == []
 
 
+@pytest.mark.parametrize("block", [each for each in PYTHON if is_unit_test(each)], ids=str)
+def test_a_unit_test_passes(project: Stack, block: Block) -> None:
+    prepare(project, block)
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", block.file],
+        cwd=project.folder,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "1 passed" in done.stdout, done.stdout + done.stderr
+
+
 @pytest.mark.parametrize("block", PYTHON, ids=str)
 def test_its_types_are_right(block: Block, tmp_path: Path) -> None:
     for each in (*(one for one in page.before(block) if one.file), block):
         write(tmp_path, each)
     shutil.copy(init.STARTER / "train.py", tmp_path)
     file = tmp_path / block.file
+    # Pulumi's decorator of unit tests has no types.
+    decorators = ["--allow-untyped-decorators"] if is_unit_test(block) else []
     cache = page.ROOT / ".mypy_cache" / "docs"
     done = subprocess.run(
-        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, file.name],
+        [sys.executable, "-m", "mypy", "--strict", "--cache-dir", cache, *decorators, file.name],
         cwd=file.parent,
         env={**os.environ, "MYPYPATH": str(page.ROOT)},
         capture_output=True,

@@ -134,7 +134,7 @@ class TrainJobs(TrainerResource):
         """The gate of all members."""
         if self._result is None:
             raise pulumi.RunError(
-                f"TrainJobs {self.pulumi_resource_name}: results are known once somebody waits for "
+                f"TrainJobs {self.pulumi_resource_name}: results are known once a gate waits for "
                 'the runs; add wait_for="complete"'
             )
         return self._result
@@ -151,7 +151,7 @@ class TrainJobs(TrainerResource):
         return self.result.results.apply(
             lambda results: {
                 name: {**each, "metrics": Metrics(each["metrics"], f"TrainJobs {batch}: {name}")}
-                for name, each in results.items()
+                for name, each in (results or {}).items()
             }
         )
 
@@ -176,12 +176,14 @@ class TrainJobsResult(TrainerResource):
     ) -> None:
         """Wait for every member of `jobs` to be `running` or `complete`."""
         settings = declared.settings()
+        # The mocks of a unit test leave out what they are not asked for, here and in `results`.
+        members = jobs.members.apply(lambda known: known or {})
         inputs = {
             "batch": jobs.pulumi_resource_name,
-            "runs": jobs.members.apply(_runs),
+            "runs": members.apply(_runs),
             "host": jobs.host,
             "owner": jobs.owner,
-            "owners": jobs.members.apply(_owners),
+            "owners": members.apply(_owners),
             "target": settings["target"],
             "engine": settings["engine"],
             "until": until,

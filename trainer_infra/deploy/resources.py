@@ -129,7 +129,7 @@ class TrainJob(TrainerResource):
         if self._result is None:
             raise pulumi.RunError(
                 f"TrainJob {self.pulumi_resource_name}: status, metrics and result are known once "
-                'somebody waits for the run; add wait_for="complete"'
+                'a gate waits for the run; add wait_for="complete"'
             )
         return self._result
 
@@ -142,7 +142,7 @@ class TrainJob(TrainerResource):
     def metrics(self) -> pulumi.Output[Metrics]:
         """The last metrics that node 0 reported, by name; see `TrainJobResult`."""
         where = f"TrainJob {self.pulumi_resource_name}"
-        return self.result.metrics.apply(lambda reported: Metrics(reported, where))
+        return self.result.metrics.apply(lambda reported: Metrics(reported or {}, where))
 
 
 class TrainJobResult(TrainerResource):
