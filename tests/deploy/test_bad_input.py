@@ -14,6 +14,45 @@ CASES = {
         "spec.trainer.imagee",
         "image",
     ),
+    "a_key_that_is_a_number": (
+        f'TrainJob("job", runtime="jax-distributed", {TRAINER}, labels={{1: "a"}})',
+        "TrainJob job: labels",
+        'must have texts as keys, got 1; write "1"',
+    ),
+    "a_member_that_is_a_number": (
+        """
+from trainer_infra import TrainJobs
+TrainJobs("sweep", {0.1: {"runtime": "jax-distributed"}})
+""",
+        "TrainJobs sweep: 0.1",
+        'the name of a member must be text; write "0.1"',
+    ),
+    "a_date_that_yaml_made": (
+        """
+import yaml
+from trainer_infra import ClusterTrainingRuntime, catalog
+runtime = catalog.get("jax-distributed").to_wire()
+runtime["metadata"]["annotations"] = yaml.safe_load("since: 2026-01-31")
+ClusterTrainingRuntime("mine", runtime)
+""",
+        "ClusterTrainingRuntime mine: annotations.since",
+        'not date, got datetime.date(2026, 1, 31); quote it: "2026-01-31"',
+    ),
+    "a_set": (
+        'TrainJob("job", runtime="jax-distributed", trainer={"command": {"true"}})',
+        "TrainJob job: spec.trainer.command",
+        "must be text, a number, true or false, a list or a mapping, not set, got {'true'}",
+    ),
+    "a_time_that_is_text": (
+        f'TrainJob("job", runtime="jax-distributed", {TRAINER}, delete_timeout="soon")',
+        "delete_timeout",
+        "must be a number of seconds from 0, got 'soon'",
+    ),
+    "an_adopt_that_is_text": (
+        f'TrainJob("job", runtime="jax-distributed", {TRAINER}, adopt="yes")',
+        "adopt",
+        "must be true or false, got 'yes'",
+    ),
     "a_wrong_type": (
         'TrainJob("job", runtime="jax-distributed", trainer={"numNodes": "two"})',
         "spec.trainer.numNodes",

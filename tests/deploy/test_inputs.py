@@ -194,3 +194,11 @@ def test_numbers_are_whole_again_and_nothing_is_lost() -> None:
         "b": [1.5, 3, None],
         "d": {"e": "1.0"},
     }
+
+
+def test_options_that_are_not_known_yet_are_no_problem_and_bad_ones_are() -> None:
+    unknown = dict.fromkeys(("attempt", "adopt", "deleteTimeout"), boundary.UNKNOWN_TEXT)
+    assert list(inputs.options(given(**unknown))) == []
+    wrong = {"attempt": 0, "adopt": 1, "deleteTimeout": float("nan")}
+    paths = [each.path for each in inputs.options(given(**wrong))]
+    assert paths == ["attempt", "adopt", "delete_timeout"]

@@ -139,7 +139,10 @@ def test_members_keep_their_outputs_each(stack: Stack) -> None:
     [
         ('"model"', "outputs: must be a list of names, or a mapping of names"),
         ('["My Model"]', "is no name for an output, got 'My Model'; use lower-case letters"),
-        ('{"m": "models"}', "is no address, got 'models'; write pvc://CLAIM/PATH, or a URI"),
+        (
+            '{"m": "models"}',
+            "is no address, got 'models'; write the path of a folder, pvc://CLAIM/PATH, or a URI",
+        ),
         ('{"m": "pvc://Models/x"}', "names no volume claim, got 'pvc://Models/x'"),
         ('{"m": "s3://key:secret@models"}', "has credentials in it"),
         ('{"m": "/tmp/../etc"}', "may not have .. in it"),

@@ -92,3 +92,44 @@ def test_a_secret_that_also_stands_in_plain_text_is_refused_by_its_path(stack: S
     """)
     shown = stack.preview(ok=False)
     assert "spec.trainer.command[2]: holds the value of secret 'trainer.env.TOKEN'" in shown
+
+
+INPUT_TYPE = """
+@pulumi.input_type
+class EnvVarArgs:
+    def __init__(self, name, value):
+        pulumi.set(self, "name", name)
+        pulumi.set(self, "given", value)
+
+    @property
+    @pulumi.getter
+    def name(self):
+        return pulumi.get(self, "name")
+
+    @property
+    @pulumi.getter(name="value")
+    def given(self):
+        return pulumi.get(self, "given")
+
+"""
+
+
+def test_a_secret_in_an_input_type_goes_through_the_door_or_is_refused(stack: Stack) -> None:
+    """As those of pulumi_kubernetes, which Pulumi's own resources take in place of a mapping."""
+    command = """["python", "-c", "import os; print('length', len(os.environ['KEY']))"]"""
+    variables = '[EnvVarArgs("KEY", pulumi.Output.secret("planted-7d1f")), EnvVarArgs("A", "b")]'
+    trainer = f'trainer={{"command": {command}, "env": {variables}}}'
+    stack.program(
+        f'{INPUT_TYPE}TrainJob("job", name="job", runtime="plain-distributed", {trainer}, wait_for="complete")'
+    )
+    seen = everything(stack, stack.up())
+    assert "length 12" in seen
+    assert "planted-7d1f" not in seen
+
+    stack.program(
+        f'{INPUT_TYPE}TrainJob("job", runtime="plain-distributed", trainer={{"command": ["true"]}}, '
+        'labels=EnvVarArgs("a", pulumi.Output.secret("planted-7d1f")))'
+    )
+    shown = stack.preview(ok=False)
+    assert "TrainJob job: labels.value: cannot hold a secret" in shown
+    assert "planted-7d1f" not in shown

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+import pytest
+
 from tests.trainers.conftest import RUNTIME
 from trainer_infra import catalog, names
 from trainer_infra.trainers import code as of_code
@@ -101,3 +103,33 @@ def test_a_cluster_needs_a_place_that_is_found_again() -> None:
     (folder,) = kept_outputs.problems({"model": "/data"}, "", with_folders=False)
     assert "is a folder of whichever machine a pod runs on" in str(folder)
     assert list(kept_outputs.problems({"model": ""}, "pvc://models", with_folders=False)) == []
+
+
+@pytest.mark.parametrize(
+    ("address", "with_folders", "said"),
+    [
+        (
+            "file:///data/m",
+            True,
+            "is a folder of this machine, got 'file:///data/m'; write the path of the folder, /data/m",
+        ),
+        ("file:///data/m", False, "is a folder of whichever machine a pod runs on"),
+        (
+            "./models",
+            True,
+            "is no address, got './models'; write the path of a folder, pvc://CLAIM/PATH",
+        ),
+        (
+            "s3://m/{job}",
+            False,
+            "has {job} in it, which stands for nothing, got 's3://m/{job}'; use {namespace}, {run}, {name}",
+        ),
+        ("s3://m/{}", False, "has {} in it"),
+        ("/data/../m", True, "may not have .. in it"),
+    ],
+)
+def test_an_address_that_would_lose_the_model_is_refused(
+    address: str, with_folders: bool, said: str
+) -> None:
+    (found,) = kept_outputs.problems({"model": address}, "", with_folders=with_folders)
+    assert said in str(found)

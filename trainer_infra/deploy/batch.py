@@ -99,7 +99,7 @@ class TrainJobs(TrainerResource):
         declared.closed({"resource": resource_name, "jobs": list(jobs)}, where)
         made = {member: _job(args, f"{where}: {member}") for member, args in jobs.items()}
         # It is the gate's as well, and an awaitable is awaited once.
-        max_parallel = outputs.of_awaitables(max_parallel)
+        max_parallel = outputs.plain_inputs(max_parallel)
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}
         jobs_shown, apart = texts.shared(made)
         inputs: dict[str, Any] = {
@@ -216,6 +216,8 @@ def _judge(resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool)
     known = TrainJobArgs.__annotations__
     for member, args in jobs.items():
         where = f"TrainJobs {resource_name}: {member}"
+        if not isinstance(member, str):
+            raise pulumi.RunError(f'{where}: the name of a member must be text; write "{member}"')
         if not isinstance(args, Mapping):
             raise pulumi.RunError(
                 f"{where}: must be a mapping of the arguments of a TrainJob, as in "

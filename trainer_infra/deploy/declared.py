@@ -13,7 +13,7 @@ from pulumi import Input
 from pulumi.dynamic import Resource
 
 from trainer_infra import names
-from trainer_infra.deploy import outputs, secret_door, secret_transform, surrogates, targets
+from trainer_infra.deploy import engine_values, outputs, secret_door, secret_transform, targets
 from trainer_infra.deploy.written import Written, written
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
 from trainer_infra.trainers.array_values import as_python
@@ -57,22 +57,22 @@ def parts(job: Written, where: str) -> dict[str, Any]:
         job: what the user wrote.
         where: the resource, as an error names it: `TrainJob digits`.
     """
-    whole = outputs.of_awaitables(job.as_mapping())
+    whole = outputs.plain_inputs(job.as_mapping())
 
     def judge(plain: Mapping[str, Any]) -> None:
         _refuse(secret_door.misplaced_arguments(plain), where)
 
-    def made(plain: Written) -> dict[str, Any]:
-        found = _written(plain, where)
-        _refuse(surrogates.problems(found), where)
+    def made(plain: Mapping[str, Any]) -> dict[str, Any]:
+        found = _written(Written.from_mapping(plain), where)
+        _refuse(engine_values.problems(found), where)
         return found
 
     if not outputs.found_in(whole):
         judge(whole)
-        parts = made(job)
+        parts = made(whole)
         secret = parts["secretData"]
         return {**parts, "secretData": pulumi.Output.secret(secret) if secret else None}
-    later = outputs.opened(whole, judge, lambda plain: made(Written.from_mapping(plain)), PARTS)
+    later = outputs.opened(whole, judge, made, PARTS)
     return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
 
 
@@ -97,10 +97,10 @@ def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
 
     def judge(plain: Mapping[str, Any]) -> None:
         _refuse(secret_door.misplaced(plain, ""), where)
-        _refuse(surrogates.problems(plain), where)
+        _refuse(engine_values.problems(plain), where)
 
     own = {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
-    given = as_python(outputs.of_awaitables(own))
+    given = as_python(outputs.plain_inputs(own))
     later = {key: value for key, value in given.items() if outputs.found_in(value)}
     judge({key: value for key, value in given.items() if key not in later})
     for key, value in later.items():
@@ -142,7 +142,7 @@ def kept_outputs(given: Any) -> Any:
 
     What is neither a list of names nor a mapping stays as it is, for the check to judge.
     """
-    given = outputs.of_awaitables(given)
+    given = outputs.plain_inputs(given)
     if isinstance(given, pulumi.Output):
         return given.apply(kept_outputs)
     if isinstance(given, Mapping):

@@ -6,8 +6,9 @@ DESIGN.md, "Names that are an API".
 """
 
 import json
+import math
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -35,6 +36,22 @@ LONGEST: Final = 54
 """Characters of a resource whose run's name, nine longer, is a DNS label."""
 SHORTENED: Final = 36
 """Characters that are left of a longer one: JobSet makes `<run>-node-0-9999-abcde` of it, of at most 63."""
+OPTIONS: Final[tuple[tuple[str, str, Callable[[Any], bool], str], ...]] = (
+    (
+        "attempt",
+        "attempt",
+        lambda v: isinstance(v, int) and v >= 1,
+        "must be a whole number from 1",
+    ),
+    ("adopt", "adopt", lambda v: isinstance(v, bool), "must be true or false"),
+    (
+        "deleteTimeout",
+        "delete_timeout",
+        lambda v: isinstance(v, int | float) and 0 <= v < math.inf,
+        "must be a number of seconds from 0",
+    ),
+)
+"""Options with their names in a program, what holds of each, and how that is said."""
 _LEGAL: Final = re.compile("[a-z][-a-z0-9]*")
 
 
@@ -50,9 +67,10 @@ def owner_of(properties: JSON) -> Owner:
 
 def options(inputs: JSON) -> Iterator[Problem]:
     """Problems of the resource's own options."""
-    attempt = inputs.get("attempt", 1)
-    if not isinstance(attempt, int) or attempt < 1:
-        yield Problem("attempt", "must be a whole number from 1", got=attempt)
+    for key, name, holds, what in OPTIONS:
+        value = inputs.get(key)
+        if value is not None and not boundary.unknown(value) and not holds(value):
+            yield Problem(name, what, got=value)
     if "outputs" in inputs and not boundary.unknown(inputs["outputs"]):
         is_local = inputs["target"] == targets.LOCAL
         root = targets.outputs_root(inputs)

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 import pulumi
+from pulumi import _types  # no public name tells an input type
 
 from trainer_infra.deploy.boundary import UNKNOWN_TEXT
 from trainer_infra.trainers.secret import Secret
@@ -29,14 +30,20 @@ def found_in(value: Any) -> bool:
     return isinstance(value, pulumi.Output)
 
 
-def of_awaitables(value: Any) -> Any:
-    """The value with an Output in place of each awaitable, which can be awaited only once."""
+def plain_inputs(value: Any) -> Any:
+    """The value with a mapping in place of each input type, and an Output of each awaitable.
+
+    What stands in an input type, of pulumi_kubernetes for example, would else reach the engine
+    unseen, secrets too. An awaitable can be awaited only once.
+    """
     if isinstance(value, Secret):
-        return Secret(of_awaitables(value.value))
+        return Secret(plain_inputs(value.value))
     if isinstance(value, Mapping):
-        return {key: of_awaitables(each) for key, each in value.items()}
+        return {key: plain_inputs(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(map(of_awaitables, value))
+        return [plain_inputs(each) for each in value]
+    if _types.is_input_type(type(value)):
+        return plain_inputs(_types.input_type_to_dict(value))
     return pulumi.Output.from_input(value) if inspect.isawaitable(value) else value
 
 

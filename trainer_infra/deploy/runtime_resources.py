@@ -53,7 +53,7 @@ class RuntimeResource(TrainerResource):
             given: `kind`, the runtime as the user gave it, and the options.
             opts: Options of the resource.
         """
-        given = outputs.of_awaitables(given)
+        given = outputs.plain_inputs(given)
         whole = _whole(given["spec"])
         name = given["name"] or resource_name
         metadata = {

@@ -21,6 +21,7 @@ CLAIM: Final = "pvc://"
 FOLDER: Final = "/"
 PLACE: Final = "{namespace}/{run}/{name}"
 """Below the place of all outputs, so that no run writes over another one's."""
+PLACEHOLDERS: Final = ("{namespace}", "{run}", "{name}")
 FORMS: Final = "pvc://CLAIM/PATH, or a URI such as s3://BUCKET/PATH"
 
 _NAME: Final = re.compile(r"[a-z]([-a-z0-9]{0,30}[a-z0-9])?")
@@ -61,18 +62,30 @@ def problems(given: Any, root: str, *, with_folders: bool) -> Iterator[Problem]:
 
 def _of_address(path: str, address: Any, *, with_folders: bool) -> Iterator[Problem]:
     found = _ADDRESS.fullmatch(address) if isinstance(address, str) else None
+    forms = f"the path of a folder, {FORMS}" if with_folders else FORMS
     if found is None:
-        yield Problem(path, "is no address", got=address, fix=f"write {FORMS}")
+        yield Problem(path, "is no address", got=address, fix=f"write {forms}")
     elif _CREDENTIALS.search(address):
         fix = "pass them in env as Secret(...)"
         yield Problem(path, "has credentials in it, and an address is shown", fix=fix)
     elif found["scheme"] == "pvc" and not _CLAIM.fullmatch(found["rest"].partition("/")[0]):
         yield Problem(path, "names no volume claim", got=address, fix="write pvc://CLAIM/PATH")
-    elif found["scheme"] is None and not with_folders:
+    elif found["scheme"] in {None, "file"} and not with_folders:
         what = "is a folder of whichever machine a pod runs on, which nobody finds again"
-        yield Problem(path, what, got=address, fix=f"write {FORMS}")
-    if isinstance(address, str) and ".." in address.split("/"):
+        yield Problem(path, what, got=address, fix=f"write {forms}")
+    elif found["scheme"] == "file":
+        fix = f"write the path of the folder, /{found['rest'].lstrip('/')}"
+        yield Problem(path, "is a folder of this machine", got=address, fix=fix)
+    yield from _of_path(path, str(address))
+
+
+def _of_path(path: str, address: str) -> Iterator[Problem]:
+    if ".." in address.split("/"):
         yield Problem(path, "may not have .. in it", got=address)
+    for placeholder in re.findall("{[^{}]*}", address):
+        if placeholder not in PLACEHOLDERS:
+            what, fix = "which stands for nothing", f"use {', '.join(PLACEHOLDERS)}"
+            yield Problem(path, f"has {placeholder} in it, {what}", address, fix)
 
 
 def addresses(given: Mapping[str, str], root: str, run: Mapping[str, str]) -> dict[str, str]:
