@@ -38,6 +38,30 @@ ClusterTrainingRuntime("mine", runtime)
         "ClusterTrainingRuntime mine: annotations.since",
         'not date, got datetime.date(2026, 1, 31); quote it: "2026-01-31"',
     ),
+    "a_runtime_resource_of_a_name": (
+        """
+from trainer_infra import ClusterTrainingRuntime
+ClusterTrainingRuntime("mine", "torch-distributed")
+""",
+        "ClusterTrainingRuntime mine: spec",
+        "got 'torch-distributed'; write catalog.get('torch-distributed')",
+    ),
+    "an_adopt_of_a_runtime_that_is_text": (
+        """
+from trainer_infra import ClusterTrainingRuntime, catalog
+ClusterTrainingRuntime("mine", catalog.get("torch-distributed"), adopt="yes")
+""",
+        "adopt",
+        "must be true or false, got 'yes'",
+    ),
+    "failures_that_nobody_waits_for": (
+        """
+from trainer_infra import TrainJobs
+TrainJobs("sweep", {"a": {"runtime": "jax-distributed"}}, tolerate_failures=1)
+""",
+        "TrainJobs sweep: tolerate_failures",
+        'add wait_for="complete"',
+    ),
     "a_set": (
         'TrainJob("job", runtime="jax-distributed", trainer={"command": {"true"}})',
         "TrainJob job: spec.trainer.command",

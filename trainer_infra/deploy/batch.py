@@ -96,6 +96,11 @@ class TrainJobs(TrainerResource):
                 f"{where}: max_parallel needs the deployment, which starts the next member when one "
                 'has ended; add wait_for="complete"'
             )
+        if tolerate_failures != 0 and wait_for is None:
+            raise pulumi.RunError(
+                f"{where}: tolerate_failures is about the gate, which waits for all; "
+                'add wait_for="complete"'
+            )
         declared.closed({"resource": resource_name, "jobs": list(jobs)}, where)
         made = {member: _job(args, f"{where}: {member}") for member, args in jobs.items()}
         # It is the gate's as well, and an awaitable is awaited once.

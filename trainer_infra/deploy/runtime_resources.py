@@ -16,6 +16,7 @@ from trainer_infra.deploy import declared, outputs
 from trainer_infra.deploy.declared import Labels
 from trainer_infra.deploy.provider import ClusterTrainingRuntimeProvider, TrainingRuntimeProvider
 from trainer_infra.deploy.resource_type import TrainerResource
+from trainer_infra.errors import Problem
 
 if TYPE_CHECKING:
     from trainer_infra.api import runtime as api
@@ -54,7 +55,8 @@ class RuntimeResource(TrainerResource):
             opts: Options of the resource.
         """
         given = outputs.plain_inputs(given)
-        whole = _whole(given["spec"])
+        where = f"{given['kind']} {resource_name}"
+        whole = _whole(given["spec"], where)
         name = given["name"] or resource_name
         metadata = {
             key: given[key] or whole.get("metadata", {}).get(key) or {}
@@ -73,7 +75,7 @@ class RuntimeResource(TrainerResource):
             "uid": None,
             "host": None,
         }
-        closed = declared.closed(inputs, f"{given['kind']} {resource_name}")
+        closed = declared.closed(inputs, where)
         super().__init__(provider, resource_name, closed, opts)
         self._object = {
             "apiVersion": names.API_VERSION,
@@ -165,8 +167,12 @@ class ClusterTrainingRuntime(RuntimeResource):
         self._register(ClusterTrainingRuntimeProvider(), resource_name, given, opts)
 
 
-def _whole(spec: Any) -> Mapping[str, Any]:
+def _whole(spec: Any, where: str) -> Mapping[str, Any]:
     """What was given, as an object with a `spec`."""
+    if not isinstance(spec, Mapping) and not hasattr(type(spec), "to_wire"):
+        what = "must be a runtime or its spec, typed or in wire form"
+        fix = f"write catalog.get({spec!r})" if isinstance(spec, str) else ""
+        raise pulumi.RunError(str(Problem("spec", what, got=spec, fix=fix, where=where)))
     wire = spec if isinstance(spec, Mapping) else spec.to_wire()
     return wire if "spec" in wire else {"spec": wire}
 

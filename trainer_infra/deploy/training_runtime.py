@@ -46,7 +46,7 @@ _CREATED: Final[set[str]] = set()
 def check(olds: Properties, news: Properties) -> CheckResult:
     """Validate, and show what a TrainJob on it renders to."""
     news = inputs.owned(news)
-    if chosen := tuple(targets.problems(news)):
+    if chosen := (*targets.problems(news), *inputs.options(news)):
         return CheckResult(news, boundary.failures(chosen))
     if boundary.unknown(news):
         return CheckResult(news, [])
