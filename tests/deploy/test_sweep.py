@@ -30,7 +30,7 @@ def test_results_of_members_that_ended_are_kept_where_others_failed(stack: Stack
 
     assert "1 of 3 TrainJobs failed" in shown
     assert re.search(
-        r"2 ended well, tolerate_failures=1 goes on with them:\s+(good|fine): .*0.97", shown
+        r"2 ended well, tolerate_failures=1 goes on with them:\s+fine: .*0.97\s+good: .*0.97", shown
     )
     (gate,) = stack.resources("trainer:Results")
     assert gate["outputs"]["results"].keys() == {"good", "fine"}
@@ -49,6 +49,19 @@ def test_results_of_members_that_ended_are_kept_where_others_failed(stack: Stack
     after = uids(stack)
     assert [name for name in before if before[name] != after[name]] == ["bad"]
     stack.unchanged()
+
+
+def test_failed_members_are_named_in_order_and_one_command_runs_them_again(stack: Stack) -> None:
+    names = ("c", "a", "b")
+    stack.program(sweep(f"{{name: job(code=1) for name in {names}}}"))
+
+    shown = stack.up(ok=False)
+
+    runs = [each["name"] for _, each in sorted(batch(stack)["members"].items())]
+    assert re.findall(r"([abc]): TrainJob", shown) == ["a", "b", "c"]
+    (command,) = re.findall(r"run them again as they are: trainer-infra (.*)", shown)
+    assert command.split() == ["retry", *runs]
+    assert stack.trainer(*command.split()).count("runs again") == len(runs)
 
 
 def test_tolerated_failures_fail_nothing_and_are_outputs(stack: Stack) -> None:

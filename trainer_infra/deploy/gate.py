@@ -177,8 +177,7 @@ def trouble(run: Run) -> str:
     """Why a run will not end well, and what to do; empty as long as it may."""
     if not told.may_be_retried(run):
         return ""
-    again = told.command("retry", run)
-    return f"{told.failure(run)}\nchange the program, or run it again as it is: {again}"
+    return f"{told.failure(run)}\n{told.again((run,))}"
 
 
 def gone(name: str) -> str:

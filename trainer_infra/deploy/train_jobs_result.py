@@ -34,9 +34,11 @@ class Ended:
     """How the members of a batch ended."""
 
     results: Mapping[str, JSON]
-    """Status, metrics and times of those for which the event happened, in the batch's order."""
+    """Status, metrics and times of those for which the event happened, by name in order."""
     failures: Mapping[str, str]
     """Of the others why not, a sentence each."""
+    again: str
+    """What to do about those that failed; empty where none did."""
 
 
 def check(given: Properties) -> CheckResult:
@@ -90,8 +92,9 @@ def outputs(given: JSON) -> dict[str, Any]:
     tolerated = int(given.get("tolerateFailures", 0))
     if len(ended.failures) > tolerated:
         allowed = f", {tolerated} may" if tolerated else ""
-        said = f"{count}{allowed}\n{members.listed(ended.failures.items())}"
-        raise Unfinished(f"{said}{_others(ended)}", str(given["batch"]), known)
+        parts = (f"{count}{allowed}", members.listed(ended.failures.items()), ended.again)
+        said = "\n".join(filter(None, (*parts, _others(ended))))
+        raise Unfinished(said, str(given["batch"]), known)
     messages.warn(f"{count}, which is tolerated\n{members.listed(failures.items())}")
     return known
 
@@ -105,7 +108,7 @@ def _others(ended: Ended) -> str:
         for name, each in ended.results.items()
     ]
     how = f"tolerate_failures={len(ended.failures)} goes on with them"
-    return f"\n{len(reported)} ended well, {how}:\n{members.listed(reported)}"
+    return f"{len(reported)} ended well, {how}:\n{members.listed(reported)}"
 
 
 def _first_lines(failures: Mapping[str, str]) -> dict[str, str]:
@@ -124,7 +127,7 @@ def read(id_: str, state: Properties) -> ReadResult:
         for name, each in state["runs"].items()
         if each.get("uid") in runs and not gate.is_taken(_of_member(state, name), runs[each["uid"]])
     }
-    failed = {name: said for name, run in known.items() if (said := gate.trouble(run))}
+    failed = {name: told.failure(run) for name, run in known.items() if told.may_be_retried(run)}
     results = {name: gate.outputs(run) for name, run in known.items() if name not in failed}
     before = state.get("failures") or {}
     return ReadResult(
@@ -155,8 +158,13 @@ def wait(given: JSON, messages: Messages) -> Ended:
             took = time.monotonic() - began
             gate.pause(max(gate.INTERVALS[given["target"]], took * PAUSE), given["host"])
     failures = dict(all_of.troubles())
-    ended = {name: all_of.ended[name] for name in given["runs"] if name not in failures}
-    return Ended({name: gate.outputs(run) for name, run in ended.items()}, failures)
+    results = {
+        name: gate.outputs(run)
+        for name, run in sorted(all_of.ended.items())
+        if name not in failures
+    }
+    failed = [all_of.failed[name] for name in failures if name in all_of.failed]
+    return Ended(results, failures, told.again(failed) if failed else "")
 
 
 @dataclass(slots=True)
@@ -166,8 +174,10 @@ class _All:
     given: JSON
     ended: dict[str, Run] = field(default_factory=dict)
     """Members for which the event happened."""
+    failed: dict[str, Run] = field(default_factory=dict)
+    """Those of `_bad` whose run failed."""
     _left: Mapping[str, Run] = field(default_factory=dict)
-    """Members that are waited for, in the batch's order."""
+    """Members that are waited for, by name in order."""
     _bad: dict[str, str] = field(default_factory=dict)
     _stuck: dict[str, str] = field(default_factory=dict)
     _watches: defaultdict[str, Stuck] = field(default_factory=lambda: defaultdict(Stuck))
@@ -188,7 +198,7 @@ class _All:
         """Look at every member that is waited for; nothing is known while the cluster is silent."""
         waiting = {
             name: each
-            for name, each in self.given["runs"].items()
+            for name, each in sorted(self.given["runs"].items())
             if name not in self.ended and name not in self._bad
         }
         target = targets.of(self.given)
@@ -222,7 +232,7 @@ class _All:
 
     def _judge(self, target: Target, name: str, run: Run | None) -> None:
         known = self.given["runs"][name]
-        if run is None or gate.happened(self.given, run) or gate.trouble(run):
+        if run is None or gate.happened(self.given, run) or told.may_be_retried(run):
             # The list leaves out what only a look at the one run tells: last lines, reports, and
             # what is wrong with a record that cannot be read.
             try:
@@ -234,8 +244,8 @@ class _All:
             self._bad[name] = gate.gone(known["name"])
         elif gate.is_taken(_of_member(self.given, name), run):
             self._bad[name] = f"{told.taken(run)}; run `pulumi refresh`"
-        elif said := gate.trouble(run):
-            self._bad[name] = said
+        elif told.may_be_retried(run):
+            self._bad[name], self.failed[name] = told.failure(run), run
         elif gate.happened(self.given, run):
             self.ended[name] = run
         elif said := self._watches[name].trouble(run):
@@ -262,8 +272,8 @@ class _All:
         return f"; {waiting[0][0]}: {waiting[0][1].waiting_for}" if waiting else ""
 
     def troubles(self) -> Iterator[tuple[str, str]]:
-        """Members that failed or cannot go on, with a sentence, in the batch's order."""
-        for name in self.given["runs"]:
+        """Members that failed or cannot go on, with a sentence each, by name in order."""
+        for name in sorted(self.given["runs"]):
             if said := self._bad.get(name) or ("" if name in self.ended else self._stuck[name]):
                 yield name, said
 

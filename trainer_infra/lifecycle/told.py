@@ -4,6 +4,7 @@ Called by the command line and by the Pulumi gate, whatever the target. Pure.
 """
 
 import math
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, Protocol
@@ -90,6 +91,16 @@ def failed_briefly(run: Run) -> str:
 def may_be_retried(run: Run) -> bool:
     """Whether a run ended without success."""
     return run.phase in {FAILED, LOST}
+
+
+def again(runs: Sequence[Run]) -> str:
+    """What to do about runs that failed, at least one: a command for each namespace."""
+    names = defaultdict(list)
+    for run in runs:
+        names[run.namespace].append(run.name)
+    commands = [_command("retry", " ".join(each), space) for space, each in names.items()]
+    them = "it again as it is" if len(runs) == 1 else "them again as they are"
+    return f"change the program, or run {them}: {' && '.join(commands)}"
 
 
 def no_retry(run: Run) -> str:
