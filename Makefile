@@ -25,7 +25,7 @@ ON_CLUSTER = tests/e2e tests/cluster_tool
 test: setup ## run the tests that need no cluster [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
 	@$(if $(T),,$(BIN)/python -m tests.parity.reference)
-	@$(BIN)/pytest -n 2 $(or $(T),$(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
+	@$(BIN)/pytest -n 2 --dist worksteal $(or $(T),$(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
 
 lint: setup ## format, style, types and the layers of the package, checked only
 	@$(BIN)/ruff format --check .
@@ -54,13 +54,13 @@ check: lint test ## lint, then test; CI runs this and `make e2e`
 
 e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/python -m tools.cluster.equipment
-	@$(BIN)/pytest -n 2 tests/e2e --ignore=tests/e2e/disruptive
+	@$(BIN)/pytest -n 2 --dist worksteal tests/e2e --ignore=tests/e2e/disruptive
 	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
 
 soak: cluster ## run long tests, search for new examples, and try the oldest libraries [ROUNDS=100]
 	@$(BIN)/python -m tools.lowest
 	@for round in $$(seq 10); do \
-	  $(BIN)/pytest -n 2 -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
+	  $(BIN)/pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
 
