@@ -98,3 +98,21 @@ def test_sigint_ends_the_host_quietly(host: "subprocess.Popen[str]") -> None:
     assert host.stdout.readline()
     host.send_signal(2)
     assert host.wait(10) == 0
+
+
+def test_a_call_that_the_engine_cancelled_is_no_traceback_and_a_mistake_is() -> None:
+    program = (
+        "import asyncio, traceback\n"
+        "from tools.pulumi import language_host\n"
+        "language_host.ignore_cancelled_calls()\n"
+        "for error in (asyncio.CancelledError('engine'), ValueError('mistake')):\n"
+        "    try:\n"
+        "        raise error\n"
+        "    except BaseException:\n"
+        "        traceback.print_exc()\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert "ValueError: mistake" in done.stderr
+    assert "engine" not in done.stderr

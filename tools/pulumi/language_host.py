@@ -15,6 +15,7 @@ import signal
 import stat
 import sys
 import tomllib
+import traceback
 from asyncio.subprocess import DEVNULL, PIPE, Process
 from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
@@ -323,8 +324,24 @@ def engine_gone(loop: asyncio.AbstractEventLoop, gone: asyncio.Event) -> None:
     loop.add_reader(0, readable)
 
 
+def ignore_cancelled_calls() -> None:
+    """Keep grpc from printing a traceback of a call that the engine cancelled.
+
+    It does so (grpc.aio, `_schedule_rpc_coro`) when the call ends in that very moment, which happens
+    on a busy machine, and the engine shows it to the user.
+    """
+    shown = traceback.print_exc
+
+    def print_exc(*arguments: Any, **options: Any) -> None:
+        if not isinstance(sys.exception(), asyncio.CancelledError):
+            shown(*arguments, **options)
+
+    traceback.print_exc = print_exc
+
+
 async def serve(engine: str) -> None:
     """Serve one engine until it says so (SIGINT, SIGTERM) or is gone."""
+    ignore_cancelled_calls()
     loop = asyncio.get_running_loop()
     over = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
