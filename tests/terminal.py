@@ -36,4 +36,4 @@ def drawn(
         while part := os.read(terminal, 65536):
             parts.append(part)
     os.close(terminal)
-    return process.wait(timeout=60), b"".join(parts).decode()
+    return process.wait(timeout=600), b"".join(parts).decode()

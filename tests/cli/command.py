@@ -39,7 +39,7 @@ class Command:
             input=stdin,
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=600,
             check=False,
         )
         return Done(done.returncode, done.stdout, done.stderr)
@@ -85,7 +85,7 @@ def command_in(folder: Path) -> Command:
     return Command(work, env)
 
 
-def until(condition: Callable[[], Any], seconds: float = 60) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 300) -> Any:
     """The first true value of a condition."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -99,5 +99,5 @@ def until(condition: Callable[[], Any], seconds: float = 60) -> Any:
 def interrupt(process: "subprocess.Popen[str]") -> Done:
     """Press Ctrl-C."""
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=600)
     return Done(process.returncode, out, err)

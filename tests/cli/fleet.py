@@ -43,7 +43,7 @@ def folders_of(command: Command) -> Iterator[None]:
 def ended(command: Command, name: str, whose: Owner = OF_COMMAND, days: float = 0) -> Run:
     """A run that ended well, so many days ago."""
     with folders_of(command):
-        run = finished(Job(name=name, owner=whose).submit(), timeout=60)
+        run = finished(Job(name=name, owner=whose).submit())
     if days:
         age(command, name, days)
     return run
@@ -52,7 +52,7 @@ def ended(command: Command, name: str, whose: Owner = OF_COMMAND, days: float = 
 def failed(command: Command, name: str, whose: Owner = OF_COMMAND) -> Run:
     """A run that failed just now."""
     with folders_of(command):
-        return finished(Job(shell("exit 3"), name=name, owner=whose).submit(), timeout=60)
+        return finished(Job(shell("exit 3"), name=name, owner=whose).submit())
 
 
 def running(command: Command, name: str, whose: Owner = OF_COMMAND) -> Run:

@@ -48,8 +48,8 @@ def table(text: str) -> list[list[str]]:
 
 
 def test_what_no_run_uses_is_listed_and_removed_and_all_else_stays(cli: Command) -> None:
-    finished(run("amber==1.0"), timeout=60)
-    finished(run("amber==2.0", name="other"), timeout=60)
+    finished(run("amber==1.0"))
+    finished(run("amber==2.0", name="other"))
     beside = Path(os.environ[names.CACHE_HOME]) / "pulumi-v3"
     beside.mkdir()
 
@@ -68,7 +68,7 @@ def test_what_no_run_uses_is_listed_and_removed_and_all_else_stays(cli: Command)
     assert beside.exists()
     nothing = f"there is no environment in {packages.home()} that no run uses\n"
     assert cli(*GC).out == nothing
-    assert finished(run("amber==1.0", name="again"), timeout=60).phase == "Complete"
+    assert finished(run("amber==1.0", name="again")).phase == "Complete"
 
 
 def test_what_a_run_uses_stays_also_one_of_another_state_folder(
@@ -89,7 +89,7 @@ def test_what_a_run_uses_stays_also_one_of_another_state_folder(
 
 def test_what_a_process_runs_in_stays_though_nobody_holds_its_lock(cli: Command) -> None:
     """As it is with runs that an earlier release began."""
-    finished(run("amber==1.0"), timeout=60)
+    finished(run("amber==1.0"))
     venv = packages.place(["amber==1.0"])
     process = subprocess.Popen(
         [sys.executable, "-c", "input()"],
@@ -111,7 +111,7 @@ def test_what_is_being_installed_stays(cli: Command, index: Index) -> None:
     done = cli(*GC)
     assert done.out.startswith(f"left alone: {venv.name} (coral==1.0), it is being installed\n")
     index.open.set()
-    assert finished(submitted, timeout=60).phase == "Complete"
+    assert finished(submitted).phase == "Complete"
 
 
 def test_what_a_killed_installation_left_is_unfinished(cli: Command) -> None:
@@ -125,10 +125,10 @@ def test_what_a_killed_installation_left_is_unfinished(cli: Command) -> None:
 
 
 def test_age_is_since_an_environment_was_last_used(cli: Command) -> None:
-    finished(run("amber==1.0"), timeout=60)
+    finished(run("amber==1.0"))
     marker = packages.place(["amber==1.0"]) / packages.MARKER
     os.utime(marker, (1_700_000_000, 1_700_000_000))
-    assert finished(run("amber==1.0", name="again"), timeout=60).phase == "Complete"
+    assert finished(run("amber==1.0", name="again")).phase == "Complete"
     assert "there is no environment" in cli(*GC, "--older-than", "30d").out
     os.utime(marker, (1_700_000_000, 1_700_000_000))
     assert "1 deleted" in cli(*GC, "--older-than", "30d").out
@@ -139,7 +139,7 @@ def test_files_that_are_shared_with_uvs_cache_are_not_counted_as_freed(
 ) -> None:
     monkeypatch.setenv(names.INSTALLER, "uv")
     index.open.set()
-    finished(run("coral==1.0"), timeout=60)
+    finished(run("coral==1.0"))
     said = cli(*GC).out.splitlines()
     assert said[-2].startswith("1 deleted, ")
     assert said[-2].endswith(" kB freed")
@@ -148,7 +148,7 @@ def test_files_that_are_shared_with_uvs_cache_are_not_counted_as_freed(
 
 def test_a_lock_is_taken_again_before_an_environment_is_removed(cli: Command) -> None:
     """A run may begin while the question waits for its answer."""
-    finished(run("amber==1.0"), timeout=60)
+    finished(run("amber==1.0"))
     venv = packages.place(["amber==1.0"])
     asking = subprocess.Popen(
         [str(Path(sys.executable).parent / "trainer-infra"), "gc", "--cache"],
@@ -163,7 +163,7 @@ def test_a_lock_is_taken_again_before_an_environment_is_removed(cli: Command) ->
         assert asking.poll() is None
     handle = packages.hold(venv, fcntl.LOCK_SH)
     assert handle is not None
-    out, err = asking.communicate("y\n", timeout=60)
+    out, err = asking.communicate("y\n", timeout=600)
     os.close(handle)
     assert err == f"{venv.name} is left alone: it is used by now\n"
     assert "0 deleted, 0 B freed" in out

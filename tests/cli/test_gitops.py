@@ -194,7 +194,7 @@ def shell(command: Command, script: str, **env: str) -> Done:
         env={**command.env, "PATH": f"{Path(PROGRAM).parent}:/usr/bin:/bin", **env},
         capture_output=True,
         text=True,
-        timeout=90,
+        timeout=600,
         check=False,
     )
     return Done(done.returncode, done.stdout, done.stderr)

@@ -44,7 +44,7 @@ def shell(command: Command, script: str) -> Done:
         env=command.env,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=600,
         check=False,
     )
     return Done(done.returncode, done.stdout, done.stderr)
@@ -284,7 +284,7 @@ def python_in(newcomer: Command, tmp_path: Path) -> Callable[[str], Callable[...
                 env={**newcomer.env, **(env or {"PATH": str(search)})},
                 capture_output=True,
                 text=True,
-                timeout=90,
+                timeout=600,
                 check=False,
             )
             return Done(done.returncode, done.stdout, done.stderr)

@@ -215,7 +215,7 @@ def test_a_log_that_is_followed_says_what_its_run_waits_for(team: Team) -> None:
     assert line.startswith("tj cannot start: ")
     assert "nowhere:1" in line
     assert asked(team, "delete", "tj").code == 0
-    out, said = following.communicate(timeout=60)
+    out, said = following.communicate(timeout=600)
     assert (following.returncode, out) == (1, "")
     assert said.splitlines()[-1] == ("run tj is gone: it was deleted while its log was waited for")
 

@@ -169,7 +169,7 @@ def test_a_detached_run_goes_on_and_is_followed_by_the_same_command(cli: Command
     assert process.stderr is not None
     assert process.stderr.readline() == "digits is running already; following it\n"
     assert cli("delete", "digits").out == "digits deleted\n"
-    _, told = process.communicate(timeout=60)
+    _, told = process.communicate(timeout=600)
     assert process.returncode == 1
     # Which of the two is seen depends on how far the deletion is.
     ends = ("run digits is gone: it was deleted", "TrainJob digits failed: the supervisor")
@@ -227,7 +227,7 @@ def test_the_time_that_remains_is_shown_until_the_end(cli: Command) -> None:
     found = json.loads(cli("get", "eta", "-o", "json").out)
     assert found["status"]["trainerStatus"]["estimatedRemainingSeconds"] == 3000
     (cli.folder / "go").touch()
-    _, told = following.communicate(timeout=60)
+    _, told = following.communicate(timeout=600)
     assert "eta: running, 50m left, node-0-0 10%" in told.splitlines()
     assert "remaining" not in cli("get", "eta").out
 

@@ -159,7 +159,7 @@ def test_a_suspended_run_goes_on_when_it_is_resumed_and_its_log_ends_with_it(cli
 
     following = cli.start("logs", "-f", "slow")
     assert cli("resume", "slow").out == "slow resumed\n"
-    out, _ = following.communicate(timeout=60)
+    out, _ = following.communicate(timeout=600)
     assert (following.returncode, out) == (0, "node-0-0: done\n")
     assert cli.phases() == {"slow": "Complete"}
 

@@ -184,7 +184,7 @@ class Collector(threading.Thread):
         self.join()
 
 
-def eventually(what: Callable[[], Any], timeout: float = 15) -> Any:
+def eventually(what: Callable[[], Any], timeout: float = 300) -> Any:
     """The first true value of `what`."""
     until = time.monotonic() + timeout
     while not (value := what()):

@@ -55,8 +55,12 @@ class Stack:
 
     def run(self, *arguments: str, ok: bool = True) -> str:
         """Run the CLI to its end and return what it printed."""
-        process = self.start(*arguments)
-        output, _ = process.communicate(timeout=120)
+        with self.start(*arguments) as process:
+            try:
+                output, _ = process.communicate(timeout=600)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
         assert (process.returncode == 0) == ok, output
         return output
 
@@ -68,7 +72,7 @@ class Stack:
             env=dict(self.env),
             stdout=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=600,
             check=True,
         )
         return done.stdout
@@ -111,7 +115,7 @@ class Stack:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=600,
             check=False,
         )
         assert (done.returncode == 0) == ok, done.stdout
@@ -129,7 +133,7 @@ class Stack:
             env=dict(self.env),
             stdout=subprocess.PIPE,
             text=True,
-            timeout=60,
+            timeout=600,
             check=True,
         )
         loaded: dict[str, Any] = json.loads(done.stdout)
@@ -155,7 +159,7 @@ def providers_of(folder: Path) -> list[psutil.Process]:
     return processes_of(folder, "pulumi.dynamic")
 
 
-def until(condition: Callable[[], Any], seconds: float = 30) -> Any:
+def until(condition: Callable[[], Any], seconds: float = 300) -> Any:
     """The first true value of `condition`, which is asked every 10 ms."""
     end = time.monotonic() + seconds
     while time.monotonic() < end:

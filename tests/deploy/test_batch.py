@@ -215,7 +215,7 @@ def test_interrupted_while_it_submits_the_rest_is_left_to_the_next_up(stack: Sta
     with stack.start("up", "--yes", "--skip-preview") as process:
         until(lambda: len(list(runs.glob("*/run.json"))) >= 2)
         interrupt(process)
-        shown, _ = process.communicate(timeout=60)
+        shown, _ = process.communicate(timeout=600)
     assert "was interrupted before it was tried" in shown
     known = batch(stack)["members"]
     made = {each["uid"] for each in known.values() if "uid" in each}
@@ -299,7 +299,7 @@ def test_an_interrupt_ends_the_gate_and_the_next_up_waits_again(stack: Stack) ->
     with stack.start("up", "--yes", "--skip-preview") as process:
         read_until("2 running", process)
         interrupt(process)
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=600)
     assert "the wait was interrupted; what runs on" in said
     before = {run["uid"] for run in stack.runs()}
     stack.up()

@@ -120,7 +120,7 @@ def test_interrupted_between_members_the_next_up_starts_those_that_are_left(stac
     with stack.start("up", "--yes", "--skip-preview") as process:
         read_until("1 of 5 complete", process)
         interrupt(process)
-        said, _ = process.communicate(timeout=60)
+        said, _ = process.communicate(timeout=600)
     assert "the wait was interrupted; what runs on" in said
     assert "Suspended" in {run["phase"] for run in stack.runs()}
     before = uids(stack)
@@ -137,7 +137,7 @@ def test_without_the_limit_the_next_up_starts_all_that_are_left(stack: Stack) ->
     with stack.start("up", "--yes", "--skip-preview") as process:
         read_until("1 of 5 complete", process)
         interrupt(process)
-        process.communicate(timeout=60)
+        process.communicate(timeout=600)
 
     stack.program(sweep(FIVE))
     stack.up()

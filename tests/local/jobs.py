@@ -109,7 +109,7 @@ def now(run: Run) -> Run:
     return found
 
 
-def eventually(what: Callable[[], Any], timeout: float = 15) -> Any:
+def eventually(what: Callable[[], Any], timeout: float = 300) -> Any:
     """The first true value of `what`."""
     until = time.monotonic() + timeout
     while not (value := what()):
@@ -118,7 +118,7 @@ def eventually(what: Callable[[], Any], timeout: float = 15) -> Any:
     return value
 
 
-def finished(run: Run, timeout: float = 15) -> Run:
+def finished(run: Run, timeout: float = 300) -> Run:
     eventually(lambda: now(run).phase in {"Complete", "Failed"}, timeout)
     return now(run)
 

@@ -97,4 +97,4 @@ def test_a_process_that_ignores_sigterm_is_killed_after_its_grace() -> None:
     job.spec = {"activeDeadlineSeconds": 1}
     run = finished(job.submit())
 
-    eventually(lambda: left(run) == [], timeout=5)
+    eventually(lambda: left(run) == [], timeout=50)

@@ -117,7 +117,7 @@ def test_init_containers_run_in_order_and_a_sidecar_beside() -> None:
 def test_what_a_container_left_behind_ends_with_it(code: str) -> None:
     run = Job(command=python(f"import os, time; {code}; print('done')")).submit()
 
-    assert finished(run, timeout=5).phase == "Complete"
+    assert finished(run, timeout=50).phase == "Complete"
 
 
 def test_a_status_is_json() -> None:

@@ -54,7 +54,7 @@ def submitted(*wanted: str, name: str = "tj") -> Run:
 
 def failed(*wanted: str) -> str:
     """Why installing failed; nothing but its log is left."""
-    run = finished(submitted(*wanted), timeout=60)
+    run = finished(submitted(*wanted))
     assert (run.phase, run.reason) == ("Failed", "InstallFailed")
     venv = packages.place(wanted)
     assert not venv.exists()
@@ -68,7 +68,7 @@ def test_packages_are_installed_once_and_for_two_jobs_at_a_time(
     installer: str, index: Index
 ) -> None:
     both = [submitted("amber==1.0", name=name) for name in ("one", "two")]
-    done = [finished(run, timeout=60) for run in both]
+    done = [finished(run) for run in both]
 
     assert [run.phase for run in done] == ["Complete", "Complete"], done[0].message
     venv = packages.place(["amber==1.0"])
@@ -84,16 +84,16 @@ def test_what_is_installed_and_how_large_it_is_so_far_is_told(installer: str, in
     so_far = {"uv": "0 B of 3.0 MB", "pip": "1.5 MB of at least 3.0 MB"}[installer]
     eventually(lambda: now(run).waiting_for == f"installing dolomite==1.0: {so_far}", 60)
     index.open.set()
-    assert finished(run, timeout=60).message.startswith("pod tj-node-0-0 failed")
+    assert finished(run).message.startswith("pod tj-node-0-0 failed")
 
 
 def test_a_venv_without_its_marker_is_made_anew(installer: str) -> None:
-    run = finished(submitted("amber==1.0"), timeout=60)
+    run = finished(submitted("amber==1.0"))
     venv = packages.place(["amber==1.0"])
     (venv / packages.MARKER).unlink()
     (venv / "bin" / "python").unlink()
 
-    assert lines(finished(submitted("amber==1.0", name="again"), timeout=60)) == lines(run)
+    assert lines(finished(submitted("amber==1.0", name="again"))) == lines(run)
     assert installer in venv.with_suffix(".log").read_text()
 
 
@@ -108,7 +108,7 @@ def test_an_install_that_is_ended_leaves_nothing_and_is_made_anew(
 
     run = submitted("coral==1.0", "amber==1.0")
     index.open.set()
-    assert finished(run, timeout=60).phase == "Complete", installer
+    assert finished(run).phase == "Complete", installer
 
 
 def test_an_install_whose_supervisor_is_killed_is_made_anew(index: Index) -> None:
@@ -120,7 +120,7 @@ def test_an_install_whose_supervisor_is_killed_is_made_anew(index: Index) -> Non
     assert packages.place(["coral==1.0", "amber==1.0"]).exists()
 
     index.open.set()
-    again = finished(submitted("coral==1.0", "amber==1.0", name="again"), timeout=60)
+    again = finished(submitted("coral==1.0", "amber==1.0", name="again"))
     assert again.phase == "Complete", again.message
 
 
@@ -128,7 +128,7 @@ def test_two_environments_share_the_files_of_a_package(monkeypatch: pytest.Monke
     monkeypatch.setenv(names.INSTALLER, "uv")
     one, two = (["amber==1.0"], ["amber==1.0", "emerald==1.0"])
     for name, wanted in (("one", one), ("two", two)):
-        assert finished(submitted(*wanted, name=name), timeout=60).phase == "Complete"
+        assert finished(submitted(*wanted, name=name)).phase == "Complete"
     first, second = (next(packages.place(each).rglob("amber.py")) for each in (one, two))
     assert first.samefile(second)
 
@@ -182,7 +182,7 @@ def test_a_setting_that_uv_does_not_know_is_a_reason_for_pip(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("PIP_ONLY_BINARY", ":all:")
-    assert finished(submitted("amber==1.0"), timeout=60).phase == "Complete"
+    assert finished(submitted("amber==1.0")).phase == "Complete"
     log = packages.place(["amber==1.0"]).with_suffix(".log").read_text()
     said = "with pip, which has a setting that uv does not know: only-binary\n"
     assert log.startswith(f"installing amber==1.0 {said}")
@@ -194,7 +194,7 @@ def test_a_setting_of_a_file_holds_for_both(
     monkeypatch.delenv("PIP_INDEX_URL")
     (tmp_path / "pip.conf").write_text(f"[global]\nindex-url = {index.url}\n")
     monkeypatch.setenv("PIP_CONFIG_FILE", str(tmp_path / "pip.conf"))
-    assert finished(submitted("amber==1.0"), timeout=60).phase == "Complete", installer
+    assert finished(submitted("amber==1.0")).phase == "Complete", installer
 
 
 def test_packages_come_from_the_indexes_that_are_named(
@@ -205,7 +205,7 @@ def test_packages_come_from_the_indexes_that_are_named(
     with serving(Package("amber")) as first, serving(Package("planted")) as second:
         indexes = [f"--index-url={first.url}", f"--extra-index-url={second.url}"]
         wanted = [*indexes, "amber==1.0", "planted==1.0"]
-        done = finished(Job(command=code, packages=wanted).submit(), timeout=60)
+        done = finished(Job(command=code, packages=wanted).submit())
         assert (done.phase, lines(done)) == ("Complete", ["1.0 1.0"]), done.message
         assert second.asked
     said = packages.place(wanted).with_suffix(".log").read_text().splitlines()[0]
@@ -214,7 +214,7 @@ def test_packages_come_from_the_indexes_that_are_named(
 
 def test_an_installer_that_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(names.INSTALLER, "conda")
-    run = finished(submitted("amber==1.0"), timeout=60)
+    run = finished(submitted("amber==1.0"))
     assert run.message == "TRAINER_INFRA_INSTALLER names no installer, got 'conda'; use uv or pip"
 
 

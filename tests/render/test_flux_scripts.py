@@ -56,7 +56,13 @@ class Pod:
         command = ["bash", str(program), *arguments]
         env = {"PATH": f"{self.root}/bin:{os.environ['PATH']}", "HOME": str(self.root)}
         return subprocess.run(
-            command, env=env, cwd=self.root, capture_output=True, text=True, check=False, timeout=30
+            command,
+            env=env,
+            cwd=self.root,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=600,
         )
 
     def tool(self, name: str, text: str) -> None:

@@ -36,7 +36,7 @@ class Project:
 
     def run(self, *arguments: str, code: int = 0) -> str:
         process = self.start(*arguments)
-        output, _ = process.communicate(timeout=120)
+        output, _ = process.communicate(timeout=600)
         assert process.returncode == code, output
         return output
 
@@ -66,6 +66,6 @@ def project(tmp_path: Path, pulumi_env: dict[str, str]) -> Project:
     )
     made = Project(folder, _with_our_host(pulumi_env, tmp_path / "bin"))
     subprocess.run(
-        ["pulumi", "stack", "init", "test"], cwd=folder, env=pulumi_env, check=True, timeout=60
+        ["pulumi", "stack", "init", "test"], cwd=folder, env=pulumi_env, check=True, timeout=600
     )
     return made

@@ -23,7 +23,7 @@ def forwarding(target: tuple[str, int]) -> Iterator[socket.socket]:
     with socket.create_server(("127.0.0.1", 0)) as listening:
         accepting = threading.Thread(target=accept)
         accepting.start()
-        with socket.create_connection(listening.getsockname(), timeout=30) as client:
+        with socket.create_connection(listening.getsockname(), timeout=600) as client:
             yield client
         listening.shutdown(socket.SHUT_RDWR)
         accepting.join()

@@ -64,7 +64,7 @@ def test_without_pulumi_and_go_both_remedies_are_one_sentence_and_nothing_is_mad
     checkout: Path, env: dict[str, str]
 ) -> None:
     process = start(checkout, env)
-    assert process.communicate(timeout=30) == ("", NEITHER)
+    assert process.communicate(timeout=600) == ("", NEITHER)
     assert process.returncode == 1
     assert not (checkout / ".venv").exists()
 
@@ -73,7 +73,7 @@ def test_a_failing_build_shows_the_end_of_its_log(checkout: Path, env: dict[str,
     go(env, "echo go: no such module; exit 3")
     (Path(env["PATH"]) / "sh").symlink_to("/bin/sh")
     process = start(checkout, env)
-    output, error = process.communicate(timeout=30)
+    output, error = process.communicate(timeout=600)
     log = Path(env["TRAINER_INFRA_CACHE"], "setup-building-the-Pulumi.log")
     step = "building the Pulumi CLI v3.259.0 from Go modules (once, 4 to 7 minutes)"
     beside = "installing trainer-infra and its tools into .venv"
@@ -91,13 +91,13 @@ def test_an_interrupted_build_leaves_nothing_that_the_next_run_would_take_for_a_
     assert process.stdout is not None
     assert process.stdout.readline().startswith("setup: building")
     process.send_signal(signal.SIGINT)
-    _, error = process.communicate(timeout=30)
+    _, error = process.communicate(timeout=600)
     assert error == "setup was interrupted; run it again and it goes on\n"
     assert process.returncode == 1
     cache = Path(env["TRAINER_INFRA_CACHE"])
     assert [path.suffix for path in cache.glob("pulumi-*")] == [".partial"]
     go(env, "exit 3")
-    start(checkout, env).communicate(timeout=30)
+    start(checkout, env).communicate(timeout=600)
     assert [list(path.iterdir()) for path in cache.glob("pulumi-*")] == [[]]
 
 
@@ -111,7 +111,7 @@ def test_a_second_setup_waits_for_the_first(checkout: Path, env: dict[str, str])
         assert process.stdout.readline() == "setup: waiting for another setup to finish ...\n"
         time.sleep(0.2)
         assert process.poll() is None
-    assert process.communicate(timeout=30)[1] == NEITHER
+    assert process.communicate(timeout=600)[1] == NEITHER
 
 
 def cut_lock(checkout: Path, *names: str) -> None:

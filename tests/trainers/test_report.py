@@ -48,7 +48,7 @@ class Server:
             text=True,
             env={**self.env(), **env},
             check=True,
-            timeout=30,
+            timeout=600,
         )
         return ended.stdout, ended.stderr
 
