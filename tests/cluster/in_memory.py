@@ -6,11 +6,11 @@ from typing import Any
 from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, container, ended
 from trainer_infra import names
-from trainer_infra.cluster import look, submit
-from trainer_infra.cluster.look import Place
+from trainer_infra.cluster.provider import look, submit
+from trainer_infra.cluster.provider.look import Place
 from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.resource import JOBSET
-from trainer_infra.lifecycle.run import Run
+from trainer_infra.runs.run import Run
 
 KUBELET = "kubelet"
 

@@ -5,8 +5,8 @@ from typing import Any
 
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import Runtime
-from trainer_infra.cluster import prepared
-from trainer_infra.lifecycle.run import Owner, Submission
+from trainer_infra.cluster.provider import prepared
+from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code
 

@@ -15,14 +15,14 @@ from tests.cluster.in_memory import Small
 from tests.cluster.submissions import OTHER, OWNER, Job
 from trainer_infra import names
 from trainer_infra.cli import get
-from trainer_infra.cluster import adopt, delete, look, present, repair, submit, suspend
-from trainer_infra.cluster import record as of_record
-from trainer_infra.cluster.present import RunKey
+from trainer_infra.cluster.provider import adopt, delete, look, present, repair, submit, suspend
+from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import Selection
 from trainer_infra.kube.refusals import NotFound
 from trainer_infra.kube.resource import CONFIG_MAP
-from trainer_infra.lifecycle.run import Contents, Failure, Node, Owner, Run, run_to_json
+from trainer_infra.runs.run import Contents, Failure, Node, Owner, Run, run_to_json
 
 RECORD = "tj-runtime-snapshot"
 

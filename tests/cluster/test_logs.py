@@ -17,7 +17,7 @@ from trainer_infra.kube.client import LogOf
 from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.kube.resource import POD
-from trainer_infra.lifecycle.run import Failure
+from trainer_infra.runs.run import Failure
 
 T = TypeVar("T")
 

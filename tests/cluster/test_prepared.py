@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tests.cluster.submissions import OWNER, Job
 from trainer_infra import catalog
-from trainer_infra.cluster import labels, prepared
-from trainer_infra.lifecycle.run import Owner
+from trainer_infra.cluster.provider import labels, prepared
+from trainer_infra.runs.run import Owner
 from trainer_infra.trainers import compose
 
 

@@ -8,8 +8,8 @@ import pytest
 
 from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, World, container, ended, waiting
-from trainer_infra.cluster.runs import Cluster
-from trainer_infra.lifecycle.run import Failure, Run
+from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.runs.run import Failure, Run
 
 POD = "tj-node-0-0-abcde"
 COUNTS = {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}

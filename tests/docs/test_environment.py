@@ -10,12 +10,12 @@ from tests.docs import page
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog.shipped import Shipped
-from trainer_infra.cluster import prepared
+from trainer_infra.cluster.provider import prepared
 from trainer_infra.errors import InvalidInput
-from trainer_infra.lifecycle.run import Owner
 from trainer_infra.local import env
 from trainer_infra.render import pipeline
 from trainer_infra.render.plugins import flux
+from trainer_infra.runs.run import Owner
 from trainer_infra.trainers import kept_outputs
 
 PAGE = page.ROOT / "docs" / "environment.md"

@@ -9,8 +9,8 @@ from typing import Any
 from tests.e2e.cluster import Namespace
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.cluster.runs import Cluster
-from trainer_infra.lifecycle.run import FINISHED, Owner, Run, Submission
+from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.runs.run import FINISHED, Owner, Run, Submission
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import content_hash
 from trainer_infra.trainers.custom import CustomTrainer

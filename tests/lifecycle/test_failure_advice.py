@@ -2,8 +2,8 @@
 
 import pytest
 
-from trainer_infra.lifecycle import failure_advice, told
-from trainer_infra.lifecycle.run import Failure, Owner, Run
+from trainer_infra.runs import failure_advice, sentences
+from trainer_infra.runs.run import Failure, Owner, Run
 
 STARTED = "pod a failed: container node exited with 1 (Error)"
 ADD = (
@@ -67,4 +67,4 @@ def test_any_other_failure_gets_no_advice(lines: tuple[str, ...]) -> None:
 def test_the_advice_comes_last_in_what_is_told_of_a_failure() -> None:
     failure = Failure("a", "Error", 1, (MODULE.format("pandas"),))
     run = Run("default", "a", "1", "here", Owner(), "", "", "Failed", failure=failure)
-    assert told.failure(run).splitlines()[-1].startswith("the Python of the job has no module")
+    assert sentences.failure(run).splitlines()[-1].startswith("the Python of the job has no module")

@@ -5,8 +5,8 @@ import signal
 from pathlib import Path
 
 from tests.local.jobs import Job, eventually, finished, left, lines, log_has, now, python, shell
-from trainer_infra.lifecycle.run import Failure
 from trainer_infra.local import runs
+from trainer_infra.runs.run import Failure
 
 
 def test_a_failed_run_names_pod_exit_code_and_last_lines() -> None:

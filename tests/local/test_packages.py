@@ -12,8 +12,8 @@ import pytest
 from tests.local.jobs import Job, eventually, finished, left, lines, now, python, supervision
 from tests.local.package_index import Index, Package, serving
 from trainer_infra import names
-from trainer_infra.lifecycle.run import Run
 from trainer_infra.local import packages, runs
+from trainer_infra.runs.run import Run
 
 LARGE = 3_000_000
 CATALOG = (

@@ -14,14 +14,14 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.cluster import kueue_objects, together
-from trainer_infra.cluster import pods as of_pods
-from trainer_infra.cluster.causes import node, objects, schedule, steps
-from trainer_infra.cluster.causes.objects import About
-from trainer_infra.cluster.causes.surroundings import Surroundings, time_of
-from trainer_infra.cluster.fresh import Fresh
+from trainer_infra.cluster.request_cache import Fresh
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import EVENT, JOB, NODE
+from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs.causes import node, objects, schedule, steps
+from trainer_infra.runs.causes.objects import About
+from trainer_infra.runs.causes.surroundings import Surroundings, time_of
 
 JSON = Mapping[str, Any]
 

@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from trainer_infra import names
-from trainer_infra.cluster import kueue_workload
-from trainer_infra.cluster.fresh import Fresh
-from trainer_infra.cluster.kueue_workload import Queueing
+from trainer_infra.cluster.request_cache import Fresh
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import Resource
+from trainer_infra.runs.causes import kueue_workload
+from trainer_infra.runs.causes.kueue_workload import Queueing
 
 JSON = Mapping[str, Any]
 Queue: TypeAlias = tuple[str, str]

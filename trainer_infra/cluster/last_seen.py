@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.cluster import log_tails
-from trainer_infra.cluster import pods as of_pods
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.resource import POD
+from trainer_infra.runs import pods as of_pods
 
 JSON = Mapping[str, Any]
 

@@ -16,11 +16,11 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import ownership, present, secret_values
-from trainer_infra.cluster import pods as of_pods
-from trainer_infra.cluster.look import Place
-from trainer_infra.cluster.present import RunKey
-from trainer_infra.cluster.record import Record
+from trainer_infra.cluster import ownership
+from trainer_infra.cluster.provider import present, secret_values
+from trainer_infra.cluster.provider.look import Place
+from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider.record import Record
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.kube.client import KubeClient, LogOf, Selection
 from trainer_infra.kube.refusals import (
@@ -32,7 +32,8 @@ from trainer_infra.kube.refusals import (
 )
 from trainer_infra.kube.resource import JOBSET, POD
 from trainer_infra.lifecycle import conditions as of
-from trainer_infra.lifecycle.redaction import Redaction
+from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs.redaction import Redaction
 
 JSON = Mapping[str, Any]
 Line = tuple[str, str]

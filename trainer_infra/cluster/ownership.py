@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainer_infra import names
-from trainer_infra.cluster.record import Record
+from trainer_infra.cluster.provider.record import Record
 
 JSON = Mapping[str, Any]
 

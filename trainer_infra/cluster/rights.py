@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import kueue_objects, objects
+from trainer_infra.cluster import kueue_objects
+from trainer_infra.cluster.provider import objects
 from trainer_infra.errors import Refused, TrainerInfraError
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotServed

@@ -18,9 +18,9 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.deploy import backend, boundary, targets
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.lifecycle.run import Owner, owner_from_json
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.runs.run import Owner, owner_from_json
 from trainer_infra.trainers import compose, kept_outputs
 from trainer_infra.trainers.code import Code, content_hash
 from trainer_infra.trainers.compose import Composition

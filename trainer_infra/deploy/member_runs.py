@@ -13,8 +13,8 @@ from trainer_infra.deploy import members, train_job
 from trainer_infra.deploy.members import Change, Kept
 from trainer_infra.deploy.tries import Try
 from trainer_infra.errors import TrainerInfraError
-from trainer_infra.lifecycle.run import owner_from_json
-from trainer_infra.lifecycle.target import Target
+from trainer_infra.runs.run import owner_from_json
+from trainer_infra.runs.target import Target
 
 JSON = Mapping[str, Any]
 

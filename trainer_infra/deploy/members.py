@@ -15,7 +15,7 @@ from trainer_infra.deploy import boundary, digests, texts
 from trainer_infra.deploy import changes as of_one
 from trainer_infra.deploy.inputs import OBSERVED
 from trainer_infra.errors import Problem
-from trainer_infra.lifecycle.run import owner_from_json
+from trainer_infra.runs.run import owner_from_json
 from trainer_infra.trainers.code import content_hash
 
 JSON = Mapping[str, Any]

@@ -14,9 +14,9 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from trainer_infra import names
-from trainer_infra.lifecycle.run import FINISHED, Run, run_from_json, run_to_json
 from trainer_infra.local import folder, processes, run_status
 from trainer_infra.local.folder import RunFolder
+from trainer_infra.runs.run import FINISHED, Run, run_from_json, run_to_json
 
 
 def watch(target: RunFolder, supervise: Callable[[], None]) -> None:

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput
-from trainer_infra.lifecycle.redaction import Redaction
 from trainer_infra.local import full_disk, probes
 from trainer_infra.local.children import Children
 from trainer_infra.local.container import Container, Setup
 from trainer_infra.local.jobset.pods import Phase, Pod, Start
 from trainer_infra.local.pod_log import PodLog
+from trainer_infra.runs.redaction import Redaction
 
 LONGEST_GRACE: Final = 10
 """Seconds between SIGTERM and SIGKILL at most, whatever the pod asks for."""

@@ -18,8 +18,6 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import NotAvailable
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import plan as lifecycle
-from trainer_infra.lifecycle.redaction import Redaction
-from trainer_infra.lifecycle.run import JSON, Run, run_from_json, run_to_json
 from trainer_infra.local import (
     env,
     folder,
@@ -45,6 +43,8 @@ from trainer_infra.local.run_status import Seen, Tried
 from trainer_infra.render import listed, resolve
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
+from trainer_infra.runs.redaction import Redaction
+from trainer_infra.runs.run import JSON, Run, run_from_json, run_to_json
 
 REPORT_PAUSE: Final = 0.2
 """Seconds for which reports are gathered before the status is written."""

@@ -12,7 +12,10 @@ from typing import Any
 from trainer_infra import names
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import failure_reason
-from trainer_infra.lifecycle.run import (
+from trainer_infra.local.jobset import pods
+from trainer_infra.local.jobset.pods import Phase, Pod, PodId
+from trainer_infra.render import endpoints, resolve
+from trainer_infra.runs.run import (
     COMPLETE,
     CREATED,
     FAILED,
@@ -24,9 +27,6 @@ from trainer_infra.lifecycle.run import (
     Node,
     Run,
 )
-from trainer_infra.local.jobset import pods
-from trainer_infra.local.jobset.pods import Phase, Pod, PodId
-from trainer_infra.render import endpoints, resolve
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainer_infra.errors import Problem
-from trainer_infra.lifecycle.run import Owner
 from trainer_infra.local import capacity, ports, retry, runs, support
+from trainer_infra.runs.run import Owner
 
 JSON = Mapping[str, Any]
 
 
 class ThisMachine:
-    """Runs that are processes here; keeps `lifecycle.target.Target`."""
+    """Runs that are processes here; keeps `runs.target.Target`."""
 
     submit = staticmethod(runs.submit)
     get = staticmethod(runs.get)
