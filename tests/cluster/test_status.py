@@ -166,7 +166,7 @@ def test_a_jobset_that_is_gone_before_the_end_is_a_loss_that_is_never_run_again(
     run = now(cluster, job)
     assert (run.phase, run.uid) == ("Lost", first.uid)
     assert run.message == (
-        "its JobSet was deleted by somebody before it ended; raise attempt to run it again"
+        "its JobSet was deleted before it ended; raise attempt to run it again"
     )
     assert cluster.submit(job.submission()) == run
     assert world.names("JobSet") == []

@@ -1,6 +1,6 @@
 """Answers of the server that are shared by everyone who asks within a moment.
 
-Called by `look`: a refresh of hundreds of runs asks for one list of each kind, not for each run.
+A refresh of hundreds of runs asks for one list of each kind, not for each run.
 Lives in one event loop.
 """
 
@@ -37,13 +37,13 @@ class _Answer:
         return now <= self._until and not failed
 
 
-class Fresh:
+class RequestCache:
     """What was asked lately, by whatever names it."""
 
     def __init__(self) -> None:
         self._answers: dict[Hashable, _Answer] = {}
 
-    async def of(self, key: Hashable, ask: Callable[[], Awaitable[T]], age: float = AGE) -> T:
+    async def answer(self, key: Hashable, ask: Callable[[], Awaitable[T]], age: float = AGE) -> T:
         """The answer to `ask`, or the one that another caller just got for the same key.
 
         Args:

@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.cluster import drift as of_fields
-from trainer_infra.cluster import ownership, refusal_explanation
-from trainer_infra.cluster.provider import labels
+from trainer_infra.cluster import ownership, refusal_explanation, run_labels
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, NotFound, NotServed
@@ -28,7 +27,7 @@ INSTALL_CRDS: Final = (
 
 def labelled(value: JSON, owner: Owner) -> JSON:
     """The runtime with what says whose it is."""
-    of_owner = {key: each for key, each in labels.of_run(owner, "").items() if each}
+    of_owner = {key: each for key, each in run_labels.labels(owner, "").items() if each}
     metadata = value["metadata"]
     both = {**(metadata.get("labels") or {}), **of_owner}
     marked = {**metadata, "labels": both}

@@ -6,6 +6,8 @@ from typing import Any
 
 from trainer_infra.errors import Problem
 from trainer_infra.local import capacity, ports, retry, runs, support
+from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.phases import Plugin
 from trainer_infra.runs.run import Owner
 
 JSON = Mapping[str, Any]
@@ -39,9 +41,9 @@ class ThisMachine:
         """What this machine cannot run."""
         return support.problems(objects)
 
-    def prepared(self, _job: JSON, objects: tuple[JSON, ...], _owner: Owner) -> tuple[JSON, ...]:
-        """The objects as they are: nothing is stored under their names."""
-        return objects
+    def behaviour(self, plugins: tuple[Plugin, ...], _owner: Owner) -> Behaviour:
+        """The plugins alone: nothing is stored under the names of objects."""
+        return Behaviour(plugins)
 
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
         """Ports that something else listens on, and what this machine has less of."""

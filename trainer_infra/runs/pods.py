@@ -1,16 +1,19 @@
 """Pods of a run: which step they are of, in which order, and how far they are. Pure.
 
-Called by `run_status`, `waiting_for` and `logs`. Pods are Kubernetes' own objects in wire form,
-known by the labels that JobSet and the Job controller give them.
+Called by `view`, the causes and `cluster.logs`. Pods are Kubernetes' own objects in wire form, known
+by the labels that JobSet and the Job controller give them; a local run's have the same.
 """
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.render import resources
 
 JSON = Mapping[str, Any]
+
+Place: TypeAlias = tuple[str, int, int]
+"""Step, index of the Job in it, index of the pod in that: what every try of a pod has in common."""
 
 SUFFIX: Final = 6
 """Characters that the Job controller adds to a pod's name: a dash and five of its own."""
@@ -23,10 +26,28 @@ def in_order(jobset: JSON | None, pods: Iterable[JSON]) -> tuple[JSON, ...]:
 
     def key(pod: JSON) -> tuple[Any, ...]:
         metadata = pod["metadata"]
-        place = order.get(step(pod), len(order))
-        return place, *_indices(pod), metadata.get("creationTimestamp", ""), metadata["name"]
+        step_name, *indices = place(pod)
+        return (
+            order.get(step_name, len(order)),
+            *indices,
+            metadata.get("creationTimestamp", ""),
+            metadata["name"],
+        )
 
     return tuple(sorted(pods, key=key))
+
+
+def name(pod: JSON) -> str:
+    """The pod's own name."""
+    return str(pod["metadata"]["name"])
+
+
+def place(pod: JSON) -> Place:
+    """Which pod of the JobSet it is, whatever the try."""
+    labels = pod["metadata"].get("labels") or {}
+    found = (labels.get(key, "0") for key in (names.JOB_INDEX_LABEL, names.COMPLETION_INDEX))
+    job, index = (int(each) if str(each).isdigit() else 0 for each in found)
+    return step(pod), job, index
 
 
 def step(pod: JSON) -> str:
@@ -86,8 +107,6 @@ def is_over(pod: JSON) -> bool:
     return phase(pod) in {"Succeeded", "Failed"}
 
 
-def _indices(pod: JSON) -> tuple[int, int]:
-    labels = pod["metadata"].get("labels") or {}
-    found = (labels.get(key, "0") for key in (names.JOB_INDEX_LABEL, names.COMPLETION_INDEX))
-    job, index = (int(each) if str(each).isdigit() else 0 for each in found)
-    return job, index
+def is_being_deleted(pod: JSON) -> bool:
+    """Whether it is being deleted, or was ended because it is not wanted any more."""
+    return "deletionTimestamp" in pod["metadata"]

@@ -1,7 +1,7 @@
 """What training said about itself without a server to say it to: `report`'s lines and last words.
 
 A report is a line of the log that has `names.REPORT_PREFIX`, and the last one is what the container
-left as its termination message. Called by `run_status` and by whoever shows lines of a log. Pure.
+left as its termination message. Called by `view` and by what shows lines of a log. Pure.
 """
 
 import json
@@ -34,6 +34,22 @@ def of_pod(pod: JSON) -> JSON | None:
             if (found := _status(message)) is not None:
                 return found
     return None
+
+
+def by_pod(pods: Iterable[JSON], lines: Mapping[str, tuple[str, ...]]) -> dict[str, JSON]:
+    """The last report of each pod: its last words, else the last one in its log.
+
+    Args:
+        pods: of a run.
+        lines: the last lines of their logs, by pod.
+    """
+    found: dict[str, JSON] = {}
+    for pod in pods:
+        name = pod["metadata"]["name"]
+        report = of_pod(pod) or of_lines(lines.get(name, ()))
+        if report is not None:
+            found[name] = report
+    return found
 
 
 def newest(reports: Iterable[JSON]) -> JSON | None:

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol
 
 from trainer_infra.errors import Problem
+from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.phases import Plugin
 from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
 
 JSON = Mapping[str, Any]
@@ -39,8 +41,13 @@ class Target(Protocol):
     ) -> tuple[Problem, ...]:
         """What the place cannot run of a TrainJob, its objects and its packages; asks nobody."""
 
-    def prepared(self, job: JSON, objects: tuple[JSON, ...], owner: Owner, /) -> tuple[JSON, ...]:
-        """The objects as the place writes them; asks nobody, so that a preview is exact."""
+    def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner, /) -> Behaviour:
+        """What renders a TrainJob as the place stores it; asks nobody, so that a preview is exact.
+
+        Args:
+            plugins: of every target, as `render.listed.registry` gives them.
+            owner: who declares the run.
+        """
 
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
         """What is worth knowing before they are submitted, for example a port in use."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import ownership, refusal_explanation, together
-from trainer_infra.cluster.provider import delete, labels, objects
+from trainer_infra.cluster import live_objects, ownership, refusal_explanation, run_labels, together
+from trainer_infra.cluster.provider import delete, object_rewrite
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.record import JSON, Record
 from trainer_infra.kube.client import KubeClient
@@ -34,8 +34,8 @@ async def given(
     client: KubeClient, record: Record, owner: Owner, known: Contents = NOTHING
 ) -> Record:
     """The record with that owner, once everything of the run has its labels."""
-    marks = labels.of_run(owner, record.name)
-    if marks != labels.of_run(record.owner, record.name):
+    marks = run_labels.labels(owner, record.name)
+    if marks != run_labels.labels(record.owner, record.name):
         # The objects first: until the record itself has its new owner, this is done again.
         await together.all_of(
             _relabelled(client, record, each, marks, known) for each in record.objects
@@ -52,6 +52,6 @@ async def _relabelled(
     client: KubeClient, record: Record, value: JSON, marks: Mapping[str, str], known: Contents
 ) -> None:
     """Give one object its new labels; what is gone, or somebody else's, is not made again."""
-    live = await objects.live(client, value, record.namespace)
+    live = await live_objects.live(client, value, record.namespace)
     if live is not None and ownership.is_of(live, record.uid):
-        await objects.rewritten(client, record, of_record.relabelled(value, marks), known)
+        await object_rewrite.rewritten(client, record, run_labels.labelled(value, marks), known)

@@ -11,9 +11,8 @@ from contextlib import aclosing, suppress
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import ownership, together
+from trainer_infra.cluster import live_objects, ownership, together
 from trainer_infra.cluster import rights as of_rights
-from trainer_infra.cluster.provider import objects
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.cluster.provider.record import JSON, Record
@@ -145,12 +144,12 @@ async def _is_seen_to_go(client: KubeClient, jobset: JSON, within: float) -> boo
 
 async def _removed(client: KubeClient, record: Record, value: JSON) -> None:
     """Delete one object, if it is the run's: a cluster without a garbage collector keeps it."""
-    found = await objects.live(client, value, record.namespace)
+    found = await live_objects.live(client, value, record.namespace)
     if found is None or not ownership.is_of(found, record.uid):
         return
     metadata = found["metadata"]
     with suppress(NotFound, Conflict):
-        kind = await objects.address(client, value)
+        kind = await live_objects.address(client, value)
         await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
 
 

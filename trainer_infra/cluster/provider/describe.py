@@ -9,9 +9,9 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.cluster import events
-from trainer_infra.cluster.provider import look, present, secret_values
-from trainer_infra.cluster.provider.look import Place
+from trainer_infra.cluster.provider import present, run_lookup, secret_values
 from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.session import Session
 from trainer_infra.runs.causes.surroundings import time_of
 from trainer_infra.runs.run import Run
 
@@ -46,16 +46,16 @@ class Described:
     """The oldest first; Kubernetes keeps them for an hour."""
 
 
-async def described(place: Place, namespace: str, name: str) -> Described | None:
+async def described(session: Session, namespace: str, name: str) -> Described | None:
     """The run with its history; None when there is none of that name."""
-    run = await look.at_one(place, namespace, name)
+    run = await run_lookup.at_one(session, namespace, name)
     if run is None:
         return None
-    found = await events.events(place.client, namespace, "")
+    found = await events.events(session.client, namespace, "")
     steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
     mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
-    record = await present.present(place.client, RunKey(namespace, name))
-    hidden = await secret_values.known(place.client, place.fresh, record)
+    record = await present.present(session.client, RunKey(namespace, name))
+    hidden = await secret_values.known(session.client, session.cache, record)
     happened = (
         _happened(each, secret_values.event_message(each, record, hidden))
         # An earlier run may have had the same name.

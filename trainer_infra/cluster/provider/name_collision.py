@@ -10,8 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainer_infra import names
-from trainer_infra.cluster import ownership, together
-from trainer_infra.cluster.provider import objects
+from trainer_infra.cluster import live_objects, ownership, together
 from trainer_infra.errors import Refused, TrainerInfraError
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.resource import SERVICE
@@ -76,7 +75,7 @@ async def with_any(client: KubeClient, wanted: Sequence[JSON], uid: str) -> Refu
         uid: of the run that has the name now; empty where there is none.
     """
     namespace = wanted[-1]["metadata"]["namespace"]
-    found = await together.all_of(objects.live(client, each, namespace) for each in wanted)
+    found = await together.all_of(live_objects.live(client, each, namespace) for each in wanted)
     for live in found:
         is_free = live is None or ownership.is_going(live)
         if live is not None and not is_free and not ownership.is_of(live, uid):

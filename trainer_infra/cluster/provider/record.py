@@ -14,9 +14,18 @@ from dataclasses import asdict, dataclass
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster.provider import labels, record_fields
+from trainer_infra.cluster import run_labels
+from trainer_infra.cluster.provider import record_fields
 from trainer_infra.errors import Bug, Unreadable
-from trainer_infra.runs.run import Owner, Run, Submission, is_fixed, run_to_json
+from trainer_infra.runs.run import (
+    CREATED,
+    Owner,
+    Run,
+    Submission,
+    is_fixed,
+    outputs_of,
+    run_to_json,
+)
 
 JSON = Mapping[str, Any]
 
@@ -53,6 +62,24 @@ class Record:
     final: Run | None
     """The run as it ended; None before somebody has seen that."""
 
+    def declared(self, host: str) -> Run:
+        """The run as it was declared, before anything is observed of it.
+
+        Args:
+            host: the cluster.
+        """
+        return Run(
+            namespace=self.namespace,
+            name=self.name,
+            uid=self.uid,
+            host=host,
+            owner=self.owner,
+            content=self.content,
+            created=self.created,
+            phase=CREATED,
+            outputs=outputs_of(self.job),
+        )
+
     @property
     def jobset_uid(self) -> str:
         """UID of the run's JobSet; empty as long as not everything was submitted."""
@@ -69,7 +96,7 @@ def config_map(submission: Submission, objects: Sequence[JSON]) -> JSON:
 
     Args:
         submission: what to run.
-        objects: its objects, prepared; the runtime snapshot among them becomes the record.
+        objects: its objects as this engine renders them; the runtime snapshot among them becomes the record.
     """
     wanted = name_of(submission.job["metadata"]["name"])
     snapshot = next(each for each in objects if each["metadata"]["name"] == wanted)
@@ -148,7 +175,7 @@ def may_be_of(value: JSON, owner: Owner) -> bool:
         return record_fields.owner(metadata.get("annotations") or {}).is_same(owner)
     except ValueError:
         found = metadata.get("labels") or {}
-        expected = {**labels.of_run(owner, ""), names.RUN_LABEL: found.get(names.RUN_LABEL)}
+        expected = {**run_labels.labels(owner, ""), names.RUN_LABEL: found.get(names.RUN_LABEL)}
         return all(found.get(key, each) == each for key, each in expected.items())
 
 
@@ -171,7 +198,7 @@ def rewritten(record: Record, wanted: JSON) -> JSON:
 
 def adopted(record: Record, owner: Owner, marks: Mapping[str, str]) -> JSON:
     """The patch that gives a record, and what it keeps of its objects, a new owner."""
-    objects = [relabelled(each, marks) for each in record.objects]
+    objects = [run_labels.labelled(each, marks) for each in record.objects]
     marked = {**marks, names.RECORD_LABEL: "true"}
     head = {"metadata": {"labels": marked}}
     return _whole(record, _owner_notes(owner), {names.RECORD_OBJECTS_KEY: _text(objects)}, head)
@@ -192,13 +219,6 @@ def _whole(record: Record, notes: JSON, data: JSON, rest: JSON) -> JSON:
     patch = _patch(record)
     metadata = {**rest["metadata"], **patch["metadata"], "annotations": both}
     return {**rest, **patch, "metadata": metadata, "data": {**old, **data}}
-
-
-def relabelled(value: JSON, marks: Mapping[str, str]) -> JSON:
-    """An object with other labels of ours."""
-    metadata = value["metadata"]
-    both = {**(metadata.get("labels") or {}), **marks}
-    return {**value, "metadata": {**metadata, "labels": both}}
 
 
 def submitted(record: Record, jobset_uid: str) -> JSON:

@@ -7,8 +7,8 @@ state has and the record does not: what somebody put there instead never stays.
 from collections.abc import Mapping
 
 from trainer_infra import names
-from trainer_infra.cluster import drift, refusal_explanation
-from trainer_infra.cluster.provider import object_contents, objects, present
+from trainer_infra.cluster import drift, live_objects, refusal_explanation
+from trainer_infra.cluster.provider import object_contents, object_rewrite, present
 from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
@@ -32,11 +32,11 @@ async def repair(client: KubeClient, key: RunKey, known: Contents) -> None:
     """
     record = await present.present(client, key)
     for each in record.objects:
-        live = await objects.live(client, each, record.namespace)
+        live = await live_objects.live(client, each, record.namespace)
         if live is None and each["kind"] == names.JOBSET:
             continue
         if drift.drift(each, live):
-            await objects.rewritten(client, record, each, known)
+            await object_rewrite.rewritten(client, record, each, known)
 
 
 async def secrets(client: KubeClient, key: RunKey, data: Mapping[str, str]) -> None:

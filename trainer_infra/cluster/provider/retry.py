@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainer_infra import names
-from trainer_infra.cluster import ownership, rights
-from trainer_infra.cluster.provider import delete, objects, present
+from trainer_infra.cluster import live_objects, ownership, rights
+from trainer_infra.cluster.provider import delete, object_rewrite, present
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.cluster.provider.record import Record
@@ -42,9 +42,9 @@ async def retry(client: KubeClient, key: RunKey, within: float, account: Rights)
     if left := await delete.jobset_removed(client, key, within):
         raise NotAvailable(f"{left}; run it again when that is gone")
     for each in record.objects[:-1]:
-        if await objects.live(client, each, record.namespace) is None:
-            await objects.rewritten(client, record, each, Contents())
-    jobset = await objects.rewritten(client, record, _jobset(record), Contents())
+        if await live_objects.live(client, each, record.namespace) is None:
+            await object_rewrite.rewritten(client, record, each, Contents())
+    jobset = await object_rewrite.rewritten(client, record, _jobset(record), Contents())
     patch = of_record.restarted(record, jobset["metadata"]["uid"])
     await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
 

@@ -7,41 +7,51 @@ Called by `deploy` and `cli`, whose threads share one connection in the backgrou
 import atexit
 import threading
 import time
-from collections.abc import Callable, Collection, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
 from typing_extensions import override
 
-from trainer_infra.cluster import identity, kueue_objects, rights, served
-from trainer_infra.cluster import logs as reading
+from trainer_infra.cluster import identity, kueue_objects, logs, rights, served
 from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.cluster.provider import (
     adopt,
+    behaviour,
     delete,
     describe,
-    look,
+    observed_run,
     present,
     repair,
     retry,
+    run_lookup,
     unsupported,
 )
-from trainer_infra.cluster.provider import prepared as of_engine
 from trainer_infra.cluster.provider import submit as submitting
 from trainer_infra.cluster.provider import suspend as suspending
 from trainer_infra.cluster.provider.describe import Described
-from trainer_infra.cluster.provider.look import Place
 from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.cluster.served import Served
+from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Problem, Refused
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.refusals import Answer, Unreachable
 from trainer_infra.kube.retry import Patience
-from trainer_infra.runs import sentences, view
+from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.phases import Plugin
+from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
 from trainer_infra.runs.target import Target
-from trainer_infra.runs.view import Seen
+from trainer_infra.runs.view import Observation
 
 JSON = Mapping[str, Any]
 T = TypeVar("T")
@@ -60,16 +70,16 @@ class Cluster(Target):
     def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
         self._address = (kubeconfig, context)
         self._lock = threading.Lock()
-        self._place: Place | None = None
+        self._session: Session | None = None
         self._asking = threading.Lock()
         self._served: tuple[Served | None, float] = (None, 0.0)
 
     @override
     def host(self, namespace: str = "") -> str:
         """What tells the cluster from others, as text; see `cluster.identity`."""
-        place = self._here()
-        loop.run(_identified(place, namespace))
-        return place.host
+        session = self._here()
+        loop.run(_identified(session, namespace))
+        return session.host
 
     @override
     def is_here(self, host: str, namespace: str) -> bool | None:
@@ -97,9 +107,9 @@ class Cluster(Target):
         return (*unsupported.problems(job, objects), *unsupported.packages(packages))
 
     @override
-    def prepared(self, job: JSON, objects: tuple[JSON, ...], owner: Owner) -> tuple[JSON, ...]:
-        """The objects as this engine writes them; asks nobody."""
-        return of_engine.prepared(job, objects, owner)
+    def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
+        """What renders the objects as this engine writes them; asks nobody."""
+        return behaviour.behaviour(plugins, owner)
 
     @override
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
@@ -112,7 +122,7 @@ class Cluster(Target):
     @override
     def unseen(self, namespace: str) -> str:
         """What this account may not read of runs, as a warning sentence; or empty."""
-        return self._ask(lambda place: place.rights.unseen(namespace))
+        return self._ask(lambda session: session.rights.unseen(namespace))
 
     @override
     def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
@@ -123,7 +133,7 @@ class Cluster(Target):
             Refused: A run or an object of that name is somebody else's, or the cluster says no.
             NotAvailable: The cluster cannot be reached, lacks something, or took too long.
         """
-        return self._change(lambda place: _submitted(place, submission, adopt, timeout))
+        return self._change(lambda session: _submitted(session, submission, adopt, timeout))
 
     @override
     def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
@@ -132,16 +142,16 @@ class Cluster(Target):
         Raises:
             Unreadable: Its record is damaged.
         """
-        return self._ask(lambda place: look.at_one(place, namespace, name, uid))
+        return self._ask(lambda session: run_lookup.at_one(session, namespace, name, uid))
 
     @override
     def list_runs(self, namespace: str | None = None) -> Listing:
         """All runs of the cluster or of a namespace, and what cannot be read there."""
-        return self._ask(lambda place: look.at_all(place, namespace or ""))
+        return self._ask(lambda session: run_lookup.at_all(session, namespace or ""))
 
     def described(self, namespace: str, name: str) -> Described | None:
         """The run with its history; None when there is none of that name."""
-        return self._ask(lambda place: describe.described(place, namespace, name))
+        return self._ask(lambda session: describe.described(session, namespace, name))
 
     @override
     def suspend(
@@ -154,7 +164,7 @@ class Cluster(Target):
             Refused: It is Kueue's to suspend, or another owner's by now.
         """
         key = RunKey(namespace, name, uid, owner)
-        self._change(lambda place: _suspended(place, key, value=value))
+        self._change(lambda session: _suspended(session, key, value=value))
         return self._known(key)
 
     @override
@@ -171,7 +181,9 @@ class Cluster(Target):
         if not sentences.may_be_retried(run):
             raise Refused(sentences.no_retry(run))
         key = RunKey(namespace, name, run.uid, owner)
-        self._change(lambda place: retry.retry(place.client, key, RETRIED_WITHIN, place.rights))
+        self._change(
+            lambda session: retry.retry(session.client, key, RETRIED_WITHIN, session.rights)
+        )
         return self._known(key)
 
     @override
@@ -191,7 +203,7 @@ class Cluster(Target):
             Refused: It is another owner's by now.
         """
         key = RunKey(namespace, name, uid, owner)
-        self._change(lambda place: repair.secrets(place.client, key, data))
+        self._change(lambda session: repair.secrets(session.client, key, data))
 
     @override
     def repair(
@@ -211,7 +223,7 @@ class Cluster(Target):
                 says no.
         """
         key = RunKey(namespace, name, uid, owner)
-        self._change(lambda place: _repaired(place, key, contents))
+        self._change(lambda session: _repaired(session, key, contents))
         return self._known(key)
 
     @override
@@ -225,7 +237,7 @@ class Cluster(Target):
             Refused: It is another owner's by now, or the cluster says no.
         """
         key = RunKey(namespace, name, uid, owner)
-        self._change(lambda place: _given(place, key, to))
+        self._change(lambda session: _given(session, key, to))
 
     @override
     def delete(
@@ -239,7 +251,9 @@ class Cluster(Target):
     ) -> str:
         """End a run and remove what is left of it; a warning sentence, or empty."""
         key = RunKey(namespace, name, uid, owner)
-        return self._change(lambda place: delete.delete(place.client, key, timeout, place.rights))
+        return self._change(
+            lambda session: delete.delete(session.client, key, timeout, session.rights)
+        )
 
     @override
     def logs(
@@ -254,24 +268,26 @@ class Cluster(Target):
         """The lines of a run's pods as (pod, line); with `follow` until the run has ended.
 
         Raises:
-            NotAvailable: There is no such run, or it never had such a pod.
+            NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
+                cannot be read to hide them.
         """
-        wanted = reading.Wanted(namespace, name, pod, tail)
-        source = self._ask(lambda place: reading.opened(place, wanted, follow=follow))
+        wanted = logs.Wanted(pod, tail, follow)
+        key = RunKey(namespace, name)
+        source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted))
         return loop.iterate(source)
 
     def close(self) -> None:
         """End every connection; another call makes a new one."""
         atexit.unregister(self.close)
         with self._lock:
-            if self._place is not None:
-                loop.run(self._place.close())
-            self._place = None
+            if self._session is not None:
+                loop.run(self._session.close())
+            self._session = None
 
     def _look_what_is_served(self) -> Served:
         try:
-            place = self._here(Patience(first_contact=SERVED_WITHIN))
-            return loop.run(served.served(place.client, place.host), SERVED_WITHIN)
+            session = self._here(Patience(first_contact=SERVED_WITHIN))
+            return loop.run(served.served(session.client, session.host), SERVED_WITHIN)
         except (NotAvailable, Answer) as error:
             return served.unasked(error)
         except TimeoutError:
@@ -279,9 +295,9 @@ class Cluster(Target):
 
     def _missing(self, queues: Iterable[Queue]) -> Collection[Queue]:
         """Those queues that are known not to be there; given up soon, as `served`."""
-        place = self._here()
+        session = self._here()
         try:
-            missing = kueue_objects.without_local_queue(place.client, place.fresh, queues)
+            missing = kueue_objects.without_local_queue(session.client, session.cache, queues)
             return loop.run(missing, SERVED_WITHIN)
         except (Unreachable, TimeoutError):
             return frozenset()
@@ -292,18 +308,18 @@ class Cluster(Target):
             raise NotAvailable(f"run {key.namespace}/{key.name} was deleted meanwhile")
         return run
 
-    def _ask(self, what: Callable[[Place], Coroutine[Any, Any, T]]) -> T:
-        place = self._here()
-        return loop.run(what(place))
+    def _ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+        session = self._here()
+        return loop.run(what(session))
 
-    def _change(self, what: Callable[[Place], Coroutine[Any, Any, T]]) -> T:
-        place = self._here()
+    def _change(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+        session = self._here()
         try:
-            return loop.run(what(place))
+            return loop.run(what(session))
         finally:
-            place.fresh.forget()
+            session.cache.forget()
 
-    def _here(self, patience: Patience | None = None) -> Place:
+    def _here(self, patience: Patience | None = None) -> Session:
         """The connection, made once.
 
         Args:
@@ -313,66 +329,66 @@ class Cluster(Target):
             NotAvailable: There is no kubeconfig, or the cluster cannot be reached.
         """
         with self._lock:
-            if self._place is None:
-                self._place = loop.run(_connected(self._address, patience))
+            if self._session is None:
+                self._session = loop.run(_connected(self._address, patience))
                 # Callers keep it for as long as their process lives.
                 atexit.register(self.close)
-            return self._place
+            return self._session
 
 
-async def _connected(address: tuple[str | None, str | None], patience: Patience | None) -> Place:
+async def _connected(address: tuple[str | None, str | None], patience: Patience | None) -> Session:
     client = await http.connect(*address, patience)
     try:
-        return Place(client, str(await served.identified(client)))
+        return Session(client, str(await served.identified(client)))
     except BaseException:
         await client.close()
         raise
 
 
-async def _identified(place: Place, namespace: str) -> None:
+async def _identified(session: Session, namespace: str) -> None:
     """Complete what is known of the cluster by what a namespace of the user's shows."""
-    known = identity.parsed(place.host)
+    known = identity.parsed(session.host)
     if known.authorities or not namespace:
         return
-    found = await place.fresh.of(
-        (served.AUTHORITIES, namespace), lambda: served.authorities(place.client, namespace)
+    found = await session.cache.answer(
+        (served.AUTHORITIES, namespace), lambda: served.authorities(session.client, namespace)
     )
     if found:
-        place.host = str(replace(known, authorities=found))
+        session.host = str(replace(known, authorities=found))
 
 
-async def _submitted(place: Place, submission: Submission, adopt: bool, within: float) -> Run:
+async def _submitted(session: Session, submission: Submission, adopt: bool, within: float) -> Run:
     metadata = submission.job["metadata"]
     namespace = metadata["namespace"]
-    wanted = await rights.to_submit(place.client, submission.objects)
-    await place.rights.require(namespace, wanted, f"submit run {namespace}/{metadata['name']}")
-    await _identified(place, namespace)
-    made = await submitting.submit(place.client, submission, take_over=adopt, within=within)
+    wanted = await rights.to_submit(session.client, submission.objects)
+    await session.rights.require(namespace, wanted, f"submit run {namespace}/{metadata['name']}")
+    await _identified(session, namespace)
+    made = await submitting.submit(session.client, submission, take_over=adopt, within=within)
     # A namespace that is new shows its authorities a moment later.
-    await _identified(place, namespace)
+    await _identified(session, namespace)
     if made.jobset is not None:
-        seen = Seen(made.jobset)
-        return view.current(made.record, seen, place.host, datetime.now(UTC))
-    place.fresh.forget()
-    run = await look.at_one(place, made.record.namespace, made.record.name)
+        seen = Observation(made.jobset)
+        return observed_run.current(made.record, seen, session.host, datetime.now(UTC))
+    session.cache.forget()
+    run = await run_lookup.at_one(session, made.record.namespace, made.record.name)
     if run is None:
         raise NotAvailable(f"run {made.record.namespace}/{made.record.name} was deleted meanwhile")
     return run
 
 
-async def _suspended(place: Place, key: RunKey, *, value: bool) -> None:
+async def _suspended(session: Session, key: RunKey, *, value: bool) -> None:
     what = f"{'suspend' if value else 'resume'} run {key.namespace}/{key.name}"
-    await place.rights.require(key.namespace, rights.CHANGE, what)
-    await suspending.suspend(place.client, key, value=value)
+    await session.rights.require(key.namespace, rights.CHANGE, what)
+    await suspending.suspend(session.client, key, value=value)
 
 
-async def _repaired(place: Place, key: RunKey, known: Contents) -> None:
+async def _repaired(session: Session, key: RunKey, known: Contents) -> None:
     what = f"repair run {key.namespace}/{key.name}"
-    await place.rights.require(key.namespace, rights.CHANGE, what)
-    await repair.repair(place.client, key, known)
+    await session.rights.require(key.namespace, rights.CHANGE, what)
+    await repair.repair(session.client, key, known)
 
 
-async def _given(place: Place, key: RunKey, to: Owner) -> None:
+async def _given(session: Session, key: RunKey, to: Owner) -> None:
     what = f"give run {key.namespace}/{key.name} its owner's new name"
-    await place.rights.require(key.namespace, rights.CHANGE, what)
-    await adopt.given(place.client, await present.present(place.client, key), to)
+    await session.rights.require(key.namespace, rights.CHANGE, what)
+    await adopt.given(session.client, await present.present(session.client, key), to)

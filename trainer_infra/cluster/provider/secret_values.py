@@ -1,6 +1,6 @@
 """The values of a run's own Secret, read so that they can be hidden in what its pods printed.
 
-Called by `look` and `logs`. The record does not have them, and a gate has no state: they are read
+Called by `run_lookup`, and by `runs` for logs. The record does not have them, and a gate has no state: they are read
 from the Secret itself. Where it cannot be read, what a program printed is not shown.
 """
 
@@ -14,14 +14,14 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.cluster.provider import object_contents
 from trainer_infra.cluster.provider.record import JSON, Record
-from trainer_infra.cluster.request_cache import Fresh
+from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import SECRET
 from trainer_infra.runs import reports
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.run import Run
-from trainer_infra.runs.view import Seen
+from trainer_infra.runs.view import Observation
 
 NOTHING: Final = Redaction()
 """Of a run without a Secret of its own."""
@@ -29,14 +29,14 @@ QUOTING: Final = frozenset({"Unhealthy", "ProbeWarning"})
 """Reasons of events in which the kubelet quotes what a probe printed."""
 
 
-async def known(client: KubeClient, fresh: Fresh, record: Record) -> Redaction | None:
+async def known(client: KubeClient, cache: RequestCache, record: Record) -> Redaction | None:
     """What is to be hidden; None where it cannot be read."""
     if not any(object_contents.is_own_secret(each, record) for each in record.objects):
         return NOTHING
     name = f"{record.name}{names.SECRET_SUFFIX}"
     read = partial(client.get, SECRET, name, record.namespace)
     with suppress(Answer):
-        return _of_secret(await fresh.of(("secret", record.namespace, name), read))
+        return _of_secret(await cache.answer(("secret", record.namespace, name), read))
     return None
 
 
@@ -49,7 +49,7 @@ def _of_secret(value: JSON) -> Redaction:
     return Redaction(frozenset(values))
 
 
-def hidden(seen: Seen) -> Seen:
+def hidden(seen: Observation) -> Observation:
     """What is seen of a run, without what its program printed and statuses quote."""
     return replace(seen, pods=tuple(map(reports.with_reports_alone, seen.pods)))
 

@@ -15,16 +15,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import ownership, refusal_explanation, together
+from trainer_infra.cluster import live_objects, ownership, refusal_explanation, run_labels, together
 from trainer_infra.cluster.provider import (
     adopt,
     delete,
     name_collision,
     object_contents,
-    objects,
     unsupported,
 )
-from trainer_infra.cluster.provider import prepared as of_engine
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.record import JSON, Record
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
@@ -60,7 +58,7 @@ class _Wanted:
     client: KubeClient
     submission: Submission
     objects: Sequence[JSON]
-    """Everything but the record, prepared, the JobSet last."""
+    """Everything but the record, the JobSet last."""
     record: JSON
     """The record's ConfigMap."""
     adopt: bool
@@ -89,12 +87,12 @@ async def submit(
             reason of the last try.
     """
     job = submission.job
-    whole = of_engine.prepared(job, submission.objects, submission.owner)
+    whole = submission.objects
     problems = unsupported.problems(job, whole)
     problems += unsupported.packages(submission.packages)
     if problems:
         raise InvalidInput(problems)
-    others = [each for each in whole if not of_engine.is_record(each, job)]
+    others = [each for each in whole if not run_labels.is_record(each, job["metadata"]["name"])]
     others.sort(key=lambda each: each["kind"] == names.JOBSET)
     record = of_record.config_map(submission, whole)
     try:
@@ -143,7 +141,7 @@ async def _judge_names(wanted: _Wanted) -> None:
     Raises:
         Refused: An object is neither the run's that is taken over, nor free.
     """
-    live = await objects.live(wanted.client, wanted.record)
+    live = await live_objects.live(wanted.client, wanted.record)
     uid = live["metadata"]["uid"] if live and of_record.read(live) else ""
     name_collision.judge(await name_collision.with_any(wanted.client, wanted.objects, uid))
 
@@ -170,7 +168,7 @@ async def _found(wanted: _Wanted) -> Record | None:
         Refused: It is another run's, and is not taken over.
     """
     metadata = wanted.record["metadata"]
-    live = await objects.live(wanted.client, wanted.record, metadata["namespace"])
+    live = await live_objects.live(wanted.client, wanted.record, metadata["namespace"])
     if live is None:
         return None
     if ownership.is_going(live):
@@ -228,7 +226,7 @@ async def _written(wanted: _Wanted, record: Record, value: JSON) -> JSON:
             try:
                 return await wanted.client.create(new, manager=names.FIELD_MANAGER)
             except Exists:
-                live = await objects.live(wanted.client, new)
+                live = await live_objects.live(wanted.client, new)
             if live is not None and not ownership.is_going(live):
                 return await _kept(wanted, record, new, live)
             await _gone_soon(wanted, live)

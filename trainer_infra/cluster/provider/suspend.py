@@ -10,8 +10,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from trainer_infra import names
-from trainer_infra.cluster import kueue_objects, ownership, refusal_explanation
-from trainer_infra.cluster.provider import objects, present
+from trainer_infra.cluster import kueue_objects, live_objects, ownership, refusal_explanation
+from trainer_infra.cluster.provider import present
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.errors import NotAvailable, Refused
@@ -39,7 +39,7 @@ async def suspend(client: KubeClient, key: RunKey, *, value: bool) -> None:
         return
     wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
     metadata = {"name": record.name, "namespace": record.namespace}
-    jobset = await objects.live(client, {**wanted, "metadata": metadata})
+    jobset = await live_objects.live(client, {**wanted, "metadata": metadata})
     if jobset is None or not ownership.is_of(jobset, record.uid):
         raise NotAvailable(f"{ownership.run(record)} has no JobSet any more; run `pulumi refresh`")
     if workload := await _kueues(client, jobset):

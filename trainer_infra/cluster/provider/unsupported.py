@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.cluster.provider.prepared import is_record
+from trainer_infra.cluster.run_labels import is_record
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import snapshot
 
@@ -44,7 +44,7 @@ def _of_job(job: JSON) -> Iterator[Problem]:
 
 
 def _of_runtime(job: JSON, objects: Sequence[JSON]) -> Iterator[Problem]:
-    record = next((each for each in objects if is_record(each, job)), None)
+    record = next((each for each in objects if is_record(each, job["metadata"]["name"])), None)
     if record is None:
         return
     try:

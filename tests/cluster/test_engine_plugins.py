@@ -9,27 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.cluster.submissions import OWNER, Job
-from trainer_infra import catalog
-from trainer_infra.cluster.provider import labels, prepared
+from trainer_infra.cluster import run_labels
 from trainer_infra.runs.run import Owner
-from trainer_infra.trainers import compose
-
-
-def rendered(job: Job) -> tuple[dict[str, Any], tuple[Any, ...]]:
-    """A TrainJob and its objects before this engine has seen them."""
-    wire = job.submission().job
-    made = compose.compose(
-        {key: wire[key] for key in ("apiVersion", "kind", "metadata", "spec")},
-        catalog.get(job.runtime),
-        None,
-        (),
-    )
-    return made.job.to_wire(), made.objects
 
 
 def jobset(job: Job) -> Any:
-    wire, objects = rendered(job)
-    return prepared.prepared(wire, objects, OWNER)[-1]
+    return job.submission().objects[-1]
 
 
 def template(value: Any, index: int = 0) -> Any:
@@ -50,24 +35,23 @@ def template(value: Any, index: int = 0) -> Any:
     ],
 )
 def test_a_label_is_the_text_or_a_part_of_it_with_a_hash(text: str, value: str) -> None:
-    assert labels.value(text) == value
+    assert run_labels.value(text) == value
 
 
 @given(st.text(), st.text())
 def test_labels_are_valid_and_tell_texts_apart(one: str, other: str) -> None:
-    values = [labels.value(each) for each in (one, other)]
+    values = [run_labels.value(each) for each in (one, other)]
     for each in values:
         assert re.fullmatch("([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", each)
     assert (values[0] == values[1]) is (one == other)
 
 
 def test_every_object_has_the_labels_of_its_run_and_the_record_one_more() -> None:
-    job = Job("team")
-    found = prepared.prepared(*rendered(job), OWNER)
+    found = Job("team", code=None).submission().objects
     ours = {
         "trainer-infra.dev/project": "digits",
         "trainer-infra.dev/stack": "dev",
-        "trainer-infra.dev/urn": labels.of_run(OWNER, "tj")["trainer-infra.dev/urn"],
+        "trainer-infra.dev/urn": run_labels.labels(OWNER, "tj")["trainer-infra.dev/urn"],
         "trainer-infra.dev/run": "tj",
     }
     assert [each["metadata"]["labels"] for each in found] == [
@@ -78,7 +62,7 @@ def test_every_object_has_the_labels_of_its_run_and_the_record_one_more() -> Non
 
 
 def test_a_run_of_the_command_line_has_empty_labels() -> None:
-    assert labels.of_run(Owner(), "tj") == {
+    assert run_labels.labels(Owner(), "tj") == {
         "trainer-infra.dev/project": "",
         "trainer-infra.dev/stack": "",
         "trainer-infra.dev/urn": "",
@@ -86,20 +70,12 @@ def test_a_run_of_the_command_line_has_empty_labels() -> None:
     }
 
 
-def test_preparing_twice_is_preparing_once() -> None:
-    wire, objects = rendered(Job("team", spec={"activeDeadlineSeconds": 60}))
-    once = prepared.prepared(wire, objects, OWNER)
-    assert prepared.prepared(wire, once, OWNER) == once
-
-
 @pytest.mark.parametrize(("own", "limit"), [(None, 60), (90, 60), (30, 30)])
 def test_the_deadline_goes_on_every_job_unless_that_has_a_shorter_one(
     own: int | None, limit: int
 ) -> None:
-    wire, objects = rendered(Job("team", spec={"activeDeadlineSeconds": 60}))
-    if own:
-        template(objects[-1])["activeDeadlineSeconds"] = own
-    found = prepared.prepared(wire, objects, OWNER)[-1]
+    own_limit = {"activeDeadlineSeconds": own} if own else {}
+    found = jobset(Job("team", spec={"activeDeadlineSeconds": 60}, job_spec=own_limit))
     assert [
         each["template"]["spec"]["activeDeadlineSeconds"]
         for each in found["spec"]["replicatedJobs"]
@@ -151,9 +127,8 @@ def test_kueues_labels_of_the_trainjob_go_on_the_jobset() -> None:
 
 
 def test_another_owner_changes_labels_only() -> None:
-    wire, objects = rendered(Job("team"))
-    one = prepared.prepared(wire, objects, OWNER)
-    other = prepared.prepared(wire, objects, replace(OWNER, stack="prod"))
+    one = Job("team").submission().objects
+    other = Job("team", owner=replace(OWNER, stack="prod")).submission().objects
 
     def unlabelled(found: tuple[Any, ...]) -> list[Any]:
         return [{**each, "metadata": {**each["metadata"], "labels": {}}} for each in found]

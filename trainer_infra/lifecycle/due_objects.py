@@ -6,7 +6,7 @@ TrainJob was born with. Rules: spec/trainer-behaviour.md sections 4.2 and 4.5.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
@@ -20,35 +20,41 @@ JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
-    """What became of the objects."""
+class DueObjects:
+    """The objects that are due, or why there are none."""
 
-    apply: tuple[JSON, ...] = ()
+    objects: tuple[JSON, ...] = ()
     """Whole objects, in the order in which they are applied."""
     error: InvalidInput | None = None
     """Why they could not be made."""
 
 
-def made(
+NO_OBJECTS: Final = DueObjects()
+
+
+def due_objects(
     job: TrainJob,
     runtime: Runtime | None,
     observed: Observed,
     behaviour: Behaviour,
-) -> Made:
+) -> DueObjects:
     """The objects to write now; a snapshot that exists is used instead of the live runtime."""
     first: tuple[JSON, ...] = ()
+    if runtime_ref.unsupported(job):
+        return NO_OBJECTS
     try:
-        born_with = runtime_of(job, runtime, observed)
+        born_with = runtime_born_with(job, runtime, observed)
         if observed.snapshot is None:
-            first = (owner.owned(snapshot.config_map(job, born_with), job),)
+            whole = owner.owned(snapshot.config_map(job, born_with), job)
+            first = pipeline.completed((whole,), job, behaviour)
         due = pipeline.due(job, born_with, observed, behaviour)
     except InvalidInput as error:
         # The reference copies a runtime before it knows whether it can be used, and keeps it.
-        return Made(() if behaviour.ours(Deviation.SNAPSHOT) else first, error)
-    return Made((*first, *due))
+        return DueObjects(() if behaviour.ours(Deviation.SNAPSHOT) else first, error)
+    return DueObjects((*first, *due))
 
 
-def runtime_of(job: TrainJob, runtime: Runtime | None, observed: Observed) -> Runtime:
+def runtime_born_with(job: TrainJob, runtime: Runtime | None, observed: Observed) -> Runtime:
     """The runtime that a TrainJob was born with: its snapshot, before there is one the live one.
 
     Raises:

@@ -1,55 +1,18 @@
-"""The objects of a run in the cluster: found, and written again over what is there.
-
-Called by `submit`, `adopt`, `repair` and `delete`. Addresses of the kinds that every run has are
-known here; those of a third party's plugin are asked of the server.
-"""
+"""An object of a run written again over what is there. Called by `adopt` and `repair`."""
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 from trainer_infra import names
-from trainer_infra.cluster import drift, ownership, refusal_explanation
+from trainer_infra.cluster import drift, live_objects, ownership, refusal_explanation
 from trainer_infra.cluster.provider import object_contents
 from trainer_infra.cluster.provider.record import Record
 from trainer_infra.errors import NotAvailable, Refused
-from trainer_infra.kube import resource
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import Answer, NotFound, NotServed
-from trainer_infra.kube.resource import Resource
+from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.runs.run import Contents
 
 JSON = Mapping[str, Any]
-
-_KNOWN: Final[Mapping[tuple[str, str], Resource]] = {
-    (each.api_version, each.kind): each
-    for each in (resource.CONFIG_MAP, resource.SECRET, resource.JOBSET)
-}
-
-
-async def address(client: KubeClient, value: JSON) -> Resource:
-    """The address of an object's kind.
-
-    Raises:
-        NotServed: The server does not know it.
-    """
-    known = _KNOWN.get((value["apiVersion"], value["kind"]))
-    return known or await client.resource(value["apiVersion"], value["kind"])
-
-
-async def live(client: KubeClient, value: JSON, namespace: str = "") -> JSON | None:
-    """The object of that kind and name as it is now; None when there is none, or no such kind.
-
-    Args:
-        client: the cluster.
-        value: anything with kind and name.
-        namespace: where it is, if the value does not say so.
-    """
-    metadata = value["metadata"]
-    try:
-        kind = await address(client, value)
-        return await client.get(kind, metadata["name"], metadata.get("namespace") or namespace)
-    except (NotFound, NotServed):
-        return None
 
 
 async def rewritten(client: KubeClient, record: Record, value: JSON, known: Contents) -> JSON:
@@ -65,7 +28,7 @@ async def rewritten(client: KubeClient, record: Record, value: JSON, known: Cont
         NotAvailable: It is gone, and nobody knows what was in it.
         Refused: It is somebody else's by now, or the cluster says no.
     """
-    now = await live(client, value, record.namespace)
+    now = await live_objects.live(client, value, record.namespace)
     if now is not None and not ownership.is_of(now, record.uid):
         raise Refused(
             f"{ownership.where(now)} belongs to {ownership.shown(now)} now; delete it, then run "
@@ -83,7 +46,7 @@ async def rewritten(client: KubeClient, record: Record, value: JSON, known: Cont
         whole = object_contents.existing(value, record, now, known)
     try:
         if now is not None and changed and now.get("immutable"):
-            kind, metadata = await address(client, now), now["metadata"]
+            kind, metadata = await live_objects.address(client, now), now["metadata"]
             await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
         return await client.apply(whole, manager=names.FIELD_MANAGER, force=True)
     except (Answer, NotServed) as error:
