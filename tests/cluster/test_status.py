@@ -165,9 +165,7 @@ def test_a_jobset_that_is_gone_before_the_end_is_a_loss_that_is_never_run_again(
     world.client.delete(world.path("JobSet", "tj"))
     run = now(cluster, job)
     assert (run.phase, run.uid) == ("Lost", first.uid)
-    assert run.message == (
-        "its JobSet was deleted before it ended; raise attempt to run it again"
-    )
+    assert run.message == ("its JobSet was deleted before it ended; raise attempt to run it again")
     assert cluster.submit(job.submission()) == run
     assert world.names("JobSet") == []
     assert cluster.list_runs(job.namespace).runs == (run,)

@@ -1,6 +1,6 @@
 """What to do about a failure that its own words tell: a missing module, program or file.
 
-Called by `told` for every target, so that the same failure gets the same advice on this machine and in
+Called by `sentences` for every target, so that the same failure gets the same advice on this machine and in
 a cluster. Pure.
 """
 
@@ -12,7 +12,7 @@ from typing import Final
 _MODULE: Final = re.compile(r"ModuleNotFoundError: No module named '([\w.]+)'")
 _FILE: Final = re.compile(r"FileNotFoundError: .*: '([^/'][^']*)'$")
 _PROGRAM: Final = re.compile(
-    r"cannot start: .*No such file or directory: '([^']+)'"
+    r"cannot start(?: with exit code \d+)?: .*No such file or directory: '([^']+)'"
     r'|exec: "([^"]+)": (?:executable file not found|stat \S+: no such file)'
 )
 _DISTRIBUTIONS: Final[Mapping[str, str]] = {

@@ -120,7 +120,7 @@ class Failure:
     reason: str = ""
     """`Error`, `StartError` and the like, as the container's termination reason."""
     exit_code: int | None = None
-    """The container's exit code, 128+n for signal n; None when it never started."""
+    """The container's exit code, 128+n for signal n; None when no container ended."""
     last_lines: tuple[str, ...] = ()
     """The last lines of its log, at most 20."""
 

@@ -119,10 +119,10 @@ def leading_report(jobset: JSON, observed: Iterable[JSON], said: Mapping[str, JS
 
     Args:
         jobset: of the run.
-        observed: its pods, in order.
+        observed: its pods, in any order.
         said: the last report of each pod, by pod.
     """
-    tries = _tries(jobset, observed).values()
+    tries = _tries(jobset, pods.in_order(jobset, observed)).values()
     of_nodes = (pods.name(pod) for each in tries for pod in reversed(each))
     first = next((said[name] for name in of_nodes if name in said), None)
     return first or reports.newest(said.values())

@@ -18,7 +18,7 @@ from trainer_infra.lifecycle.status import Case, Delegation, status
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed import Observed
-from trainer_infra.runs import pods, reports, view
+from trainer_infra.runs import reports, view
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.run import LOST, Run
 from trainer_infra.runs.view import Observation
@@ -46,7 +46,7 @@ def current(record: Record, seen: Observation, host: str, now: datetime) -> Run:
             return replace(declared, phase=LOST, reason=LOST, message=GONE)
         return replace(declared, waiting_for=UNFINISHED_SUBMIT, cause=str(Cause.SUBMIT))
     said = reports.by_pod(seen.pods, seen.lines)
-    leading = view.leading_report(seen.jobset, pods.in_order(seen.jobset, seen.pods), said)
+    leading = view.leading_report(seen.jobset, seen.pods, said)
     decided = _status(record, seen.jobset, seen, {"trainerStatus": leading} if leading else {}, now)
     return view.current(declared, replace(seen, status=decided, reports=said), now)
 
