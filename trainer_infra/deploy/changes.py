@@ -10,6 +10,7 @@ from typing import Any, Final
 from pulumi.dynamic import DiffResult
 
 from trainer_infra.deploy import boundary, digests, inputs
+from trainer_infra.runs import identity
 
 JSON = Mapping[str, Any]
 
@@ -24,11 +25,11 @@ def of_train_job(olds: JSON, news: JSON) -> DiffResult:
     if digests.is_known("runtime", olds) and digests.differs("runtime", olds, news):
         replaces.append("runtime")
     if boundary.unknown(news.get("spec")) or (
-        inputs.identity(news["spec"]) != inputs.identity(olds["spec"])
+        identity.identity_of_spec(news["spec"]) != identity.identity_of_spec(olds["spec"])
     ):
         replaces.append("spec")
     known = not boundary.unknown(news.get("annotations"))
-    if known and inputs.job_settings(news) != inputs.job_settings(olds):
+    if known and inputs.settings_of(news) != inputs.settings_of(olds):
         replaces.append("annotations")
     suspends = not replaces and news["spec"] != olds["spec"]
     drifted = bool(olds.get("drift"))

@@ -19,9 +19,10 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.deploy import backend, boundary, targets
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import listed
+from trainer_infra.runs import identity
 from trainer_infra.runs.run import Owner, owner_from_json
 from trainer_infra.trainers import compose, kept_outputs
-from trainer_infra.trainers.code import Code, content_hash
+from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.compose import Composition
 
 JSON = Mapping[str, Any]
@@ -31,10 +32,6 @@ OBSERVED: Final = frozenset({"uid", "host", "lastSeen", "digests"})
 have, and the next `up` repairs."""
 LONG_SECRET: Final = 8
 """From this many characters on, a secret is looked for in what is shown."""
-LONGEST: Final = 54
-"""Characters of a resource whose run's name, nine longer, is a DNS label."""
-SHORTENED: Final = 36
-"""Characters that are left of a longer one: JobSet makes `<run>-node-0-9999-abcde` of it, of at most 63."""
 OPTIONS: Final[tuple[tuple[str, str, Callable[[Any], bool], str], ...]] = (
     (
         "attempt",
@@ -51,7 +48,6 @@ OPTIONS: Final[tuple[tuple[str, str, Callable[[Any], bool], str], ...]] = (
     ),
 )
 """Options with their names in a program, what holds of each, and how that is said."""
-_LEGAL: Final = re.compile("[a-z][-a-z0-9]*")
 
 
 def owned(inputs: JSON) -> dict[str, Any]:
@@ -85,17 +81,6 @@ def named_once(problems: Iterable[Problem], inputs: JSON) -> tuple[Problem, ...]
     )
 
 
-def identity(spec: JSON) -> JSON:
-    """The part of a spec that makes a run what it is; suspending it does not make it another."""
-    return {key: value for key, value in spec.items() if key != "suspend"}
-
-
-def job_settings(inputs: JSON) -> JSON:
-    """The annotations that change what is rendered; all others can be edited in place."""
-    annotations = inputs.get("annotations") or {}
-    return {key: annotations[key] for key in names.JOB_SETTINGS if key in annotations}
-
-
 def runtime_of(inputs: JSON) -> Runtime:
     """The runtime: inline as it was given, otherwise the catalog's of the name in the spec.
 
@@ -117,28 +102,10 @@ def runtime_of(inputs: JSON) -> Runtime:
 
 
 def job_name(inputs: JSON, runtime: Runtime) -> str:
-    """The given name, or `<resource>-<8 hex of whose it is and what makes the run what it is>`.
-
-    So two stacks of one program have a run each. A resource whose name no run may have gives one that
-    reads like it, and is in the digest itself: `lr-0.1` and `lr_0.1` are runs of their own.
-    """
+    """The given name, else one by its identity."""
     if inputs.get("name"):
         return str(inputs["name"])
-    owner, resource = owner_of(inputs), str(inputs["resource"])
-    label = _label(resource)
-    # A resource that has a legal name keeps the digest of earlier releases.
-    apart = [] if label == resource else [resource]
-    digest = content_hash([owner.project, owner.stack, content(inputs, runtime), *apart])
-    return f"{label}-{digest}"
-
-
-def _label(resource: str) -> str:
-    """The resource's name, made one that a run's may begin with where it is none."""
-    if _LEGAL.fullmatch(resource) and len(resource) <= LONGEST:
-        return resource
-    plain = re.sub("[^a-z0-9]+", "-", resource.lower()).strip("-")
-    named = plain if plain[:1].isalpha() else f"run-{plain}"
-    return named[:SHORTENED].strip("-")
+    return identity.run_name(str(inputs["resource"]), owner_of(inputs), content(inputs, runtime))
 
 
 def born_with(inputs: JSON, olds: JSON) -> str:
@@ -154,15 +121,13 @@ def born_with(inputs: JSON, olds: JSON) -> str:
 
 def content(inputs: JSON, runtime: Runtime) -> str:
     """Eight hex digits of what makes the run what it is."""
-    return content_hash(
-        [
-            identity(inputs["spec"]),
-            _users(inputs),
-            runtime.to_wire(),
-            inputs.get("attempt", 1),
-            job_settings(inputs),
-            *([inputs["outputs"]] if inputs.get("outputs") else []),
-        ]
+    job = {"spec": inputs["spec"], "metadata": {"annotations": inputs.get("annotations")}}
+    return identity.content(
+        job,
+        _code(inputs),
+        runtime.to_wire(),
+        attempt=inputs.get("attempt", 1),
+        outputs=inputs.get("outputs"),
     )
 
 
@@ -183,7 +148,7 @@ def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
         "spec": inputs["spec"],
     }
     job = kept_outputs.attach(job, runtime.to_wire(), inputs.get("outputs") or {})
-    code = Code.from_wire(inputs["code"]) if inputs.get("code") else None
+    code = _code(inputs)
     secrets = sorted(inputs.get("secretData") or {})
     plugins = listed.registry(inputs.get("plugins") or ())
     behaviour = targets.of(inputs).behaviour(plugins, owner_of(inputs))
@@ -292,11 +257,12 @@ def is_of_another_runtime(inputs: JSON, olds: JSON) -> bool:
 def _same_but_for_runtime(inputs: JSON, olds: JSON) -> bool:
     if not olds.get("name") or not olds.get("runtime"):
         return False
-    if identity(inputs["spec"]) != identity(olds.get("spec") or {}):
+    ours, theirs = inputs["spec"], olds.get("spec") or {}
+    if identity.identity_of_spec(ours) != identity.identity_of_spec(theirs):
         return False
     if inputs.get("name") not in (None, olds["name"]):
         return False
-    if (_users(inputs), job_settings(inputs)) != (_users(olds), job_settings(olds)):
+    if (_users(inputs), settings_of(inputs)) != (_users(olds), settings_of(olds)):
         return False
     if not _same_outputs(inputs, olds):
         return False
@@ -318,10 +284,19 @@ def _same_runtime(inputs: JSON, olds: JSON) -> bool:
     )
 
 
+def settings_of(inputs: JSON) -> JSON:
+    """The annotations of the job that change what is rendered."""
+    return identity.job_settings(inputs.get("annotations") or {})
+
+
+def _code(inputs: JSON) -> Code | None:
+    return Code.from_wire(inputs["code"]) if inputs.get("code") else None
+
+
 def _users(inputs: JSON) -> JSON | None:
     """The user's part of the code: our launcher changes with a release, which retrains nothing."""
-    code = inputs.get("code")
-    return Code.from_wire(code).of_the_user() if code else None
+    code = _code(inputs)
+    return code.of_the_user() if code else None
 
 
 def by_role(objects: Iterable[JSON], job: str) -> dict[str, JSON]:

@@ -11,7 +11,7 @@ from trainer_infra.errors import NotAvailable, Refused, Unreadable
 from trainer_infra.local import folder
 from trainer_infra.local.folder import RunFolder
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import Owner, Run, Submission, run_from_json
+from trainer_infra.runs.run import Owner, Run, run_from_json
 
 
 def look(target: RunFolder) -> Run | None:
@@ -81,8 +81,3 @@ def owned(target: RunFolder, run: Run, owner: Owner) -> Run:
     """The run with a new owner, and all else that its file says, also by a later release."""
     folder.write(target.run, {**(folder.read(target.run) or {}), "owner": asdict(owner)})
     return replace(run, owner=owner)
-
-
-def is_same(run: Run, submission: Submission) -> bool:
-    """Whether the run is what is submitted, by the same owner."""
-    return run.owner.is_same(submission.owner) and run.content == submission.content

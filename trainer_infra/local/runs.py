@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.errors import InvalidInput, NotAvailable, Refused, Unreadable
+from trainer_infra.errors import InvalidInput, NotAvailable, Unreadable
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.local import (
     folder,
@@ -27,7 +27,8 @@ from trainer_infra.local import (
     support,
 )
 from trainer_infra.local.folder import RunFolder
-from trainer_infra.runs import sentences
+from trainer_infra.runs import identity, sentences
+from trainer_infra.runs.identity import Claim
 from trainer_infra.runs.run import (
     CREATED,
     FINISHED,
@@ -85,10 +86,8 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
     target = _folder(submission)
     with folder.locked(target):
         run = run_record.look(target)
-        if run is not None and not run_record.is_same(run, submission):
-            if not adopt:
-                raise Refused(sentences.exists(run, submission.owner))
-            run = _adopted(target, run, submission)
+        if run is not None:
+            run = _claimed(target, run, submission, adopt=adopt)
         if run is None:
             found = (*support.problems(submission.objects), *ports.ports_in_use(submission.objects))
             if found:
@@ -270,13 +269,21 @@ def _folder(submission: Submission) -> RunFolder:
     return folder.of(metadata.get("namespace") or "default", metadata["name"])
 
 
-def _adopted(target: RunFolder, run: Run, submission: Submission) -> Run | None:
-    """The run with its new owner, or None after one with other content was removed."""
-    if run.content != submission.content:
-        supervision.end(target, 60)
-        folder.remove(target)
-        return None
-    return run_record.owned(target, run, submission.owner)
+def _claimed(target: RunFolder, run: Run, submission: Submission, *, adopt: bool) -> Run | None:
+    """The run, with its new owner where it is adopted; None after one was removed.
+
+    Raises:
+        Refused: It has another owner or other content, and is not to be taken over.
+    """
+    match identity.claim(run, submission, adopt=adopt):
+        case Claim.SAME:
+            return run
+        case Claim.ADOPT:
+            return run_record.owned(target, run, submission.owner)
+        case Claim.REPLACE:
+            supervision.end(target, 60)
+            folder.remove(target)
+            return None
 
 
 def _made(target: RunFolder, submission: Submission) -> None:

@@ -1,7 +1,6 @@
 """Giving a run another owner: `adopt=True`, and an update after the owner's own name changed.
 
-Called by `submit` and `runs`. The same content stays the same run and gets new labels on everything;
-another content is deleted, so that the caller makes it anew.
+Called by `submit` and `runs`; everything of the run gets new labels.
 """
 
 from collections.abc import Mapping
@@ -9,25 +8,15 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import live_objects, ownership, refusal_explanation, run_labels, together
-from trainer_infra.cluster.provider import delete, object_rewrite
+from trainer_infra.cluster.provider import object_rewrite
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.record import JSON, Record
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
-from trainer_infra.runs.run import Contents, Owner, Submission
+from trainer_infra.runs.run import Contents, Owner
 
 NOTHING: Final = Contents()
 """Where no content of an object has to be known."""
-TIMEOUT: Final = 60.0
-"""Seconds for the end of a run whose place is taken."""
-
-
-async def adopted(client: KubeClient, record: Record, submission: Submission) -> Record | None:
-    """The record with its new owner; None when another run's was deleted."""
-    if record.content != submission.content:
-        await delete.removed(client, record, TIMEOUT)
-        return None
-    return await given(client, record, submission.owner, submission.contents)
 
 
 async def given(

@@ -28,9 +28,12 @@ from trainer_infra.cluster.provider.record import JSON, Record
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound, NotServed
-from trainer_infra.runs import sentences
+from trainer_infra.runs import identity
+from trainer_infra.runs.identity import Claim
 from trainer_infra.runs.run import Submission
 
+REPLACED_WITHIN: Final = 60.0
+"""Seconds for the end of a run whose place is taken."""
 PAUSE: Final = 0.1
 """Seconds between two looks at an object that is being deleted."""
 CLEANUP: Final = 10.0
@@ -181,11 +184,14 @@ async def _found(wanted: _Wanted) -> Record | None:
             "engine; choose another name, or delete that first"
         )
     submission = wanted.submission
-    if record.owner.is_same(submission.owner) and record.content == submission.content:
-        return record
-    if not wanted.adopt:
-        raise Refused(sentences.exists(record, submission.owner))
-    return await adopt.adopted(wanted.client, record, submission)
+    match identity.claim(record, submission, adopt=wanted.adopt):
+        case Claim.SAME:
+            return record
+        case Claim.ADOPT:
+            return await adopt.given(wanted.client, record, submission.owner, submission.contents)
+        case Claim.REPLACE:
+            await delete.removed(wanted.client, record, REPLACED_WITHIN)
+            return None
 
 
 async def _gone_soon(wanted: _Wanted, live: JSON | None) -> None:
