@@ -47,7 +47,7 @@ def lost(target: RunFolder, how: str) -> Run | None:
         f"the supervisor on {run.host} {how} while the run was unfinished; "
         "its processes were ended, run it again"
     )
-    now = view.failed(run, names.SUPERVISOR_LOST, message, datetime.now(UTC))
+    now = view.lost(run, names.SUPERVISOR_LOST, message, datetime.now(UTC))
     with suppress(OSError):
         target.reserve.unlink(missing_ok=True)
         folder.write(target.status, run_to_json(now))

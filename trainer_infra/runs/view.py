@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.lifecycle import conditions, failure_reason
-from trainer_infra.lifecycle.failure_reason import FailureReason
+from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
 from trainer_infra.runs import causes, pods, reports, waiting_cause
 from trainer_infra.runs.causes import kueue_workload
@@ -91,8 +91,19 @@ def current(known: Run, seen: Observation, now: datetime) -> Run:
     return run if phase in FINISHED else _waiting(run, seen, now)
 
 
-def failed(run: Run, reason: str, message: str, now: datetime) -> Run:
-    """The run as Failed for a reason that no JobSet reports, for example a lost supervisor."""
+def lost(run: Run, reason: str, why: str, now: datetime) -> Run:
+    """The run as Failed because what ran its pods is gone, which no JobSet reports.
+
+    Args:
+        run: as last known.
+        reason: of the condition.
+        why: a sentence on what is gone.
+        now: the time.
+    """
+    going = (each.pod for each in run.nodes if each.phase in {"Pending", "Running"})
+    pod = next(going, "")
+    first = FailureReason(FailureKind.NODE_LOST, pod, message=why)
+    message = first.sentence() if pod else why
     condition = conditions.condition(names.FAILED, reason, message, now)
     found = conditions.with_condition(run.status.get("conditions") or (), condition)
     return replace(
@@ -100,6 +111,7 @@ def failed(run: Run, reason: str, message: str, now: datetime) -> Run:
         phase=FAILED,
         reason=reason,
         message=message,
+        failure=Failure(pod, str(first.kind)) if pod else None,
         status={**run.status, "conditions": list(found)},
         finished=condition["lastTransitionTime"],
         waiting_for="",
