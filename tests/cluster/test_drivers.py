@@ -11,7 +11,7 @@ from tests.cluster.world import World
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cluster import drift
-from trainer_infra.cluster.provider.behaviour import behaviour
+from trainer_infra.cluster.provider.behaviour import provider_behaviour
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.lifecycle.plan import plan
 from trainer_infra.local import folder, runs
@@ -52,14 +52,14 @@ def test_engine_provider_stores_what_the_plan_applies(
 ) -> None:
     job = Job(world.namespace, runtime=runtime, code=None, spec=SPEC, metadata=QUEUED)
     submission = job.submission()
-    applied = planned(submission, behaviour(PLUGINS, OWNER))
+    applied = planned(submission, provider_behaviour(PLUGINS, OWNER))
     assert applied == submission.objects
 
     cluster.submit(submission)
     for each in applied:
         kind, name = each["kind"], each["metadata"]["name"]
         live = world.there(kind, name)
-        assert drift.drift(each, live) == {}, (kind, name)
+        assert drift.drifted_fields(each, live) == {}, (kind, name)
         for key, value in each["metadata"]["labels"].items():
             assert live["metadata"]["labels"][key] == value
 
@@ -93,7 +93,7 @@ def test_this_machine_keeps_what_the_plan_applies(
     assert planned(submission, OURS) == submission.objects
     run = target.submit(submission)
     try:
-        kept = (folder.read(folder.of("default", "tj").record) or {})["objects"]
+        kept = (folder.read_json(folder.run_folder("default", "tj").record) or {})["objects"]
         assert tuple(kept) == submission.objects
         # Where the TrainJob has a UID, its objects have an owner, and nothing else is another.
         owned = planned(submission, OURS, run.uid)

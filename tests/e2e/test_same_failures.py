@@ -190,7 +190,7 @@ def test_a_failure_has_one_reason_and_one_sentence_on_both_targets(
         assert heads == (failing.sentence, failing.sentence)
     codes = [each.failure and each.failure.exit_code for each in found]
     assert codes[0] == codes[1]
-    advice = [sentences.failure(run).splitlines()[-1] for run in found]
+    advice = [sentences.failure_lines(run).splitlines()[-1] for run in found]
     if name == "missing-command":
         assert advice[0] == advice[1]
         assert advice[0].startswith("there is no program 'no-such-program'")
@@ -203,7 +203,7 @@ def test_what_ran_the_pods_is_lost_on_both_targets(namespace: Namespace, image: 
     lost = runtime(image, {"nodeName": "gone-for-good"})
     there = start(Jobs(namespace).cluster, namespace.name, lost, waiting)
     eventually(lambda: here().phase == "Running")
-    identities = folder.read(folder.of("default", "tj").identities) or {}
+    identities = folder.read_json(folder.run_folder("default", "tj").identities) or {}
     os.kill(int(identities["supervisor"]["pid"]), signal.SIGKILL)
     found = [finished(each) for each in (here, there)]
     assert [run.phase for run in found] == ["Failed", "Failed"]

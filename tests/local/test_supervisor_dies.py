@@ -14,7 +14,7 @@ FAMILY = shell("setsid sh -c 'echo grandchild; sleep 60' & sh -c 'sleep 60' & ec
 
 
 def pids(run: Run) -> dict[str, Any]:
-    found = folder.read(folder.of(run.namespace, run.name).identities)
+    found = folder.read_json(folder.run_folder(run.namespace, run.name).identities)
     assert found is not None
     return {role: each["pid"] for role, each in found.items()}
 

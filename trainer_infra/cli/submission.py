@@ -193,10 +193,10 @@ def _submission(
     made = compose.compose(job, runtime, code, (), Behaviour(listed.registry(plugins)))
     for warning in made.warnings:
         typer.echo(f"warning: {warning}", err=True)
-    unsupported = support.problems(made.objects)
+    unsupported = support.unsupported_here(made.objects)
     if unsupported:
         raise InvalidInput(unsupported)
-    for warning in capacity.warnings(made.objects, capacity.Machine.here()):
+    for warning in capacity.capacity_warnings(made.objects, capacity.Machine.here()):
         typer.echo(f"warning: {warning}", err=True)
     return Submission(
         job=made.job.to_wire(),

@@ -25,9 +25,9 @@ INSTALL_CRDS: Final = (
 )
 
 
-def labelled(value: JSON, owner: Owner) -> JSON:
+def with_owner(value: JSON, owner: Owner) -> JSON:
     """The runtime with what says whose it is."""
-    of_owner = {key: each for key, each in run_labels.labels(owner, "").items() if each}
+    of_owner = {key: each for key, each in run_labels.labels_of(owner, "").items() if each}
     metadata = value["metadata"]
     both = {**(metadata.get("labels") or {}), **of_owner}
     marked = {**metadata, "labels": both}
@@ -37,17 +37,17 @@ def labelled(value: JSON, owner: Owner) -> JSON:
     return {**value, "metadata": marked}
 
 
-def taken(there: JSON, owner: Owner) -> str:
+def taken_by(there: JSON, owner: Owner) -> str:
     """Whose the runtime is by now, when it is another owner's; else empty.
 
     What somebody removed says nothing: that is drift.
     """
-    ours, found = _marks(labelled({"metadata": {}}, owner)), _marks(there)
+    ours, found = _marks(with_owner({"metadata": {}}, owner)), _marks(there)
     differ = any(found.get(key, ours[key]) != ours[key] for key in ours)
     return _shown(there) if differ else ""
 
 
-async def missing(client: KubeClient, kind: str) -> str:
+async def missing_kind(client: KubeClient, kind: str) -> str:
     """What to do when the cluster does not serve the kind; empty when it does."""
     try:
         await client.resource(names.API_VERSION, kind)
@@ -56,7 +56,7 @@ async def missing(client: KubeClient, kind: str) -> str:
     return ""
 
 
-async def created(client: KubeClient, value: JSON, *, adopt: bool) -> JSON:
+async def create_runtime(client: KubeClient, value: JSON, *, adopt: bool) -> JSON:
     """The runtime as stored; one that its owner made before is completed.
 
     Args:
@@ -69,16 +69,16 @@ async def created(client: KubeClient, value: JSON, *, adopt: bool) -> JSON:
         Refused: One of that name is somebody else's, or the cluster says no.
         InvalidInput: The cluster finds problems in it.
     """
-    there = await live(client, value)
+    there = await live_runtime(client, value)
     if there is not None and not adopt and not _is_of_owner_of(value, there):
         raise Refused(
             f"{_where(value)} exists and belongs to {_shown(there)}; choose another name, delete "
             "it, or set adopt=True to take it over"
         )
-    return await applied(client, value)
+    return await apply_runtime(client, value)
 
 
-async def applied(client: KubeClient, value: JSON, uid: str = "") -> JSON:
+async def apply_runtime(client: KubeClient, value: JSON, uid: str = "") -> JSON:
     """The runtime as stored, with every field as it is declared, whoever changed it.
 
     Args:
@@ -99,7 +99,7 @@ async def applied(client: KubeClient, value: JSON, uid: str = "") -> JSON:
         raise await _said(client, error, value) from error
 
 
-async def live(client: KubeClient, value: JSON) -> JSON | None:
+async def live_runtime(client: KubeClient, value: JSON) -> JSON | None:
     """The runtime of that name as it is now; None when there is none.
 
     Raises:
@@ -116,12 +116,12 @@ async def live(client: KubeClient, value: JSON) -> JSON | None:
     return None
 
 
-def drift(value: JSON, there: JSON) -> Mapping[str, str]:
+def runtime_drift(value: JSON, there: JSON) -> Mapping[str, str]:
     """Fields that we declare and somebody changed, as `Run.drift` has them."""
-    return of_fields.drift(value, there)
+    return of_fields.drifted_fields(value, there)
 
 
-async def deleted(client: KubeClient, value: JSON, uid: str, owner: Owner) -> str:
+async def delete_runtime(client: KubeClient, value: JSON, uid: str, owner: Owner) -> str:
     """Delete that very runtime; a sentence where it stays, for now or as another's, or empty.
 
     Gone already, or another one of that name, is fine.
@@ -133,7 +133,7 @@ async def deleted(client: KubeClient, value: JSON, uid: str, owner: Owner) -> st
         return ""
     try:
         there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))
-        if there["metadata"]["uid"] == uid and (whose := taken(there, owner)):
+        if there["metadata"]["uid"] == uid and (whose := taken_by(there, owner)):
             return f"{_where(value)} is left alone: it belongs to {whose} now"
         await client.delete(kind, metadata["name"], metadata.get("namespace", ""), uid=uid)
         there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))
@@ -148,9 +148,9 @@ async def deleted(client: KubeClient, value: JSON, uid: str, owner: Owner) -> st
 
 
 async def _said(client: KubeClient, error: Answer | NotServed, value: JSON) -> Exception:
-    if sentence := await missing(client, value["kind"]):
+    if sentence := await missing_kind(client, value["kind"]):
         return NotAvailable(sentence)
-    return refusal_explanation.said(error, value)
+    return refusal_explanation.explain_refusal(error, value)
 
 
 def _is_of_owner_of(value: JSON, there: JSON) -> bool:
@@ -174,7 +174,7 @@ def _marks(value: JSON) -> Mapping[str, str]:
 def _shown(there: JSON) -> str:
     found = _marks(there)
     if names.STACK_LABEL not in found:
-        return ownership.shown(there)
+        return ownership.owner_shown(there)
     backend = found.get(names.BACKEND_ANNOTATION)
     kept = f" in backend {backend}" if backend else ""
     project = found.get(names.PROJECT_LABEL)

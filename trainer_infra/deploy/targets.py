@@ -77,12 +77,12 @@ def outputs_root(inputs: JSON) -> str:
     """The address below which a run's outputs are kept where they have none of their own."""
     if given := inputs.get("outputsAt"):
         return str(given)
-    return f"{folder.home()}/outputs" if inputs["target"] == LOCAL else ""
+    return f"{folder.state_home()}/outputs" if inputs["target"] == LOCAL else ""
 
 
 def volumes_root() -> str:
     """The folder that stands for volume claims on this machine, one for each namespace in it."""
-    return f"{folder.home()}/volumes"
+    return f"{folder.state_home()}/volumes"
 
 
 def of(inputs: JSON, found: Connection | None = None) -> Target:

@@ -68,7 +68,7 @@ def create(given: Properties) -> CreateResult:
     submission = submitted(given)
     run = targets.of(given).submit(submission, adopt=bool(given.get("adopt")))
     _CREATED.add(run.uid)
-    Messages(given["owner"]["urn"]).info(sentences.submitted([(run.namespace, run.name)]))
+    Messages(given["owner"]["urn"]).info(sentences.submitted_line([(run.namespace, run.name)]))
     return CreateResult(f"{run.namespace}/{run.name}", digests.kept(outputs(given, run)))
 
 
@@ -117,7 +117,7 @@ def read(id_: str, state: Properties) -> ReadResult:
         messages.warn(f"{state['name']} stays as it was last seen: {error}")
         return ReadResult(id_, state)
     if run is not None and not run.owner.is_same(inputs.owner_of(state)):
-        messages.warn(f"{sentences.taken(run)}; {TAKE_BACK}")
+        messages.warn(f"{sentences.taken_by(run)}; {TAKE_BACK}")
         run = None
     if run is None:
         return ReadResult("", {})
@@ -172,7 +172,7 @@ def _kept(run: Run, olds: Properties, news: Properties) -> Owner:
     """
     before, after = inputs.owner_of(olds), inputs.owner_of(news)
     if not (run.owner.is_same(before) or run.owner.is_same(after)):
-        raise Refused(f"{sentences.taken(run)}, so nothing of it is changed; {TAKE_BACK}")
+        raise Refused(f"{sentences.taken_by(run)}, so nothing of it is changed; {TAKE_BACK}")
     return after if after.backend else replace(after, backend=run.owner.backend)
 
 
@@ -203,7 +203,7 @@ def delete(state: Properties) -> None:
         messages.warn(warning)
     if state.get("outputs"):
         messages.info(
-            f"the outputs of {state['name']} are kept: {sentences.pairs(state['outputs'])}"
+            f"the outputs of {state['name']} are kept: {sentences.metrics_line(state['outputs'])}"
         )
 
 

@@ -200,7 +200,7 @@ def _applied(olds: JSON, news: JSON) -> Properties:
     before_uids = _uids(olds)
     seen = [each for each in state["members"].values() if "uid" in each]
     if new := [each for each in seen if each["uid"] not in before_uids]:
-        messages.info(sentences.submitted([(each["namespace"], each["name"]) for each in new]))
+        messages.info(sentences.submitted_line([(each["namespace"], each["name"]) for each in new]))
     return state
 
 
@@ -254,7 +254,7 @@ def _read(target: Target, old: JSON | None, known: JSON) -> tuple[Kept | None, s
     if run is None:
         return None, ""
     if not run.owner.is_same(owner_from_json(known["owner"])):
-        return None, f"{sentences.taken(run)}; {train_job.TAKE_BACK}"
+        return None, f"{sentences.taken_by(run)}; {train_job.TAKE_BACK}"
     state = train_job.outputs(old, run)
     return Kept(state, {**known, **members.seen(state)}), sentences.failed_briefly(run)
 

@@ -104,7 +104,7 @@ def _others(ended: Ended) -> str:
     if not ended.results:
         return ""
     reported = [
-        (name, sentences.pairs(each["metrics"]) or each["status"])
+        (name, sentences.metrics_line(each["metrics"]) or each["status"])
         for name, each in ended.results.items()
     ]
     how = f"tolerate_failures={len(ended.failures)} goes on with them"
@@ -128,7 +128,9 @@ def read(id_: str, state: Properties) -> ReadResult:
         if each.get("uid") in runs and not gate.is_taken(_of_member(state, name), runs[each["uid"]])
     }
     failed = {
-        name: sentences.failure(run) for name, run in known.items() if sentences.may_be_retried(run)
+        name: sentences.failure_lines(run)
+        for name, run in known.items()
+        if sentences.may_be_retried(run)
     }
     results = {name: gate.outputs(run) for name, run in known.items() if name not in failed}
     before = state.get("failures") or {}
@@ -166,7 +168,7 @@ def wait(given: JSON, messages: Messages) -> Ended:
         if name not in failures
     }
     failed = [all_of.failed[name] for name in failures if name in all_of.failed]
-    return Ended(results, failures, sentences.again(failed) if failed else "")
+    return Ended(results, failures, sentences.retry_advice(failed) if failed else "")
 
 
 @dataclass(slots=True)
@@ -245,9 +247,9 @@ class _All:
         if run is None:
             self._bad[name] = gate.gone(known["name"])
         elif gate.is_taken(_of_member(self.given, name), run):
-            self._bad[name] = f"{sentences.taken(run)}; run `pulumi refresh`"
+            self._bad[name] = f"{sentences.taken_by(run)}; run `pulumi refresh`"
         elif sentences.may_be_retried(run):
-            self._bad[name], self.failed[name] = sentences.failure(run), run
+            self._bad[name], self.failed[name] = sentences.failure_lines(run), run
         elif gate.happened(self.given, run):
             self.ended[name] = run
         elif said := self._watches[name].trouble(run):

@@ -80,7 +80,7 @@ def _judged(runtime: Runtime, news: JSON, olds: JSON) -> Verdict:
     """What an API server would say of it; of an edit also what cannot be edited."""
     behaviour = Behaviour(listed.registry(news.get("plugins") or ()))
     same = olds.get("spec") and all(olds.get(key) == news.get(key) for key in REPLACING)
-    return admission.runtime_judged(
+    return admission.judge_runtime(
         runtime, inputs.runtime_of({"runtime": wire(olds)}) if same else None, behaviour
     )
 
@@ -105,7 +105,9 @@ def _missing(given: JSON) -> Iterator[str]:
     """Why a cluster would not take it; a preview goes on without a cluster."""
     if given["target"] == targets.KUBERNETES:
         try:
-            if said := _ask(targets.told(), lambda client: runtimes.missing(client, given["kind"])):
+            if said := _ask(
+                targets.told(), lambda client: runtimes.missing_kind(client, given["kind"])
+            ):
                 yield said
         except (NotAvailable, Answer) as error:
             yield str(error)
@@ -130,7 +132,9 @@ def create(given: Properties) -> CreateResult:
         return CreateResult(id_, {**given, "host": host})
     adopt = bool(given.get("adopt"))
     labelled = _labelled(given)
-    made = _ask(targets.told(), lambda client: runtimes.created(client, labelled, adopt=adopt))
+    made = _ask(
+        targets.told(), lambda client: runtimes.create_runtime(client, labelled, adopt=adopt)
+    )
     _CREATED.add(made["metadata"]["uid"])
     return CreateResult(id_, _outputs(given, host, made))
 
@@ -146,7 +150,7 @@ def read(id_: str, state: Properties) -> ReadResult:
     there = _live(state)
     if there is None or there["metadata"]["uid"] != state["uid"]:
         return ReadResult("", {})
-    if whose := runtimes.taken(there, inputs.owner_of(state)):
+    if whose := runtimes.taken_by(there, inputs.owner_of(state)):
         said = f"{_shown(state)} belongs to {whose} now; {TAKE_BACK}"
         Messages(state["owner"]["urn"]).warn(said)
         return ReadResult("", {})
@@ -169,12 +173,13 @@ def update(olds: Properties, news: Properties) -> UpdateResult:
     its.required()
     there = _live(olds)
     owners = (inputs.owner_of(olds), inputs.owner_of(news))
-    if there and all(runtimes.taken(there, each) for each in owners):
-        whose = runtimes.taken(there, owners[0])
+    if there and all(runtimes.taken_by(there, each) for each in owners):
+        whose = runtimes.taken_by(there, owners[0])
         raise Refused(f"{_shown(olds)} belongs to {whose} now, so it is not changed; {TAKE_BACK}")
     labelled = _labelled(news)
     made = _ask(
-        targets.configured(olds), lambda client: runtimes.applied(client, labelled, olds["uid"])
+        targets.configured(olds),
+        lambda client: runtimes.apply_runtime(client, labelled, olds["uid"]),
     )
     return UpdateResult(_outputs(news, its.host, made))
 
@@ -187,7 +192,7 @@ def delete(state: Properties) -> None:
     owner = inputs.owner_of(state)
     said = _ask(
         targets.configured(state),
-        lambda client: runtimes.deleted(client, wire(state), state["uid"], owner),
+        lambda client: runtimes.delete_runtime(client, wire(state), state["uid"], owner),
     )
     if said:
         Messages(state["owner"]["urn"]).warn(said)
@@ -207,16 +212,18 @@ def _is_there(state: JSON) -> bool:
 
 
 def _live(state: JSON) -> JSON | None:
-    return _ask(targets.configured(state), lambda client: runtimes.live(client, wire(state)))
+    return _ask(
+        targets.configured(state), lambda client: runtimes.live_runtime(client, wire(state))
+    )
 
 
 def _labelled(given: JSON) -> JSON:
-    return runtimes.labelled(wire(given), inputs.owner_of(given))
+    return runtimes.with_owner(wire(given), inputs.owner_of(given))
 
 
 def _outputs(given: JSON, host: str, there: JSON) -> Properties:
     kept = {key: given[key] for key in given if key != "drift"}
-    drift = dict(runtimes.drift(_labelled(given), there))
+    drift = dict(runtimes.runtime_drift(_labelled(given), there))
     seen = {"uid": there["metadata"]["uid"], "host": host}
     return kept | seen | ({"drift": drift} if drift else {})
 

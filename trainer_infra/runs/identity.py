@@ -115,5 +115,5 @@ def claim(run: Declared, submission: Submission, *, adopt: bool) -> Claim:
     if same and run.owner.is_same(submission.owner):
         return Claim.SAME
     if not adopt:
-        raise Refused(sentences.exists(run, submission.owner))
+        raise Refused(sentences.exists_already(run, submission.owner))
     return Claim.ADOPT if same else Claim.REPLACE

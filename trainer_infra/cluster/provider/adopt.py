@@ -19,28 +19,30 @@ NOTHING: Final = Contents()
 """Where no content of an object has to be known."""
 
 
-async def given(
+async def give_owner(
     client: KubeClient, record: Record, owner: Owner, known: Contents = NOTHING
 ) -> Record:
     """The record with that owner, once everything of the run has its labels."""
-    marks = run_labels.labels(owner, record.name)
-    if marks != run_labels.labels(record.owner, record.name):
+    marks = run_labels.labels_of(owner, record.name)
+    if marks != run_labels.labels_of(record.owner, record.name):
         # The objects first: until the record itself has its new owner, this is done again.
         await together.all_of(
             _relabelled(client, record, each, marks, known) for each in record.objects
         )
-    patch = of_record.adopted(record, owner, marks)
+    patch = of_record.owner_patch(record, owner, marks)
     try:
         stored = await client.apply(patch, manager=names.FIELD_MANAGER, force=True)
     except Answer as error:
-        raise refusal_explanation.said(error, patch) from error
-    return of_record.known(stored)
+        raise refusal_explanation.explain_refusal(error, patch) from error
+    return of_record.known_record(stored)
 
 
 async def _relabelled(
     client: KubeClient, record: Record, value: JSON, marks: Mapping[str, str], known: Contents
 ) -> None:
     """Give one object its new labels; what is gone, or somebody else's, is not made again."""
-    live = await live_objects.live(client, value, record.namespace)
+    live = await live_objects.live_object(client, value, record.namespace)
     if live is not None and ownership.is_of(live, record.uid):
-        await object_rewrite.rewritten(client, record, run_labels.labelled(value, marks), known)
+        await object_rewrite.rewrite_object(
+            client, record, run_labels.with_labels(value, marks), known
+        )
