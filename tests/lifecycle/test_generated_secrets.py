@@ -99,9 +99,9 @@ def test_a_certificate_without_an_owner_is_our_own_mistake() -> None:
         generated_secrets.with_generated(curve())
 
 
-def test_contents_that_nobody_makes_are_our_own_mistake() -> None:
+def test_contents_that_nothing_makes_are_our_own_mistake() -> None:
     secret = {"kind": "Secret", "metadata": {"name": "x"}, "data": {"a": "<generated>"}}
-    with pytest.raises(Bug, match="nobody makes the contents of Secret x"):
+    with pytest.raises(Bug, match="Secret x wants contents that nothing makes"):
         generated_secrets.with_generated(secret)
 
 
