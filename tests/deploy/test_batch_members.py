@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainer_infra.deploy import inputs, members, texts, train_jobs
-from trainer_infra.deploy.members import Change, Kept
+from trainer_infra.deploy.operations import inputs
+from trainer_infra.deploy.operations.train_jobs import batch, members, shared_texts
+from trainer_infra.deploy.operations.train_jobs.members import Change, Kept
 
 ENV = {"name": "T", "valueFrom": {"secretKeyRef": {"name": "trainer-infra-own-secret", "key": "t"}}}
 
@@ -31,19 +32,19 @@ def declared(jobs: dict[str, Any], **changed: Any) -> dict[str, Any]:
     }
 
 
-def checked(batch: dict[str, Any], olds: dict[str, Any] | None = None) -> dict[str, Any]:
-    result = train_jobs.check(olds or {}, batch)
+def checked(given: dict[str, Any], olds: dict[str, Any] | None = None) -> dict[str, Any]:
+    result = batch.check(olds or {}, given)
     assert [each.reason for each in result.failures] == []
     return result.inputs
 
 
-def running(batch: dict[str, Any]) -> dict[str, Any]:
+def running(given: dict[str, Any]) -> dict[str, Any]:
     """The state once every member runs."""
     kept = {
         name: Kept(one, {"name": one["name"], "namespace": "default", "uid": name, "lastSeen": ""})
-        for name, one in members.of(batch).items()
+        for name, one in members.of(given).items()
     }
-    return members.outputs(batch, "here", kept)
+    return members.outputs(given, "here", kept)
 
 
 JOBS = {name: job(name) for name in ("a", "b", "c")}
@@ -65,7 +66,7 @@ def test_a_member_is_exactly_the_train_job_that_it_would_be_alone() -> None:
 def test_an_unchanged_batch_changes_nothing() -> None:
     again = checked(declared(JOBS), BORN)
     assert again == BORN
-    result = train_jobs.diff(STATE, again)
+    result = batch.diff(STATE, again)
     assert (result.changes, result.replaces) == (False, [])
 
 
@@ -105,7 +106,7 @@ def test_a_member_with_an_error_is_tried_again_and_no_other() -> None:
     expected = {"a": Change.NONE, "b": Change.SUBMIT, "c": Change.NONE}
     assert members.changes(failed, news) == expected
     assert members.differences(failed, news) == {}
-    assert train_jobs.diff(failed, news).changes is True
+    assert batch.diff(failed, news).changes is True
 
 
 def test_a_run_that_could_not_be_deleted_is_tried_again_though_nothing_declares_it() -> None:
@@ -117,7 +118,7 @@ def test_a_run_that_could_not_be_deleted_is_tried_again_though_nothing_declares_
 
 def test_another_target_is_another_batch() -> None:
     news = {**BORN, "target": "kubernetes", "engine": "provider"}
-    assert train_jobs.diff(STATE, news).replaces == ["target", "engine"]
+    assert batch.diff(STATE, news).replaces == ["target", "engine"]
 
 
 def test_a_runtime_that_is_edited_in_the_program_is_another_run_of_its_members() -> None:
@@ -145,7 +146,7 @@ def test_a_member_of_a_given_name_runs_again_on_an_edited_runtime() -> None:
 
 def test_problems_name_their_member() -> None:
     bad = {**job("x"), "spec": {"runtimeRef": {"name": "jax-distributd"}}}
-    result = train_jobs.check({}, declared({"a": job("a"), "b": bad, "c": job("c", attempt=0)}))
+    result = batch.check({}, declared({"a": job("a"), "b": bad, "c": job("c", attempt=0)}))
     reasons = [each.reason for each in result.failures]
     assert [each.split(": ")[0] for each in reasons] == ["jobs.b", "jobs.c"]
     assert "did you mean jax-distributed" in reasons[0]
@@ -153,14 +154,14 @@ def test_problems_name_their_member() -> None:
 
 def test_two_members_of_one_name_are_refused() -> None:
     both = {name: job(name, name="same") for name in ("a", "b")}
-    result = train_jobs.check({}, declared(both))
+    result = batch.check({}, declared(both))
     assert [each.reason for each in result.failures] == [
         "jobs.b: name: is the name of member 'a' too, got 'same'; leave it out"
     ]
 
 
 def test_a_secret_in_plain_text_is_refused_by_member_and_path() -> None:
-    result = train_jobs.check({}, declared({"a": job("value-of-a"), "b": job("b")}))
+    result = batch.check({}, declared({"a": job("value-of-a"), "b": job("b")}))
     (failure,) = result.failures
     assert failure.reason.startswith("jobs.a: spec.trainer.command[1]: holds the value of secret")
 
@@ -169,9 +170,9 @@ def test_a_thousand_members_carry_their_common_code_once() -> None:
     code = {"files": {"main.py": "x = 1\n" * 3000}, "packages": [], "secretArgs": False}
     spec = {"runtimeRef": {"name": "jax-distributed"}, "trainer": {"numNodes": 2}}
     one = job(spec=spec, code=code)
-    batch = checked(declared({f"m{index}": one for index in range(50)}, secretData={}))
-    assert len(batch["texts"]["main.py"]) == 18000
-    assert len(json.dumps(batch)) / 50 < 4500
+    made = checked(declared({f"m{index}": one for index in range(50)}, secretData={}))
+    assert len(made["texts"]["main.py"]) == 18000
+    assert len(json.dumps(made)) / 50 < 4500
 
 
 json_values = st.recursive(
@@ -179,8 +180,8 @@ json_values = st.recursive(
     | st.booleans()
     | st.integers()
     | st.text()
-    | st.text(min_size=texts.LONG)
-    | st.sampled_from(["<text a>", "<text >", "y" * texts.LONG]),
+    | st.text(min_size=shared_texts.LONG)
+    | st.sampled_from(["<text a>", "<text >", "y" * shared_texts.LONG]),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=20,
 )
@@ -188,16 +189,16 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_texts_kept_apart_come_back_as_they_were(value: Any) -> None:
-    referring, apart = texts.shared(value)
-    assert texts.restored(referring, apart) == value
+    referring, apart = shared_texts.shared(value)
+    assert shared_texts.restored(referring, apart) == value
 
 
 def test_texts_of_one_field_are_told_apart() -> None:
-    long = ["x" * texts.LONG, "y" * texts.LONG]
-    referring, apart = texts.shared([{"file.py": each} for each in long])
+    long = ["x" * shared_texts.LONG, "y" * shared_texts.LONG]
+    referring, apart = shared_texts.shared([{"file.py": each} for each in long])
     assert len(apart) == 2
     assert all(re_name.startswith("file.py ") for re_name in apart)
-    assert texts.restored(referring, apart) == [{"file.py": each} for each in long]
+    assert shared_texts.restored(referring, apart) == [{"file.py": each} for each in long]
 
 
 @pytest.mark.parametrize("count", [3, 12])

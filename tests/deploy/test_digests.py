@@ -3,7 +3,7 @@
 from typing import Any
 
 from tests.deploy.project import Stack
-from trainer_infra.deploy import changes, digests
+from trainer_infra.deploy.operations import changes, digests
 
 CODE = {"files": {"source/a.py": "print(1)"}, "packages": [], "secretArgs": False}
 OTHER = {**CODE, "files": {"source/a.py": "print(2)"}}

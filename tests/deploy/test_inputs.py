@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from trainer_infra import catalog, names
-from trainer_infra.deploy import boundary, changes, inputs, targets
+from trainer_infra.deploy import boundary
+from trainer_infra.deploy.operations import changes, inputs, targets
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.code import content_hash
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trainer_infra.deploy import gate
+from trainer_infra.deploy.operations import gate
 from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import Owner, Run
 

@@ -20,7 +20,6 @@ from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, stat
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.deploy import targets
 from trainer_infra.errors import Problem, TrainerInfraError
 
 CANCELLED: Final = threading.Event()
@@ -77,9 +76,8 @@ class Provider(ResourceProvider):
     """A reference is no secret, and the engine would encrypt it in every resource, twice."""
 
     @override
-    def configure(self, req: ConfigureRequest) -> None:
+    def configure(self, _req: ConfigureRequest) -> None:
         """Make the process that serves us report errors and Ctrl-C as users need them."""
-        targets.configure(req)
         serving = sys.modules["__main__"]
         servicer = getattr(serving, "DynamicResourceProviderServicer", None)
         if servicer is not None:

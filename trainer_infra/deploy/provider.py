@@ -8,198 +8,221 @@ file for that reference alone; what a provider does is in the module of its reso
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+from pulumi.dynamic import (
+    CheckResult,
+    ConfigureRequest,
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    UpdateResult,
+)
 from typing_extensions import override
 
 from trainer_infra.deploy import boundary, secret_door
 from trainer_infra.deploy.boundary import Provider
+from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.secret_transform import MISPLACED
 
 Properties = dict[str, Any]
 
 
-class TrainJobProvider(Provider):
+class _OfStack(Provider):
+    """A provider of ours that knows its stack's connection."""
+
+    @override
+    def configure(self, req: ConfigureRequest) -> None:
+        targets.configure(req)
+        super().configure(req)
+
+
+class TrainJobProvider(_OfStack):
     """A TrainJob: submitted at create, never waited for."""
 
     @override
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import remedied, train_job
+        from trainer_infra.deploy.operations import remediation_through_replace, train_job
 
-        return _judged(news, lambda given: remedied.kept(train_job.check(_own(_olds), given)))
+        return _judged(
+            news,
+            lambda given: remediation_through_replace.kept(train_job.check(_own(_olds), given)),
+        )
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import remedied, train_job
+        from trainer_infra.deploy.operations import remediation_through_replace, train_job
 
-        remedied.noticed(_own(_news))
+        remediation_through_replace.noticed(_own(_news))
         return train_job.diff(_own(_olds), _own(_news))
 
     @override
     def create(self, props: Properties) -> CreateResult:
-        from trainer_infra.deploy import train_job
+        from trainer_infra.deploy.operations import train_job
 
         return train_job.create(_own(props))
 
     @override
     def read(self, id_: str, props: Properties) -> ReadResult:
-        from trainer_infra.deploy import train_job
+        from trainer_infra.deploy.operations import train_job
 
         return train_job.read(id_, _own(props))
 
     @override
     def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
-        from trainer_infra.deploy import train_job
+        from trainer_infra.deploy.operations import train_job
 
         return train_job.update(_own(_olds), _own(_news))
 
     @override
     def delete(self, _id: str, _props: Properties) -> None:
-        from trainer_infra.deploy import train_job
+        from trainer_infra.deploy.operations import train_job
 
         train_job.delete(_own(_props))
 
 
-class TrainJobResultProvider(Provider):
+class TrainJobResultProvider(_OfStack):
     """A gate: waits for a TrainJob at create, and knows how it ended."""
 
     @override
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import train_job_result
+        from trainer_infra.deploy.operations import train_job_result
 
         return _judged(news, train_job_result.check)
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import train_job_result
+        from trainer_infra.deploy.operations import train_job_result
 
         return train_job_result.diff(_own(_olds), _own(_news))
 
     @override
     def create(self, props: Properties) -> CreateResult:
-        from trainer_infra.deploy import train_job_result
+        from trainer_infra.deploy.operations import train_job_result
 
         return train_job_result.create(_own(props))
 
     @override
     def read(self, id_: str, props: Properties) -> ReadResult:
-        from trainer_infra.deploy import train_job_result
+        from trainer_infra.deploy.operations import train_job_result
 
         return train_job_result.read(id_, _own(props))
 
 
-class TrainJobsProvider(Provider):
+class TrainJobsProvider(_OfStack):
     """A batch of TrainJobs: all submitted at create, never waited for."""
 
     @override
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import train_jobs
+        from trainer_infra.deploy.operations.train_jobs import batch
 
-        return _judged(news, lambda given: train_jobs.check(_own(_olds), given))
+        return _judged(news, lambda given: batch.check(_own(_olds), given))
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import train_jobs
+        from trainer_infra.deploy.operations.train_jobs import batch
 
-        return train_jobs.diff(_own(_olds), _own(_news))
+        return batch.diff(_own(_olds), _own(_news))
 
     @override
     def create(self, props: Properties) -> CreateResult:
-        from trainer_infra.deploy import train_jobs
+        from trainer_infra.deploy.operations.train_jobs import batch
 
-        return train_jobs.create(_own(props))
+        return batch.create(_own(props))
 
     @override
     def read(self, id_: str, props: Properties) -> ReadResult:
-        from trainer_infra.deploy import train_jobs
+        from trainer_infra.deploy.operations.train_jobs import batch
 
-        return train_jobs.read(id_, _own(props))
+        return batch.read(id_, _own(props))
 
     @override
     def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
-        from trainer_infra.deploy import train_jobs
+        from trainer_infra.deploy.operations.train_jobs import batch
 
-        return train_jobs.update(_own(_olds), _own(_news))
+        return batch.update(_own(_olds), _own(_news))
 
     @override
     def delete(self, _id: str, _props: Properties) -> None:
-        from trainer_infra.deploy import train_jobs
+        from trainer_infra.deploy.operations.train_jobs import batch
 
-        train_jobs.delete(_own(_props))
+        batch.delete(_own(_props))
 
 
-class TrainJobsResultProvider(Provider):
+class TrainJobsResultProvider(_OfStack):
     """The gate of a batch: waits for all its TrainJobs at create, and knows how they ended."""
 
     @override
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import train_jobs_result
+        from trainer_infra.deploy.operations.train_jobs import gate
 
-        return _judged(news, train_jobs_result.check)
+        return _judged(news, gate.check)
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import train_jobs_result
+        from trainer_infra.deploy.operations.train_jobs import gate
 
-        return train_jobs_result.diff(_own(_olds), _own(_news))
+        return gate.diff(_own(_olds), _own(_news))
 
     @override
     def create(self, props: Properties) -> CreateResult:
-        from trainer_infra.deploy import train_jobs_result
+        from trainer_infra.deploy.operations.train_jobs import gate
 
-        return train_jobs_result.create(_own(props))
+        return gate.create(_own(props))
 
     @override
     def read(self, id_: str, props: Properties) -> ReadResult:
-        from trainer_infra.deploy import train_jobs_result
+        from trainer_infra.deploy.operations.train_jobs import gate
 
-        return train_jobs_result.read(id_, _own(props))
+        return gate.read(id_, _own(props))
 
     @override
     def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
-        from trainer_infra.deploy import train_jobs_result
+        from trainer_infra.deploy.operations.train_jobs import gate
 
-        return train_jobs_result.update(_own(_news))
+        return gate.update(_own(_news))
 
 
-class _RuntimeProvider(Provider):
+class _RuntimeProvider(_OfStack):
     """A runtime of either kind."""
 
     @override
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import remedied, training_runtime
+        from trainer_infra.deploy.operations import remediation_through_replace, training_runtime
 
         return _judged(
-            news, lambda given: remedied.kept(training_runtime.check(_own(_olds), given))
+            news,
+            lambda given: remediation_through_replace.kept(
+                training_runtime.check(_own(_olds), given)
+            ),
         )
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import remedied, training_runtime
+        from trainer_infra.deploy.operations import remediation_through_replace, training_runtime
 
-        remedied.noticed(_own(_news))
+        remediation_through_replace.noticed(_own(_news))
         return training_runtime.diff(_own(_olds), _own(_news))
 
     @override
     def create(self, props: Properties) -> CreateResult:
-        from trainer_infra.deploy import training_runtime
+        from trainer_infra.deploy.operations import training_runtime
 
         return training_runtime.create(_own(props))
 
     @override
     def read(self, id_: str, props: Properties) -> ReadResult:
-        from trainer_infra.deploy import training_runtime
+        from trainer_infra.deploy.operations import training_runtime
 
         return training_runtime.read(id_, _own(props))
 
     @override
     def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
-        from trainer_infra.deploy import training_runtime
+        from trainer_infra.deploy.operations import training_runtime
 
         return training_runtime.update(_own(_olds), _own(_news))
 
     @override
     def delete(self, _id: str, _props: Properties) -> None:
-        from trainer_infra.deploy import training_runtime
+        from trainer_infra.deploy.operations import training_runtime
 
         training_runtime.delete(_own(_props))
 

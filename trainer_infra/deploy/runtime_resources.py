@@ -12,9 +12,9 @@ from pulumi import Input
 from pulumi.dynamic import ResourceProvider
 
 from trainer_infra import names
-from trainer_infra.deploy import declared, outputs
-from trainer_infra.deploy.declared import Labels
+from trainer_infra.deploy import outputs, registration
 from trainer_infra.deploy.provider import ClusterTrainingRuntimeProvider, TrainingRuntimeProvider
+from trainer_infra.deploy.registration import Labels
 from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.errors import Problem
 
@@ -64,18 +64,18 @@ class RuntimeResource(TrainerResource):
         }
         inputs = {
             **metadata,
-            **declared.settings(),
+            **registration.settings(),
             "kind": given["kind"],
             "name": name,
             "namespace": given.get("namespace"),
             "spec": whole["spec"],
             "adopt": given["adopt"],
-            "owner": declared.owner(type(self), resource_name, opts),
+            "owner": registration.owner(type(self), resource_name, opts),
             "rendered": None,
             "uid": None,
             "host": None,
         }
-        closed = declared.closed(inputs, where)
+        closed = registration.closed(inputs, where)
         super().__init__(provider, resource_name, closed, opts)
         self._object = {
             "apiVersion": names.API_VERSION,

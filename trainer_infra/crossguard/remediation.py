@@ -9,14 +9,9 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from trainer_infra import names
-from trainer_infra.deploy import (
-    boundary,
-    inputs,
-    policy_subjects,
-    policy_values,
-    resource_type,
-    training_runtime,
-)
+from trainer_infra.crossguard import declared_objects, values
+from trainer_infra.deploy import boundary, resource_type
+from trainer_infra.deploy.operations import inputs, training_runtime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules import patch
 from trainer_infra.rules.finding import Change
@@ -34,32 +29,32 @@ def remedied(kind: str, properties: Any, changes: Iterable[Change]) -> dict[str,
         properties: As CrossGuard hands them over.
         changes: Of the object that the resource is.
     """
-    raw = dict(policy_values.target(properties))
-    known = policy_values.plain(raw)
+    raw = dict(values.target(properties))
+    known = values.plain(raw)
     if not resource_type.class_of(kind):
-        if policy_values.has_secret(raw):
+        if values.has_secret(raw):
             return None
-        return {**raw, **policy_values.sent(patch.applied(known, changes))}
-    if policy_values.has_secret(raw.get("spec")):
+        return {**raw, **values.sent(patch.applied(known, changes))}
+    if values.has_secret(raw.get("spec")):
         return None
     try:
         made = _ours(resource_type.class_of(kind), known, tuple(changes))
     except InvalidInput:
         # The patch does not suit it; the validating half of the rule says what is wrong.
         return None
-    return None if made is None else raw | policy_values.sent(boundary.plain(made))
+    return None if made is None else raw | values.sent(boundary.plain(made))
 
 
 def _ours(kind: str, known: JSON, changes: tuple[Change, ...]) -> JSON | None:
     """The properties of one of our resources that change."""
     if kind == names.TRAIN_JOB:
-        value = policy_subjects.wire(known)
+        value = declared_objects.wire(known)
     elif kind in names.RUNTIMES:
         value = training_runtime.wire(known)
     else:
         return None
     made = _parts(patch.applied(value, changes))
-    if boundary.unknown(policy_values.sent(known)):
+    if boundary.unknown(values.sent(known)):
         # `check` rendered nothing of it either.
         return made
     return {**made, "rendered": _rendered(kind, {**known, **made})}

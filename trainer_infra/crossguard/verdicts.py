@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidationArgs
 
-from trainer_infra.deploy import policy_subjects
-from trainer_infra.deploy.policy_subjects import Declared
+from trainer_infra.crossguard import declared_objects
+from trainer_infra.crossguard.declared_objects import Declared
 from trainer_infra.rules import exemption, judge, world
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.exemption import Exemption, State
@@ -111,21 +111,21 @@ class Verdicts:
         return found if found and found.state(today) == State.ACTIVE else None
 
     def _resource(self, args: ResourceValidationArgs) -> Asked:
-        found = self._declared[args.urn] = policy_subjects.of(args, self._runtimes)
-        self._runtimes.update(policy_subjects.runtimes(found))
+        found = self._declared[args.urn] = declared_objects.of(args, self._runtimes)
+        self._runtimes.update(declared_objects.runtimes(found))
         return self._asked(args.props, found, self.alone, is_of_stack=False)
 
     def _stack(self, resources: Sequence[PolicyResource]) -> Asked:
         """Objects of the stack as they were judged; each TrainJob with all of its runtimes."""
         declared, settled = self._declared, self._settled
         known = {
-            each.urn: declared[each.urn] if each.urn in declared else policy_subjects.of(each)
+            each.urn: declared[each.urn] if each.urn in declared else declared_objects.of(each)
             for each in resources
         }
-        runtimes = policy_subjects.runtimes(chain.from_iterable(known.values()))
+        runtimes = declared_objects.runtimes(chain.from_iterable(known.values()))
         for each in resources:
-            if policy_subjects.is_plain(each.resource_type):
-                known[each.urn] = policy_subjects.of(each, runtimes)
+            if declared_objects.is_plain(each.resource_type):
+                known[each.urn] = declared_objects.of(each, runtimes)
         objects = tuple(chain.from_iterable(known.values()))
         subjects = (each.subject for each in objects)
         around = world.of(subjects, settled.pools, is_whole=settled.is_whole)

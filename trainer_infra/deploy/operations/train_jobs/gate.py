@@ -13,9 +13,11 @@ from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from trainer_infra.deploy import boundary, gate, members, place, targets, train_job_result
+from trainer_infra.deploy import boundary
 from trainer_infra.deploy.boundary import Messages, Unfinished
-from trainer_infra.deploy.gate import Saying, Silence, Stuck
+from trainer_infra.deploy.operations import gate, place, targets, train_job_result
+from trainer_infra.deploy.operations.gate import Saying, Silence, Stuck
+from trainer_infra.deploy.operations.train_jobs import members
 from trainer_infra.errors import Problem, Unreadable
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.lifecycle import told

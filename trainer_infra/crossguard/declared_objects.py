@@ -11,7 +11,10 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.deploy import members, policy_values, resource_type, training_runtime
+from trainer_infra.crossguard import values
+from trainer_infra.deploy import resource_type
+from trainer_infra.deploy.operations import training_runtime
+from trainer_infra.deploy.operations.train_jobs import members
 from trainer_infra.rules import subject as subjects
 from trainer_infra.rules import tree
 from trainer_infra.rules.subject import AnyRuntime, Subject
@@ -50,7 +53,7 @@ def of(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared, ...]:
     kind = resource.resource_type
     if not kind.startswith((names.RESOURCE_TYPE, _KUBERNETES)):
         return ()
-    found = _objects(kind, policy_values.plain(resource.props), runtimes)
+    found = _objects(kind, values.plain(resource.props), runtimes)
     return tuple(Declared(subject, member, resource.urn) for member, subject in found)
 
 

@@ -13,8 +13,9 @@ from pulumi import Input
 from pulumi.dynamic import Resource
 
 from trainer_infra import names
-from trainer_infra.deploy import engine_values, outputs, secret_door, secret_transform, targets
-from trainer_infra.deploy.written import Written, written
+from trainer_infra.deploy import engine_values, outputs, secret_door, secret_transform
+from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.train_job_arguments import Written, written
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom import CustomTrainer

@@ -7,8 +7,9 @@ from typing import Any
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult
 
-from trainer_infra.deploy import boundary, changes, gate, place, train_job
+from trainer_infra.deploy import boundary
 from trainer_infra.deploy.boundary import Messages
+from trainer_infra.deploy.operations import changes, gate, place, train_job
 from trainer_infra.errors import Problem, Unreadable
 
 Properties = dict[str, Any]

@@ -39,10 +39,10 @@ def pack(tmp_path: Path) -> Path:
     )
     (folder / "__main__.py").write_text(
         dedent("""
-        from trainer_infra.deploy import crossguard
+        from trainer_infra.crossguard import policy_pack
         from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
 
-        crossguard.serve(
+        policy_pack.serve(
             Pack(
                 "acme",
                 selection=Selection(tags=("pod-security",)),
@@ -138,10 +138,10 @@ def test_a_configuration_is_stricter_in_one_environment_and_an_exemption_is_told
         dedent("""
         from pathlib import Path
 
-        from trainer_infra.deploy import crossguard
+        from trainer_infra.crossguard import policy_pack
         from trainer_infra.rules import packs
 
-        crossguard.serve(packs.TRAINING, Path(__file__).with_name("policy.yaml"))
+        policy_pack.serve(packs.TRAINING, Path(__file__).with_name("policy.yaml"))
         """)
     )
     (pack / "policy.yaml").write_text(
@@ -167,14 +167,14 @@ def test_a_configuration_is_stricter_in_one_environment_and_an_exemption_is_told
 def test_parameters_are_the_packs_unless_pulumi_is_given_others(stack: Stack, pack: Path) -> None:
     (pack / "__main__.py").write_text(
         dedent("""
-        from trainer_infra.deploy import crossguard
+        from trainer_infra.crossguard import policy_pack
         from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
 
         settings = {
             "nodes-limit": Setting(enforcement=Enforcement.MANDATORY, parameters={"nodes": 2}),
             "image-latest": Setting(parameters={"tags": ["nightly"]}),
         }
-        crossguard.serve(Pack("acme", selection=Selection(ids=()), settings=settings))
+        policy_pack.serve(Pack("acme", selection=Selection(ids=()), settings=settings))
         """)
     )
     stack.program("""

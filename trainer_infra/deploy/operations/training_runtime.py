@@ -14,11 +14,12 @@ from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, Up
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.cluster import runtimes
-from trainer_infra.deploy import boundary, inputs, place, targets
+from trainer_infra.deploy import boundary
 from trainer_infra.deploy.boundary import Messages
-from trainer_infra.deploy.connection import Connection
-from trainer_infra.deploy.place import Place
-from trainer_infra.deploy.train_job import TAKE_BACK
+from trainer_infra.deploy.operations import inputs, place, targets
+from trainer_infra.deploy.operations.connection import Connection
+from trainer_infra.deploy.operations.place import Place
+from trainer_infra.deploy.operations.train_job import TAKE_BACK
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient

@@ -9,7 +9,8 @@ from typing import Any, Final
 
 from pulumi.dynamic import DiffResult
 
-from trainer_infra.deploy import boundary, digests, inputs
+from trainer_infra.deploy import boundary
+from trainer_infra.deploy.operations import digests, inputs
 
 JSON = Mapping[str, Any]
 

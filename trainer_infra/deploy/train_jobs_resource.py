@@ -10,13 +10,14 @@ from typing import Any, Final, Required, TypedDict, cast
 import pulumi
 from pulumi import Input
 
-from trainer_infra.deploy import declared, outputs, texts
-from trainer_infra.deploy.declared import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
+from trainer_infra.deploy import outputs, registration
 from trainer_infra.deploy.metrics import Metrics
+from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
+from trainer_infra.deploy.registration import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
 from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.deploy.run_result import Results
-from trainer_infra.deploy.written import Written
+from trainer_infra.deploy.train_job_arguments import Written
 from trainer_infra.errors import shown
 from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs
 
@@ -88,7 +89,7 @@ class TrainJobs(TrainerResource):
                 ended, so wait_for has to be `complete`.
             opts: Options of the resource.
         """
-        declared.event(wait_for, f"TrainJobs {resource_name}")
+        registration.event(wait_for, f"TrainJobs {resource_name}")
         _judge(resource_name, jobs, waits=wait_for is not None)
         where = f"TrainJobs {resource_name}"
         if max_parallel is not None and wait_for != "complete":
@@ -101,19 +102,19 @@ class TrainJobs(TrainerResource):
                 f"{where}: tolerate_failures is about the gate, which waits for all; "
                 'add wait_for="complete"'
             )
-        declared.closed({"resource": resource_name, "jobs": list(jobs)}, where)
+        registration.closed({"resource": resource_name, "jobs": list(jobs)}, where)
         made = {member: _job(args, f"{where}: {member}") for member, args in jobs.items()}
         # It is the gate's as well, and an awaitable is awaited once.
         max_parallel = outputs.plain_inputs(max_parallel)
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}
-        jobs_shown, apart = texts.shared(made)
+        jobs_shown, apart = shared_texts.shared(made)
         inputs: dict[str, Any] = {
-            **declared.settings(),
+            **registration.settings(),
             "resource": resource_name,
-            "owner": declared.owner(type(self), resource_name, opts),
+            "owner": registration.owner(type(self), resource_name, opts),
             "waitFor": wait_for,
             "maxParallel": max_parallel,
-            "outputsAt": declared.outputs_root(),
+            "outputsAt": registration.outputs_root(),
             "jobs": jobs_shown,
             "texts": apart or None,
             "secretData": {name: each for name, each in secrets.items() if each is not None}
@@ -180,7 +181,7 @@ class TrainJobsResult(TrainerResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for every member of `jobs` to be `running` or `complete`."""
-        settings = declared.settings()
+        settings = registration.settings()
         # The mocks of a unit test leave out what they are not asked for, here and in `results`.
         members = jobs.members.apply(lambda known: known or {})
         inputs = {
@@ -194,11 +195,11 @@ class TrainJobsResult(TrainerResource):
             "until": until,
             "tolerateFailures": tolerate_failures,
             "maxParallel": max_parallel,
-            "urn": declared.urn(type(self), resource_name, opts),
+            "urn": registration.urn(type(self), resource_name, opts),
             "results": None,
             "failures": None,
         }
-        closed = declared.closed(inputs, f"TrainJobsResult {resource_name}")
+        closed = registration.closed(inputs, f"TrainJobsResult {resource_name}")
         super().__init__(TrainJobsResultProvider(), resource_name, closed, opts)
 
 
@@ -251,11 +252,11 @@ def _job(args: TrainJobArgs, where: str) -> dict[str, Any]:
         "adopt": args.get("adopt", False),
         "deleteTimeout": args.get("delete_timeout", 60),
         "runtimeResource": isinstance(args["runtime"], TrainerResource) or None,
-        "outputs": declared.kept_outputs(args.get("outputs")),
+        "outputs": registration.kept_outputs(args.get("outputs")),
     }
-    runtime = declared.known_runtime(args["runtime"])
+    runtime = registration.known_runtime(args["runtime"])
     job = Written(runtime=runtime, **cast("dict[str, Any]", written))
-    made = declared.closed(inputs, where) | declared.parts(job, where)
+    made = registration.closed(inputs, where) | registration.parts(job, where)
     return {key: each for key, each in made.items() if each is not None}
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.api.finding import path_text
-from trainer_infra.deploy import crossguard_form
+from trainer_infra.crossguard import policy_form
 from trainer_infra.rules import RULES, fixture
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import Chosen
@@ -23,10 +23,10 @@ def test_a_policy_reports_what_is_bad_and_nothing_else(rule: AnyRule, case: Case
     parameters: Any = rule.parameters(**(case.parameters or {}))
     chosen = Chosen(rule, rule.severity, parameters)
     good, bad = (case.objects(is_good=is_good) for is_good in (True, False))
-    assert crossguard_form.messages(chosen, good, case.pools) == ()
+    assert policy_form.messages(chosen, good, case.pools) == ()
 
-    [finding] = crossguard_form.form(chosen, bad, case.pools)
+    [finding] = policy_form.form(chosen, bad, case.pools)
 
     assert finding.path == case.bad.path
-    (message,) = crossguard_form.messages(chosen, bad, case.pools)
+    (message,) = policy_form.messages(chosen, bad, case.pools)
     assert message.startswith(f"{path_text(case.bad.path)}: ")

@@ -13,11 +13,13 @@ from typing import Any, Final
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
 from trainer_infra import names
-from trainer_infra.deploy import boundary, gate, inputs, members, place, targets, train_job, tries
+from trainer_infra.deploy import boundary
 from trainer_infra.deploy.boundary import Messages
-from trainer_infra.deploy.inputs import Checked
-from trainer_infra.deploy.member_runs import Member, MemberRuns
-from trainer_infra.deploy.members import Change, Kept
+from trainer_infra.deploy.operations import gate, inputs, place, targets, train_job
+from trainer_infra.deploy.operations.inputs import Checked
+from trainer_infra.deploy.operations.train_jobs import member_pool, members
+from trainer_infra.deploy.operations.train_jobs.member_runs import Member, MemberRuns
+from trainer_infra.deploy.operations.train_jobs.members import Change, Kept
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
 from trainer_infra.lifecycle import told
 from trainer_infra.lifecycle.run import owner_from_json
@@ -194,7 +196,7 @@ def _applied(olds: JSON, news: JSON) -> Properties:
         else:
             attempts[name] = runs.attempt(one, change)
     messages = Messages(news["owner"]["urn"])
-    tried = tries.all_of(attempts, news["target"], messages, "done" if olds else "submitted")
+    tried = member_pool.all_of(attempts, news["target"], messages, "done" if olds else "submitted")
     state = members.outputs(news, host, {name: (kept | tried)[name] for name in changes})
     _said(messages, runs.warnings, state["members"])
     before_uids = _uids(olds)
@@ -230,7 +232,7 @@ def read(id_: str, state: Properties) -> ReadResult:
         return ReadResult(id_, {**state, "members": unseen})
     before = members.of(state)
     # A cluster answers so many at once from one list of each kind.
-    with ThreadPoolExecutor(tries.WORKERS[state["target"]]) as pool:
+    with ThreadPoolExecutor(member_pool.WORKERS[state["target"]]) as pool:
         looks = [
             pool.submit(_read, its.target, before.get(name), each) for name, each in known.items()
         ]
@@ -275,7 +277,7 @@ def delete(state: Properties) -> None:
     }
     if len(attempts) < len(state["members"]):
         messages.info("runs whose content is the same are kept; raise attempt to run them again")
-    left = tries.all_of(attempts, state["target"], messages, "deleted")
+    left = member_pool.all_of(attempts, state["target"], messages, "deleted")
     for each in runs.warnings:
         messages.warn(each)
     errors = [(name, str(each.seen["error"])) for name, each in left.items() if each.seen]

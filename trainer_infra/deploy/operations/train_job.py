@@ -10,9 +10,10 @@ from typing import Any, Final
 
 from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from trainer_infra.deploy import boundary, changes, digests, gate, inputs, place, targets
+from trainer_infra.deploy import boundary
 from trainer_infra.deploy.boundary import Messages
-from trainer_infra.deploy.place import Place
+from trainer_infra.deploy.operations import changes, digests, gate, inputs, place, targets
+from trainer_infra.deploy.operations.place import Place
 from trainer_infra.errors import (
     InvalidInput,
     NotAvailable,

@@ -10,8 +10,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from trainer_infra.deploy import boundary, metrics, targets
+from trainer_infra.deploy import boundary, metrics
 from trainer_infra.deploy.boundary import EngineGone, Messages
+from trainer_infra.deploy.operations import targets
 from trainer_infra.errors import Interrupted, NotAvailable, RunFailed
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.lifecycle import told, waiting_cause

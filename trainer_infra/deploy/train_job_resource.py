@@ -10,12 +10,12 @@ from typing import Any, Final
 import pulumi
 from pulumi import Input
 
-from trainer_infra.deploy import declared
-from trainer_infra.deploy.declared import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
+from trainer_infra.deploy import registration
 from trainer_infra.deploy.metrics import Metrics
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
+from trainer_infra.deploy.registration import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
 from trainer_infra.deploy.resource_type import TrainerResource
-from trainer_infra.deploy.written import Written
+from trainer_infra.deploy.train_job_arguments import Written
 from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs
 
 OUTPUTS: Final = ("name", "uid", "host", "outputs", "lastSeen")
@@ -83,14 +83,14 @@ class TrainJob(TrainerResource):
             delete_timeout: Seconds that a delete waits for the processes to end.
             opts: Options of the resource.
         """
-        declared.event(wait_for, f"TrainJob {resource_name}")
+        registration.event(wait_for, f"TrainJob {resource_name}")
         if suspend is True and wait_for is not None:
             raise pulumi.RunError(
                 f"TrainJob {resource_name}: wait_for={wait_for!r} would wait for ever for a job "
                 "that is suspended; leave one of the two out"
             )
         job = Written(
-            runtime=declared.known_runtime(runtime),
+            runtime=registration.known_runtime(runtime),
             trainer=trainer,
             initializer=initializer,
             runtime_patches=runtime_patches,
@@ -100,7 +100,7 @@ class TrainJob(TrainerResource):
             annotations=annotations,
         )
         inputs: dict[str, Any] = {
-            **declared.settings(),
+            **registration.settings(),
             "resource": resource_name,
             "name": name,
             "namespace": namespace,
@@ -108,13 +108,13 @@ class TrainJob(TrainerResource):
             "adopt": adopt,
             "deleteTimeout": delete_timeout,
             "waitFor": wait_for,
-            "outputs": declared.kept_outputs(outputs),
-            "outputsAt": declared.outputs_root() if outputs is not None else None,
+            "outputs": registration.kept_outputs(outputs),
+            "outputsAt": registration.outputs_root() if outputs is not None else None,
             "runtimeResource": isinstance(runtime, TrainerResource) or None,
-            "owner": declared.owner(type(self), resource_name, opts),
+            "owner": registration.owner(type(self), resource_name, opts),
         }
         where = f"TrainJob {resource_name}"
-        inputs = declared.closed(inputs, where) | declared.parts(job, where)
+        inputs = registration.closed(inputs, where) | registration.parts(job, where)
         # Each input is an Output of the program as well, and costs as much where it is None.
         given = {key: value for key, value in inputs.items() if value is not None}
         super().__init__(TrainJobProvider(), resource_name, dict.fromkeys(OUTPUTS) | given, opts)
@@ -173,7 +173,7 @@ class TrainJobResult(TrainerResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for `job` to be `running` or `complete`."""
-        settings = declared.settings()
+        settings = registration.settings()
         inputs = {
             "namespace": job.namespace,
             "jobName": job.name,
@@ -183,7 +183,7 @@ class TrainJobResult(TrainerResource):
             "target": settings["target"],
             "engine": settings["engine"],
             "until": until,
-            "urn": declared.urn(type(self), resource_name, opts),
+            "urn": registration.urn(type(self), resource_name, opts),
             "status": None,
             "metrics": None,
             "nodes": None,
@@ -192,5 +192,5 @@ class TrainJobResult(TrainerResource):
             "finishedAt": None,
             "durationSeconds": None,
         }
-        closed = declared.closed(inputs, f"TrainJobResult {resource_name}")
+        closed = registration.closed(inputs, f"TrainJobResult {resource_name}")
         super().__init__(TrainJobResultProvider(), resource_name, closed, opts)

@@ -15,9 +15,9 @@ from pulumi.runtime.proto.analyzer_pb2 import (
 )
 
 from trainer_infra import catalog
-from trainer_infra.deploy import crossguard
+from trainer_infra.crossguard import policy_pack
+from trainer_infra.crossguard.server import Servicer
 from trainer_infra.deploy.boundary import UNKNOWN_TEXT
-from trainer_infra.deploy.policy_server import Servicer
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
 
@@ -53,7 +53,7 @@ def resource(wire: JSON) -> JSON:
 
 def servicer(pack: Pack = MENDS) -> Any:
     settled = Settled(pack, (), (), is_whole=False)
-    return Servicer("acme", list(crossguard.policies(settled)))
+    return Servicer("acme", list(policy_pack.policies(settled)))
 
 
 def asked(kind: str, properties: JSON) -> AnalyzeRequest:

@@ -16,7 +16,8 @@ from trainer_infra import catalog, names
 from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.deploy import backend, boundary, targets
+from trainer_infra.deploy import backend, boundary
+from trainer_infra.deploy.operations import targets
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.lifecycle.run import Owner, owner_from_json
 from trainer_infra.render import listed

@@ -14,8 +14,8 @@ from pulumi.runtime.proto.analyzer_pb2 import (
     AnalyzeStackRequest,
 )
 
-from trainer_infra.deploy import crossguard
-from trainer_infra.deploy.policy_server import Servicer
+from trainer_infra.crossguard import policy_pack
+from trainer_infra.crossguard.server import Servicer
 from trainer_infra.review import trial
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.finding import Finding
@@ -33,13 +33,13 @@ def form(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> tupl
     finding without a place.
     """
     said = messages(chosen, objects, pools)
-    plain = {crossguard.message(each): each for each in trial.plain(chosen, objects, pools)}
+    plain = {policy_pack.message(each): each for each in trial.plain(chosen, objects, pools)}
     return tuple(plain.get(each, Finding((), each)) for each in said)
 
 
 def messages(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> tuple[str, ...]:
     """What the policy reports."""
-    servicer = Servicer("one", list(crossguard.policies(_settled(chosen, pools))))
+    servicer = Servicer("one", list(policy_pack.policies(_settled(chosen, pools))))
     first, *others = objects
     sent = [_sent(index, each) for index, each in enumerate((*others, first))]
     answers = [servicer.Analyze(AnalyzeRequest(**each), None) for each in sent]

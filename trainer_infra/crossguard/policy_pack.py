@@ -15,10 +15,10 @@ import pulumi_policy as crossguard
 from pulumi_policy import ResourceValidationArgs, StackValidationArgs
 
 from trainer_infra.api.finding import path_text
-from trainer_infra.deploy import policy_server, policy_subjects, policy_values, remediation
-from trainer_infra.deploy.policy_server import AfterAll, Report
-from trainer_infra.deploy.policy_subjects import Declared
-from trainer_infra.deploy.verdicts import Asked, Verdicts
+from trainer_infra.crossguard import declared_objects, remediation, server, values
+from trainer_infra.crossguard.declared_objects import Declared
+from trainer_infra.crossguard.server import AfterAll, Report
+from trainer_infra.crossguard.verdicts import Asked, Verdicts
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules import configuration, exemption, judge, pack
 from trainer_infra.rules.configuration import Configuration, Settled
@@ -54,7 +54,7 @@ def serve(chosen: Pack, file: Path | None = None, environment: str | None = None
         known = list(policies(configuration.settled(found, where, chosen)))
     except (InvalidInput, OSError) as error:
         sys.exit(f"policy pack {chosen.name}: {error}")
-    policy_server.serve(policy_server.Servicer(chosen.name, known, chosen.description))
+    server.serve(server.Servicer(chosen.name, known, chosen.description))
 
 
 def policies(settled: Settled) -> Iterator[crossguard.Policy]:
@@ -121,7 +121,7 @@ def _of_resource(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
         chosen = _configured(applied, args)
         changes = [
             change
-            for declared in policy_subjects.of(args)
+            for declared in declared_objects.of(args)
             for finding in _alone(declared, chosen, verdicts)
             for change in finding.patch
         ]
@@ -157,7 +157,7 @@ def _after_all(applied: Applied, mends: crossguard.Policy, verdicts: Verdicts) -
     def validate(args: StackValidationArgs, report: Report) -> None:
         chosen = _configured(applied, args)
         for each in args.resources:
-            for declared in policy_subjects.of(each):
+            for declared in declared_objects.of(each):
                 for finding in _alone(declared, chosen, verdicts):
                     report(_message(declared, finding), declared.urn)
 
@@ -207,7 +207,7 @@ def _configured(applied: Applied, args: Any) -> Chosen:
     Raises:
         InvalidInput: They do not suit it.
     """
-    given = policy_values.plain(args.get_config() or {})
+    given = values.plain(args.get_config() or {})
     known = _parameters(applied) if given else {}
     if all(known.get(name) == each for name, each in given.items()):
         return applied

@@ -9,9 +9,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from trainer_infra.deploy import members, train_job
-from trainer_infra.deploy.members import Change, Kept
-from trainer_infra.deploy.tries import Try
+from trainer_infra.deploy.operations import train_job
+from trainer_infra.deploy.operations.train_jobs import members
+from trainer_infra.deploy.operations.train_jobs.member_pool import Try
+from trainer_infra.deploy.operations.train_jobs.members import Change, Kept
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.lifecycle.run import owner_from_json
 from trainer_infra.lifecycle.target import Target

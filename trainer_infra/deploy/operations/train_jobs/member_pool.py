@@ -9,9 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass, field
 from typing import Final
 
-from trainer_infra.deploy import boundary, targets
+from trainer_infra.deploy import boundary
 from trainer_infra.deploy.boundary import Messages
-from trainer_infra.deploy.members import Kept
+from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.operations.train_jobs.members import Kept
 from trainer_infra.errors import Bug, NotAvailable, TrainerInfraError
 from trainer_infra.kube.refusals import NotKubernetes, Unauthorized, Unreachable
 

@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from trainer_infra.deploy import targets
 from trainer_infra.deploy.boundary import Messages
+from trainer_infra.deploy.operations import targets
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.lifecycle.target import Target

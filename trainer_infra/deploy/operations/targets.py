@@ -12,8 +12,8 @@ from typing import Any, Final
 
 from pulumi.dynamic import ConfigureRequest
 
-from trainer_infra.deploy import connection
-from trainer_infra.deploy.connection import Connection
+from trainer_infra.deploy.operations import connection
+from trainer_infra.deploy.operations.connection import Connection
 from trainer_infra.errors import Problem
 from trainer_infra.lifecycle.target import Target
 from trainer_infra.local import folder

@@ -11,9 +11,11 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final
 
-from trainer_infra.deploy import boundary, digests, texts
-from trainer_infra.deploy import changes as of_one
-from trainer_infra.deploy.inputs import OBSERVED
+from trainer_infra.deploy import boundary
+from trainer_infra.deploy.operations import changes as of_one
+from trainer_infra.deploy.operations import digests
+from trainer_infra.deploy.operations.inputs import OBSERVED
+from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.errors import Problem
 from trainer_infra.lifecycle.run import owner_from_json
 from trainer_infra.trainers.code import content_hash
@@ -62,7 +64,7 @@ def of(batch: JSON) -> dict[str, dict[str, Any]]:
 
 
 def _one(batch: JSON, member: str) -> dict[str, Any]:
-    job = texts.restored(_open(batch["jobs"][member]), batch.get("texts") or {})
+    job = shared_texts.restored(_open(batch["jobs"][member]), batch.get("texts") or {})
     one: dict[str, Any] = {key: batch[key] for key in SHARED if key in batch} | job
     one["resource"] = f"{batch['resource']}-{member}"
     for key in ("secretData", "drift"):
@@ -93,7 +95,7 @@ def inputs(batch: JSON, jobs: Mapping[str, JSON]) -> dict[str, Any]:
     """The batch's inputs with these members' TrainJob properties."""
     rest = {key: each for key, each in batch.items() if key not in _BY_MEMBER}
     secrets = {name: job["secretData"] for name, job in jobs.items() if job.get("secretData")}
-    kept, apart = texts.shared({name: _its_own(batch, job) for name, job in jobs.items()})
+    kept, apart = shared_texts.shared({name: _its_own(batch, job) for name, job in jobs.items()})
     known = {"texts": apart, "secretData": secrets}
     closed = {name: _closed(job) for name, job in kept.items()}
     return {**rest, "jobs": closed, **{key: each for key, each in known.items() if each}}
@@ -151,7 +153,7 @@ def _declared(batch: JSON, key: str) -> JSON:
     if key == "jobs":
         return jobs
     known = batch.get("texts") or {}
-    return {name: known[name] for name in texts.named(jobs) if name in known}
+    return {name: known[name] for name in shared_texts.named(jobs) if name in known}
 
 
 def _kind(before: JSON, after: JSON, name: str) -> str:
