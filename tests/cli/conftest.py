@@ -18,7 +18,7 @@ from tests.cluster.world import JOBSETS, Collector, World, ok
 from tools.cluster import apiserver
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
-from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.provider.runs import Cluster
 
 _COUNT = itertools.count()
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from tests.cli.command import Command
 from tests.local.jobs import Job, finished, shell
 from trainer_infra import names
-from trainer_infra.lifecycle.run import Owner, Run
+from trainer_infra.runs.run import Owner, Run
 
 LONG = shell("sleep 600")
 

@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Team
 from tests.deploy.project import Stack
 from trainer_infra.deploy import backend
-from trainer_infra.lifecycle.run import Owner
+from trainer_infra.runs.run import Owner
 
 PROGRAM = """
 import pulumi

@@ -14,8 +14,8 @@ from tests.cli.command import Command, until
 from tests.local.jobs import Job, finished, shell
 from tests.local.package_index import Index, Package, serving
 from trainer_infra import names
-from trainer_infra.lifecycle.run import Run
 from trainer_infra.local import packages
+from trainer_infra.runs.run import Run
 
 GC = ("gc", "--cache", "--yes")
 

@@ -13,8 +13,8 @@ from trainer_infra import catalog
 from trainer_infra.cli import options, screen, table
 from trainer_infra.cli.screen import Screen
 from trainer_infra.cli.table import Column
-from trainer_infra.lifecycle import run as lifecycle
 from trainer_infra.rules import RULES
+from trainer_infra.runs import run as lifecycle
 
 ESCAPE = re.compile(r"\x1b\[[\d;]*m")
 

@@ -6,11 +6,11 @@ from typing import Any
 from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, container, ended
 from trainer_infra import names
-from trainer_infra.cluster import look, submit
-from trainer_infra.cluster.look import Place
+from trainer_infra.cluster.provider import run_lookup, submit
+from trainer_infra.cluster.session import Session
 from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.resource import JOBSET
-from trainer_infra.lifecycle.run import Run
+from trainer_infra.runs.run import Run
 
 KUBELET = "kubelet"
 
@@ -22,14 +22,14 @@ class Small:
     client: Memory = field(default_factory=Memory)
 
     def __post_init__(self) -> None:
-        self.place = Place(self.client, "memory")
+        self.session = Session(self.client, "memory")
 
     async def submit(self, job: Job | None = None) -> Run:
         await submit.submit(self.client, (job or Job("default")).submission())
         return await self.now()
 
     async def now(self) -> Run:
-        found = await look.at_one(self.place, "default", "tj")
+        found = await run_lookup.at_one(self.session, "default", "tj")
         assert found is not None
         return found
 

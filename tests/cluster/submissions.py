@@ -1,12 +1,13 @@
-"""Submissions for the tests of this folder, composed and prepared as the provider does."""
+"""Submissions for the tests of this folder, composed as engine `provider` composes them."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import Runtime
-from trainer_infra.cluster import prepared
-from trainer_infra.lifecycle.run import Owner, Submission
+from trainer_infra.cluster.provider.behaviour import behaviour
+from trainer_infra.render.plugins import PLUGINS
+from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code
 
@@ -41,12 +42,13 @@ class Job:
             "metadata": {"name": self.name, "namespace": self.namespace, **self.metadata},
             "spec": {"runtimeRef": {"name": self.runtime}, **self.spec},
         }
-        made = compose.compose(job, self._runtime(), self.code, self.secrets)
-        wire = made.job.to_wire()
+        made = compose.compose(
+            job, self._runtime(), self.code, self.secrets, behaviour(PLUGINS, self.owner)
+        )
         return Submission(
-            job=wire,
+            job=made.job.to_wire(),
             runtime=made.runtime.to_wire(),
-            objects=prepared.prepared(wire, made.objects, self.owner),
+            objects=made.objects,
             secret_data=self.secrets,
             packages=(),
             owner=self.owner,

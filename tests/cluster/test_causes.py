@@ -8,11 +8,10 @@ import pytest
 
 from tests.cluster.world import RUNNING, container, ended, waiting
 from trainer_infra import names
-from trainer_infra.cluster import causes
-from trainer_infra.cluster.causes.surroundings import Surroundings
-from trainer_infra.cluster.kueue_workload import Queueing
-from trainer_infra.lifecycle import waiting_cause
-from trainer_infra.lifecycle.waiting_cause import Cause, Waiting
+from trainer_infra.runs import causes, waiting_cause
+from trainer_infra.runs.causes.kueue_workload import Queueing
+from trainer_infra.runs.causes.surroundings import Surroundings
+from trainer_infra.runs.waiting_cause import Cause, Waiting
 
 POD = "tj-node-0-0-abcde"
 MADE = {"name": "node", "active": 1, "ready": 0, "succeeded": 0, "failed": 0, "suspended": 0}

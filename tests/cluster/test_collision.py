@@ -7,8 +7,8 @@ import pytest
 
 from tests.cluster.submissions import OTHER, SECRET, Job
 from tests.cluster.world import World, ok
-from trainer_infra.cluster import collision
-from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.provider import name_collision
+from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import Refused
 
 NEVER = "choose another name, or delete it: adopt=True takes over runs, never single objects"
@@ -98,7 +98,7 @@ def test_a_run_that_is_there_is_found_again_whatever_service_there_is(
 )
 def test_the_service_is_the_one_that_jobset_would_make(network: Any, name: str) -> None:
     jobset = {"metadata": {"name": "tj"}, "spec": {"network": network}}
-    assert collision.service_name(jobset) == name
+    assert name_collision.service_name(jobset) == name
 
 
 @pytest.mark.usefixtures("collector")

@@ -15,14 +15,22 @@ from tests.cluster.in_memory import Small
 from tests.cluster.submissions import OTHER, OWNER, Job
 from trainer_infra import names
 from trainer_infra.cli import get
-from trainer_infra.cluster import adopt, delete, look, present, repair, submit, suspend
-from trainer_infra.cluster import record as of_record
-from trainer_infra.cluster.present import RunKey
+from trainer_infra.cluster.provider import (
+    adopt,
+    delete,
+    present,
+    repair,
+    run_lookup,
+    submit,
+    suspend,
+)
+from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import Selection
 from trainer_infra.kube.refusals import NotFound
 from trainer_infra.kube.resource import CONFIG_MAP
-from trainer_infra.lifecycle.run import Contents, Failure, Node, Owner, Run, run_to_json
+from trainer_infra.runs.run import Contents, Failure, Node, Owner, Run, run_to_json
 
 RECORD = "tj-runtime-snapshot"
 
@@ -77,11 +85,11 @@ async def with_two_runs(place: str, text: str) -> tuple[Small, str]:
 
 async def looked_at(place: str, text: str) -> None:
     cluster, uid = await with_two_runs(place, text)
-    listing = await look.at_all(cluster.place, "")
+    listing = await run_lookup.at_all(cluster.session, "")
     assert listing.runs[0].name == "sound"
     assert len(listing.runs[1:]) + len(listing.unread) == 1
     with suppress(Unreadable):
-        await look.at_one(cluster.place, "default", "tj", uid)
+        await run_lookup.at_one(cluster.session, "default", "tj", uid)
     key = RunKey("default", "tj", uid)
     assert await delete.delete(cluster.client, key, 5) == ""
     with pytest.raises(NotFound):
@@ -147,7 +155,7 @@ PLAIN_STATUS = json.loads(json.dumps(STATUS))
 
 async def shown(text: str) -> None:
     cluster, _ = await with_two_runs(names.RECORD_STATUS_KEY, text)
-    listing = await look.at_all(cluster.place, "")
+    listing = await run_lookup.at_all(cluster.session, "")
     assert len(listing.runs) + len(listing.unread) == 2
     for run in listing.runs:
         assert list(get.details(run))
@@ -198,11 +206,11 @@ def test_what_cannot_be_read_is_one_sentence_with_its_place(
             f"ConfigMap default/{RECORD} should be the record of a run and cannot be read: {why}; "
             "write it again as it was, or delete it, and with it what is left of the run"
         )
-        assert (await look.at_all(cluster.place, "")).unread == (sentence,)
+        assert (await run_lookup.at_all(cluster.session, "")).unread == (sentence,)
         with pytest.raises(Unreadable) as error:
-            await look.at_one(cluster.place, "default", "tj", uid)
+            await run_lookup.at_one(cluster.session, "default", "tj", uid)
         assert str(error.value) == sentence
-        assert await look.at_one(cluster.place, "default", "tj", "another") is None
+        assert await run_lookup.at_one(cluster.session, "default", "tj", "another") is None
 
     asyncio.run(asked())
 
@@ -218,7 +226,7 @@ def test_a_strangers_config_map_with_our_label_is_skipped_aloud() -> None:
         }
         theirs = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
         await cluster.client.create(theirs, manager="kubectl")
-        listing = await look.at_all(cluster.place, "")
+        listing = await run_lookup.at_all(cluster.session, "")
         assert [each.name for each in listing.runs] == ["tj"]
         (said,) = listing.unread
         assert said.startswith("ConfigMap default/theirs should be the record of a run")

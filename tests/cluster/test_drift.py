@@ -6,9 +6,9 @@ import pytest
 
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
-from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable, Refused
-from trainer_infra.lifecycle.run import Contents, Run
+from trainer_infra.runs.run import Contents, Run
 
 TEMPLATE = "spec.replicatedJobs[node].template.spec"
 POD = f"JobSet tj: {TEMPLATE}.template.spec"

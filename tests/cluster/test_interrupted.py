@@ -15,7 +15,7 @@ import pytest
 from tests.cluster.conftest import Server
 from tests.cluster.submissions import CODE, SECRET, Job
 from tests.cluster.world import World
-from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.provider.runs import Cluster
 
 ROOT = Path(__file__).parents[2]
 ALL = {

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from trainer_infra.cluster import kueue_causes as causes
-from trainer_infra.cluster import kueue_quota, kueue_workload
-from trainer_infra.cluster.kueue_causes import Cause
-from trainer_infra.cluster.kueue_workload import Queueing, Waiting
+from trainer_infra.runs.causes import kueue as causes
+from trainer_infra.runs.causes import kueue_quota, kueue_workload
+from trainer_infra.runs.causes.kueue import Cause
+from trainer_infra.runs.causes.kueue_workload import Queueing, Waiting
 
 MADE = datetime(2026, 11, 22, 13, 0, tzinfo=UTC)
 NOW = MADE + timedelta(seconds=10)

@@ -6,7 +6,7 @@ from typing import Any
 
 from tests.cluster.world import RUNNING, container, ended
 from trainer_infra import names
-from trainer_infra.cluster.last_seen import Failed, LastSeen
+from trainer_infra.cluster.last_seen import FailedPod, LastSeen
 from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.resource import POD
 
@@ -36,18 +36,20 @@ async def until(condition: Callable[[], Any]) -> Any:
 
 
 def test_a_failed_pod_is_known_with_its_last_lines_after_it_was_deleted() -> None:
-    async def story() -> dict[str, Failed]:
+    async def story() -> dict[str, FailedPod]:
         client = Memory()
         seen = LastSeen(client)
-        assert seen.of("default", JOBSET) == {}
+        assert seen.failed_pods("default", JOBSET) == {}
         for each in (pod("good", RUNNING), pod("bad", ended(3)), pod("old", ended(3), "0")):
             await client.create(each, manager="kubelet")
             client.write_log("default", each["metadata"]["name"], "the last line", "node")
             await client.patch_status(each, manager="kubelet")
-        await until(lambda: any(each.lines for each in seen.of("default", JOBSET).values()))
+        await until(
+            lambda: any(each.lines for each in seen.failed_pods("default", JOBSET).values())
+        )
         await client.delete(POD, "bad", "default")
         await asyncio.sleep(0.1)
-        found = seen.of("default", JOBSET)
+        found = seen.failed_pods("default", JOBSET)
         await client.close()
         return found
 

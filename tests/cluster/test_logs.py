@@ -10,18 +10,20 @@ from typing_extensions import override
 
 from tests.cluster.in_memory import Small
 from tests.cluster.submissions import Job
-from trainer_infra.cluster import logs
 from trainer_infra.cluster.logs import Wanted
+from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider.run_lookup import log_lines
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import LogOf
 from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.kube.resource import POD
-from trainer_infra.lifecycle.run import Failure
+from trainer_infra.runs.run import Failure
 
 T = TypeVar("T")
 
 FIRST, SECOND = "tj-node-0-0-abcde", "tj-node-0-1-fghij"
+KEY = RunKey("default", "tj")
 TWO = Job("default", spec={"trainer": {"numNodes": 2}})
 
 
@@ -45,8 +47,8 @@ def run(what: Coroutine[Any, Any, T]) -> T:
 async def read(
     small: Small, pod: str | None = None, tail: int | None = None, *, follow: bool = False
 ) -> list[tuple[str, str]]:
-    wanted = Wanted("default", "tj", pod, tail)
-    return [each async for each in await logs.opened(small.place, wanted, follow=follow)]
+    wanted = Wanted(pod, tail, follow)
+    return [each async for each in await log_lines(small.session, KEY, wanted)]
 
 
 async def two_pods() -> Small:
@@ -152,11 +154,11 @@ def test_a_lost_connection_is_taken_up_again_and_every_line_comes_once() -> None
 def test_nobody_reads_on_when_the_reader_leaves() -> None:
     async def case() -> None:
         small = await two_pods()
-        lines = await logs.opened(small.place, Wanted("default", "tj", None, None), follow=True)
+        lines = await log_lines(small.session, KEY, Wanted(None, None, follow=True))
         assert isinstance(lines, AsyncGenerator)
         assert await anext(lines) == (FIRST, "a")
         await lines.aclose()
-        await small.place.last_seen.close()
+        await small.session.last_seen.close()
         assert asyncio.all_tasks() == {asyncio.current_task()}
 
     run(case())

@@ -10,9 +10,9 @@ import pytest
 
 from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World
-from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import Refused
-from trainer_infra.lifecycle.run import Contents, Owner
+from trainer_infra.runs.run import Contents, Owner
 
 HERE = replace(OWNER, backend="file:laptop-0123456789abcdef")
 THERE = replace(OWNER, backend="file:desktop-fedcba9876543210")

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.cluster.world import container, ended
-from trainer_infra.cluster import reports
+from trainer_infra.runs import reports
 
 STATUS = {
     "progressPercentage": 40,

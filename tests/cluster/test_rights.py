@@ -15,12 +15,12 @@ from tests.cluster.world import World, ok
 from tests.deploy.project import until
 from trainer_infra.cluster import rights as of_rights
 from trainer_infra.cluster import runtimes
+from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.cluster.rights import LOOK, ROLES, Right, Rights
-from trainer_infra.cluster.runs import Cluster
 from trainer_infra.errors import Refused
 from trainer_infra.kube import http
 from trainer_infra.kube.loop import run
-from trainer_infra.lifecycle.run import Contents, Owner
+from trainer_infra.runs.run import Contents, Owner
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 WORKLOADS = of_rights.of(of_rights.WORKLOAD, "list")

@@ -9,9 +9,9 @@ from cryptography.hazmat.primitives import serialization
 
 from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World, container, ended, waiting
-from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable
-from trainer_infra.lifecycle.run import run_to_json
+from trainer_infra.runs.run import run_to_json
 
 
 def mpi(job: Job) -> Job:

@@ -8,7 +8,7 @@ import pytest
 from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
 from tools.cluster.client import Client
-from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.cluster.served import Served
 from trainer_infra.errors import NotAvailable
 

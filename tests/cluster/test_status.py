@@ -8,8 +8,8 @@ import pytest
 
 from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, World, container, ended, waiting
-from trainer_infra.cluster.runs import Cluster
-from trainer_infra.lifecycle.run import Failure, Run
+from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.runs.run import Failure, Run
 
 POD = "tj-node-0-0-abcde"
 COUNTS = {"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}
@@ -165,9 +165,7 @@ def test_a_jobset_that_is_gone_before_the_end_is_a_loss_that_is_never_run_again(
     world.client.delete(world.path("JobSet", "tj"))
     run = now(cluster, job)
     assert (run.phase, run.uid) == ("Lost", first.uid)
-    assert run.message == (
-        "its JobSet was deleted by somebody before it ended; raise attempt to run it again"
-    )
+    assert run.message == ("its JobSet was deleted before it ended; raise attempt to run it again")
     assert cluster.submit(job.submission()) == run
     assert world.names("JobSet") == []
     assert cluster.list_runs(job.namespace).runs == (run,)

@@ -13,7 +13,7 @@ import pytest
 from tests.cluster.conftest import Server
 from tests.cluster.submissions import CODE, OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World, ok
-from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 
 OBJECTS = {

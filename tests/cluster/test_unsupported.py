@@ -8,9 +8,9 @@ import pytest
 from tests.cluster.submissions import Job
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.cluster import unsupported
-from trainer_infra.lifecycle.run import Submission
+from trainer_infra.cluster.provider import unsupported
 from trainer_infra.render import snapshot
+from trainer_infra.runs.run import Submission
 
 TTL = "metadata.annotations[trainer-infra.dev/ttl-seconds-after-finished]"
 

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from trainer_infra.lifecycle.waiting_cause import GATES, Cause, Gate
+from trainer_infra.runs.waiting_cause import GATES, Cause, Gate
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "waiting.md"
 ROW = re.compile(r"^\| ([\w-]+) \| ([^|]+) \| ([^|]+) \| ([^|]+) \|$", re.MULTILINE)

@@ -8,7 +8,7 @@ from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
 from tests.cluster.world import World
 from trainer_infra.cluster import served
-from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.cluster.served import Served
 
 LABEL = "kueue.x-k8s.io/queue-name"

@@ -12,7 +12,7 @@ import pytest
 
 from tests.deploy.project import Stack
 from trainer_infra.deploy import backend
-from trainer_infra.lifecycle.run import Owner, owner_from_json
+from trainer_infra.runs.run import Owner, owner_from_json
 
 ID = re.compile(r"file:[-.A-Za-z0-9]+-[0-9a-f]{16}")
 

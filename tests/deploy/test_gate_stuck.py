@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from trainer_infra.deploy.operations.gate import Stuck
-from trainer_infra.lifecycle.run import RUNNING, Owner, Run
-from trainer_infra.lifecycle.waiting_cause import Cause
+from trainer_infra.runs.run import RUNNING, Owner, Run
+from trainer_infra.runs.waiting_cause import Cause
 
 LOST = "pod tj-node-0-0 is on node a, which does not answer"
 

@@ -197,11 +197,11 @@ def test_a_home_that_cannot_be_written_is_named_with_what_to_set(
         ),
         (
             "import os; os.kill(os.getpid(), 9)",
-            "exited with 137 (Error): killed (SIGKILL), commonly for memory",
+            "ended with exit code 137: killed (SIGKILL), commonly for memory",
         ),
         (
             "import os; os.kill(os.getpid(), 11)",
-            "exited with 139 (Error): a segmentation fault (SIGSEGV)",
+            "ended with exit code 139: a segmentation fault (SIGSEGV)",
         ),
     ],
 )

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from trainer_infra.deploy.operations import gate
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Owner, Run
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Owner, Run
 
 
 def run(progress: int | None = None, remaining: int | None = None, **metrics: str) -> Run:
@@ -56,4 +56,4 @@ def test_percent_and_time_left_come_first(seen: Run, line: str) -> None:
     ],
 )
 def test_numbers_have_four_digits(value: float | str, shown: str) -> None:
-    assert told.pairs({"m": value}) == f"m={shown}"
+    assert sentences.pairs({"m": value}) == f"m={shown}"

@@ -9,9 +9,9 @@ from tests.docs import page
 from tests.docs.test_environment import containers, job, variables
 from trainer_infra import catalog, names
 from trainer_infra.errors import InvalidInput
-from trainer_infra.lifecycle.run import COMPLETE, FAILED
 from trainer_infra.local import capacity, support
 from trainer_infra.render import pipeline
+from trainer_infra.runs.run import COMPLETE, FAILED
 from trainer_infra.trainers import resources_per_node
 
 PAGE = page.ROOT / "docs" / "data.md"

@@ -10,12 +10,12 @@ from tests.docs import page
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog.shipped import Shipped
-from trainer_infra.cluster import prepared
+from trainer_infra.cluster.provider.behaviour import behaviour
 from trainer_infra.errors import InvalidInput
-from trainer_infra.lifecycle.run import Owner
 from trainer_infra.local import env
 from trainer_infra.render import pipeline
-from trainer_infra.render.plugins import flux
+from trainer_infra.render.plugins import PLUGINS, flux
+from trainer_infra.runs.run import Owner
 from trainer_infra.trainers import kept_outputs
 
 PAGE = page.ROOT / "docs" / "environment.md"
@@ -129,8 +129,8 @@ def test_a_process_on_this_machine_sees_what_the_page_says(stack: Stack) -> None
 
 
 def test_engine_provider_adds_what_the_page_says() -> None:
-    objects = pipeline.render(job("plain-distributed"), catalog.get("plain-distributed"))
-    made = prepared.prepared(job("plain-distributed").to_wire(), objects, Owner("p", "s", "u"))
+    of_engine = behaviour(PLUGINS, Owner("p", "s", "u"))
+    made = pipeline.render(job("plain-distributed"), catalog.get("plain-distributed"), of_engine)
     ((_, container),) = containers(made[-1])
     by_kubernetes = {names.JOB_COMPLETION_INDEX}
     said = {page.codes(row[0])[0] for row in OF_EVERY_RUN if row[2] == "yes"}

@@ -22,7 +22,7 @@ from tests.docs.page import SHELL, Block
 from trainer_infra import names
 from trainer_infra.api import manifests
 from trainer_infra.cli import init
-from trainer_infra.lifecycle.run import COMPLETE, FAILED
+from trainer_infra.runs.run import COMPLETE, FAILED
 
 PYTHON = page.of_language("python")
 SHOWN = page.of_language(*SHELL)

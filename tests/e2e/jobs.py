@@ -9,8 +9,9 @@ from typing import Any
 from tests.e2e.cluster import Namespace
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.cluster.runs import Cluster
-from trainer_infra.lifecycle.run import FINISHED, Owner, Run, Submission
+from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.render.plugins import PLUGINS
+from trainer_infra.runs.run import FINISHED, Owner, Run, Submission
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import content_hash
 from trainer_infra.trainers.custom import CustomTrainer
@@ -55,12 +56,13 @@ class Jobs:
             },
             "spec": {"runtimeRef": {"name": runtime.metadata.name}, "trainer": trainer, **spec},
         }
-        made = compose.compose(job, runtime, code, ())
+        behaviour = self.cluster.behaviour(PLUGINS, OWNER)
+        made = compose.compose(job, runtime, code, (), behaviour)
         return self.cluster.submit(
             Submission(
                 job=made.job.to_wire(),
                 runtime=runtime.to_wire(),
-                objects=self.cluster.prepared(made.job.to_wire(), made.objects, OWNER),
+                objects=made.objects,
                 secret_data={},
                 packages=(),
                 owner=OWNER,

@@ -15,7 +15,7 @@ from tests.e2e.jobs import eventually
 from tools.cluster import base_image
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.lifecycle.waiting_cause import Cause
+from trainer_infra.runs.waiting_cause import Cause
 
 JSON = dict[str, Any]
 

@@ -12,7 +12,7 @@ from tests.e2e import runtimes
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import Jobs
 from tools.cluster import python
-from trainer_infra.lifecycle.run import COMPLETE, Run
+from trainer_infra.runs.run import COMPLETE, Run
 from trainer_infra.trainers.custom import CustomTrainer
 
 TRAINING = Path(__file__).parent / "training"

@@ -5,9 +5,9 @@ import pytest
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import Jobs, eventually
 from tests.e2e.standstills import CASES, DISRUPTIVE, Case
-from trainer_infra.lifecycle import waiting_cause
-from trainer_infra.lifecycle.run import Run
-from trainer_infra.lifecycle.waiting_cause import AT_ONCE, GATES, SOON, Cause
+from trainer_infra.runs import waiting_cause
+from trainer_infra.runs.run import Run
+from trainer_infra.runs.waiting_cause import AT_ONCE, GATES, SOON, Cause
 
 QUEUES = {Cause.QUEUE}
 """Made where a real Kueue is: tests/e2e/disruptive/test_kueue.py."""

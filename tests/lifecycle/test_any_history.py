@@ -223,5 +223,5 @@ def _carried_out(
     told = frozenset((each.reason, each.message) for each in result.events)
     stored = train_job.to_wire() | ({"status": status} if status else {})
     return TrainJob.from_wire(stored), Observed(
-        jobset=found, snapshot=kept, pods=observed.pods, told=told
+        jobset=found, snapshot=kept, pods=observed.pods, events_written=told
     )

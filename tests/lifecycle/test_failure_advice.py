@@ -2,15 +2,15 @@
 
 import pytest
 
-from trainer_infra.lifecycle import failure_advice, told
-from trainer_infra.lifecycle.run import Failure, Owner, Run
+from trainer_infra.runs import failure_advice, sentences
+from trainer_infra.runs.run import Failure, Owner, Run
 
-STARTED = "pod a failed: container node exited with 1 (Error)"
+STARTED = "pod a: container node ended with exit code 1"
 ADD = (
     'add it with its version to packages= of the CustomTrainer, as in "{0}==<version>", '
     "or train on an image that has it"
 )
-START_HERE = "pod a failed: container node cannot start: [Errno 2] No such file or directory: '{0}' (StartError)"
+START_HERE = "pod a: container node cannot start with exit code 128: [Errno 2] No such file or directory: '{0}'"
 START_THERE = (
     "pod a: container node cannot start with exit code 128: failed to create containerd task: exec: "
     '"{0}": executable file not found in $PATH: unknown'
@@ -67,4 +67,4 @@ def test_any_other_failure_gets_no_advice(lines: tuple[str, ...]) -> None:
 def test_the_advice_comes_last_in_what_is_told_of_a_failure() -> None:
     failure = Failure("a", "Error", 1, (MODULE.format("pandas"),))
     run = Run("default", "a", "1", "here", Owner(), "", "", "Failed", failure=failure)
-    assert told.failure(run).splitlines()[-1].startswith("the Python of the job has no module")
+    assert sentences.failure(run).splitlines()[-1].startswith("the Python of the job has no module")

@@ -84,7 +84,9 @@ def test_a_job_without_its_runtime_says_so_once_and_is_tried_again(kind: str, wh
         events=(event,), requeue_after=RETRY
     )
     told = frozenset({(event.reason, event.message)})
-    assert plan(early, None, Observed(jobset=None, told=told), NOW) == Plan(requeue_after=RETRY)
+    assert plan(early, None, Observed(jobset=None, events_written=told), NOW) == Plan(
+        requeue_after=RETRY
+    )
 
 
 def test_a_job_without_its_runtime_is_suspended_and_overdue_all_the_same() -> None:
@@ -222,7 +224,9 @@ def test_events_of_pods_that_wait_are_where_to_fix_and_make_no_condition() -> No
     live = jobset(running)
     assert plan(running, RUNTIME, seen(running, live, pods=pods), NOW) == Plan(events=(event,))
     told = frozenset({(event.reason, event.message)})
-    assert plan(running, RUNTIME, seen(running, live, pods=pods, told=told), NOW) == Plan()
+    assert (
+        plan(running, RUNTIME, seen(running, live, pods=pods, events_written=told), NOW) == Plan()
+    )
     exact = plan(running, RUNTIME, seen(running, live, pods=pods), NOW, behaviour=REFERENCE)
     assert exact == Plan()
 

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from trainer_infra.lifecycle.redaction import SHORTEST, Redaction
-from trainer_infra.lifecycle.run import FAILED, Failure, Node, Owner, Run
+from trainer_infra.runs.redaction import SHORTEST, Redaction
+from trainer_infra.runs.run import FAILED, Failure, Node, Owner, Run
 
 VALUE = 'horse "battery" stäple'
 RUN = Run(

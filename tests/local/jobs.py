@@ -12,9 +12,9 @@ import psutil
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.lifecycle.run import Owner, Run, Submission
 from trainer_infra.local import processes, runs
 from trainer_infra.render import pipeline
+from trainer_infra.runs.run import Owner, Run, Submission
 
 OWNER = Owner("proj", "dev", "urn:pulumi:dev::proj::job")
 

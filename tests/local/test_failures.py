@@ -5,8 +5,8 @@ import signal
 from pathlib import Path
 
 from tests.local.jobs import Job, eventually, finished, left, lines, log_has, now, python, shell
-from trainer_infra.lifecycle.run import Failure
 from trainer_infra.local import runs
+from trainer_infra.runs.run import Failure
 
 
 def test_a_failed_run_names_pod_exit_code_and_last_lines() -> None:
@@ -15,7 +15,8 @@ def test_a_failed_run_names_pod_exit_code_and_last_lines() -> None:
     assert (run.phase, run.reason, run.message) == (
         "Failed",
         "FailedJobs",
-        "pod tj-node-0-0 failed: container node exited with 42 (Error)",
+        "jobset failed due to one or more job failures (first failed job: tj-node-0); "
+        "pod tj-node-0-0: container node ended with exit code 42",
     )
     assert run.failure == Failure("tj-node-0-0", "Error", 42, ("one", "two"))
     eventually(lambda: left(run) == [])
@@ -38,7 +39,8 @@ def test_a_killed_second_node_fails_the_run_and_ends_the_first() -> None:
     assert (run.phase, run.message) == (
         "Failed",
         (
-            "pod tj-node-0-1 failed: container node exited with 137 (Error): "
+            "jobset failed due to one or more job failures (first failed job: tj-node-0); "
+            "pod tj-node-0-1: container node ended with exit code 137: "
             "killed (SIGKILL), commonly for memory: let it use less, or give it more"
         ),
     )
@@ -51,10 +53,11 @@ def test_a_program_that_does_not_exist_fails_with_its_name() -> None:
 
     assert run.phase == "Failed"
     assert run.failure is not None
-    assert (run.failure.reason, run.failure.exit_code) == ("StartError", None)
+    assert (run.failure.reason, run.failure.exit_code) == ("StartError", 128)
     assert run.message == (
-        "pod tj-node-0-0 failed: container node cannot start: [Errno 2] No such file or directory: "
-        "'no-such-program' (StartError)"
+        "jobset failed due to one or more job failures (first failed job: tj-node-0); "
+        "pod tj-node-0-0: container node cannot start with exit code 128: "
+        "[Errno 2] No such file or directory: 'no-such-program'"
     )
 
 

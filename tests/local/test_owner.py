@@ -10,8 +10,8 @@ import pytest
 
 from tests.local.jobs import OWNER, Job, eventually, left, now, shell
 from trainer_infra.errors import Refused, Unreadable
-from trainer_infra.lifecycle.run import Contents, Owner, Run
 from trainer_infra.local import folder, runs
+from trainer_infra.runs.run import Contents, Owner, Run
 
 OTHER = Owner("proj", "prod", "urn:other", "s3://states")
 SLEEP = Job(command=shell("sleep 60"))

@@ -62,7 +62,7 @@ def test_a_container_whose_probe_fails_is_killed(probe: str) -> None:
     }
     run = finished(Job(command=["sleep", "60"], pod={"containers": [container]}).submit())
 
-    assert run.message.startswith("pod tj-node-0-0 failed: container node exited with 137 (Error)")
+    assert "pod tj-node-0-0: container node ended with exit code 137" in run.message
 
 
 def test_a_sidecar_that_ends_is_started_again() -> None:

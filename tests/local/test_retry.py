@@ -6,8 +6,8 @@ import pytest
 
 from tests.local.jobs import OWNER, Job, eventually, finished, left, lines, now, shell
 from trainer_infra.errors import NotAvailable, Refused
-from trainer_infra.lifecycle.run import Owner
 from trainer_infra.local import retry, runs
+from trainer_infra.runs.run import Owner
 
 
 def failing_once(tmp_path: Path) -> Job:

@@ -24,9 +24,9 @@ from tests.local.jobs import (
     supervision,
 )
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
-from trainer_infra.lifecycle.run import Owner
 from trainer_infra.local import folder, runs
 from trainer_infra.local.supervision import end
+from trainer_infra.runs.run import Owner
 
 SLEEP = Job(command=shell("echo on; sleep 60"))
 OTHER = Owner("proj", "prod", "urn:other")

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tests.local.jobs import Job, eventually, finished, left, log_has, now, shell
-from trainer_infra.lifecycle.run import Run
 from trainer_infra.local import folder
+from trainer_infra.runs.run import Run
 
 FAMILY = shell("setsid sh -c 'echo grandchild; sleep 60' & sh -c 'sleep 60' & echo on; wait")
 

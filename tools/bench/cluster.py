@@ -22,7 +22,7 @@ from typing import Any, Final
 from tools.bench import project
 from tools.bench.project import Project, Took
 from tools.cluster import base_image, kubectl, up
-from trainer_infra.cluster.runs import Cluster
+from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
 
@@ -252,7 +252,8 @@ def _one_pod(place: Place, index: int) -> float:
 
 def _submission(place: Place, index: int, cluster: Cluster) -> Any:
     from trainer_infra import catalog  # noqa: PLC0415  only this measurement renders
-    from trainer_infra.lifecycle.run import Owner, Submission  # noqa: PLC0415  the same
+    from trainer_infra.render.plugins import PLUGINS  # noqa: PLC0415  the same
+    from trainer_infra.runs.run import Owner, Submission  # noqa: PLC0415  the same
     from trainer_infra.trainers import compose  # noqa: PLC0415  the same
 
     job = {
@@ -264,12 +265,12 @@ def _submission(place: Place, index: int, cluster: Cluster) -> Any:
             "trainer": {"image": place.image, "command": ["sleep", "30"], "numNodes": 1},
         },
     }
-    made = compose.compose(job, catalog.get("plain-distributed"), None, ())
-    wire = made.job.to_wire()
+    behaviour = cluster.behaviour(PLUGINS, Owner())
+    made = compose.compose(job, catalog.get("plain-distributed"), None, (), behaviour)
     return Submission(
-        job=wire,
+        job=made.job.to_wire(),
         runtime=made.runtime.to_wire(),
-        objects=cluster.prepared(wire, made.objects, Owner()),
+        objects=made.objects,
         secret_data={},
         packages=(),
         owner=Owner(),

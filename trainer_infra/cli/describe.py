@@ -14,11 +14,11 @@ from trainer_infra.cli.screen import PHASES, Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import Place
 from trainer_infra.errors import NotAvailable
-from trainer_infra.lifecycle import failure_advice, told
-from trainer_infra.lifecycle.run import Run
+from trainer_infra.runs import failure_advice, sentences
+from trainer_infra.runs.run import Run
 
 if TYPE_CHECKING:
-    from trainer_infra.cluster.describe import Happened
+    from trainer_infra.cluster.provider.describe import Happened
 
 MESSAGE: Final = Column("MESSAGE", folds=True)
 CONDITIONS: Final = (
@@ -73,7 +73,7 @@ def _whole(place: Place, run: Run, shown: Screen) -> Iterator[str]:
 
 
 def _facts(place: Place, run: Run) -> Mapping[str, str]:
-    percent = told.percent(run)
+    percent = sentences.percent(run)
     return {
         "Name": run.name,
         "Namespace": run.namespace,
@@ -88,11 +88,11 @@ def _facts(place: Place, run: Run) -> Mapping[str, str]:
         "Created": run.created,
         "Started": run.started,
         "Finished": run.finished,
-        "Ran for": told.length(run.started, run.finished) if run.started else "",
+        "Ran for": sentences.length(run.started, run.finished) if run.started else "",
         "Progress": "" if percent is None else f"{percent}%",
-        "Remaining": told.remaining(run),
-        "Metrics": told.pairs(told.metrics(run)),
-        "Outputs": told.pairs(run.outputs),
+        "Remaining": sentences.remaining(run),
+        "Metrics": sentences.pairs(sentences.metrics(run)),
+        "Outputs": sentences.pairs(run.outputs),
     }
 
 
@@ -122,7 +122,7 @@ def _conditions(run: Run, shown: Screen) -> Iterator[str]:
             each["type"],
             each["status"],
             each.get("reason", ""),
-            told.length(each["lastTransitionTime"]) if each.get("lastTransitionTime") else "",
+            sentences.length(each["lastTransitionTime"]) if each.get("lastTransitionTime") else "",
             each.get("message", ""),
         )
         for each in found
@@ -145,7 +145,7 @@ def _events(found: "Sequence[Happened]", shown: Screen) -> Iterator[str]:
     """The newest last, next to where a person goes on reading."""
     rows = [
         (
-            told.length(each.time) if each.time else "",
+            sentences.length(each.time) if each.time else "",
             each.type,
             each.reason,
             each.about,

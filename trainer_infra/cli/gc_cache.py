@@ -12,9 +12,9 @@ import typer
 from trainer_infra.cli import screen, table
 from trainer_infra.cli.screen import Screen
 from trainer_infra.cli.table import Column
-from trainer_infra.lifecycle import told
 from trainer_infra.local import disk_use, environments, packages
 from trainer_infra.local.environments import FAILED, UNFINISHED, Environment
+from trainer_infra.runs import sentences
 
 COLUMNS: Final = (
     Column("ENVIRONMENT"),
@@ -38,7 +38,7 @@ def collect(older_than: float | None, *, confirmed: bool) -> int:
         if each.user:
             typer.echo(f"left alone: {each.path.name} ({each.packages or 'packages'}), {each.user}")
     unused = [each for each in old if not each.user]
-    since = f" for {told.duration(older_than)}" if older_than else ""
+    since = f" for {sentences.duration(older_than)}" if older_than else ""
     if not unused:
         typer.echo(f"there is no environment in {packages.home()} that no run uses{since}")
         return 0
@@ -56,7 +56,7 @@ def _table(unused: Sequence[Environment], shown: Screen) -> Iterator[str]:
             each.path.name,
             each.state,
             disk_use.size_text(disk_use.size(each.path)),
-            f"{told.duration(time.time() - each.used)} ago",
+            f"{sentences.duration(time.time() - each.used)} ago",
             each.packages,
         )
         for each in unused

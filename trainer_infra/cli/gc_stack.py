@@ -16,8 +16,8 @@ from trainer_infra.cli.target import Asked, Place
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.stack_config import Project
 from trainer_infra.errors import NotAvailable
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Run
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Run
 
 MEMBER: Final = "#"
 """Between the URN of a batch and the name of a member, in whose run it is the owner's URN."""
@@ -66,7 +66,7 @@ def _lines(runs: Sequence[Run], creating: frozenset[str]) -> Iterator[str]:
         # `up` may be running right now, in another terminal.
         declared = {run.owner.urn, run.owner.urn.rpartition(MEMBER)[0]}
         note = ", its create did not end yet" if declared & creating else ""
-        yield f"  {removal.name(run)} ({run.phase}, {told.length(run.created)} old{note})"
+        yield f"  {removal.name(run)} ({run.phase}, {sentences.length(run.created)} old{note})"
 
 
 def _project(folder: Path) -> Project:
@@ -113,7 +113,7 @@ def reason(run: Run, here: str, owners: Mapping[str, str]) -> str:
     if not made_in:
         return (
             "made by an earlier release, which did not keep in which backend: "
-            f"`{told.command('delete', run)}` removes it"
+            f"`{sentences.command('delete', run)}` removes it"
         )
     if made_in != here:
         return f"made in backend {made_in}, this is {here or 'one without identity'}"

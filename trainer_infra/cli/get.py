@@ -1,7 +1,7 @@
 """`trainer-infra get`: runs as a table, or one run with its nodes and steps.
 
 Called by `runs`. The table has the same columns for every target, but for the accelerators, which
-this machine's runs have none of. JSON and YAML have the same fields: those of `lifecycle.run.Run`
+this machine's runs have none of. JSON and YAML have the same fields: those of `runs.run.Run`
 in camelCase, and under `status` the TrainJob's status as Kubernetes has it.
 """
 
@@ -18,8 +18,8 @@ from trainer_infra.cli.screen import PHASES, PIPE, Screen
 from trainer_infra.cli.selection import Selection
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import KUBERNETES, Place
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Failure, Node, Owner, Run
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Failure, Node, Owner, Run
 
 COLUMNS: Final = (
     Column("NAMESPACE"),
@@ -94,9 +94,9 @@ def details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
         "finished": run.finished,
         "waits for": "" if run.stuck else run.waiting_for,
         "stuck": run.stuck,
-        "remaining": told.remaining(run),
-        "metrics": told.pairs(told.metrics(run)),
-        "outputs": told.pairs(run.outputs),
+        "remaining": sentences.remaining(run),
+        "metrics": sentences.pairs(sentences.metrics(run)),
+        "outputs": sentences.pairs(run.outputs),
         "message": run.message,
     }
     yield from (f"{name}: {value}" for name, value in facts.items() if value)
@@ -116,7 +116,7 @@ def _write(whole: Mapping[str, Any], output: str) -> None:
 
 
 def _row(run: Run) -> tuple[str, ...]:
-    percent = told.percent(run)
+    percent = sentences.percent(run)
     ready = sum(each.phase in READY for each in run.nodes)
     return (
         run.namespace,
@@ -125,7 +125,7 @@ def _row(run: Run) -> tuple[str, ...]:
         "" if percent is None else f"{percent}%",
         f"{ready}/{len(run.nodes)}",
         str(sum(each.gpus for each in run.nodes)),
-        told.length(run.created),
+        sentences.length(run.created),
         selection.stack_name(run.owner),
     )
 

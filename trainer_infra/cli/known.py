@@ -16,8 +16,8 @@ import typer
 from trainer_infra.cli import selection
 from trainer_infra.cli.target import KUBERNETES, Place
 from trainer_infra.errors import NotAvailable, Refused
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Listing, Run
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Listing, Run
 
 SHOWN: Final = 10
 """Names in a sentence, at most."""
@@ -133,7 +133,7 @@ def _newest_first(place: Place) -> Sequence[Run]:
 def _shown(run: Run) -> str:
     stack = selection.stack_name(run.owner)
     whose = f" of stack {stack}" if stack else ""
-    return f"run {run.name}{whose} ({run.phase}, {told.length(run.created)} old)"
+    return f"run {run.name}{whose} ({run.phase}, {sentences.length(run.created)} old)"
 
 
 def _listed(found: Sequence[str], last: str = ", ") -> str:

@@ -21,9 +21,9 @@ from typing_extensions import override
 
 from trainer_infra.cli.screen import PHASES
 from trainer_infra.errors import NotAvailable
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Run
 from trainer_infra.local import runs
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Run
 
 INTERVAL: Final = 0.1
 """Seconds between two looks at a run."""
@@ -51,7 +51,7 @@ def follow(run: Run) -> Run:
         reader = _Lines(run, view)
         reader.start()
         last: Run | None = None
-        while not told.finished(run):
+        while not sentences.finished(run):
             if run != last:
                 view.state(run)
             last = run
@@ -82,7 +82,7 @@ class _Lines(threading.Thread):
     def run(self) -> None:
         try:
             for pod, line in runs.logs(self._run.namespace, self._run.name, follow=True):
-                self._view.line(told.short(self._run, pod), line)
+                self._view.line(sentences.short(self._run, pod), line)
         except Exception as error:  # noqa: BLE001  raised again where the command sees it
             self._failed = error
 
@@ -112,7 +112,7 @@ def bars(run: Run) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for each in run.nodes:
         table.add_row(
-            Text(told.short(run, each.pod)),
+            Text(sentences.short(run, each.pod)),
             ProgressBar(
                 completed=each.progress or 0,
                 width=30,
@@ -121,10 +121,10 @@ def bars(run: Run) -> RenderableType:
             ),
             Text("" if each.progress is None else f"{each.progress}%", justify="right"),
             Text(each.phase, style=PHASES.get(each.phase, "")),
-            Text(told.pairs(each.metrics)),
+            Text(sentences.pairs(each.metrics)),
         )
     waits = f": {run.waiting_for}" if run.waiting_for else ""
-    left = f", {told.remaining(run)} left" if told.remaining(run) else ""
+    left = f", {sentences.remaining(run)} left" if sentences.remaining(run) else ""
     return Group(table, Text(f"{run.name} {run.phase.lower()}{left}{waits}", style="bold"))
 
 
@@ -137,7 +137,7 @@ def _plain_state() -> Callable[[Run], None]:
     shown = [""]
 
     def state(run: Run) -> None:
-        line = told.progress(run)
+        line = sentences.progress(run)
         if line != shown[0]:
             sys.stderr.write(f"{line}\n")
             shown[0] = line

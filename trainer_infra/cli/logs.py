@@ -17,8 +17,8 @@ import typer
 from trainer_infra.cli import known
 from trainer_infra.cli.target import KUBERNETES, Place
 from trainer_infra.errors import NotAvailable, TrainerInfraError
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import CREATED, LOST, SUSPENDED, Run
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import CREATED, LOST, SUSPENDED, Run
 
 INTERVAL: Final = 1.0
 """Seconds between two looks at a run that has not started."""
@@ -50,7 +50,7 @@ def show(place: Place, name: str, wanted: Wanted) -> None:
     lines = _opened(place, run, wanted)
     with _watched(place, run) if wanted.follow else nullcontext():
         for pod, line in lines:
-            typer.echo(line if wanted.pod else f"{told.short(run, pod)}: {line}")
+            typer.echo(line if wanted.pod else f"{sentences.short(run, pod)}: {line}")
 
 
 @contextmanager
@@ -131,7 +131,7 @@ def _later(place: Place, run: Run) -> Run:
 
 
 def _is_over(run: Run) -> bool:
-    return told.finished(run) or run.phase == LOST
+    return sentences.finished(run) or run.phase == LOST
 
 
 def _waits(run: Run) -> str:

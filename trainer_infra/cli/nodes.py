@@ -9,8 +9,8 @@ from typing import Final
 from trainer_infra.cli import table
 from trainer_infra.cli.screen import PHASES, Screen
 from trainer_infra.cli.table import Column
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Node, Run
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Node, Run
 
 NODES: Final = (
     Column("STEP"),
@@ -41,12 +41,12 @@ def steps(run: Run, screen: Screen) -> Iterator[str]:
 
 def _node(run: Run, node: Node) -> tuple[str, ...]:
     return (
-        node.step or told.short(run, node.pod).rsplit("-", 2)[0],
+        node.step or sentences.short(run, node.pod).rsplit("-", 2)[0],
         node.pod,
         node.host,
         str(node.gpus or ""),
         node.phase,
         str(node.restarts),
         "" if node.progress is None else f"{node.progress}%",
-        told.pairs(node.metrics),
+        sentences.pairs(node.metrics),
     )

@@ -38,7 +38,7 @@ class Listed(StrEnum):
 
 
 class Phase(StrEnum):
-    """What a run can be, as `lifecycle.run` has it."""
+    """What a run can be, as `runs.run` has it."""
 
     CREATED = "Created"
     SUSPENDED = "Suspended"

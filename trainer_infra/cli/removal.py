@@ -11,8 +11,8 @@ import typer
 
 from trainer_infra.cli.target import LOCAL, Place
 from trainer_infra.errors import TrainerInfraError
-from trainer_infra.lifecycle.run import Run
 from trainer_infra.local import disk_use, folder
+from trainer_infra.runs.run import Run
 
 AT_A_TIME: Final = 16
 TIMEOUT: Final = 60.0

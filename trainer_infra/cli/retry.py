@@ -11,7 +11,7 @@ import typer
 from trainer_infra.cli import known
 from trainer_infra.cli.target import Place
 from trainer_infra.errors import Refused
-from trainer_infra.lifecycle import told
+from trainer_infra.runs import sentences
 
 
 def retry(place: Place, run_names: Sequence[str]) -> None:
@@ -22,8 +22,8 @@ def retry(place: Place, run_names: Sequence[str]) -> None:
         Refused: A run has not failed; then none is started.
     """
     runs = known.runs(place, run_names)
-    if others := [told.no_retry(run) for run in runs if not told.may_be_retried(run)]:
+    if others := [sentences.no_retry(run) for run in runs if not sentences.may_be_retried(run)]:
         raise Refused("\n".join(others))
     for run in runs:
         again = place.target.retry(run.namespace, run.name, run.uid, owner=run.owner)
-        typer.echo(f"{run.name} runs again; `{told.command('logs -f', again)}` follows it")
+        typer.echo(f"{run.name} runs again; `{sentences.command('logs -f', again)}` follows it")

@@ -12,9 +12,9 @@ from trainer_infra import names
 from trainer_infra.cli import live
 from trainer_infra.cli.submission import COMMAND_LINE
 from trainer_infra.errors import Refused
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Run, Submission
 from trainer_infra.local import runs
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Run, Submission
 
 INTERRUPTED: Final = 130
 
@@ -37,16 +37,16 @@ def run(submission: Submission, *, detach: bool) -> int:
         _interrupted(submission)
         return INTERRUPTED
     if ended.phase == names.FAILED:
-        typer.echo(told.failure(ended), err=True)
+        typer.echo(sentences.failure(ended), err=True)
         return 1
-    typer.echo(told.complete(ended), err=True)
+    typer.echo(sentences.complete(ended), err=True)
     return 0
 
 
 def _detached(run: Run) -> None:
     typer.echo(f"{run.name} is submitted")
-    typer.echo(f"follow it:         {told.command('logs -f', run)}")
-    typer.echo(f"end and remove it: {told.command('delete', run)}")
+    typer.echo(f"follow it:         {sentences.command('logs -f', run)}")
+    typer.echo(f"end and remove it: {sentences.command('delete', run)}")
 
 
 def _named(submission: Submission) -> Run | None:
@@ -60,7 +60,7 @@ def _make_room(submission: Submission) -> None:
     old = _named(submission)
     if old is None or old.owner != COMMAND_LINE:
         return
-    if told.finished(old):
+    if sentences.finished(old):
         typer.echo(f"replacing run {old.name}, which ended as {old.phase}", err=True)
         _delete(old)
     elif old.content == submission.content:
@@ -68,7 +68,7 @@ def _make_room(submission: Submission) -> None:
     else:
         raise Refused(
             f"run {old.name} is still running something else; wait for it, end it with "
-            f"`{told.command('delete', old)}`, or choose another --name"
+            f"`{sentences.command('delete', old)}`, or choose another --name"
         )
 
 
@@ -78,7 +78,7 @@ def _interrupted(submission: Submission) -> None:
     if run is None or (run.owner, run.content) != (submission.owner, submission.content):
         typer.echo("\ninterrupted: nothing was submitted", err=True)
         return
-    again = f"when interrupted again, end it with `{told.command('delete', run)}`"
+    again = f"when interrupted again, end it with `{sentences.command('delete', run)}`"
     typer.echo(f"\ninterrupted: ending {run.name}; {again}", err=True)
     _delete(run)
     typer.echo(f"{run.name} is ended and removed", err=True)

@@ -6,8 +6,8 @@ Called by `get`, `delete` and `gc`.
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Owner, Run
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Owner, Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +43,13 @@ def stack_name(owner: Owner) -> str:
 
 def ended_before(run: Run, seconds: float) -> bool:
     """Whether a run has ended, and that longer ago."""
-    return told.finished(run) and told.elapsed(run.finished or run.created) >= seconds
+    return sentences.finished(run) and sentences.elapsed(run.finished or run.created) >= seconds
 
 
 def _fits(run: Run, asked: Selection) -> bool:
     *before, stack = (asked.stack or "").split("/")
     projects = {each for each in (asked.project, *before[-1:]) if each}
-    age = told.elapsed(run.created)
+    age = sentences.elapsed(run.created)
     return (
         all(run.owner.project == each for each in projects)
         and (not stack or run.owner.stack == stack)

@@ -21,10 +21,10 @@ from trainer_infra.catalog import one_job
 from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
-from trainer_infra.lifecycle.run import Owner, Submission
 from trainer_infra.local import capacity, support
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code, content_hash
 from trainer_infra.trainers.custom import CustomTrainer

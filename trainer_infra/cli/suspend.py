@@ -10,7 +10,7 @@ import typer
 from trainer_infra.cli import known
 from trainer_infra.cli.target import Place
 from trainer_infra.errors import Refused
-from trainer_infra.lifecycle import told
+from trainer_infra.runs import sentences
 
 
 def suspend(place: Place, run_names: Sequence[str], *, value: bool) -> None:
@@ -22,7 +22,7 @@ def suspend(place: Place, run_names: Sequence[str], *, value: bool) -> None:
     """
     word = "suspended" if value else "resumed"
     runs = known.runs(place, run_names)
-    ended = [run for run in runs if told.finished(run)]
+    ended = [run for run in runs if sentences.finished(run)]
     if ended:
         raise Refused(
             "\n".join(f"{run.name} has ended as {run.phase} and cannot be {word}" for run in ended)

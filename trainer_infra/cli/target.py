@@ -17,10 +17,10 @@ from trainer_infra.cli import context
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.stack_config import Project, Settings
 from trainer_infra.errors import NotAvailable
-from trainer_infra.lifecycle.target import Target
+from trainer_infra.runs.target import Target
 
 if TYPE_CHECKING:
-    from trainer_infra.cluster.runs import Cluster
+    from trainer_infra.cluster.provider.runs import Cluster
 
 LOCAL: Final = "local"
 KUBERNETES: Final = "kubernetes"
@@ -108,7 +108,7 @@ def _place(asked: Asked, stacks: Sequence[Settings]) -> Place:
 
 def _cluster(found: _Connection) -> "Cluster":
     try:
-        from trainer_infra.cluster.runs import Cluster  # noqa: PLC0415  only one is loaded
+        from trainer_infra.cluster.provider.runs import Cluster  # noqa: PLC0415  only one is loaded
     except ModuleNotFoundError as error:
         raise NotAvailable(
             f"talking to a cluster needs the package {error.name}; "

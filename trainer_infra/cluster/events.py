@@ -14,14 +14,14 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.cluster import kueue_objects, together
-from trainer_infra.cluster import pods as of_pods
-from trainer_infra.cluster.causes import node, objects, schedule, steps
-from trainer_infra.cluster.causes.objects import About
-from trainer_infra.cluster.causes.surroundings import Surroundings, time_of
-from trainer_infra.cluster.fresh import Fresh
+from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import EVENT, JOB, NODE
+from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs.causes import node, objects, schedule, steps
+from trainer_infra.runs.causes.objects import About
+from trainer_infra.runs.causes.surroundings import Surroundings, time_of
 
 JSON = Mapping[str, Any]
 
@@ -43,11 +43,11 @@ PREEMPTED: Final = f"involvedObject.kind=Pod,reason={schedule.PREEMPTED}"
 
 
 async def of_run(
-    client: KubeClient, fresh: Fresh, jobset: JSON, pods: Sequence[JSON]
+    client: KubeClient, cache: RequestCache, jobset: JSON, pods: Sequence[JSON]
 ) -> Surroundings:
     """The events that say why a run does not go on; of a suspended JobSet what Kueue has of it."""
     if jobset["spec"].get("suspend"):
-        return Surroundings(queueing=await kueue_objects.of_jobset(client, fresh, jobset))
+        return Surroundings(queueing=await kueue_objects.of_jobset(client, cache, jobset))
     namespace = jobset["metadata"]["namespace"]
     wanted = [
         f"involvedObject.kind={kind},involvedObject.name={name}"
@@ -61,32 +61,36 @@ async def of_run(
 
 
 async def of_one_of_many(
-    client: KubeClient, fresh: Fresh, jobset: JSON, pods: Sequence[JSON]
+    client: KubeClient, cache: RequestCache, jobset: JSON, pods: Sequence[JSON]
 ) -> Surroundings:
     """The same from lists that are read once for all runs of the namespace."""
     if jobset["spec"].get("suspend"):
-        queueing = await kueue_objects.of_jobset(client, fresh, jobset, many=True)
+        queueing = await kueue_objects.of_jobset(client, cache, jobset, many=True)
         return Surroundings(queueing=queueing)
     silent = objects.silent(jobset, pods)
     if not silent:
         return Surroundings()
     namespace = jobset["metadata"]["namespace"]
-    by_object = await fresh.of(("troubles", namespace), partial(_troubles, client, namespace), AGE)
+    by_object = await cache.answer(
+        ("troubles", namespace), partial(_troubles, client, namespace), AGE
+    )
     found = _of(jobset, (each for one in silent for each in by_object.get(one, ())))
     jobs = None
     if not found and steps.is_empty(jobset, pods) and _is_old(jobset):
         key = ("jobs", namespace, jobset["metadata"]["name"])
-        jobs = await fresh.of(key, partial(_jobs, client, jobset), OLD)
+        jobs = await cache.answer(key, partial(_jobs, client, jobset), OLD)
     return Surroundings(found, jobs=jobs)
 
 
-async def nodes_of(client: KubeClient, fresh: Fresh, pods: Iterable[JSON]) -> dict[str, JSON]:
+async def nodes_of(
+    client: KubeClient, cache: RequestCache, pods: Iterable[JSON]
+) -> dict[str, JSON]:
     """The Kubernetes nodes of pods that are not ready, by name, as far as they may be read."""
     wanted = sorted({of_pods.node(each) for each in pods if node.is_suspicious(each)})
     found: dict[str, JSON] = {}
     for name in wanted[:MOST_NODES]:
         with suppress(Answer):
-            found[name] = await fresh.of(("node", name), partial(client.get, NODE, name))
+            found[name] = await cache.answer(("node", name), partial(client.get, NODE, name))
     return found
 
 

@@ -9,12 +9,12 @@ from functools import partial
 from typing import Any, Final, TypeAlias
 
 from trainer_infra import names
-from trainer_infra.cluster import kueue_workload
-from trainer_infra.cluster.fresh import Fresh
-from trainer_infra.cluster.kueue_workload import Queueing
+from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import Resource
+from trainer_infra.runs.causes import kueue_workload
+from trainer_infra.runs.causes.kueue_workload import Queueing
 
 JSON = Mapping[str, Any]
 Queue: TypeAlias = tuple[str, str]
@@ -36,30 +36,30 @@ async def is_served(client: KubeClient) -> bool:
 
 
 async def of_jobset(
-    client: KubeClient, fresh: Fresh, jobset: JSON, *, many: bool = False
+    client: KubeClient, cache: RequestCache, jobset: JSON, *, many: bool = False
 ) -> Queueing | None:
     """What there is of a suspended JobSet in a queue; None of another one.
 
     Args:
         client: the cluster.
-        fresh: what was just read of it.
+        cache: what was just read of it.
         jobset: as it is stored.
         many: whether others of its namespace are asked for too, so that one list serves all.
     """
     if not kueue_workload.is_held(jobset):
         return None
     try:
-        kind = await fresh.of(WORKLOAD, partial(_kind, client, WORKLOAD))
+        kind = await cache.answer(WORKLOAD, partial(_kind, client, WORKLOAD))
         if kind is None:
             return Queueing(served=False)
-        workload = await _workload(client, fresh, kind, jobset, many=many)
+        workload = await _workload(client, cache, kind, jobset, many=many)
     except NotServed:  # Kueue was taken away since its kind was found
         return Queueing(served=False)
     except Answer:
         return Queueing(readable=False)
     if workload is None:
-        return Queueing(missing=await _missing_class(client, fresh, jobset))
-    return Queueing(workload=workload, cluster_queue=await _cluster_queue(client, fresh, workload))
+        return Queueing(missing=await _missing_class(client, cache, jobset))
+    return Queueing(workload=workload, cluster_queue=await _cluster_queue(client, cache, workload))
 
 
 async def workload_of(client: KubeClient, jobset: JSON) -> JSON | None:
@@ -72,11 +72,11 @@ async def workload_of(client: KubeClient, jobset: JSON) -> JSON | None:
     kind = await _kind(client, WORKLOAD)
     if kind is None:
         raise NotServed(client.server, VERSIONS[0], WORKLOAD)
-    return await _workload(client, Fresh(), kind, jobset, many=False)
+    return await _workload(client, RequestCache(), kind, jobset, many=False)
 
 
 async def without_local_queue(
-    client: KubeClient, fresh: Fresh, queues: Iterable[Queue]
+    client: KubeClient, cache: RequestCache, queues: Iterable[Queue]
 ) -> set[Queue]:
     """Those queues that are known not to be there."""
     kind = await _kind(client, names.LOCAL_QUEUE)
@@ -85,31 +85,31 @@ async def without_local_queue(
     missing = set()
     for namespace, name in queues:
         ask = partial(_is_there, client, kind, name, namespace)
-        if not await fresh.of((names.LOCAL_QUEUE, namespace, name), ask):
+        if not await cache.answer((names.LOCAL_QUEUE, namespace, name), ask):
             missing.add((namespace, name))
     return missing
 
 
 async def _workload(
-    client: KubeClient, fresh: Fresh, kind: Resource, jobset: JSON, *, many: bool
+    client: KubeClient, cache: RequestCache, kind: Resource, jobset: JSON, *, many: bool
 ) -> JSON | None:
     uid, namespace = jobset["metadata"]["uid"], jobset["metadata"]["namespace"]
     label = WORKLOAD_OF if many else f"{WORKLOAD_OF}={uid}"
     selection = Selection(kind, namespace, label)
-    page = await fresh.of(selection, partial(client.list, selection))
+    page = await cache.answer(selection, partial(client.list, selection))
     found = (each for each in page.items if each["metadata"]["labels"][WORKLOAD_OF] == uid)
     return next(found, None)
 
 
-async def _cluster_queue(client: KubeClient, fresh: Fresh, workload: JSON) -> JSON | None:
+async def _cluster_queue(client: KubeClient, cache: RequestCache, workload: JSON) -> JSON | None:
     namespace, name = workload["metadata"]["namespace"], workload["spec"].get("queueName", "")
-    local = await _read(client, fresh, names.LOCAL_QUEUE, name, namespace)
+    local = await _read(client, cache, names.LOCAL_QUEUE, name, namespace)
     if local is None:
         return None
-    return await _read(client, fresh, names.CLUSTER_QUEUE, local["spec"]["clusterQueue"])
+    return await _read(client, cache, names.CLUSTER_QUEUE, local["spec"]["clusterQueue"])
 
 
-async def _missing_class(client: KubeClient, fresh: Fresh, jobset: JSON) -> str:
+async def _missing_class(client: KubeClient, cache: RequestCache, jobset: JSON) -> str:
     """The priority class that Kueue looks for and that is not there: kind and name."""
     name = (jobset["metadata"].get("labels") or {}).get(names.KUEUE_PRIORITY_LABEL, "")
     kind: Resource | None = _PRIORITY_CLASS
@@ -123,19 +123,19 @@ async def _missing_class(client: KubeClient, fresh: Fresh, jobset: JSON) -> str:
         name = next(filter(None, (each.get("priorityClassName") for each in pods)), "")
     if not name or kind is None:
         return ""
-    there = await fresh.of((kind, name), partial(_is_there, client, kind, name))
+    there = await cache.answer((kind, name), partial(_is_there, client, kind, name))
     return "" if there else f"{kind.kind} {name}"
 
 
 async def _read(
-    client: KubeClient, fresh: Fresh, kind: str, name: str, namespace: str = ""
+    client: KubeClient, cache: RequestCache, kind: str, name: str, namespace: str = ""
 ) -> JSON | None:
     """An object of Kueue's; None where it is not there or may not be read."""
     with suppress(Answer, NotServed):
         resource = await _kind(client, kind)
         if resource is not None:
             ask = partial(client.get, resource, name, namespace)
-            return await fresh.of((kind, namespace, name), ask)
+            return await cache.answer((kind, namespace, name), ask)
     return None
 
 

@@ -1,7 +1,7 @@
 """Pods that failed while somebody looked, kept when Kubernetes deletes them.
 
 A Job whose pods have restartPolicy OnFailure (JobSet's default) deletes its last failed pod at once,
-and with it exit code, reason and log. Called by `look` for a run that is looked at closely: the pods
+and with it exit code, reason and log. Asked by a `Session` for a run that is looked at closely: the pods
 of its namespace are watched from then on, until nobody has looked for a while.
 """
 
@@ -14,10 +14,10 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.cluster import log_tails
-from trainer_infra.cluster import pods as of_pods
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube.client import KubeClient, Selection
 from trainer_infra.kube.resource import POD
+from trainer_infra.runs import pods as of_pods
 
 JSON = Mapping[str, Any]
 
@@ -30,7 +30,7 @@ PAUSE: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
-class Failed:
+class FailedPod:
     """A pod that failed, as it was last seen."""
 
     pod: JSON
@@ -43,7 +43,7 @@ class LastSeen:
 
     def __init__(self, client: KubeClient) -> None:
         self._client = client
-        self._failed: dict[str, Failed] = {}
+        self._failed: dict[str, FailedPod] = {}
         self._looked: dict[str, float] = {}
         self._watching: dict[str, asyncio.Task[None]] = {}
         self._reading: set[asyncio.Task[None]] = set()
@@ -56,7 +56,7 @@ class LastSeen:
             task.add_done_callback(lambda _: self._watching.pop(namespace, None))
             self._watching[namespace] = task
 
-    def of(self, namespace: str, jobset: JSON) -> dict[str, Failed]:
+    def failed_pods(self, namespace: str, jobset: JSON) -> dict[str, FailedPod]:
         """The failed pods of the JobSet's present try, by name; its namespace is watched now."""
         self.look(namespace)
         attempt = str((jobset.get("status") or {}).get("restarts", 0))
@@ -98,7 +98,7 @@ class LastSeen:
         if container is None:
             return
         known = self._failed.pop(uid, None)
-        self._failed[uid] = Failed(pod, known.lines if known else ())
+        self._failed[uid] = FailedPod(pod, known.lines if known else ())
         while len(self._failed) > MOST:
             self._failed.pop(next(iter(self._failed)))
         if known is None:
@@ -112,7 +112,7 @@ class LastSeen:
         with suppress(TrainerInfraError):
             lines = await log_tails.of_container(self._client, pod, container)
         if lines and uid in self._failed:
-            self._failed[uid] = Failed(self._failed[uid].pod, lines)
+            self._failed[uid] = FailedPod(self._failed[uid].pod, lines)
 
 
 def _try(pod: JSON) -> tuple[str, str]:

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
-from trainer_infra.cluster import pods as of_pods
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube.client import KubeClient, LogOf
+from trainer_infra.runs import pods as of_pods
 
 JSON = Mapping[str, Any]
 

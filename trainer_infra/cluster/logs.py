@@ -16,11 +16,7 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import ownership, present, secret_values
-from trainer_infra.cluster import pods as of_pods
-from trainer_infra.cluster.look import Place
-from trainer_infra.cluster.present import RunKey
-from trainer_infra.cluster.record import Record
+from trainer_infra.cluster import ownership
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.kube.client import KubeClient, LogOf, Selection
 from trainer_infra.kube.refusals import (
@@ -32,7 +28,9 @@ from trainer_infra.kube.refusals import (
 )
 from trainer_infra.kube.resource import JOBSET, POD
 from trainer_infra.lifecycle import conditions as of
-from trainer_infra.lifecycle.redaction import Redaction
+from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs.redaction import Redaction
+from trainer_infra.runs.run import Run
 
 JSON = Mapping[str, Any]
 Line = tuple[str, str]
@@ -54,13 +52,12 @@ _WAITING: Final = 1000
 class Wanted:
     """Which lines."""
 
-    namespace: str
-    name: str
-    """Of the TrainJob."""
     pod: str | None
     """Only this pod: its name, or that without the five characters at its end."""
     tail: int | None
     """Begin with the last lines only, as many per container."""
+    follow: bool = False
+    """Go on until the run has ended."""
 
     def has(self, pod: JSON) -> bool:
         """Whether lines of the pod are wanted."""
@@ -86,27 +83,30 @@ class _Source:
         return LogOf(self.pod["metadata"]["namespace"], self.name, self.container, **more)
 
 
-async def opened(place: Place, wanted: Wanted, *, follow: bool) -> AsyncIterator[Line]:
+async def opened(
+    client: KubeClient, run: Run, wanted: Wanted, hidden: Redaction
+) -> AsyncIterator[Line]:
     """The lines as (pod, line).
 
+    Args:
+        client: the cluster.
+        run: as it was declared or, once that was seen, as it ended.
+        wanted: which lines.
+        hidden: values of the run's secrets, which no line shows.
+
     Raises:
-        NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
-            cannot be read to hide them.
+        NotAvailable: The run never had such a pod.
     """
-    record = await present.present(place.client, RunKey(wanted.namespace, wanted.name))
-    jobset, pods = await _seen(place.client, record)
-    gone = _gone(record, pods)
+    jobset, pods = await _seen(client, run)
+    gone = _gone(run, pods)
     known = [each["metadata"]["name"] for each in pods] + list(gone)
     found = any(map(wanted.has, pods)) or wanted.pod in (None, *gone)
     if not found:
         shown = ", ".join(known) or "none yet"
-        raise NotAvailable(f"{ownership.run(record)} has no pod {wanted.pod}; its pods are {shown}")
-    hidden = await secret_values.known(place.client, place.fresh, record)
-    if hidden is None:
-        raise NotAvailable(secret_values.reason(wanted.namespace, wanted.name))
-    if follow and jobset is not None and not _has_ended(jobset):
-        return _redacted(_followed(place.client, record, wanted), hidden)
-    return _redacted(_written(place.client, wanted, record, _sources(jobset, pods)), hidden)
+        raise NotAvailable(f"{ownership.run(run)} has no pod {wanted.pod}; its pods are {shown}")
+    if wanted.follow and jobset is not None and not _has_ended(jobset):
+        return _redacted(_followed(client, run, wanted), hidden)
+    return _redacted(_written(client, wanted, run, _sources(jobset, pods)), hidden)
 
 
 async def _redacted(
@@ -119,7 +119,7 @@ async def _redacted(
 
 
 async def _written(
-    client: KubeClient, wanted: Wanted, record: Record, sources: Iterator[_Source]
+    client: KubeClient, wanted: Wanted, run: Run, sources: Iterator[_Source]
 ) -> AsyncGenerator[Line, None]:
     """The lines that there are, pod after pod."""
     seen = []
@@ -128,7 +128,7 @@ async def _written(
         if wanted.has(source.pod):
             async for line in _read(client, source, wanted.tail):
                 yield source.name, line
-    for pod, lines in _gone(record, seen).items():
+    for pod, lines in _gone(run, seen).items():
         if wanted.pod in (None, pod):
             for line in (GONE, *lines):
                 yield pod, line
@@ -152,12 +152,10 @@ async def _read(client: KubeClient, source: _Source, tail: int | None) -> AsyncG
         yield line
 
 
-async def _followed(
-    client: KubeClient, record: Record, wanted: Wanted
-) -> AsyncGenerator[Line, None]:
+async def _followed(client: KubeClient, run: Run, wanted: Wanted) -> AsyncGenerator[Line, None]:
     """The lines as they come, until the run has ended and its containers have."""
     lines: asyncio.Queue[Line | None] = asyncio.Queue(_WAITING)
-    reader = asyncio.ensure_future(_Reader(client, record, wanted, lines).run())
+    reader = asyncio.ensure_future(_Reader(client, run, wanted, lines).run())
     try:
         while (line := await lines.get()) is not None:
             yield line
@@ -173,11 +171,11 @@ class _Reader:
     def __init__(
         self,
         client: KubeClient,
-        record: Record,
+        run: Run,
         wanted: Wanted,
         lines: "asyncio.Queue[Line | None]",
     ) -> None:
-        self._client, self._record, self._wanted, self._lines = client, record, wanted, lines
+        self._client, self._run, self._wanted, self._lines = client, run, wanted, lines
         self._tasks: dict[tuple[str, str], asyncio.Task[None]] = {}
 
     async def run(self) -> None:
@@ -214,7 +212,7 @@ class _Reader:
 
     async def _goes_on(self) -> bool:
         """Begin to read new containers; whether more may come."""
-        jobset, pods = await _seen(self._client, self._record)
+        jobset, pods = await _seen(self._client, self._run)
         for source in _sources(jobset, pods):
             if self._wanted.has(source.pod) and source.key not in self._tasks:
                 self._tasks[source.key] = asyncio.ensure_future(self._read(source))
@@ -250,7 +248,7 @@ class _Reader:
     async def _is_over(self, source: _Source) -> bool:
         """Whether the container has ended for good."""
         try:
-            pod = await self._client.get(POD, source.name, self._record.namespace)
+            pod = await self._client.get(POD, source.name, self._run.namespace)
         except NotFound:
             return True
         except TrainerInfraError:
@@ -293,14 +291,14 @@ class _Position:
         return True
 
 
-async def _seen(client: KubeClient, record: Record) -> tuple[JSON | None, tuple[JSON, ...]]:
+async def _seen(client: KubeClient, run: Run) -> tuple[JSON | None, tuple[JSON, ...]]:
     """The run's JobSet, and its pods in order."""
-    labels = f"{names.JOBSET_NAME_LABEL}={record.name}"
-    page = await client.list(Selection(POD, record.namespace, labels))
+    labels = f"{names.JOBSET_NAME_LABEL}={run.name}"
+    page = await client.list(Selection(POD, run.namespace, labels))
     jobset: JSON | None = None
     with suppress(NotFound):
-        found = await client.get(JOBSET, record.name, record.namespace)
-        jobset = found if ownership.is_of(found, record.uid) else None
+        found = await client.get(JOBSET, run.name, run.namespace)
+        jobset = found if ownership.is_of(found, run.uid) else None
     return jobset, of_pods.in_order(jobset, page.items)
 
 
@@ -324,15 +322,11 @@ def _has_started(container: JSON) -> bool:
     return any("running" in each or "terminated" in each for each in states)
 
 
-def _gone(record: Record, pods: Any) -> dict[str, tuple[str, ...]]:
+def _gone(run: Run, pods: Any) -> dict[str, tuple[str, ...]]:
     """Pods that the run ended with and that are gone, with the lines that were kept of them."""
-    final = record.final
-    if final is None:
-        return {}
     there = {each["metadata"]["name"] for each in pods}
-    failure = final.failure
-    kept = {failure.pod: failure.last_lines} if failure else {}
-    ended = [*(each.pod for each in final.nodes), *kept]
+    kept = {run.failure.pod: run.failure.last_lines} if run.failure else {}
+    ended = [*(each.pod for each in run.nodes), *kept]
     return {pod: kept.get(pod, ()) for pod in ended if pod not in there}
 
 

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from trainer_infra import names
-from trainer_infra.cluster.record import Record
+from trainer_infra.runs.sentences import Owned
 
 JSON = Mapping[str, Any]
 
@@ -48,6 +48,6 @@ def where(value: JSON) -> str:
     return f"{value['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
 
 
-def run(record: Record) -> str:
+def run(record: Owned) -> str:
     """A run as an error names it."""
     return f"run {record.namespace}/{record.name}"

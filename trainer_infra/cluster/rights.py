@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import kueue_objects, objects
+from trainer_infra.cluster import kueue_objects, live_objects
 from trainer_infra.errors import Refused, TrainerInfraError
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotServed
@@ -223,7 +223,7 @@ async def _kinds(client: KubeClient, values: Iterable[JSON]) -> tuple[Resource, 
     found: dict[Resource, None] = {}
     for value in values:
         with suppress(NotServed):
-            found[await objects.address(client, value)] = None
+            found[await live_objects.address(client, value)] = None
     return tuple(found)
 
 

@@ -11,11 +11,11 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.cluster import drift as of_fields
-from trainer_infra.cluster import labels, ownership, refused
+from trainer_infra.cluster import ownership, refusal_explanation, run_labels
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, NotFound, NotServed
-from trainer_infra.lifecycle.run import Owner
+from trainer_infra.runs.run import Owner
 
 JSON = Mapping[str, Any]
 
@@ -27,7 +27,7 @@ INSTALL_CRDS: Final = (
 
 def labelled(value: JSON, owner: Owner) -> JSON:
     """The runtime with what says whose it is."""
-    of_owner = {key: each for key, each in labels.of_run(owner, "").items() if each}
+    of_owner = {key: each for key, each in run_labels.labels(owner, "").items() if each}
     metadata = value["metadata"]
     both = {**(metadata.get("labels") or {}), **of_owner}
     marked = {**metadata, "labels": both}
@@ -150,7 +150,7 @@ async def deleted(client: KubeClient, value: JSON, uid: str, owner: Owner) -> st
 async def _said(client: KubeClient, error: Answer | NotServed, value: JSON) -> Exception:
     if sentence := await missing(client, value["kind"]):
         return NotAvailable(sentence)
-    return refused.said(error, value)
+    return refusal_explanation.said(error, value)
 
 
 def _is_of_owner_of(value: JSON, there: JSON) -> bool:

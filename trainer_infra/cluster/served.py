@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import identity, kueue_objects, kueue_workload
+from trainer_infra.cluster import identity, kueue_objects
 from trainer_infra.cluster.identity import Identity
 from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import JSON, KubeClient
 from trainer_infra.kube.refusals import Answer, Forbidden, NotFound, NotKubernetes, NotServed
 from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
+from trainer_infra.runs.causes import kueue_workload
 
 CLUSTER_NAMESPACE: Final = "kube-system"
 """The namespace whose UID tells clusters apart: it is made once, and never again."""

@@ -19,7 +19,7 @@ from trainer_infra.api import transitions
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.lifecycle import immutable_fields, objects, patch_times
+from trainer_infra.lifecycle import due_objects, immutable_fields, patch_times
 from trainer_infra.render import pipeline, runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
@@ -132,7 +132,7 @@ def _judged_already(new: TrainJob, old: TrainJob) -> bool:
 def _born_with(before: Before, runtime: Runtime | None) -> Runtime | None:
     """The runtime of the snapshot, else the live one: the TrainJob will never see another (Q9)."""
     try:
-        return objects.runtime_of(before.job, runtime, before.observed)
+        return due_objects.runtime_born_with(before.job, runtime, before.observed)
     except InvalidInput:
         return runtime
 

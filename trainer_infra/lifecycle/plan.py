@@ -15,20 +15,11 @@ from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
-from trainer_infra.lifecycle import conditions as of
-from trainer_infra.lifecycle import (
-    deadline,
-    events,
-    failure_reason,
-    jobs_status,
-    objects,
-    suspend,
-    ttl,
-)
+from trainer_infra.lifecycle import conditions, due_objects, events, failure_reason, status, ttl
 from trainer_infra.lifecycle.conditions import Conditions
+from trainer_infra.lifecycle.due_objects import NO_OBJECTS, DueObjects
 from trainer_infra.lifecycle.events import Event
-from trainer_infra.lifecycle.failure_reason import FailureReason
-from trainer_infra.lifecycle.objects import Made
+from trainer_infra.lifecycle.status import Case
 from trainer_infra.render import patch_conflicts, runtime_ref, ttl_seconds_after_finished
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
@@ -64,23 +55,6 @@ class Plan:
 RETRY: Final = 60.0
 """Seconds until objects that cannot be made are tried again: no event tells that their runtime
 was made or changed."""
-MESSAGE_LENGTH: Final = 32_768
-"""Characters that a condition's message may have."""
-
-
-@dataclass(frozen=True, slots=True)
-class _Case:
-    """What `plan` was asked."""
-
-    job: TrainJob
-    runtime: Runtime | None
-    observed: Observed
-    now: datetime
-    behaviour: Behaviour
-
-    def ours(self, deviation: Deviation) -> bool:
-        """Whether that deviation holds."""
-        return self.behaviour.ours(deviation)
 
 
 def plan(
@@ -92,7 +66,7 @@ def plan(
 ) -> Plan:
     """What to do next for a TrainJob.
 
-    A TrainJob managed by somebody else, and one that is being deleted, gets an empty plan. Objects
+    A TrainJob that another controller manages, and one that is being deleted, gets an empty plan. Objects
     that cannot be rendered are an event and leave the conditions as they are.
 
     Args:
@@ -103,30 +77,33 @@ def plan(
         now: the time, with its zone.
         behaviour: what renders and reports, and how far it is decided like in the reference.
     """
-    case = _Case(job, runtime, observed, now, behaviour)
+    case = Case(job, observed, now, behaviour)
     if _is_left_alone(case):
         return Plan()
-    old = job.status.to_wire() if job.status else {}
+    before, old = status.before(case), status.stored(case)
+    new = status.status(case)
+    after = tuple(new.get("conditions") or ())
+    due = NO_OBJECTS
+    if not conditions.finished(before) and not status.is_overdue(after):
+        due = due_objects.due_objects(job, runtime, observed, behaviour)
     stored = tuple(old.get("conditions") or ())
-    before = stored if case.ours(Deviation.FAILED) else _cleared(stored)
-    made = Made() if of.finished(before) else _made(case)
-    status = _status(case, old, _conditions(case, before))
-    after = tuple(status.get("conditions") or ())
-    made = Made() if _is_overdue(after) else made
-    stays = _stays(case, after)
+    left = _seconds_until_ttl(case, runtime, after)
     # Its end is stored before a TrainJob goes.
-    expired = of.finished(stored) and stays is not None and stays <= 0
-    told = () if not expired else (events.expired(),)
+    expired = conditions.finished(stored) and left is not None and left <= 0
+    last_event = (events.expired(),) if expired else ()
     return Plan(
-        apply=made.apply,
+        apply=due.objects,
         delete=tuple(_deletions(case, before, after, expired=expired)),
-        status=None if status == old else status,
-        events=(*_events(case, made, stored, after), *_untold(case, told)),
-        requeue_after=_next_look(case, made, after, stays),
+        status=None if new == old else new,
+        events=(
+            *_events(case, due, stored, after),
+            *_without_written_events(case, last_event),
+        ),
+        requeue_after=_next_look(case, due, after, left),
     )
 
 
-def _is_left_alone(case: _Case) -> bool:
+def _is_left_alone(case: Case) -> bool:
     """Whether nothing is done for the TrainJob."""
     if case.job.spec.managed_by not in (None, names.MANAGED_BY):
         return True
@@ -137,87 +114,16 @@ def _is_left_alone(case: _Case) -> bool:
     return case.ours(Deviation.DELETION) and case.job.metadata.deletion_timestamp is not None
 
 
-def _cleared(conditions: Conditions) -> Conditions:
-    """The conditions from which the reference starts: Failed only stays after a deadline."""
-    return conditions if _is_overdue(conditions) else tuple(of.without(conditions, names.FAILED))
-
-
-def _made(case: _Case) -> Made:
-    if runtime_ref.unsupported(case.job):
-        return Made()
-    return objects.made(case.job, case.runtime, case.observed, case.behaviour)
-
-
-def _conditions(case: _Case, before: Conditions) -> Conditions:
-    """Sections 4.6 to 4.8: unsupported runtime, suspend, the JobSet's end, the deadline."""
-    current, now = before, case.now
-    unsupported = runtime_ref.unsupported(case.job)
-    if unsupported and not of.finished(current):
-        failed = of.condition(names.FAILED, names.RUNTIME_NOT_SUPPORTED, unsupported, now)
-        current = of.with_condition(current, failed)
-    keeps_entry = not case.ours(Deviation.RESUME)
-    current = suspend.conditions(case.job, current, now, keeps_entry=keeps_entry)
-    ended = jobs_status.conditions(current, case.observed.jobset)
-    if ended is not current:
-        return _explained(case, ended, failure_reason.first(case.observed.pods))
-    left = _left(case, current)
-    if left is not None and left < 0:
-        message = names.DEADLINE_MESSAGE
-        if case.ours(Deviation.FAILURE_REASON):
-            message = deadline.message(case.job.spec.active_deadline_seconds or 0)
-        failed = of.condition(names.FAILED, names.DEADLINE_EXCEEDED, message, now)
-        waiting = failure_reason.waiting(case.observed.pods)
-        current = _explained(
-            case, of.with_condition(current, failed), waiting[0] if waiting else None
-        )
-    return current
-
-
-def _explained(case: _Case, current: Conditions, why: FailureReason | None) -> Conditions:
-    """The conditions with the reason of a pod added to the Failed message."""
-    failed = of.find(current, names.FAILED)
-    if failed is None or why is None or not case.ours(Deviation.FAILURE_REASON):
-        return current
-    message = f"{failed['message']}; {why.sentence()}"[:MESSAGE_LENGTH]
-    return of.with_condition(current, {**failed, "message": message})
-
-
-def _left(case: _Case, current: Conditions) -> float | None:
-    jobset, by_own = case.observed.jobset, not case.ours(Deviation.RESUME)
-    return deadline.remaining(case.job, current, jobset, case.now, by_own_condition=by_own)
-
-
-def _status(case: _Case, old: JSON, current: Conditions) -> JSON:
-    """The whole status: ours, then what each plugin makes of it; trainerStatus stays."""
-    status: JSON = {**old, "conditions": list(current)}
-    if not current and "conditions" not in old:
-        status = dict(old)
-    if case.observed.jobset is not None:
-        jobs = jobs_status.jobs_status(case.observed.jobset)
-        without = {key: value for key, value in status.items() if key != "jobsStatus"}
-        # A status must not be empty: then the counts stay until the JobSet has some.
-        status = {**without, "jobsStatus": jobs} if jobs else without or status
-    for plugin in case.behaviour.plugins:
-        if plugin.status is not None:
-            status = plugin.status(case.job, status, case.observed)
-    return status
-
-
-def _is_overdue(current: Conditions) -> bool:
-    failed = of.find(current, names.FAILED)
-    return failed is not None and failed["reason"] == names.DEADLINE_EXCEEDED
-
-
 def _deletions(
-    case: _Case, before: Conditions, after: Conditions, *, expired: bool
+    case: Case, before: Conditions, after: Conditions, *, expired: bool
 ) -> Iterator[ObjectRef]:
     """The JobSet past the deadline, until it is gone; the TrainJob past its TTL.
 
     The reference deletes the JobSet once and does not look again (Q13).
     """
     name, jobset = case.job.metadata.name, case.observed.jobset
-    once = of.finished(before) and not case.ours(Deviation.Q13)
-    if _is_overdue(after) and not once and jobset is not None:
+    once = conditions.finished(before) and not case.ours(Deviation.Q13)
+    if status.is_overdue(after) and not once and jobset is not None:
         going = jobset["metadata"].get("deletionTimestamp") is not None
         if not going:
             yield ObjectRef(names.JOBSET_API_VERSION, names.JOBSET, name)
@@ -225,44 +131,47 @@ def _deletions(
         yield ObjectRef(names.API_VERSION, names.TRAIN_JOB, name)
 
 
-def _stays(case: _Case, current: Conditions) -> float | None:
+def _seconds_until_ttl(case: Case, runtime: Runtime | None, current: Conditions) -> float | None:
     """Seconds until a finished TrainJob is deleted; None when it stays."""
-    if not case.ours(Deviation.TTL) or not of.finished(current):
+    if not case.ours(Deviation.TTL) or not conditions.finished(current):
         return None
-    runtime = case.runtime
     with suppress(InvalidInput):
-        runtime = objects.runtime_of(case.job, case.runtime, case.observed)
+        runtime = due_objects.runtime_born_with(case.job, runtime, case.observed)
     seconds = ttl_seconds_after_finished.seconds(case.job, runtime)
     return ttl.remaining(seconds, current, case.now)
 
 
-def _events(case: _Case, made: Made, stored: Conditions, after: Conditions) -> Iterator[Event]:
+def _events(case: Case, due: DueObjects, stored: Conditions, after: Conditions) -> Iterator[Event]:
     """The reference tells only of objects that it cannot make, on every pass."""
-    failed = () if made.error is None else (events.creation_failed(made.error),)
+    failed = () if due.error is None else (events.creation_failed(due.error),)
     if not case.ours(Deviation.EVENTS):
         yield from failed
         return
-    if case.observed.jobset is None and any(each["kind"] == names.JOBSET for each in made.apply):
-        yield events.created(made.apply)
+    if case.observed.jobset is None and any(each["kind"] == names.JOBSET for each in due.objects):
+        yield events.created(due.objects)
         if case.ours(Deviation.PATCHES):
             yield from events.overridden(patch_conflicts.sentences(case.job))
     yield from events.of_change(stored, after)
-    yield from _untold(case, failed)
-    if not of.finished(after) and not case.job.spec.suspend:
+    yield from _without_written_events(case, failed)
+    if not conditions.finished(after) and not case.job.spec.suspend:
         waiting = failure_reason.waiting(case.observed.pods)
-        yield from _untold(case, events.waiting(waiting))
+        yield from _without_written_events(case, events.waiting(waiting))
 
 
-def _untold(case: _Case, lasting: Iterable[Event]) -> Iterable[Event]:
+def _without_written_events(case: Case, lasting: Iterable[Event]) -> Iterable[Event]:
     """Those events of what lasts longer than a pass that were not written yet."""
-    return (each for each in lasting if (each.reason, each.message) not in case.observed.told)
+    return (
+        each for each in lasting if (each.reason, each.message) not in case.observed.events_written
+    )
 
 
-def _next_look(case: _Case, made: Made, after: Conditions, stays: float | None) -> float | None:
-    left = _left(case, after)
+def _next_look(
+    case: Case, due: DueObjects, after: Conditions, until_ttl: float | None
+) -> float | None:
+    left = status.seconds_left(case, after)
     looks = (
         None if left is None else max(left, 1.0),
-        None if stays is None else max(stays, 0.0),
-        None if made.error is None else RETRY,
+        None if until_ttl is None else max(until_ttl, 0.0),
+        None if due.error is None else RETRY,
     )
     return min((each for each in looks if each is not None), default=None)

@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.api import quantity
-from trainer_infra.lifecycle.run import JSON
 from trainer_infra.local.jobset import replicated_job
+from trainer_infra.runs.run import JSON
 
 PODS_PER_PROCESSOR: Final = 32
 """More pods than that, which are processes, and their supervisor does nothing else than look at them."""

@@ -14,10 +14,10 @@ from typing import Final
 import psutil
 
 from trainer_infra import names
-from trainer_infra.lifecycle.run import JSON
 from trainer_infra.local import processes
 from trainer_infra.local.children import Child, Children, Command
 from trainer_infra.local.pod_log import PodLog
+from trainer_infra.runs.run import JSON
 
 CHUNK: Final = 64 * 1024
 DRAIN: Final = 1.0

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.lifecycle.run import JSON
 from trainer_infra.local.network import LOOPBACK
+from trainer_infra.runs.run import JSON
 
 _KEYED: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 

@@ -13,13 +13,13 @@ from typing import Final
 
 from trainer_infra.api import quantity
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.lifecycle.run import JSON
 from trainer_infra.local import downward, expansion
 from trainer_infra.local import network as loopback
 from trainer_infra.local.capacity import Machine
 from trainer_infra.local.mounts import Mounts
 from trainer_infra.local.network import Network
 from trainer_infra.local.sources import Sources
+from trainer_infra.runs.run import JSON
 
 ALLOWED: Final = frozenset(
     {

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.lifecycle.run import FINISHED
 from trainer_infra.local import folder, installation, packages, processes, runs
+from trainer_infra.runs.run import FINISHED
 
 READY: Final = "ready"
 UNFINISHED: Final = "unfinished"

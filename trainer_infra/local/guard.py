@@ -14,9 +14,10 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from trainer_infra import names
-from trainer_infra.lifecycle.run import FINISHED, Run, run_from_json, run_to_json
-from trainer_infra.local import folder, processes, run_status
+from trainer_infra.local import folder, processes
 from trainer_infra.local.folder import RunFolder
+from trainer_infra.runs import view
+from trainer_infra.runs.run import FINISHED, Run, run_from_json, run_to_json
 
 
 def watch(target: RunFolder, supervise: Callable[[], None]) -> None:
@@ -46,7 +47,7 @@ def lost(target: RunFolder, how: str) -> Run | None:
         f"the supervisor on {run.host} {how} while the run was unfinished; "
         "its processes were ended, run it again"
     )
-    now = run_status.failed(run, names.SUPERVISOR_LOST, message, datetime.now(UTC))
+    now = view.failed(run, names.SUPERVISOR_LOST, message, datetime.now(UTC))
     with suppress(OSError):
         target.reserve.unlink(missing_ok=True)
         folder.write(target.status, run_to_json(now))

@@ -13,15 +13,17 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput
-from trainer_infra.lifecycle.redaction import Redaction
-from trainer_infra.local import full_disk, probes
+from trainer_infra.local import full_disk, out_of_memory, probes
 from trainer_infra.local.children import Children
 from trainer_infra.local.container import Container, Setup
 from trainer_infra.local.jobset.pods import Phase, Pod, Start
 from trainer_infra.local.pod_log import PodLog
+from trainer_infra.runs.redaction import Redaction
 
 LONGEST_GRACE: Final = 10
 """Seconds between SIGTERM and SIGKILL at most, whatever the pod asks for."""
+KILLED: Final = 137
+"""Exit code of a process that SIGKILL ended."""
 SIDECAR_PAUSE: Final = 1.0
 """Seconds before a sidecar that ended is started again."""
 
@@ -53,11 +55,14 @@ class Hooks:
 class Failed(Exception):
     """A container ended the try."""
 
-    def __init__(self, container: str, exit_code: int | None, reason: str) -> None:
+    def __init__(
+        self, container: str, exit_code: int | None, reason: str, message: str = ""
+    ) -> None:
         super().__init__(container, exit_code, reason)
         self.container = container
         self.exit_code = exit_code
         self.reason = reason
+        self.message = message
 
 
 class PodTry:
@@ -129,17 +134,17 @@ class PodTry:
             self._finish(Phase.SUCCEEDED, 0, "Completed")
         except Failed as failed:
             self._last = failed.container
-            self._finish(Phase.FAILED, failed.exit_code, failed.reason)
+            self._finish(Phase.FAILED, failed.exit_code, failed.reason, failed.message)
         except (InvalidInput, OSError) as error:
             self._not_started("the pod", error)
-            self._finish(Phase.FAILED, None, "StartError")
+            self._finish(Phase.FAILED, None, "StartError", str(error))
         except asyncio.CancelledError:
             self._last = ""
             self._finish(Phase.FAILED, None, "Stopped")
         finally:
             self._log.close()
 
-    def _finish(self, phase: Phase, exit_code: int | None, reason: str) -> None:
+    def _finish(self, phase: Phase, exit_code: int | None, reason: str, message: str = "") -> None:
         self.pod = replace(
             self.pod,
             phase=phase,
@@ -147,6 +152,7 @@ class PodTry:
             exit_code=exit_code,
             container=self._last,
             reason=reason,
+            message=message,
             finished=datetime.now(UTC),
         )
 
@@ -195,17 +201,19 @@ class PodTry:
             Failed: It failed, or cannot be started.
         """
         container = Container(setup, self._children, self._log, self._grace)
+        kills = out_of_memory.kills()
         watch = asyncio.get_running_loop().create_task(probes.watch(container, ready))
         try:
             code = await container.run()
         except OSError as error:
             self._not_started(f"container {setup.name}", error)
-            raise Failed(setup.name, None, "StartError") from error
+            raise Failed(setup.name, None, "StartError", str(error)) from error
         finally:
             watch.cancel()
         self._last = setup.name
         if code != 0:
-            raise Failed(setup.name, code, "Error")
+            ran_out = code == KILLED and out_of_memory.kills() > kills
+            raise Failed(setup.name, code, "OOMKilled" if ran_out else "Error")
 
     def _readiness(self, name: str) -> Callable[[bool], None]:
         def set_ready(value: bool) -> None:

@@ -10,8 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.lifecycle.redaction import Redaction
 from trainer_infra.local import full_disk
+from trainer_infra.runs.redaction import Redaction
 
 LAST_LINES: Final = 20
 """How many lines a Failure shows."""

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainer_infra import names
-from trainer_infra.lifecycle.run import JSON
 from trainer_infra.local import env, threads, volumes
 from trainer_infra.local.children import Command
 from trainer_infra.local.container import Setup
 from trainer_infra.local.env import Place
 from trainer_infra.local.mounts import Mounts
 from trainer_infra.local.pod import PodSetup
+from trainer_infra.runs.run import JSON
 
 
 @dataclass(frozen=True, slots=True)

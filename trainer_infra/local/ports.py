@@ -10,9 +10,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
-from trainer_infra.lifecycle.run import JSON
 from trainer_infra.local import support
 from trainer_infra.local.network import LOOPBACK
+from trainer_infra.runs.run import JSON
 
 _TYPES: Final = {"TCP": socket.SOCK_STREAM, "UDP": socket.SOCK_DGRAM}
 

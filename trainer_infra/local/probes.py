@@ -9,9 +9,9 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-from trainer_infra.lifecycle.run import JSON
 from trainer_infra.local.container import Container
 from trainer_infra.local.network import LOOPBACK
+from trainer_infra.runs.run import JSON
 
 OK: Final = range(200, 400)
 

@@ -16,10 +16,8 @@ from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import NotAvailable
-from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import conditions
 from trainer_infra.lifecycle import plan as lifecycle
-from trainer_infra.lifecycle.redaction import Redaction
-from trainer_infra.lifecycle.run import JSON, Run, run_from_json, run_to_json
 from trainer_infra.local import (
     env,
     folder,
@@ -28,8 +26,8 @@ from trainer_infra.local import (
     network,
     packages,
     pod_setup,
+    pod_wire_form,
     ports,
-    run_status,
     sources,
 )
 from trainer_infra.local.children import Children
@@ -38,13 +36,17 @@ from trainer_infra.local.env import Place
 from trainer_infra.local.folder import RunFolder
 from trainer_infra.local.jobset import decide, pods
 from trainer_infra.local.jobset.decide import State
-from trainer_infra.local.jobset.pods import Phase, PodId, Start
+from trainer_infra.local.jobset.pods import Phase, Start
 from trainer_infra.local.pod import Hooks, PodSetup, PodTry
 from trainer_infra.local.pod_setup import Ground
-from trainer_infra.local.run_status import Seen, Tried
+from trainer_infra.local.pod_wire_form import Tried
 from trainer_infra.render import listed, resolve
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
+from trainer_infra.runs import view
+from trainer_infra.runs.redaction import Redaction
+from trainer_infra.runs.run import JSON, Run, run_from_json, run_to_json
+from trainer_infra.runs.view import Observation
 
 REPORT_PAUSE: Final = 0.2
 """Seconds for which reports are gathered before the status is written."""
@@ -66,7 +68,6 @@ class Reconciler:
         self._objects: dict[tuple[str, str], JSON] = {}
         self._jobset: JSON | None = None
         self._state = State()
-        self._failure: PodId | None = None
         self._status: JSON = {}
         self._tries: list[PodTry] = []
         self._ports: dict[int, int] = {}
@@ -118,12 +119,12 @@ class Reconciler:
 
     def fail(self, reason: str, message: str) -> None:
         """End the run as Failed for a reason that no JobSet reports; the first one counts."""
-        conditions = self._status.get("conditions") or ()
-        if not of.finished(conditions):
-            failed = of.condition(names.FAILED, reason, message, datetime.now(UTC))
+        current = self._status.get("conditions") or ()
+        if not conditions.finished(current):
+            failed = conditions.condition(names.FAILED, reason, message, datetime.now(UTC))
             self._status = {
                 **self._status,
-                "conditions": list(of.with_condition(conditions, failed)),
+                "conditions": list(conditions.with_condition(current, failed)),
             }
         self._awake.set()
 
@@ -172,11 +173,13 @@ class Reconciler:
         return min((each for each in delays if each is not None), default=None)
 
     def _plan(self) -> float | None:
-        report = run_status.leading(self._jobset, self._endpoint.reports)
-        if report is not None:
-            self._status = {**self._status, "trainerStatus": report}
+        observed_pods = self._pods()
+        if self._jobset is not None:
+            report = view.leading_report(self._jobset, observed_pods, self._endpoint.reports)
+            if report is not None:
+                self._status = {**self._status, "trainerStatus": report}
         now = datetime.now(UTC)
-        observed = Observed(self._jobset)
+        observed = Observed(self._jobset, pods=observed_pods)
         plan = lifecycle.plan(self._job(), self._runtime, observed, now, self._behaviour)
         for each in plan.apply:
             self._keep(each)
@@ -222,7 +225,7 @@ class Reconciler:
         now = datetime.now(UTC)
         name = jobset["metadata"]["name"]
         decision = decide.decide(name, jobset["spec"], tries, self._state, now)
-        self._state, self._failure = decision.state, decision.failure
+        self._state = decision.state
         self._jobset = {**jobset, "status": decision.status}
         for each in self._tries:
             if each.pod.id in decision.stop and each.pod.phase is Phase.RUNNING:
@@ -269,13 +272,13 @@ class Reconciler:
         return pod_setup.prepare(place, ground)
 
     def _finished(self) -> bool:
-        return of.finished(self._status.get("conditions") or ())
+        return conditions.finished(self._status.get("conditions") or ())
 
     def _ended_otherwise(self, jobset: JSON) -> bool:
         """Whether the run ended although the JobSet itself did not: it decides nothing more."""
         theirs = jobset["status"].get("conditions") or ()
         return self._finished() and not (
-            of.is_true(theirs, "Completed") or of.is_true(theirs, names.FAILED)
+            conditions.is_true(theirs, "Completed") or conditions.is_true(theirs, names.FAILED)
         )
 
     def _over(self) -> bool:
@@ -285,7 +288,8 @@ class Reconciler:
     def _publish(self) -> None:
         """Write the status when it changed; a full disk ends the run, and is written too."""
         for _ in range(2):
-            now = self._hidden.run(run_status.current(self._run, self._seen()))
+            seen = view.current(self._run, self._observation(), datetime.now(UTC))
+            now = self._hidden.run(seen)
             if now == self._run and self._folder.status.exists():
                 return
             try:
@@ -296,15 +300,23 @@ class Reconciler:
                 self._run = now
                 return
 
-    def _seen(self) -> Seen:
-        return Seen(
-            status=self._status,
+    def _observation(self) -> Observation:
+        tries = self._tried()
+        return Observation(
             jobset=self._jobset,
-            tries=tuple(Tried(each.pod, each.last_lines) for each in self._tries),
-            failure=self._failure,
+            status=self._status,
+            pods=self._pods(),
+            planned=pod_wire_form.planned(self._jobset),
+            lines=pod_wire_form.last_lines(self._jobset, tries, self._state.run),
             reports=self._endpoint.reports,
             waiting_for=self._waiting_for,
         )
+
+    def _pods(self) -> tuple[JSON, ...]:
+        return pod_wire_form.wire_pods(self._jobset, self._tried(), self._state.run)
+
+    def _tried(self) -> tuple[Tried, ...]:
+        return tuple(Tried(each.pod, each.last_lines) for each in self._tries)
 
     def _not_written(self, path: Path, error: OSError) -> None:
         """End the run because the disk is full; the reserve makes room for saying so.

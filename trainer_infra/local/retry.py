@@ -8,9 +8,9 @@ import shutil
 from typing import Final
 
 from trainer_infra.errors import Refused
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Owner, Run
 from trainer_infra.local import folder, processes, run_record, supervision
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Owner, Run
 
 TIMEOUT: Final = 20.0
 """Seconds to wait for the supervisor."""
@@ -26,8 +26,8 @@ def retry(namespace: str, name: str, uid: str, *, owner: Owner | None = None) ->
     target = folder.of(namespace, name)
     with folder.locked(target):
         run = run_record.present(target, uid, owner)
-        if not told.may_be_retried(run):
-            raise Refused(told.no_retry(run))
+        if not sentences.may_be_retried(run):
+            raise Refused(sentences.no_retry(run))
         supervision.end(target, TIMEOUT)
         processes.kill_everywhere(run.uid)
         for part in (target.pods, target.logs):

@@ -8,10 +8,10 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 
 from trainer_infra.errors import NotAvailable, Refused, Unreadable
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Owner, Run, Submission, run_from_json
 from trainer_infra.local import folder
 from trainer_infra.local.folder import RunFolder
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Owner, Run, Submission, run_from_json
 
 
 def look(target: RunFolder) -> Run | None:
@@ -73,7 +73,7 @@ def present(target: RunFolder, uid: str = "", owner: Owner | None = None) -> Run
         where = f"{target.path.parent.name}/{target.path.name}"
         raise NotAvailable(f"there is no run {where}{f' with uid {uid}' if uid else ''} here")
     if owner is not None and not run.owner.is_same(owner):
-        raise Refused(told.taken(run))
+        raise Refused(sentences.taken(run))
     return run
 
 

@@ -15,8 +15,20 @@ from typing import Final
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, Unreadable
 from trainer_infra.lifecycle import conditions as of
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import (
+from trainer_infra.local import (
+    folder,
+    full_disk,
+    guard,
+    log_files,
+    ports,
+    processes,
+    run_record,
+    supervision,
+    support,
+)
+from trainer_infra.local.folder import RunFolder
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import (
     CREATED,
     FINISHED,
     SUSPENDED,
@@ -30,18 +42,6 @@ from trainer_infra.lifecycle.run import (
     outputs_of,
     run_to_json,
 )
-from trainer_infra.local import (
-    folder,
-    full_disk,
-    guard,
-    log_files,
-    ports,
-    processes,
-    run_record,
-    supervision,
-    support,
-)
-from trainer_infra.local.folder import RunFolder
 
 __all__ = [
     "Failure",
@@ -87,7 +87,7 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
         run = run_record.look(target)
         if run is not None and not run_record.is_same(run, submission):
             if not adopt:
-                raise Refused(told.exists(run, submission.owner))
+                raise Refused(sentences.exists(run, submission.owner))
             run = _adopted(target, run, submission)
         if run is None:
             found = (*support.problems(submission.objects), *ports.ports_in_use(submission.objects))
@@ -215,7 +215,7 @@ def delete(
         if run is None or (uid and run.uid != uid):
             return ""
         if owner is not None and not run.owner.is_same(owner):
-            return told.left_alone(namespace, name, run.owner.shown())
+            return sentences.left_alone(namespace, name, run.owner.shown())
         ended = supervision.end(target, timeout)
         ended = processes.kill_everywhere(run.uid) and ended
         folder.remove(target)

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from trainer_infra.lifecycle.run import JSON
+from trainer_infra.runs.run import JSON
 
 Data = Mapping[str, Mapping[str, bytes]]
 

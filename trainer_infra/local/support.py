@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
-from trainer_infra.lifecycle.run import JSON
 from trainer_infra.local.jobset import unsupported
+from trainer_infra.runs.run import JSON
 
 VOLUMES: Final = frozenset(
     {

@@ -5,14 +5,16 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from trainer_infra.errors import Problem
-from trainer_infra.lifecycle.run import Owner
 from trainer_infra.local import capacity, ports, retry, runs, support
+from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.phases import Plugin
+from trainer_infra.runs.run import Owner
 
 JSON = Mapping[str, Any]
 
 
 class ThisMachine:
-    """Runs that are processes here; keeps `lifecycle.target.Target`."""
+    """Runs that are processes here; keeps `runs.target.Target`."""
 
     submit = staticmethod(runs.submit)
     get = staticmethod(runs.get)
@@ -39,9 +41,9 @@ class ThisMachine:
         """What this machine cannot run."""
         return support.problems(objects)
 
-    def prepared(self, _job: JSON, objects: tuple[JSON, ...], _owner: Owner) -> tuple[JSON, ...]:
-        """The objects as they are: nothing is stored under their names."""
-        return objects
+    def behaviour(self, plugins: tuple[Plugin, ...], _owner: Owner) -> Behaviour:
+        """The plugins alone: nothing is stored under the names of objects."""
+        return Behaviour(plugins)
 
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
         """Ports that something else listens on, and what this machine has less of."""

@@ -8,8 +8,8 @@ thread for each of several processes, comes out of it where there are as many as
 from collections.abc import Mapping
 from typing import Final
 
-from trainer_infra.lifecycle.run import JSON
 from trainer_infra.render import resources
+from trainer_infra.runs.run import JSON
 
 VARIABLES: Final = (
     "OMP_NUM_THREADS",

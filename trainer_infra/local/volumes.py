@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.lifecycle.run import JSON
 from trainer_infra.local import downward, env, expansion
 from trainer_infra.local import network as loopback
 from trainer_infra.local.env import Place
 from trainer_infra.local.mounts import Mounts
+from trainer_infra.runs.run import JSON
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  the path that a pod mounts
 Files = Mapping[str, tuple[bytes, int]]

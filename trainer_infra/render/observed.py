@@ -22,8 +22,10 @@ class Observed:
     """Every other object that the TrainJob owns: Secrets, ConfigMaps, PodGroups."""
     pods: tuple[JSON, ...] = ()
     """The JobSet's pods with their status."""
-    told: frozenset[tuple[str, str]] = frozenset()
-    """Reason and message of events that were written of this TrainJob: they are not told again."""
+    jobs: tuple[JSON, ...] = ()
+    """The JobSet's Jobs with their status, where a driver read them."""
+    events_written: frozenset[tuple[str, str]] = frozenset()
+    """Reason and message of events of this TrainJob that were written: they are written once."""
 
     def find(self, kind: str, name: str) -> JSON | None:
         """The object of that kind and name among `objects`."""

@@ -48,6 +48,8 @@ class Plugin:
     """Build 3: what every trainer pod gets."""
     build: Callable[[Draft], Iterable[JSON]] | None = None
     """Build 5: the objects."""
+    complete: Callable[[JSON, TrainJob], JSON] | None = None
+    """What an engine adds to an object of the run, whatever made it, as it is stored."""
     writes: Callable[[JSON, TrainJob, Observed], bool] | None = None
     """Whether an object that `build` made is written now, given what is there; None for always."""
     status: Callable[[TrainJob, JSON, Observed], JSON] | None = None

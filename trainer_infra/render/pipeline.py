@@ -5,6 +5,7 @@ the objects in apply order, or raises every problem of the TrainJob at once.
 """
 
 from collections.abc import Iterable, Mapping
+from functools import reduce
 from typing import Any
 
 from trainer_infra.api.runtime import Runtime
@@ -41,7 +42,8 @@ def render(
         InvalidInput: The TrainJob cannot run on the runtime; holds every problem.
     """
     draft, active = _enforced(job, runtime, behaviour)
-    return tuple(each for plugin in active for each in _built(plugin, draft))
+    built = (each for plugin in active for each in _built(plugin, draft))
+    return completed(built, job, behaviour)
 
 
 def due(
@@ -56,12 +58,21 @@ def due(
         InvalidInput: As `render`.
     """
     draft, active = _enforced(job, runtime, behaviour)
-    return tuple(
+    built = (
         each
         for plugin in active
         for each in _built(plugin, draft)
         if plugin.writes is None or plugin.writes(each, job, observed)
     )
+    return completed(built, job, behaviour)
+
+
+def completed(
+    objects: Iterable[JSON], job: TrainJob, behaviour: Behaviour = OURS
+) -> tuple[JSON, ...]:
+    """Objects of a run as they are stored: with what the plugins of an engine add to each."""
+    steps = [plugin.complete for plugin in behaviour.plugins if plugin.complete is not None]
+    return tuple(reduce(lambda value, add: add(value, job), steps, each) for each in objects)
 
 
 def problems(

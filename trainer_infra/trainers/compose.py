@@ -56,10 +56,9 @@ def compose(
     typed = TrainJob.from_wire(attached, where=f"TrainJob {job['metadata']['name']}")
     keys = tuple(secrets)
     secret = (_secret(job["metadata"], keys),) if keys else ()
+    others = (snapshot.config_map(typed, runtime), *extra, *secret)
     objects = (
-        snapshot.config_map(typed, runtime),
-        *extra,
-        *secret,
+        *pipeline.completed(others, typed, behaviour),
         *pipeline.render(typed, runtime, behaviour),
     )
     said = pipeline.warnings(typed, runtime, behaviour)

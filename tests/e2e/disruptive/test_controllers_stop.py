@@ -11,8 +11,8 @@ from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import Jobs, eventually
 from tests.e2e.standstills import CASES
 from tools.cluster import up
-from trainer_infra.lifecycle.run import Run
-from trainer_infra.lifecycle.waiting_cause import Cause
+from trainer_infra.runs.run import Run
+from trainer_infra.runs.waiting_cause import Cause
 
 PLAIN = next(each for each in CASES if each.cause is Cause.INITIALIZING)
 """A run that starts where nothing is in its way."""

@@ -15,10 +15,10 @@ from tests.e2e.disruptive.queues import TRAINER, Queues, queued, runtime
 from tests.e2e.jobs import Jobs, eventually
 from tools.cluster import kueue
 from trainer_infra import names
-from trainer_infra.cluster import kueue_causes as causes
-from trainer_infra.cluster.kueue_causes import Cause
 from trainer_infra.errors import Refused
-from trainer_infra.lifecycle.run import Run
+from trainer_infra.runs.causes import kueue as causes
+from trainer_infra.runs.causes.kueue import Cause
+from trainer_infra.runs.run import Run
 
 JOB = """
 TrainJob("job", runtime="jax-distributed", namespace=NS, name="job", trainer=on(seconds=0.0),

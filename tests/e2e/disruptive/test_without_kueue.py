@@ -11,7 +11,7 @@ from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.disruptive.queues import TRAINER, Queues, queued, runtime
 from tests.e2e.jobs import eventually
 from tools.cluster import kueue
-from trainer_infra.cluster import kueue_causes as causes
+from trainer_infra.runs.causes import kueue as causes
 
 JOB = """
 TrainJob("job", runtime="jax-distributed", namespace=NS, name="job", trainer=on(seconds={seconds}),

@@ -15,16 +15,8 @@ from trainer_infra.deploy.boundary import EngineGone, Messages
 from trainer_infra.deploy.operations import targets
 from trainer_infra.errors import Interrupted, NotAvailable, RunFailed
 from trainer_infra.kube.refusals import Unreachable
-from trainer_infra.lifecycle import told, waiting_cause
-from trainer_infra.lifecycle.run import (
-    COMPLETE,
-    FAILED,
-    LOST,
-    RUNNING,
-    SUSPENDED,
-    Run,
-    owner_from_json,
-)
+from trainer_infra.runs import sentences, waiting_cause
+from trainer_infra.runs.run import COMPLETE, FAILED, LOST, RUNNING, SUSPENDED, Run, owner_from_json
 
 JSON = Mapping[str, Any]
 
@@ -108,7 +100,7 @@ class _Look:
         if run is None:
             raise NotAvailable(gone(given["jobName"]))
         if is_taken(given, run):
-            raise NotAvailable(f"{told.taken(run)}; run `pulumi refresh`")
+            raise NotAvailable(f"{sentences.taken(run)}; run `pulumi refresh`")
         if said := trouble(run) or self._stuck.trouble(run):
             raise RunFailed(said)
         return run
@@ -140,7 +132,7 @@ class Silence:
 class Stuck:
     """How long one run has waited for the same thing, and whether that ends the wait.
 
-    Which causes do, and after how long, is a table: `lifecycle.waiting_cause.GATES`.
+    Which causes do, and after how long, is a table: `runs.waiting_cause.GATES`.
 
     When an API server comes back, nodes have not been heard for as long as it was away, and are taken
     for lost until they report: who becomes stuck after a pause has time to recover.
@@ -162,7 +154,9 @@ class Stuck:
             if now - self._looked > PAUSE:
                 self._not_before = now + RECOVERY
             is_first = self._looked == math.inf
-            self._next_try = min(told.elapsed(run.created), waiting_cause.LATE) if is_first else 0.0
+            self._next_try = (
+                min(sentences.elapsed(run.created), waiting_cause.LATE) if is_first else 0.0
+            )
             self._cause, self._since = run.cause, now
         self._looked = now
         limit = waiting_cause.ends_after(run.cause)
@@ -176,9 +170,9 @@ class Stuck:
 
 def trouble(run: Run) -> str:
     """Why a run will not end well, and what to do; empty as long as it may."""
-    if not told.may_be_retried(run):
+    if not sentences.may_be_retried(run):
         return ""
-    return f"{told.failure(run)}\n{told.again((run,))}"
+    return f"{sentences.failure(run)}\n{sentences.again((run,))}"
 
 
 def gone(name: str) -> str:
@@ -236,20 +230,25 @@ def progress(run: Run) -> str:
     """
     if run.waiting_for:
         return run.waiting_for
-    done, left = told.percent(run), told.remaining(run)
+    done, left = sentences.percent(run), sentences.remaining(run)
     parts = ["" if done is None else f"{done}%", f"{left} left" if left else ""]
-    return "  ".join(filter(None, [*parts, told.pairs(told.metrics(run)), run.phase.lower()]))
+    return "  ".join(
+        filter(None, [*parts, sentences.pairs(sentences.metrics(run)), run.phase.lower()])
+    )
 
 
 def outputs(run: Run) -> dict[str, Any]:
     """What a gate knows of a run."""
-    nodes = {told.short(run, each.pod): each.metrics for each in run.nodes if each.metrics}
-    known: dict[str, Any] = {"status": phase(run), "metrics": metrics.values(told.metrics(run))}
+    nodes = {sentences.short(run, each.pod): each.metrics for each in run.nodes if each.metrics}
+    known: dict[str, Any] = {
+        "status": phase(run),
+        "metrics": metrics.values(sentences.metrics(run)),
+    }
     known |= {"nodes": {name: metrics.values(each) for name, each in nodes.items()}}
     known |= {"outputs": dict(run.outputs)}
     known |= {"startedAt": run.started, "finishedAt": run.finished}
     if run.started and run.finished:
-        known["durationSeconds"] = told.elapsed(run.started, run.finished)
+        known["durationSeconds"] = sentences.elapsed(run.started, run.finished)
     return known
 
 

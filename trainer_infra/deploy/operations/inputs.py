@@ -19,9 +19,8 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.deploy import backend, boundary
 from trainer_infra.deploy.operations import targets
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.lifecycle.run import Owner, owner_from_json
 from trainer_infra.render import listed
-from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.runs.run import Owner, owner_from_json
 from trainer_infra.trainers import compose, kept_outputs
 from trainer_infra.trainers.code import Code, content_hash
 from trainer_infra.trainers.compose import Composition
@@ -187,10 +186,9 @@ def composed(inputs: JSON, name: str, runtime: Runtime) -> Composition:
     job = kept_outputs.attach(job, runtime.to_wire(), inputs.get("outputs") or {})
     code = Code.from_wire(inputs["code"]) if inputs.get("code") else None
     secrets = sorted(inputs.get("secretData") or {})
-    behaviour = Behaviour(listed.registry(inputs.get("plugins") or ()))
-    run = compose.compose(job, runtime, code, secrets, behaviour)
-    objects = targets.of(inputs).prepared(run.job.to_wire(), run.objects, owner_of(inputs))
-    return replace(run, objects=objects)
+    plugins = listed.registry(inputs.get("plugins") or ())
+    behaviour = targets.of(inputs).behaviour(plugins, owner_of(inputs))
+    return compose.compose(job, runtime, code, secrets, behaviour)
 
 
 def _outputs(inputs: JSON, name: str) -> Mapping[str, str]:

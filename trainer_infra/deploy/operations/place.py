@@ -13,7 +13,7 @@ from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.operations import targets
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.refusals import Answer, NotServed
-from trainer_infra.lifecycle.target import Target
+from trainer_infra.runs.target import Target
 
 JSON = Mapping[str, Any]
 

@@ -15,8 +15,8 @@ from pulumi.dynamic import ConfigureRequest
 from trainer_infra.deploy.operations import connection
 from trainer_infra.deploy.operations.connection import Connection
 from trainer_infra.errors import Problem
-from trainer_infra.lifecycle.target import Target
 from trainer_infra.local import folder
+from trainer_infra.runs.target import Target
 
 JSON = Mapping[str, Any]
 
@@ -118,6 +118,6 @@ def once(sentences: tuple[str, ...]) -> tuple[str, ...]:
 
 @lru_cache(maxsize=1)
 def _cluster(kubeconfig: str | None, context: str | None) -> Target:
-    from trainer_infra.cluster.runs import Cluster  # noqa: PLC0415  only one target is loaded
+    from trainer_infra.cluster.provider.runs import Cluster  # noqa: PLC0415  only one target is loaded
 
     return Cluster(kubeconfig, context)

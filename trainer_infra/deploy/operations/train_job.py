@@ -21,9 +21,9 @@ from trainer_infra.errors import (
     TrainerInfraError,
     Unreadable,
 )
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import Contents, Owner, Run, Submission, owner_to_json
-from trainer_infra.lifecycle.target import Target
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Contents, Owner, Run, Submission, owner_to_json
+from trainer_infra.runs.target import Target
 from trainer_infra.trainers.code import Code, config_map
 
 Properties = dict[str, Any]
@@ -69,7 +69,7 @@ def create(given: Properties) -> CreateResult:
     submission = submitted(given)
     run = targets.of(given).submit(submission, adopt=bool(given.get("adopt")))
     _CREATED.add(run.uid)
-    Messages(given["owner"]["urn"]).info(told.submitted([(run.namespace, run.name)]))
+    Messages(given["owner"]["urn"]).info(sentences.submitted([(run.namespace, run.name)]))
     return CreateResult(f"{run.namespace}/{run.name}", digests.kept(outputs(given, run)))
 
 
@@ -118,11 +118,11 @@ def read(id_: str, state: Properties) -> ReadResult:
         messages.warn(f"{state['name']} stays as it was last seen: {error}")
         return ReadResult(id_, state)
     if run is not None and not run.owner.is_same(inputs.owner_of(state)):
-        messages.warn(f"{told.taken(run)}; {TAKE_BACK}")
+        messages.warn(f"{sentences.taken(run)}; {TAKE_BACK}")
         run = None
     if run is None:
         return ReadResult("", {})
-    if said := told.failed_briefly(run):
+    if said := sentences.failed_briefly(run):
         messages.warn(said)
     return ReadResult(id_, {**outputs(state, run), "host": its.host})
 
@@ -173,7 +173,7 @@ def _kept(run: Run, olds: Properties, news: Properties) -> Owner:
     """
     before, after = inputs.owner_of(olds), inputs.owner_of(news)
     if not (run.owner.is_same(before) or run.owner.is_same(after)):
-        raise Refused(f"{told.taken(run)}, so nothing of it is changed; {TAKE_BACK}")
+        raise Refused(f"{sentences.taken(run)}, so nothing of it is changed; {TAKE_BACK}")
     return after if after.backend else replace(after, backend=run.owner.backend)
 
 
@@ -203,7 +203,9 @@ def delete(state: Properties) -> None:
     if warning:
         messages.warn(warning)
     if state.get("outputs"):
-        messages.info(f"the outputs of {state['name']} are kept: {told.pairs(state['outputs'])}")
+        messages.info(
+            f"the outputs of {state['name']} are kept: {sentences.pairs(state['outputs'])}"
+        )
 
 
 def _place(state: Properties) -> Place:
@@ -235,7 +237,7 @@ def failure_of(given: JSON) -> str:
         # A preview goes on without its place; what is wrong with it is said of what is new.
         return ""
     is_its = run is not None and run.owner.is_same(inputs.owner_of(given))
-    return told.failed_briefly(run) if run is not None and is_its else ""
+    return sentences.failed_briefly(run) if run is not None and is_its else ""
 
 
 def _notices(found: inputs.Checked, given: Properties, olds: Properties) -> None:

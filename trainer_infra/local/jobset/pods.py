@@ -53,10 +53,12 @@ class Pod:
     container: str
     """Name of the container that ended the try; empty while it runs."""
     reason: str
-    """`Completed`, `Error`, `StartError`, or `Stopped` when it was ended because we asked."""
+    """`Completed`, `Error`, `OOMKilled`, `StartError`, or `Stopped`: ended because we asked."""
     started: datetime
     finished: datetime | None
     """None while it runs."""
+    message: str = ""
+    """Why it could not be started; else empty."""
 
 
 @dataclass(frozen=True, slots=True)

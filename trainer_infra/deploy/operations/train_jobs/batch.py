@@ -21,9 +21,9 @@ from trainer_infra.deploy.operations.train_jobs import member_pool, members
 from trainer_infra.deploy.operations.train_jobs.member_runs import Member, MemberRuns
 from trainer_infra.deploy.operations.train_jobs.members import Change, Kept
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import owner_from_json
-from trainer_infra.lifecycle.target import Target
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import owner_from_json
+from trainer_infra.runs.target import Target
 
 Properties = dict[str, Any]
 JSON = Mapping[str, Any]
@@ -202,7 +202,7 @@ def _applied(olds: JSON, news: JSON) -> Properties:
     before_uids = _uids(olds)
     seen = [each for each in state["members"].values() if "uid" in each]
     if new := [each for each in seen if each["uid"] not in before_uids]:
-        messages.info(told.submitted([(each["namespace"], each["name"]) for each in new]))
+        messages.info(sentences.submitted([(each["namespace"], each["name"]) for each in new]))
     return state
 
 
@@ -256,9 +256,9 @@ def _read(target: Target, old: JSON | None, known: JSON) -> tuple[Kept | None, s
     if run is None:
         return None, ""
     if not run.owner.is_same(owner_from_json(known["owner"])):
-        return None, f"{told.taken(run)}; {train_job.TAKE_BACK}"
+        return None, f"{sentences.taken(run)}; {train_job.TAKE_BACK}"
     state = train_job.outputs(old, run)
-    return Kept(state, {**known, **members.seen(state)}), told.failed_briefly(run)
+    return Kept(state, {**known, **members.seen(state)}), sentences.failed_briefly(run)
 
 
 def delete(state: Properties) -> None:

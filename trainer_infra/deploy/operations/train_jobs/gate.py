@@ -20,9 +20,9 @@ from trainer_infra.deploy.operations.gate import Saying, Silence, Stuck
 from trainer_infra.deploy.operations.train_jobs import members
 from trainer_infra.errors import Problem, Unreadable
 from trainer_infra.kube.refusals import Unreachable
-from trainer_infra.lifecycle import told
-from trainer_infra.lifecycle.run import SUSPENDED, Run
-from trainer_infra.lifecycle.target import Target
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import SUSPENDED, Run
+from trainer_infra.runs.target import Target
 
 Properties = dict[str, Any]
 JSON = Mapping[str, Any]
@@ -106,7 +106,7 @@ def _others(ended: Ended) -> str:
     if not ended.results:
         return ""
     reported = [
-        (name, told.pairs(each["metrics"]) or each["status"])
+        (name, sentences.pairs(each["metrics"]) or each["status"])
         for name, each in ended.results.items()
     ]
     how = f"tolerate_failures={len(ended.failures)} goes on with them"
@@ -129,7 +129,9 @@ def read(id_: str, state: Properties) -> ReadResult:
         for name, each in state["runs"].items()
         if each.get("uid") in runs and not gate.is_taken(_of_member(state, name), runs[each["uid"]])
     }
-    failed = {name: told.failure(run) for name, run in known.items() if told.may_be_retried(run)}
+    failed = {
+        name: sentences.failure(run) for name, run in known.items() if sentences.may_be_retried(run)
+    }
     results = {name: gate.outputs(run) for name, run in known.items() if name not in failed}
     before = state.get("failures") or {}
     return ReadResult(
@@ -166,7 +168,7 @@ def wait(given: JSON, messages: Messages) -> Ended:
         if name not in failures
     }
     failed = [all_of.failed[name] for name in failures if name in all_of.failed]
-    return Ended(results, failures, told.again(failed) if failed else "")
+    return Ended(results, failures, sentences.again(failed) if failed else "")
 
 
 @dataclass(slots=True)
@@ -234,7 +236,7 @@ class _All:
 
     def _judge(self, target: Target, name: str, run: Run | None) -> None:
         known = self.given["runs"][name]
-        if run is None or gate.happened(self.given, run) or told.may_be_retried(run):
+        if run is None or gate.happened(self.given, run) or sentences.may_be_retried(run):
             # The list leaves out what only a look at the one run tells: last lines, reports, and
             # what is wrong with a record that cannot be read.
             try:
@@ -245,9 +247,9 @@ class _All:
         if run is None:
             self._bad[name] = gate.gone(known["name"])
         elif gate.is_taken(_of_member(self.given, name), run):
-            self._bad[name] = f"{told.taken(run)}; run `pulumi refresh`"
-        elif told.may_be_retried(run):
-            self._bad[name], self.failed[name] = told.failure(run), run
+            self._bad[name] = f"{sentences.taken(run)}; run `pulumi refresh`"
+        elif sentences.may_be_retried(run):
+            self._bad[name], self.failed[name] = sentences.failure(run), run
         elif gate.happened(self.given, run):
             self.ended[name] = run
         elif said := self._watches[name].trouble(run):

@@ -14,8 +14,8 @@ from trainer_infra.deploy.operations.train_jobs import members
 from trainer_infra.deploy.operations.train_jobs.member_pool import Try
 from trainer_infra.deploy.operations.train_jobs.members import Change, Kept
 from trainer_infra.errors import TrainerInfraError
-from trainer_infra.lifecycle.run import owner_from_json
-from trainer_infra.lifecycle.target import Target
+from trainer_infra.runs.run import owner_from_json
+from trainer_infra.runs.target import Target
 
 JSON = Mapping[str, Any]
 

@@ -17,7 +17,7 @@ from trainer_infra.deploy.operations import digests
 from trainer_infra.deploy.operations.inputs import OBSERVED
 from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.errors import Problem
-from trainer_infra.lifecycle.run import owner_from_json
+from trainer_infra.runs.run import owner_from_json
 from trainer_infra.trainers.code import content_hash
 
 JSON = Mapping[str, Any]

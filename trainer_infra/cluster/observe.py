@@ -1,0 +1,99 @@
+"""What a cluster says of a run besides its JobSet: what every engine on Kubernetes looks at.
+
+One run that a person looks at is read closely: logs for its progress, events and nodes for what it
+waits for. Of many that are looked at in a moment, one list of each kind is read.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.cluster import events, log_tails
+from trainer_infra.cluster.last_seen import FailedPod
+from trainer_infra.cluster.session import Session
+from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.refusals import Answer
+from trainer_infra.kube.resource import JOB, POD
+from trainer_infra.render import resolve
+from trainer_infra.runs import pods as run_pods
+from trainer_infra.runs import view
+from trainer_infra.runs.causes import node
+from trainer_infra.runs.causes.surroundings import Surroundings
+from trainer_infra.runs.run import Run
+from trainer_infra.runs.view import Observation
+
+JSON = Mapping[str, Any]
+
+
+async def completed(session: Session, seen: Observation, *, closely: bool) -> Observation:
+    """What is seen of a run that goes on, with events, nodes and, closely, the lines of its logs."""
+    if seen.jobset is None:
+        return seen
+    nodes = await events.nodes_of(session.client, session.cache, seen.pods)
+    around, lines = await asyncio.gather(
+        surroundings(session, seen.jobset, seen.pods, closely=closely),
+        _lines(session, seen.jobset, seen.pods, nodes if closely else None),
+    )
+    return replace(seen, surroundings=replace(around, nodes=nodes), lines=lines)
+
+
+async def surroundings(
+    session: Session, jobset: JSON, pods: Sequence[JSON], *, closely: bool
+) -> Surroundings:
+    """What else the cluster says of a run, from lists that others share unless closely."""
+    if closely:
+        return await events.of_run(session.client, session.cache, jobset, pods)
+    return await events.of_one_of_many(session.client, session.cache, jobset, pods)
+
+
+async def with_reason(
+    client: KubeClient, seen: Observation, run: Run, failed: Mapping[str, FailedPod]
+) -> Observation:
+    """What is seen of a run that failed: with the log of its pod, or the Jobs where none failed.
+
+    Args:
+        client: the cluster.
+        seen: so far.
+        run: as it is by that.
+        failed: pods that failed and were deleted since, by name.
+    """
+    if run.failure is None:
+        selection = Selection(JOB, run.namespace, f"{names.JOBSET_NAME_LABEL}={run.name}")
+        with suppress(Answer):
+            return replace(seen, jobs=tuple((await client.list(selection)).items))
+        return seen
+    name = run.failure.pod
+    pod = next(each for each in seen.pods if run_pods.name(each) == name)
+    container = view.failed_container(seen.pods)
+    lines = await log_tails.of_container(client, pod, container)
+    if not lines and name in failed:
+        lines = failed[name].lines
+    return replace(seen, lines={name: lines})
+
+
+def with_failed(pods: Sequence[JSON], failed: Mapping[str, FailedPod]) -> tuple[JSON, ...]:
+    """The pods, and those that failed and were deleted since."""
+    live = {run_pods.name(each) for each in pods}
+    return (*pods, *(each.pod for name, each in failed.items() if name not in live))
+
+
+async def pods_of(client: KubeClient, namespace: str, name: str) -> Sequence[JSON]:
+    """The pods of the JobSet of that name."""
+    selection = Selection(POD, namespace, f"{names.JOBSET_NAME_LABEL}={name}")
+    return (await client.list(selection)).items
+
+
+async def _lines(
+    session: Session, jobset: JSON, pods: Sequence[JSON], nodes: Mapping[str, JSON] | None
+) -> Mapping[str, tuple[str, ...]]:
+    """The last lines of the pods that train on nodes that answer; none without nodes."""
+    if nodes is None:
+        return {}
+    training = resolve.trainer_jobs(jobset["spec"])
+    wanted = (each for each in pods if run_pods.step(each) in training)
+    return await log_tails.of_pods_that_ran(
+        session.client, (each for each in wanted if not node.is_lost(each, nodes))
+    )

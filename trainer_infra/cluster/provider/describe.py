@@ -1,0 +1,86 @@
+"""Everything that a person wants to know of one run: the run itself, and what happened to it.
+
+Called by the command line through `runs`.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.cluster import events
+from trainer_infra.cluster.provider import present, run_lookup, secret_values
+from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.session import Session
+from trainer_infra.runs.causes.surroundings import time_of
+from trainer_infra.runs.run import Run
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """An event of the JobSet, of one of its Jobs or of a pod."""
+
+    time: str
+    """When it happened last; RFC 3339."""
+    type: str
+    """`Normal` or `Warning`."""
+    about: str
+    """Kind and name, for example `Pod digits-node-0-0-x7k2p`."""
+    reason: str
+    """One word."""
+    message: str
+    """One sentence."""
+    count: int
+    """How often."""
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A run with its history."""
+
+    run: Run
+    """As `get` has it; `status.jobsStatus` has the counts of each step."""
+    events: tuple[Happened, ...]
+    """The oldest first; Kubernetes keeps them for an hour."""
+
+
+async def described(session: Session, namespace: str, name: str) -> Described | None:
+    """The run with its history; None when there is none of that name."""
+    run = await run_lookup.at_one(session, namespace, name)
+    if run is None:
+        return None
+    found = await events.events(session.client, namespace, "")
+    steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
+    mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
+    record = await present.present(session.client, RunKey(namespace, name))
+    hidden = await secret_values.known(session.client, session.cache, record)
+    happened = (
+        _happened(each, secret_values.event_message(each, record, hidden))
+        # An earlier run may have had the same name.
+        for each in mine
+        if events.is_since(each, run.created)
+    )
+    return Described(run, tuple(happened))
+
+
+def _is_of(name: str, steps: tuple[str, ...], value: JSON) -> bool:
+    """Whether an event is about the JobSet, or about what is named after one of its steps."""
+    about = str(value.get("name", ""))
+    if value.get("kind") == names.JOBSET:
+        return about == name
+    return value.get("kind") in {"Job", "Pod"} and about.startswith(steps)
+
+
+def _happened(event: JSON, message: str) -> Happened:
+    about = event["involvedObject"]
+    count = (event.get("series") or {}).get("count") or event.get("count") or 1
+    return Happened(
+        time=time_of(event),
+        type=event.get("type") or "Normal",
+        about=f"{about['kind']} {about['name']}",
+        reason=event.get("reason") or "",
+        message=message,
+        count=count,
+    )

@@ -1,0 +1,83 @@
+"""Objects that have a name that a run wants and are not the run's.
+
+Called by `submit`. None is ever taken over, whatever `adopt` says: adopting is about runs, and what
+a run would take it would also delete. JobSet itself makes one more object than we do, the headless
+Service by which pods find one another (sigs.k8s.io/jobset, createHeadlessSvcIfNecessary), and takes
+any Service of that name for it.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.cluster import live_objects, ownership, together
+from trainer_infra.errors import Refused, TrainerInfraError
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.resource import SERVICE
+
+JSON = Mapping[str, Any]
+
+
+def service_name(jobset: JSON) -> str:
+    """Name of the Service that JobSet makes for a JobSet; empty where it makes none."""
+    network = jobset["spec"].get("network")
+    if not isinstance(network, Mapping):
+        return str(jobset["metadata"]["name"])
+    if network.get("enableDNSHostnames") is False:
+        return ""
+    return str(network.get("subdomain") or jobset["metadata"]["name"])
+
+
+def refusal(live: JSON) -> Refused:
+    """Why an object that is not the run's ends its submit."""
+    never = ", as a JobSet cannot change" if live["kind"] == names.JOBSET else ""
+    return Refused(
+        f"{ownership.where(live)} exists and belongs to {ownership.shown(live)}; choose another "
+        f"name, or delete it: adopt=True takes over runs, never single objects{never}"
+    )
+
+
+def judge(found: Refused | None) -> None:
+    """Raise what was found."""
+    if found is not None:
+        raise found
+
+
+async def with_service(client: KubeClient, jobset: JSON) -> Refused | None:
+    """Why a run cannot have its headless Service; None where it can, or that may not be read."""
+    name, metadata = service_name(jobset), jobset["metadata"]
+    if not name:
+        return None
+    try:
+        live = await client.get(SERVICE, name, metadata["namespace"])
+    except TrainerInfraError:
+        # What else is asked at the same time has the better sentence.
+        return None
+    owners = live["metadata"].get("ownerReferences") or ()
+    of_jobset = any(
+        (each["kind"], each["name"]) == (names.JOBSET, metadata["name"]) for each in owners
+    )
+    if of_jobset or ownership.is_going(live):
+        return None
+    return Refused(
+        f"{ownership.where(live)} exists and belongs to {ownership.shown(live)}, so JobSet cannot "
+        "make the headless Service of that name, by which pods find one another; choose another "
+        "name, delete it, or set spec.network.subdomain of the runtime's JobSet"
+    )
+
+
+async def with_any(client: KubeClient, wanted: Sequence[JSON], uid: str) -> Refused | None:
+    """Why a run cannot have all its objects; None where it can.
+
+    Args:
+        client: the cluster.
+        wanted: its objects, the JobSet last.
+        uid: of the run that has the name now; empty where there is none.
+    """
+    namespace = wanted[-1]["metadata"]["namespace"]
+    found = await together.all_of(live_objects.live(client, each, namespace) for each in wanted)
+    for live in found:
+        is_free = live is None or ownership.is_going(live)
+        if live is not None and not is_free and not ownership.is_of(live, uid):
+            return refusal(live)
+    return await with_service(client, wanted[-1])

@@ -1,0 +1,93 @@
+"""What is put into an object just before it is written, and is shown nowhere. Pure.
+
+Called by `submit`, `repair` and `adopt`: the namespace and the owner, values of the job's own
+Secret, keys that are made at create (`lifecycle.ssh_auth`), and of an object that exists what the
+record does not keep of it.
+"""
+
+import base64
+from collections.abc import Mapping
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider.record import Record
+from trainer_infra.lifecycle import ssh_auth
+from trainer_infra.runs.run import Contents, is_fixed
+
+JSON = Mapping[str, Any]
+
+_CONTENT = ("data", "stringData", "binaryData")
+
+
+def new(value: JSON, record: Record, known: Contents) -> JSON:
+    """The object as it is created; empty (`is_empty`) where nobody knows what is in it."""
+    return ssh_auth.filled(_with_contents(owned(value, record), record, known))
+
+
+def is_empty(value: JSON) -> bool:
+    """Whether an object that `new` made lacks what should be in it."""
+    if is_fixed(value):
+        return not any(key in value for key in _CONTENT)
+    return value["kind"] == "Secret" and None in (value.get("data") or {}).values()
+
+
+def is_content(path: str) -> bool:
+    """Whether a path of `drift.drift` is in what a Secret or a ConfigMap holds."""
+    return path.partition(": ")[2].partition(".")[0] in _CONTENT
+
+
+def owned(value: JSON, record: Record) -> JSON:
+    """The object with the record as its controller, in the record's namespace."""
+    metadata = {
+        **value["metadata"],
+        "namespace": value["metadata"].get("namespace") or record.namespace,
+        "ownerReferences": [of_record.reference(record)],
+    }
+    return {**value, "metadata": metadata}
+
+
+def existing(value: JSON, record: Record, live: JSON, known: Contents) -> JSON:
+    """The object as it is applied over the live one, which is ours and so are its contents.
+
+    Keys that were made at create stay as they are; values of the job's own Secret are written as
+    they are known. `spec.suspend` is not repaired: it is the user's or Kueue's.
+    """
+    if is_own_secret(value, record) and known.secret_data:
+        return new(value, record, known)
+    whole = owned(value, record)
+    if value["kind"] == "Secret" or is_fixed(value):
+        rest = {key: each for key, each in whole.items() if key not in _CONTENT}
+        return rest | {key: live[key] for key in _CONTENT if key in live}
+    if "suspend" in (value.get("spec") or {}):
+        now = bool((live.get("spec") or {}).get("suspend"))
+        return {**whole, "spec": {**whole["spec"], "suspend": now}}
+    return whole
+
+
+def is_own_secret(value: JSON, record: Record) -> bool:
+    """Whether the object is the job's own Secret, whose values the user gave."""
+    wanted = ("Secret", f"{record.name}{names.SECRET_SUFFIX}")
+    return (value["kind"], value["metadata"]["name"]) == wanted
+
+
+def _with_contents(value: JSON, record: Record, known: Contents) -> JSON:
+    """The object with what is known to be in it; None stands for a value that is not.
+
+    Values of a Secret go into `data`: what server-side apply makes of `stringData` cannot be taken
+    back.
+    """
+    if is_fixed(value):
+        name = value["metadata"]["name"]
+        found = (each for each in known.config_maps if each["metadata"]["name"] == name)
+        original = next(found, {})
+        return {**value, **{key: original[key] for key in _CONTENT if key in original}}
+    if not is_own_secret(value, record):
+        return value
+    rest = {key: each for key, each in value.items() if key != "stringData"}
+    data = {key: _base64(known.secret_data.get(key)) for key in value.get("stringData") or {}}
+    return {**rest, "data": data}
+
+
+def _base64(text: str | None) -> str | None:
+    return None if text is None else base64.b64encode(text.encode()).decode()

@@ -1,0 +1,53 @@
+"""An object of a run written again over what is there. Called by `adopt` and `repair`."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.cluster import drift, live_objects, ownership, refusal_explanation
+from trainer_infra.cluster.provider import object_contents
+from trainer_infra.cluster.provider.record import Record
+from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer, NotServed
+from trainer_infra.runs.run import Contents
+
+JSON = Mapping[str, Any]
+
+
+async def rewritten(client: KubeClient, record: Record, value: JSON, known: Contents) -> JSON:
+    """An object of the record written over what is there, or made again when it is gone.
+
+    Args:
+        client: the cluster.
+        record: of the run.
+        value: the object as the record has it.
+        known: contents of objects that the record does not keep.
+
+    Raises:
+        NotAvailable: It is gone, and nobody knows what was in it.
+        Refused: It is somebody else's by now, or the cluster says no.
+    """
+    now = await live_objects.live(client, value, record.namespace)
+    if now is not None and not ownership.is_of(now, record.uid):
+        raise Refused(
+            f"{ownership.where(now)} belongs to {ownership.shown(now)} now; delete it, then run "
+            "`pulumi up` again to have ours back"
+        )
+    changed = now is None or any(map(object_contents.is_content, drift.drift(value, now)))
+    if now is None or changed:
+        whole = object_contents.new(value, record, known)
+        if object_contents.is_empty(whole):
+            raise NotAvailable(
+                f"{ownership.where(whole)} was deleted or changed, and what was in it is kept "
+                "nowhere else; raise attempt to run the job again"
+            )
+    else:
+        whole = object_contents.existing(value, record, now, known)
+    try:
+        if now is not None and changed and now.get("immutable"):
+            kind, metadata = await live_objects.address(client, now), now["metadata"]
+            await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
+        return await client.apply(whole, manager=names.FIELD_MANAGER, force=True)
+    except (Answer, NotServed) as error:
+        raise refusal_explanation.said(error, whole) from error

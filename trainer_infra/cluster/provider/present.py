@@ -1,0 +1,50 @@
+"""The record of a run that must be there, and still be the one and the owner's that is meant.
+
+Called by every verb that changes or reads a run of which the caller knows.
+"""
+
+from contextlib import suppress
+from dataclasses import dataclass
+
+from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider.record import Record
+from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import NotFound
+from trainer_infra.kube.resource import CONFIG_MAP
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Owner
+
+
+@dataclass(frozen=True, slots=True)
+class RunKey:
+    """Which run, and whose."""
+
+    namespace: str
+    name: str
+    """Of the TrainJob."""
+    uid: str = ""
+    """Empty for whichever run has the name."""
+    owner: Owner | None = None
+    """Whose it has to be; None for whoever's it is."""
+
+
+async def present(client: KubeClient, key: RunKey) -> Record:
+    """The record.
+
+    Raises:
+        NotAvailable: There is no run of that name, or it has another UID.
+        Refused: It is another owner's by now.
+        Unreadable: The record is damaged.
+    """
+    with suppress(NotFound):
+        value = await client.get(CONFIG_MAP, of_record.name_of(key.name), key.namespace)
+        record = of_record.read(value)
+        if record is not None and key.uid in ("", record.uid):
+            if key.owner is not None and not record.owner.is_same(key.owner):
+                raise Refused(sentences.taken(record))
+            return record
+    shown = f" with uid {key.uid}" if key.uid else ""
+    raise NotAvailable(
+        f"there is no run {key.namespace}/{key.name}{shown} in the cluster {client.server}"
+    )

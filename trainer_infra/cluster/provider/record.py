@@ -1,0 +1,294 @@
+"""The run record: the runtime snapshot's ConfigMap, which keeps what is known of a run. Pure.
+
+`config_map` makes it, `read` reads it, `status` is the patch of what is last known. It is created
+before everything else of a run and owns it, so its UID is the run's. Besides `runtime` it has the
+TrainJob, the objects as they were applied, without code and without values of Secrets, and the last
+known status; whose it is stands in labels and, whole, in annotations, beside the format that all of
+it is in. What another release wrote is read as far as it is known here, and kept whole when it is
+written again. DESIGN.md, engine `provider`.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.cluster import run_labels
+from trainer_infra.cluster.provider import record_fields
+from trainer_infra.errors import Bug, Unreadable
+from trainer_infra.runs.run import (
+    CREATED,
+    Owner,
+    Run,
+    Submission,
+    is_fixed,
+    outputs_of,
+    run_to_json,
+)
+
+JSON = Mapping[str, Any]
+
+FORMAT: Final = 2
+"""Of the records that this release writes; the first one had no backend and no format."""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A run record as it is stored."""
+
+    value: JSON
+    """The ConfigMap."""
+    namespace: str
+    name: str
+    """Of the TrainJob."""
+    uid: str
+    """The run's."""
+    owner: Owner
+    """Who declared it, or adopted it last."""
+    content: str
+    """Hash of what was submitted."""
+    created: str
+    """RFC 3339, UTC."""
+    job: JSON
+    """The TrainJob in wire form, `spec.suspend` as the user has it now."""
+    objects: tuple[JSON, ...]
+    """What was applied, as it may be shown, the JobSet last; the record is not among them."""
+    plugins: tuple[str, ...]
+    """Listed plugins that rendered it."""
+    status: JSON
+    """What was last known; empty as long as not everything was submitted."""
+
+    final: Run | None
+    """The run as it ended; None before somebody has seen that."""
+
+    def declared(self, host: str) -> Run:
+        """The run as it was declared, before anything is observed of it.
+
+        Args:
+            host: the cluster.
+        """
+        return Run(
+            namespace=self.namespace,
+            name=self.name,
+            uid=self.uid,
+            host=host,
+            owner=self.owner,
+            content=self.content,
+            created=self.created,
+            phase=CREATED,
+            outputs=outputs_of(self.job),
+        )
+
+    @property
+    def jobset_uid(self) -> str:
+        """UID of the run's JobSet; empty as long as not everything was submitted."""
+        return str(self.status.get("jobset") or "")
+
+
+def name_of(job: str) -> str:
+    """The record's name, of a TrainJob's."""
+    return f"{job}{names.SNAPSHOT_SUFFIX}"
+
+
+def config_map(submission: Submission, objects: Sequence[JSON]) -> JSON:
+    """The record of a run before anything else is written.
+
+    Args:
+        submission: what to run.
+        objects: its objects as this engine renders them; the runtime snapshot among them becomes the record.
+    """
+    wanted = name_of(submission.job["metadata"]["name"])
+    snapshot = next(each for each in objects if each["metadata"]["name"] == wanted)
+    others = tuple(each for each in objects if each is not snapshot)
+    data = {
+        **snapshot["data"],
+        names.RECORD_JOB_KEY: _text(submission.job),
+        names.RECORD_OBJECTS_KEY: _text([_without_code(each) for each in others]),
+    }
+    notes = {
+        **_owner_notes(submission.owner),
+        names.FORMAT_ANNOTATION: str(FORMAT),
+        names.CONTENT_ANNOTATION: submission.content,
+        names.PLUGINS_ANNOTATION: ",".join(submission.plugins),
+    }
+    namespace = submission.job["metadata"]["namespace"]
+    metadata = {**snapshot["metadata"], "namespace": namespace, "annotations": notes}
+    return {**snapshot, "metadata": metadata, "data": data}
+
+
+def read(value: JSON) -> Record | None:
+    """The record in a ConfigMap; None when that is somebody else's.
+
+    Raises:
+        Unreadable: It is labelled as a record, or looks like one, and cannot be read.
+    """
+    metadata, data = value["metadata"], value.get("data") or {}
+    notes = metadata.get("annotations") or {}
+    marked = names.RECORD_LABEL in (metadata.get("labels") or {})
+    if not marked and (names.RECORD_JOB_KEY not in data or names.OWNER_ANNOTATION not in notes):
+        return None
+    try:
+        return _read(value, notes, data)
+    except ValueError as error:
+        raise unreadable(value, str(error)) from None
+
+
+def unreadable(value: JSON, why: str) -> Unreadable:
+    """The error of a record that cannot be read."""
+    metadata = value["metadata"]
+    return Unreadable(
+        f"ConfigMap {metadata['namespace']}/{metadata['name']} should be the record of a run and "
+        f"cannot be read: {why}; write it again as it was, or delete it, and with it what is left "
+        "of the run"
+    )
+
+
+def _read(value: JSON, notes: JSON, data: JSON) -> Record:
+    metadata = value["metadata"]
+    record_fields.version(notes)
+    job = record_fields.job(data, metadata["name"])
+    owner, status = record_fields.owner(notes), record_fields.status(data)
+    identity = {
+        "namespace": metadata["namespace"],
+        "name": job["metadata"]["name"],
+        "uid": metadata["uid"],
+        "owner": owner,
+        "content": notes.get(names.CONTENT_ANNOTATION, ""),
+        "created": metadata["creationTimestamp"],
+    }
+    return Record(
+        **identity,
+        value=value,
+        job=job,
+        objects=record_fields.objects(data),
+        plugins=tuple(filter(None, notes.get(names.PLUGINS_ANNOTATION, "").split(","))),
+        status=status,
+        final=record_fields.final(status, identity),
+    )
+
+
+def may_be_of(value: JSON, owner: Owner) -> bool:
+    """Whether a record that cannot be read is that owner's, as far as it still says whose it is."""
+    metadata = value["metadata"]
+    try:
+        return record_fields.owner(metadata.get("annotations") or {}).is_same(owner)
+    except ValueError:
+        found = metadata.get("labels") or {}
+        expected = {**run_labels.labels(owner, ""), names.RUN_LABEL: found.get(names.RUN_LABEL)}
+        return all(found.get(key, each) == each for key, each in expected.items())
+
+
+def known(value: JSON) -> Record:
+    """The record in a ConfigMap that is known to be one.
+
+    Raises:
+        Bug: It is none.
+    """
+    found = read(value)
+    if found is None:
+        raise Bug(f"ConfigMap {value['metadata']['name']} is not a run record")
+    return found
+
+
+def rewritten(record: Record, wanted: JSON) -> JSON:
+    """The patch that makes a record what `config_map` wanted; what is known of the run stays."""
+    return _whole(record, wanted["metadata"]["annotations"], wanted["data"], wanted)
+
+
+def adopted(record: Record, owner: Owner, marks: Mapping[str, str]) -> JSON:
+    """The patch that gives a record, and what it keeps of its objects, a new owner."""
+    objects = [run_labels.labelled(each, marks) for each in record.objects]
+    marked = {**marks, names.RECORD_LABEL: "true"}
+    head = {"metadata": {"labels": marked}}
+    return _whole(record, _owner_notes(owner), {names.RECORD_OBJECTS_KEY: _text(objects)}, head)
+
+
+def _whole(record: Record, notes: JSON, data: JSON, rest: JSON) -> JSON:
+    """The patch of everything but the status: the API server removes what a later patch leaves out.
+
+    What a later release wrote stays, with the format that it says; annotations of others are theirs.
+    """
+    before = record.value["metadata"]["annotations"]
+    kept = {key: each for key, each in before.items() if key.startswith(names.OWN_PREFIX)}
+    newest = max(FORMAT, record_fields.version(before))
+    both = {**kept, **notes, names.FORMAT_ANNOTATION: str(newest)}
+    old = {
+        key: each for key, each in record.value["data"].items() if key != names.RECORD_STATUS_KEY
+    }
+    patch = _patch(record)
+    metadata = {**rest["metadata"], **patch["metadata"], "annotations": both}
+    return {**rest, **patch, "metadata": metadata, "data": {**old, **data}}
+
+
+def submitted(record: Record, jobset_uid: str) -> JSON:
+    """The patch that says that everything was submitted: a missing JobSet is a loss from then on."""
+    known = {**record.status, "phase": record.status.get("phase", ""), "jobset": jobset_uid}
+    return _status(record, known)
+
+
+def restarted(record: Record, jobset_uid: str) -> JSON:
+    """The patch that forgets how a run ended: it runs again, as another JobSet."""
+    return _status(record, {"phase": "", "jobset": jobset_uid})
+
+
+def ended(record: Record, run: Run) -> JSON:
+    """The patch that keeps a run as it ended."""
+    return _status(record, {**record.status, **run_to_json(run), "jobset": record.jobset_uid})
+
+
+def suspended(record: Record, value: bool) -> JSON:
+    """The patch that keeps whether the user wants the run suspended."""
+    spec = {**record.job["spec"], "suspend": value}
+    data = {names.RECORD_JOB_KEY: _text({**record.job, "spec": spec})}
+    return {**_patch(record), "data": data}
+
+
+def reference(record: Record) -> JSON:
+    """The owner reference that everything of the run has.
+
+    It does not block the owner's deletion, which nothing waits for: some clusters (OpenShift) give
+    that to those alone who may update configmaps/finalizers.
+    """
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": name_of(record.name),
+        "uid": record.uid,
+        "controller": True,
+    }
+
+
+def _status(record: Record, known: JSON) -> JSON:
+    return {**_patch(record), "data": {names.RECORD_STATUS_KEY: _text(known)}}
+
+
+def _patch(record: Record) -> dict[str, Any]:
+    """A patch of this very record, never of another one of its name."""
+    metadata = {
+        "name": name_of(record.name),
+        "namespace": record.namespace,
+        "uid": record.uid,
+    }
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def _owner_notes(owner: Owner) -> Mapping[str, str]:
+    """Annotations with the owner.
+
+    The backend is apart: an earlier release breaks on a field that it does not know.
+    """
+    said = asdict(owner)
+    backend = said.pop("backend")
+    return {names.OWNER_ANNOTATION: _text(said), names.BACKEND_ANNOTATION: backend}
+
+
+def _without_code(value: JSON) -> JSON:
+    """The object without what is large and cannot change: an immutable ConfigMap's data."""
+    if not is_fixed(value):
+        return value
+    return {key: each for key, each in value.items() if key not in {"data", "binaryData"}}
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"))

@@ -1,0 +1,170 @@
+"""The fields of a run record's ConfigMap, read one by one with what is wrong in them. Pure.
+
+Called by `record`. Whoever may write ConfigMaps may write these, and another release may have: what
+is unknown here is left as it is, what is missing has a default, and what cannot be is a ValueError
+that names the place, before anything goes on with it.
+"""
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any, Final, TypeVar
+
+from trainer_infra import names
+from trainer_infra.errors import shown
+from trainer_infra.runs.run import FINISHED, Owner, Run, owner_from_json, run_from_json
+
+JSON = Mapping[str, Any]
+T = TypeVar("T")
+
+FIRST: Final = 1
+"""Format of records that say none."""
+_CONDITION: Final = ("type", "status", "reason", "message")
+_TIMES: Final = ("started", "finished")
+
+
+def version(notes: JSON) -> int:
+    """The format in which the record was written."""
+    text = str(notes.get(names.FORMAT_ANNOTATION, FIRST))
+    if not text.isdecimal():
+        raise _wrong(f"metadata.annotations[{names.FORMAT_ANNOTATION}]", "is not a number", text)
+    return int(text)
+
+
+def owner(notes: JSON) -> Owner:
+    """Who declared the run."""
+    where = f"metadata.annotations[{names.OWNER_ANNOTATION}]"
+    found = _mapping(_json(notes, names.OWNER_ANNOTATION, where), where)
+    return _read(
+        where, owner_from_json, {**found, "backend": notes.get(names.BACKEND_ANNOTATION, "")}
+    )
+
+
+def job(data: JSON, record: str) -> JSON:
+    """The TrainJob.
+
+    Args:
+        data: of the ConfigMap.
+        record: name of the ConfigMap, which the TrainJob's name must lead to.
+    """
+    where = f"data.{names.RECORD_JOB_KEY}"
+    found = _mapping(_json(data, names.RECORD_JOB_KEY, where), where)
+    metadata = _mapping(found.get("metadata"), f"{where}: metadata")
+    name = metadata.get("name")
+    if f"{name}{names.SNAPSHOT_SUFFIX}" != record:
+        raise _wrong(f"{where}: metadata.name", "is not that of this record", name)
+    for key in ("labels", "annotations"):
+        _mapping(metadata.get(key) or {}, f"{where}: metadata.{key}")
+    _mapping(found.get("spec"), f"{where}: spec")
+    return found
+
+
+def objects(data: JSON) -> tuple[JSON, ...]:
+    """What was applied; nothing where the record says nothing."""
+    where = f"data.{names.RECORD_OBJECTS_KEY}"
+    key = names.RECORD_OBJECTS_KEY
+    found = _list(_json(data, key, where) if data.get(key) else [], where)
+    return tuple(_object(each, f"{where}[{index}]") for index, each in enumerate(found))
+
+
+def status(data: JSON) -> JSON:
+    """What was last known; empty as long as not everything was submitted."""
+    where = f"data.{names.RECORD_STATUS_KEY}"
+    key = names.RECORD_STATUS_KEY
+    found = _mapping(_json(data, key, where) if data.get(key) else {}, where)
+    for key in ("phase", "jobset"):
+        _text(found.get(key, ""), f"{where}: {key}")
+    return found
+
+
+def final(known: JSON, identity: JSON) -> Run | None:
+    """The run as it ended; None before that was seen.
+
+    Args:
+        known: the record's status.
+        identity: what the record itself says of the run, which counts.
+    """
+    if known.get("phase") not in FINISHED:
+        return None
+    where = f"data.{names.RECORD_STATUS_KEY}"
+    run = _read(where, run_from_json, {**known, **identity})
+    for key in _TIMES:
+        _time(getattr(run, key), f"{where}: {key}")
+    _job_status(run.status, f"{where}: status")
+    return run
+
+
+def _object(value: Any, where: str) -> JSON:
+    found = _mapping(value, where)
+    for key in ("apiVersion", "kind"):
+        _text(found.get(key), f"{where}: {key}")
+    metadata = _mapping(found.get("metadata"), f"{where}: metadata")
+    _text(metadata.get("name"), f"{where}: metadata.name")
+    for key in ("labels", "annotations"):
+        _mapping(metadata.get(key) or {}, f"{where}: metadata.{key}")
+    for key in ("spec", "data", "stringData"):
+        _mapping(found.get(key) or {}, f"{where}: {key}")
+    return found
+
+
+def _job_status(value: JSON, where: str) -> None:
+    """Raise unless TrainJob.status has the shape that people are shown."""
+    for index, each in enumerate(_list(value.get("conditions") or [], f"{where}.conditions")):
+        place = f"{where}.conditions[{index}]"
+        condition = _mapping(each, place)
+        for key in _CONDITION:
+            _text(condition.get(key), f"{place}.{key}")
+        _time(condition.get("lastTransitionTime") or "", f"{place}.lastTransitionTime")
+    for index, each in enumerate(_list(value.get("jobsStatus") or [], f"{where}.jobsStatus")):
+        place = f"{where}.jobsStatus[{index}]"
+        _text(_mapping(each, place).get("name"), f"{place}.name")
+    report = _mapping(value.get("trainerStatus") or {}, f"{where}.trainerStatus")
+    for index, each in enumerate(_list(report.get("metrics") or [], f"{where}.metrics")):
+        metric = _mapping(each, f"{where}.metrics[{index}]")
+        for key in ("name", "value"):
+            _text(metric.get(key), f"{where}.metrics[{index}].{key}")
+
+
+def _json(values: JSON, key: str, where: str) -> Any:
+    if key not in values:
+        raise ValueError(f"{where}: is missing")
+    try:
+        return json.loads(_text(values[key], where))
+    except (ValueError, RecursionError):
+        raise _wrong(where, "is not JSON", values[key]) from None
+
+
+def _read(where: str, read: Callable[[JSON], T], value: JSON) -> T:
+    try:
+        return read(value)
+    except ValueError as error:
+        raise ValueError(f"{where}: {error}") from None
+
+
+def _mapping(value: Any, where: str) -> JSON:
+    if not isinstance(value, Mapping):
+        raise _wrong(where, "is not an object", value)
+    return value
+
+
+def _list(value: Any, where: str) -> list[Any]:
+    if not isinstance(value, list):
+        raise _wrong(where, "is not a list", value)
+    return value
+
+
+def _text(value: Any, where: str) -> str:
+    if not isinstance(value, str):
+        raise _wrong(where, "is not text", value)
+    return value
+
+
+def _time(value: Any, where: str) -> None:
+    try:
+        _ = datetime.fromisoformat(_text(value, where)) if value else None
+    except ValueError:
+        raise _wrong(where, "is not a time", value) from None
+
+
+def _wrong(where: str, what: str, got: object) -> ValueError:
+    return ValueError(f"{where}: {what}, got {shown(got)}")

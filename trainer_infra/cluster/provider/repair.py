@@ -1,0 +1,62 @@
+"""Writing again what is the run's: fields that somebody changed, and values of its own Secret.
+
+Called by `runs`. Exactly the objects that drifted are written, by force, with the contents that the
+state has and the record does not: what somebody put there instead never stays.
+"""
+
+from collections.abc import Mapping
+
+from trainer_infra import names
+from trainer_infra.cluster import drift, live_objects, refusal_explanation
+from trainer_infra.cluster.provider import object_contents, object_rewrite, present
+from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer
+from trainer_infra.runs.run import Contents
+
+
+async def repair(client: KubeClient, key: RunKey, known: Contents) -> None:
+    """Write every object again that has a field of ours changed, or is gone.
+
+    A JobSet that is gone is a lost run: it is not made again.
+
+    Args:
+        client: the cluster.
+        key: which run.
+        known: contents of objects, as the state has them.
+
+    Raises:
+        NotAvailable: There is no such run; or an object is gone whose contents nobody has.
+        Refused: The run, or an object of that name, is somebody else's by now, or the cluster says
+            no.
+    """
+    record = await present.present(client, key)
+    for each in record.objects:
+        live = await live_objects.live(client, each, record.namespace)
+        if live is None and each["kind"] == names.JOBSET:
+            continue
+        if drift.drift(each, live):
+            await object_rewrite.rewritten(client, record, each, known)
+
+
+async def secrets(client: KubeClient, key: RunKey, data: Mapping[str, str]) -> None:
+    """Replace the values of the job's own Secret; a job without one has none.
+
+    Args:
+        client: the cluster.
+        key: which run.
+        data: every key with its value.
+
+    Raises:
+        NotAvailable: There is no such run.
+        Refused: It is another owner's by now, or the cluster says no.
+    """
+    record = await present.present(client, key)
+    for each in record.objects:
+        if not object_contents.is_own_secret(each, record):
+            continue
+        new = object_contents.new(each, record, Contents(data))
+        try:
+            await client.apply(new, manager=names.FIELD_MANAGER, force=True)
+        except Answer as error:
+            raise refusal_explanation.said(error, new) from error

@@ -1,0 +1,237 @@
+"""Runs by their records: one, many, and one that has just ended.
+
+Called by `runs`. What ended is written to its record, from where it is read when its pods are gone.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Mapping
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.cluster import (
+    drift,
+    events,
+    live_objects,
+    logs,
+    observe,
+    ownership,
+    together,
+)
+from trainer_infra.cluster.last_seen import FailedPod
+from trainer_infra.cluster.provider import observed_run, present, secret_values
+from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.session import Session
+from trainer_infra.errors import NotAvailable, Unreadable
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer, NotFound
+from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, SECRET, Resource
+from trainer_infra.runs.run import FAILED, FINISHED, Listing, Run, is_fixed
+from trainer_infra.runs.view import Observation
+
+JSON = Mapping[str, Any]
+
+
+async def at_one(session: Session, namespace: str, name: str, uid: str = "") -> Run | None:
+    """The run of that name, looked at closely; from shared lists when many are asked for.
+
+    Args:
+        session: of the cluster.
+        namespace: of the TrainJob.
+        name: of the TrainJob.
+        uid: of the run; None is returned for another one. Empty for whichever there is.
+
+    Raises:
+        Unreadable: Its record is damaged.
+    """
+    if session.is_one_of_many((namespace, name)):
+        return await _one_of_many(session, namespace, name, uid)
+    record, jobset, pods = await asyncio.gather(
+        _get(session.client, CONFIG_MAP, namespace, of_record.name_of(name)),
+        _get(session.client, JOBSET, namespace, name),
+        observe.pods_of(session.client, namespace, name),
+    )
+    known = _read(record, uid)
+    if known is None:
+        return None
+    return await _looked(
+        session, known, Observation(_its(known, jobset), pods=tuple(pods)), closely=True
+    )
+
+
+async def at_all(session: Session, namespace: str) -> Listing:
+    """All runs of a namespace, or with an empty one of all; nothing of them is read closely.
+
+    A record that cannot be read keeps nobody from the others.
+    """
+    records = await session.objects(CONFIG_MAP, namespace, names.RECORD_LABEL)
+    # After the records: what was submitted before they were read is there.
+    jobsets, pods = await asyncio.gather(
+        session.objects(JOBSET, namespace, names.RUN_LABEL), session.pods(namespace)
+    )
+    every = (each for found in pods.values() for each in found)
+    nodes = await events.nodes_of(session.client, session.cache, every)
+
+    async def looked(value: JSON) -> Run | str | None:
+        try:
+            record = of_record.read(value)
+            if record is None:
+                return None
+            key = (record.namespace, record.name)
+            seen = Observation(_its(record, jobsets.get(key)), pods=tuple(pods.get(key, ())))
+            return await _listed(session, record, seen, nodes)
+        except Unreadable as error:
+            return str(error)
+
+    # At once: values of a run's secrets are asked for with each.
+    results = await together.all_of(map(looked, records.values()))
+    runs = [each for each in results if isinstance(each, Run)]
+    runs.sort(key=lambda each: (each.namespace, each.name))
+    return Listing(tuple(runs), tuple(each for each in results if isinstance(each, str)))
+
+
+async def log_lines(
+    session: Session, key: RunKey, wanted: logs.Wanted
+) -> AsyncIterator[tuple[str, str]]:
+    """The lines of a run's pods as (pod, line), without values of its secrets.
+
+    Raises:
+        NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
+            cannot be read to hide them.
+    """
+    record = await present.present(session.client, key)
+    hidden = await secret_values.known(session.client, session.cache, record)
+    if hidden is None:
+        raise NotAvailable(secret_values.reason(key.namespace, key.name))
+    run = record.final or record.declared(session.host)
+    return await logs.opened(session.client, run, wanted, hidden)
+
+
+def _read(value: JSON | None, uid: str) -> Record | None:
+    """The record, when there is one and it has that UID, or none is asked for."""
+    if value is None or uid not in ("", value["metadata"]["uid"]):
+        return None
+    return of_record.read(value)
+
+
+async def _listed(
+    session: Session, record: Record, seen: Observation, nodes: Mapping[str, JSON]
+) -> Run:
+    """The run as a list has it; that of one which has just ended is not written to its record."""
+    if record.final:
+        return replace(record.final, host=session.host)
+    if (jobset := seen.jobset) is not None:
+        failed = session.last_seen.failed_pods(record.namespace, jobset)
+        seen = replace(seen, pods=observe.with_failed(seen.pods, failed))
+        around = await observe.surroundings(session, jobset, seen.pods, closely=False)
+        seen = replace(seen, surroundings=replace(around, nodes=nodes))
+    return await _current(session, record, seen)
+
+
+async def _one_of_many(session: Session, namespace: str, name: str, uid: str) -> Run | None:
+    """The run from lists; what is missing there may be newer than they are, and is asked for."""
+    key = (namespace, of_record.name_of(name))
+    records = await session.objects(CONFIG_MAP, namespace, names.RECORD_LABEL)
+    record = _read(records.get(key) or await _get(session.client, CONFIG_MAP, *key), uid)
+    if record is None:
+        return None
+    if record.final:
+        return replace(record.final, host=session.host)
+    jobsets = await session.objects(JOBSET, namespace, names.RUN_LABEL)
+    jobset = _its(record, jobsets.get((namespace, name)))
+    if jobset is None:
+        jobset = _its(record, await _get(session.client, JOBSET, namespace, name))
+    pods = await session.pods(namespace)
+    seen = Observation(jobset, pods=tuple(pods.get((namespace, name), ())))
+    return await _looked(session, record, seen, closely=False)
+
+
+async def _looked(session: Session, record: Record, seen: Observation, *, closely: bool) -> Run:
+    """The run as it is now; one that has just ended is read once more and kept."""
+    if record.final:
+        return replace(record.final, host=session.host)
+    jobset = seen.jobset
+    if jobset is None:
+        return await _current(session, record, seen)
+    failed = session.last_seen.failed_pods(record.namespace, jobset)
+    seen = replace(seen, pods=observe.with_failed(seen.pods, failed))
+    run = await _current(session, record, seen)
+    if run.phase in FINISHED:
+        return await _ended(session, record, seen, failed)
+    drifted, seen = await asyncio.gather(
+        _drift(session, record, jobset, closely=closely),
+        observe.completed(session, seen, closely=closely),
+    )
+    seen = replace(seen, drift=drifted)
+    return await _current(session, record, seen)
+
+
+async def _ended(
+    session: Session, record: Record, seen: Observation, failed: Mapping[str, FailedPod]
+) -> Run:
+    """The run as it ended, with why and the last lines, written to its record.
+
+    Its pods are read again: they may have changed since they were, and go with the JobSet.
+    """
+    client = session.client
+    pods = await observe.pods_of(client, record.namespace, record.name)
+    seen = replace(seen, pods=observe.with_failed(pods, failed))
+    run = await _current(session, record, seen)
+    if run.phase == FAILED:
+        seen = await observe.with_reason(client, seen, run, failed)
+        run = await _current(session, record, seen)
+    with suppress(Answer):
+        # Who may only read sees the same; the next one who may write keeps it.
+        patch = of_record.ended(record, run)
+        await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
+    return run
+
+
+async def _current(session: Session, record: Record, seen: Observation) -> Run:
+    """The run as it is now, without values of its secrets that its program printed."""
+    known = await secret_values.known(session.client, session.cache, record)
+    if known is None:
+        seen = secret_values.hidden(seen)
+    run = observed_run.current(record, seen, session.host, datetime.now(UTC))
+    return secret_values.without_lines(run) if known is None else known.run(run)
+
+
+async def _drift(
+    session: Session, record: Record, jobset: JSON, *, closely: bool
+) -> Mapping[str, str]:
+    """What another writer changed, of the JobSet and of what else can change."""
+    found: dict[str, str] = {}
+    for each in record.objects:
+        if each["kind"] == names.JOBSET:
+            found |= drift.drift(each, jobset)
+        elif closely or not is_fixed(each):
+            # A list has whole objects: the code of a thousand runs to see that it is there.
+            with suppress(Answer):
+                live = await _live(session, record, each, closely=closely)
+                found |= drift.drift(each, live)
+    return found
+
+
+async def _live(session: Session, record: Record, value: JSON, *, closely: bool) -> JSON | None:
+    # Secrets are not listed: that would take the right to read those of everyone.
+    if closely or value["kind"] == SECRET.kind:
+        return await live_objects.live(session.client, value, record.namespace)
+    kind = await live_objects.address(session.client, value)
+    found = await session.objects(kind, record.namespace, names.RUN_LABEL)
+    key = (record.namespace, value["metadata"]["name"])
+    return found.get(key) or await live_objects.live(session.client, value, record.namespace)
+
+
+async def _get(client: KubeClient, kind: Resource, namespace: str, name: str) -> JSON | None:
+    with suppress(NotFound):
+        return await client.get(kind, name, namespace)
+    return None
+
+
+def _its(record: Record, jobset: JSON | None) -> JSON | None:
+    """The JobSet, when it is this run's."""
+    return jobset if jobset is not None and ownership.is_of(jobset, record.uid) else None

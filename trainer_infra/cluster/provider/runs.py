@@ -1,0 +1,394 @@
+"""Runs in a cluster: the facade of engine `provider`.
+
+Called by `deploy` and `cli`, whose threads share one connection in the background loop of
+`kube.loop`. What a run is stands in `record`; each verb has a file of its own.
+"""
+
+import atexit
+import threading
+import time
+from collections.abc import (
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any, Final, TypeVar
+
+from typing_extensions import override
+
+from trainer_infra.cluster import identity, kueue_objects, logs, rights, served
+from trainer_infra.cluster.kueue_objects import Queue
+from trainer_infra.cluster.provider import (
+    adopt,
+    behaviour,
+    delete,
+    describe,
+    observed_run,
+    present,
+    repair,
+    retry,
+    run_lookup,
+    unsupported,
+)
+from trainer_infra.cluster.provider import submit as submitting
+from trainer_infra.cluster.provider import suspend as suspending
+from trainer_infra.cluster.provider.describe import Described
+from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.served import Served
+from trainer_infra.cluster.session import Session
+from trainer_infra.errors import NotAvailable, Problem, Refused
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.refusals import Answer, Unreachable
+from trainer_infra.kube.retry import Patience
+from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.phases import Plugin
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
+from trainer_infra.runs.target import Target
+from trainer_infra.runs.view import Observation
+
+JSON = Mapping[str, Any]
+T = TypeVar("T")
+
+SERVED_WITHIN: Final = 3.0
+"""Seconds that a cluster gets to say what it serves."""
+SERVED_FOR: Final = 30.0
+"""Seconds for which that is known."""
+RETRIED_WITHIN: Final = 60.0
+"""Seconds that the pods of a failed run get to end before it runs again."""
+
+
+class Cluster(Target):
+    """Runs in the cluster of a kubeconfig's context; connects when first asked."""
+
+    def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
+        self._address = (kubeconfig, context)
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+        self._asking = threading.Lock()
+        self._served: tuple[Served | None, float] = (None, 0.0)
+
+    @override
+    def host(self, namespace: str = "") -> str:
+        """What tells the cluster from others, as text; see `cluster.identity`."""
+        session = self._here()
+        loop.run(_identified(session, namespace))
+        return session.host
+
+    @override
+    def is_here(self, host: str, namespace: str) -> bool | None:
+        """Whether a host is this cluster; None where nothing can be compared."""
+        now = replace(identity.parsed(self.host(namespace)), server=self._here().client.server)
+        return identity.parsed(host).same(now)
+
+    def served(self) -> Served:
+        """What the cluster has of what this engine needs, also when it cannot be reached.
+
+        Asked once for many previews, and given up soon: a preview goes on without a cluster.
+        """
+        with self._asking:
+            known, at = self._served
+            if known is None or time.monotonic() - at > SERVED_FOR:
+                known = self._look_what_is_served()
+                self._served = (known, time.monotonic())
+            return known
+
+    @override
+    def problems(
+        self, job: JSON, objects: tuple[JSON, ...], packages: Sequence[str] = ()
+    ) -> tuple[Problem, ...]:
+        """What this engine cannot run; asks nobody."""
+        return (*unsupported.problems(job, objects), *unsupported.packages(packages))
+
+    @override
+    def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
+        """What renders the objects as this engine writes them; asks nobody."""
+        return behaviour.behaviour(plugins, owner)
+
+    @override
+    def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+        """What the cluster lacks, or that it does not answer."""
+        found = self.served()
+        queues = served.queues(objects)
+        missing = self._missing(queues) if found.kueue and queues else frozenset()
+        return served.warnings(found, objects, missing)
+
+    @override
+    def unseen(self, namespace: str) -> str:
+        """What this account may not read of runs, as a warning sentence; or empty."""
+        return self._ask(lambda session: session.rights.unseen(namespace))
+
+    @override
+    def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
+        """Make everything of a run that is not there yet; see `cluster.provider.submit`.
+
+        Raises:
+            InvalidInput: This engine or the cluster refuses it; has every problem.
+            Refused: A run or an object of that name is somebody else's, or the cluster says no.
+            NotAvailable: The cluster cannot be reached, lacks something, or took too long.
+        """
+        return self._change(lambda session: _submitted(session, submission, adopt, timeout))
+
+    @override
+    def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
+        """The run as it is now, whoever's it is; None when it is gone or has another uid.
+
+        Raises:
+            Unreadable: Its record is damaged.
+        """
+        return self._ask(lambda session: run_lookup.at_one(session, namespace, name, uid))
+
+    @override
+    def list_runs(self, namespace: str | None = None) -> Listing:
+        """All runs of the cluster or of a namespace, and what cannot be read there."""
+        return self._ask(lambda session: run_lookup.at_all(session, namespace or ""))
+
+    def described(self, namespace: str, name: str) -> Described | None:
+        """The run with its history; None when there is none of that name."""
+        return self._ask(lambda session: describe.described(session, namespace, name))
+
+    @override
+    def suspend(
+        self, namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None
+    ) -> Run:
+        """Suspend or resume a run; one that has ended stays as it is.
+
+        Raises:
+            NotAvailable: There is no such run, or its JobSet is gone.
+            Refused: It is Kueue's to suspend, or another owner's by now.
+        """
+        key = RunKey(namespace, name, uid, owner)
+        self._change(lambda session: _suspended(session, key, value=value))
+        return self._known(key)
+
+    @override
+    def retry(self, namespace: str, name: str, uid: str, *, owner: Owner | None = None) -> Run:
+        """Run a run again that failed or was lost.
+
+        Raises:
+            NotAvailable: There is no such run, or its pods do not go.
+            Refused: It has not failed, is another owner's by now, or the cluster says no.
+        """
+        run = self.get(namespace, name, uid)
+        if run is None:
+            raise NotAvailable(f"there is no run {namespace}/{name} {self._here().host}")
+        if not sentences.may_be_retried(run):
+            raise Refused(sentences.no_retry(run))
+        key = RunKey(namespace, name, run.uid, owner)
+        self._change(
+            lambda session: retry.retry(session.client, key, RETRIED_WITHIN, session.rights)
+        )
+        return self._known(key)
+
+    @override
+    def update_secrets(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        data: Mapping[str, str],
+        *,
+        owner: Owner | None = None,
+    ) -> None:
+        """Replace the secret values; pods that run keep the old ones.
+
+        Raises:
+            NotAvailable: There is no such run.
+            Refused: It is another owner's by now.
+        """
+        key = RunKey(namespace, name, uid, owner)
+        self._change(lambda session: repair.secrets(session.client, key, data))
+
+    @override
+    def repair(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        contents: Contents,
+        *,
+        owner: Owner | None = None,
+    ) -> Run:
+        """Write again every field of ours that somebody changed, with these contents.
+
+        Raises:
+            NotAvailable: There is no such run; or an object is gone whose contents nobody has.
+            Refused: The run, or an object of that name, is somebody else's by now, or the cluster
+                says no.
+        """
+        key = RunKey(namespace, name, uid, owner)
+        self._change(lambda session: _repaired(session, key, contents))
+        return self._known(key)
+
+    @override
+    def give(
+        self, namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None
+    ) -> None:
+        """Make a run another owner's.
+
+        Raises:
+            NotAvailable: There is no such run.
+            Refused: It is another owner's by now, or the cluster says no.
+        """
+        key = RunKey(namespace, name, uid, owner)
+        self._change(lambda session: _given(session, key, to))
+
+    @override
+    def delete(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        timeout: float = 60,
+        *,
+        owner: Owner | None = None,
+    ) -> str:
+        """End a run and remove what is left of it; a warning sentence, or empty."""
+        key = RunKey(namespace, name, uid, owner)
+        return self._change(
+            lambda session: delete.delete(session.client, key, timeout, session.rights)
+        )
+
+    @override
+    def logs(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        pod: str | None = None,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> Iterator[tuple[str, str]]:
+        """The lines of a run's pods as (pod, line); with `follow` until the run has ended.
+
+        Raises:
+            NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
+                cannot be read to hide them.
+        """
+        wanted = logs.Wanted(pod, tail, follow)
+        key = RunKey(namespace, name)
+        source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted))
+        return loop.iterate(source)
+
+    def close(self) -> None:
+        """End every connection; another call makes a new one."""
+        atexit.unregister(self.close)
+        with self._lock:
+            if self._session is not None:
+                loop.run(self._session.close())
+            self._session = None
+
+    def _look_what_is_served(self) -> Served:
+        try:
+            session = self._here(Patience(first_contact=SERVED_WITHIN))
+            return loop.run(served.served(session.client, session.host), SERVED_WITHIN)
+        except (NotAvailable, Answer) as error:
+            return served.unasked(error)
+        except TimeoutError:
+            return served.unasked(NotAvailable(f"nothing came within {SERVED_WITHIN:g} s"))
+
+    def _missing(self, queues: Iterable[Queue]) -> Collection[Queue]:
+        """Those queues that are known not to be there; given up soon, as `served`."""
+        session = self._here()
+        try:
+            missing = kueue_objects.without_local_queue(session.client, session.cache, queues)
+            return loop.run(missing, SERVED_WITHIN)
+        except (Unreachable, TimeoutError):
+            return frozenset()
+
+    def _known(self, key: RunKey) -> Run:
+        run = self.get(key.namespace, key.name, key.uid)
+        if run is None:
+            raise NotAvailable(f"run {key.namespace}/{key.name} was deleted meanwhile")
+        return run
+
+    def _ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+        session = self._here()
+        return loop.run(what(session))
+
+    def _change(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+        session = self._here()
+        try:
+            return loop.run(what(session))
+        finally:
+            session.cache.forget()
+
+    def _here(self, patience: Patience | None = None) -> Session:
+        """The connection, made once.
+
+        Args:
+            patience: how long to go on trying; None for the usual.
+
+        Raises:
+            NotAvailable: There is no kubeconfig, or the cluster cannot be reached.
+        """
+        with self._lock:
+            if self._session is None:
+                self._session = loop.run(_connected(self._address, patience))
+                # Callers keep it for as long as their process lives.
+                atexit.register(self.close)
+            return self._session
+
+
+async def _connected(address: tuple[str | None, str | None], patience: Patience | None) -> Session:
+    client = await http.connect(*address, patience)
+    try:
+        return Session(client, str(await served.identified(client)))
+    except BaseException:
+        await client.close()
+        raise
+
+
+async def _identified(session: Session, namespace: str) -> None:
+    """Complete what is known of the cluster by what a namespace of the user's shows."""
+    known = identity.parsed(session.host)
+    if known.authorities or not namespace:
+        return
+    found = await session.cache.answer(
+        (served.AUTHORITIES, namespace), lambda: served.authorities(session.client, namespace)
+    )
+    if found:
+        session.host = str(replace(known, authorities=found))
+
+
+async def _submitted(session: Session, submission: Submission, adopt: bool, within: float) -> Run:
+    metadata = submission.job["metadata"]
+    namespace = metadata["namespace"]
+    wanted = await rights.to_submit(session.client, submission.objects)
+    await session.rights.require(namespace, wanted, f"submit run {namespace}/{metadata['name']}")
+    await _identified(session, namespace)
+    made = await submitting.submit(session.client, submission, take_over=adopt, within=within)
+    # A namespace that is new shows its authorities a moment later.
+    await _identified(session, namespace)
+    if made.jobset is not None:
+        seen = Observation(made.jobset)
+        return observed_run.current(made.record, seen, session.host, datetime.now(UTC))
+    session.cache.forget()
+    run = await run_lookup.at_one(session, made.record.namespace, made.record.name)
+    if run is None:
+        raise NotAvailable(f"run {made.record.namespace}/{made.record.name} was deleted meanwhile")
+    return run
+
+
+async def _suspended(session: Session, key: RunKey, *, value: bool) -> None:
+    what = f"{'suspend' if value else 'resume'} run {key.namespace}/{key.name}"
+    await session.rights.require(key.namespace, rights.CHANGE, what)
+    await suspending.suspend(session.client, key, value=value)
+
+
+async def _repaired(session: Session, key: RunKey, known: Contents) -> None:
+    what = f"repair run {key.namespace}/{key.name}"
+    await session.rights.require(key.namespace, rights.CHANGE, what)
+    await repair.repair(session.client, key, known)
+
+
+async def _given(session: Session, key: RunKey, to: Owner) -> None:
+    what = f"give run {key.namespace}/{key.name} its owner's new name"
+    await session.rights.require(key.namespace, rights.CHANGE, what)
+    await adopt.given(session.client, await present.present(session.client, key), to)

@@ -1,0 +1,78 @@
+"""The values of a run's own Secret, read so that they can be hidden in what its pods printed.
+
+Called by `run_lookup`, and by `runs` for logs. The record does not have them, and a gate has no state: they are read
+from the Secret itself. Where it cannot be read, what a program printed is not shown.
+"""
+
+import base64
+import binascii
+from contextlib import suppress
+from dataclasses import replace
+from functools import partial
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.cluster.provider import object_contents
+from trainer_infra.cluster.provider.record import JSON, Record
+from trainer_infra.cluster.request_cache import RequestCache
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer
+from trainer_infra.kube.resource import SECRET
+from trainer_infra.runs import reports
+from trainer_infra.runs.redaction import Redaction
+from trainer_infra.runs.run import Run
+from trainer_infra.runs.view import Observation
+
+NOTHING: Final = Redaction()
+"""Of a run without a Secret of its own."""
+QUOTING: Final = frozenset({"Unhealthy", "ProbeWarning"})
+"""Reasons of events in which the kubelet quotes what a probe printed."""
+
+
+async def known(client: KubeClient, cache: RequestCache, record: Record) -> Redaction | None:
+    """What is to be hidden; None where it cannot be read."""
+    if not any(object_contents.is_own_secret(each, record) for each in record.objects):
+        return NOTHING
+    name = f"{record.name}{names.SECRET_SUFFIX}"
+    read = partial(client.get, SECRET, name, record.namespace)
+    with suppress(Answer):
+        return _of_secret(await cache.answer(("secret", record.namespace, name), read))
+    return None
+
+
+def _of_secret(value: JSON) -> Redaction:
+    """Values of a Secret; of one that is no text no spelling can be known."""
+    values = set()
+    for each in (value.get("data") or {}).values():
+        with suppress(binascii.Error, UnicodeDecodeError):
+            values.add(base64.b64decode(each).decode())
+    return Redaction(frozenset(values))
+
+
+def hidden(seen: Observation) -> Observation:
+    """What is seen of a run, without what its program printed and statuses quote."""
+    return replace(seen, pods=tuple(map(reports.with_reports_alone, seen.pods)))
+
+
+def event_message(event: JSON, record: Record, known: Redaction | None) -> str:
+    """What an event says, without values of the run's secrets."""
+    if known is None and event.get("reason") in QUOTING:
+        return reason(record.namespace, record.name)
+    return (known or NOTHING).text(event.get("message") or "")
+
+
+def without_lines(run: Run) -> Run:
+    """The run with a sentence in place of the last lines of the pod that failed."""
+    if run.failure is None:
+        return run
+    said = (reason(run.namespace, run.name),)
+    return replace(run, failure=replace(run.failure, last_lines=said))
+
+
+def reason(namespace: str, name: str) -> str:
+    """Why lines of a run are not shown."""
+    return (
+        f"(lines are left out: they may hold values of Secret {namespace}/{name}"
+        f"{names.SECRET_SUFFIX}, which could not be read to hide them; "
+        f"it needs the right to get secrets in namespace {namespace})"
+    )

@@ -1,0 +1,270 @@
+"""Submitting a run: the record first, then what it owns, the JobSet last.
+
+Called by `runs`. Everything is created, never applied over what is there: of two writers exactly
+one makes each object, and the other finds it. So a submit that was killed at any point, or still
+runs in another process, is completed by the next one of the same content, to exactly one JobSet
+(DESIGN.md, rule 5). A torch job takes four round trips: record, what its pods mount, JobSet, and
+the mark in the record that all of it is there.
+"""
+
+import asyncio
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.cluster import live_objects, ownership, refusal_explanation, run_labels, together
+from trainer_infra.cluster.provider import (
+    adopt,
+    delete,
+    name_collision,
+    object_contents,
+    unsupported,
+)
+from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider.record import JSON, Record
+from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound, NotServed
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Submission
+
+PAUSE: Final = 0.1
+"""Seconds between two looks at an object that is being deleted."""
+CLEANUP: Final = 10.0
+"""Seconds for removing what a submit made that failed."""
+GOING: Final = 0.8
+ANSWERED: Final = 0.9
+"""Parts of a submit's time: until when it waits for an earlier run to go, and until when requests
+are answered or say why they are not. So its end has a reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class Submitted:
+    """What there is of a run after its submit."""
+
+    record: Record
+    """As stored."""
+    jobset: JSON | None
+    """As stored; None when the run was submitted before, and is to be looked up."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """What a submit is to make."""
+
+    client: KubeClient
+    submission: Submission
+    objects: Sequence[JSON]
+    """Everything but the record, the JobSet last."""
+    record: JSON
+    """The record's ConfigMap."""
+    adopt: bool
+    """Whether a run of that name is taken over."""
+    until: float
+    """Until when an earlier run is waited for; of `time.monotonic`."""
+
+
+async def submit(
+    client: KubeClient, submission: Submission, *, take_over: bool = False, within: float = 20
+) -> Submitted:
+    """Make everything of a run that is not there yet.
+
+    When it fails after this call made the record, what was made is removed.
+
+    Args:
+        client: the cluster.
+        submission: what to run.
+        take_over: take over a run of that name that another owner declared, or other content.
+        within: seconds until it is given up.
+
+    Raises:
+        InvalidInput: This engine or the cluster refuses what is submitted; has every problem.
+        Refused: A run or an object of that name is somebody else's, or the cluster says no.
+        NotAvailable: The cluster cannot be reached, lacks something, or took too long; with the
+            reason of the last try.
+    """
+    job = submission.job
+    whole = submission.objects
+    problems = unsupported.problems(job, whole)
+    problems += unsupported.packages(submission.packages)
+    if problems:
+        raise InvalidInput(problems)
+    others = [each for each in whole if not run_labels.is_record(each, job["metadata"]["name"])]
+    others.sort(key=lambda each: each["kind"] == names.JOBSET)
+    record = of_record.config_map(submission, whole)
+    try:
+        async with asyncio.timeout(within):
+            patient = client.within(within * ANSWERED)
+            until = time.monotonic() + within * GOING
+            return await _made(_Wanted(patient, submission, others, record, take_over, until))
+    except TimeoutError:
+        raise NotAvailable(
+            f"run {job['metadata']['namespace']}/{job['metadata']['name']} was not submitted "
+            f"within {within:g} s: the cluster is slow, or an earlier run of that name is still "
+            "being deleted; try again"
+        ) from None
+
+
+async def _made(wanted: _Wanted) -> Submitted:
+    if wanted.adopt:
+        await _judge_names(wanted)
+    service = asyncio.ensure_future(name_collision.with_service(wanted.client, wanted.objects[-1]))
+    try:
+        record, is_new = await _record(wanted)
+    except BaseException:
+        service.cancel()
+        raise
+    if record.jobset_uid:
+        service.cancel()
+        own = (each for each in wanted.objects if object_contents.is_own_secret(each, record))
+        await together.all_of(_written(wanted, record, each) for each in own)
+        return Submitted(record, None)
+    try:
+        name_collision.judge(await service)
+        record = await _agreeing(wanted, record)
+        first, jobsets = wanted.objects[:-1], wanted.objects[-1:]
+        await together.all_of(_written(wanted, record, each) for each in first)
+        (jobset,) = await together.all_of(_written(wanted, record, each) for each in jobsets)
+        return Submitted(await _marked(wanted, record, jobset), jobset)
+    except BaseException:
+        if is_new:
+            await _removed(wanted.client, record)
+        raise
+
+
+async def _judge_names(wanted: _Wanted) -> None:
+    """Look at every name before a run that has one of them is relabelled or deleted.
+
+    Raises:
+        Refused: An object is neither the run's that is taken over, nor free.
+    """
+    live = await live_objects.live(wanted.client, wanted.record)
+    uid = live["metadata"]["uid"] if live and of_record.read(live) else ""
+    name_collision.judge(await name_collision.with_any(wanted.client, wanted.objects, uid))
+
+
+async def _record(wanted: _Wanted) -> tuple[Record, bool]:
+    """The run's record, and whether this call made it."""
+    while True:
+        try:
+            made = await wanted.client.create(wanted.record, manager=names.FIELD_MANAGER)
+        except Exists:
+            found = await _found(wanted)
+            if found is not None:
+                return found, False
+        except Answer as error:
+            raise refusal_explanation.said(error, wanted.record) from error
+        else:
+            return of_record.known(made), True
+
+
+async def _found(wanted: _Wanted) -> Record | None:
+    """The record that is there already, when it is this run's; None when it goes.
+
+    Raises:
+        Refused: It is another run's, and is not taken over.
+    """
+    metadata = wanted.record["metadata"]
+    live = await live_objects.live(wanted.client, wanted.record, metadata["namespace"])
+    if live is None:
+        return None
+    if ownership.is_going(live):
+        await _gone_soon(wanted, live)
+        return None
+    record = of_record.read(live)
+    if record is None:
+        raise Refused(
+            f"{ownership.where(live)} belongs to {ownership.shown(live)}, which is not a run of this "
+            "engine; choose another name, or delete that first"
+        )
+    submission = wanted.submission
+    if record.owner.is_same(submission.owner) and record.content == submission.content:
+        return record
+    if not wanted.adopt:
+        raise Refused(sentences.exists(record, submission.owner))
+    return await adopt.adopted(wanted.client, record, submission)
+
+
+async def _gone_soon(wanted: _Wanted, live: JSON | None) -> None:
+    """Wait a little for an object that is being deleted; one that is gone is not waited for.
+
+    Raises:
+        NotAvailable: It was waited for long enough.
+    """
+    if live is not None and time.monotonic() > wanted.until:
+        job = wanted.submission.job["metadata"]
+        finalizers = ", ".join(live["metadata"].get("finalizers") or ()) or "none"
+        raise NotAvailable(
+            f"run {job['namespace']}/{job['name']} is not submitted: an earlier run of that name "
+            f"is still being deleted, {ownership.where(live)} waits for its finalizers "
+            f"({finalizers}); try again"
+        )
+    await asyncio.sleep(PAUSE)
+
+
+async def _agreeing(wanted: _Wanted, record: Record) -> Record:
+    """The record with the objects as they are rendered now: an older release may have begun it."""
+    if record.value["data"].items() >= wanted.record["data"].items():
+        return record
+    patch = of_record.rewritten(record, wanted.record)
+    applied = await wanted.client.apply(patch, manager=names.FIELD_MANAGER, force=True)
+    return of_record.known(applied)
+
+
+async def _written(wanted: _Wanted, record: Record, value: JSON) -> JSON:
+    """The object as stored: created, or found and this run's.
+
+    Raises:
+        Refused: It is not this run's, or the cluster says no.
+    """
+    new = object_contents.new(value, record, wanted.submission.contents)
+    try:
+        while True:
+            try:
+                return await wanted.client.create(new, manager=names.FIELD_MANAGER)
+            except Exists:
+                live = await live_objects.live(wanted.client, new)
+            if live is not None and not ownership.is_going(live):
+                return await _kept(wanted, record, new, live)
+            await _gone_soon(wanted, live)
+    except (Answer, NotServed) as error:
+        raise refusal_explanation.said(error, new) from error
+
+
+async def _kept(wanted: _Wanted, record: Record, new: JSON, live: JSON) -> JSON:
+    """The object that is there already.
+
+    This run's own stays as an earlier submit made it, keys that are made only once among it; but
+    values of the job's own Secret may have changed since.
+    """
+    if not ownership.is_of(live, record.uid):
+        raise name_collision.refusal(live)
+    if not object_contents.is_own_secret(live, record):
+        return live
+    return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
+
+
+async def _marked(wanted: _Wanted, record: Record, jobset: JSON) -> Record:
+    """The record with the mark that everything is there.
+
+    Raises:
+        NotAvailable: Somebody deleted the run meanwhile; what was written since is removed.
+    """
+    patch = of_record.submitted(record, jobset["metadata"]["uid"])
+    try:
+        stored = await wanted.client.apply(patch, manager=names.STATUS_MANAGER, force=True)
+    except (Conflict, NotFound) as error:
+        await _removed(wanted.client, record)
+        raise NotAvailable(
+            f"{ownership.run(record)} was deleted while it was submitted; submit it again"
+        ) from error
+    return of_record.known(stored)
+
+
+async def _removed(client: KubeClient, record: Record) -> None:
+    """Remove what there is of a run that could not be submitted, as far as the cluster answers."""
+    with suppress(TrainerInfraError, TimeoutError):
+        await delete.removed(client.within(CLEANUP), record, CLEANUP)

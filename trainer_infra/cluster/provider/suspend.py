@@ -1,0 +1,74 @@
+"""Suspending and resuming a run: `spec.suspend` of its JobSet, and of the TrainJob in its record.
+
+Called by `runs` when the user's own value changed. A JobSet that Kueue queues is Kueue's to suspend
+(DESIGN.md, rule 4); one whose queue no Kueue manages is its user's. The field has a manager of its
+own, so that writing the other fields again leaves it alone.
+"""
+
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.cluster import kueue_objects, live_objects, ownership, refusal_explanation
+from trainer_infra.cluster.provider import present
+from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Answer, NotServed
+from trainer_infra.runs.causes import kueue_workload
+
+JSON = Mapping[str, Any]
+
+
+async def suspend(client: KubeClient, key: RunKey, *, value: bool) -> None:
+    """Suspend or resume a run; one that has ended stays as it is.
+
+    Args:
+        client: the cluster.
+        key: which run.
+        value: whether it is to be suspended.
+
+    Raises:
+        NotAvailable: There is no such run, or its JobSet is gone.
+        Refused: It is Kueue's to suspend, another owner's by now, or the cluster says no.
+    """
+    record = await present.present(client, key)
+    if record.final:
+        return
+    wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
+    metadata = {"name": record.name, "namespace": record.namespace}
+    jobset = await live_objects.live(client, {**wanted, "metadata": metadata})
+    if jobset is None or not ownership.is_of(jobset, record.uid):
+        raise NotAvailable(f"{ownership.run(record)} has no JobSet any more; run `pulumi refresh`")
+    if workload := await _kueues(client, jobset):
+        queue = kueue_workload.queue(jobset)
+        raise Refused(
+            f"{ownership.run(record)} is in queue {queue}, so Kueue alone suspends and resumes it; "
+            f"change the queue, or spec.active of {workload}"
+        )
+    patch = {**wanted, "metadata": {**metadata, "uid": jobset["metadata"]["uid"]}}
+    # The record first: what it says counts when this is interrupted and done again.
+    for each in (of_record.suspended(record, value), {**patch, "spec": {"suspend": value}}):
+        try:
+            await client.apply(each, manager=names.SUSPEND_MANAGER, force=True)
+        except Answer as error:
+            raise refusal_explanation.said(error, each) from error
+
+
+async def _kueues(client: KubeClient, jobset: JSON) -> str:
+    """The Workload by which Kueue manages the JobSet; empty where no Kueue does."""
+    if not kueue_workload.queue(jobset):
+        return ""
+    try:
+        workload = await kueue_objects.workload_of(client, jobset)
+    except NotServed:
+        return ""
+    except Answer:
+        # Who may not read Workloads cannot know that there is none.
+        return "its Workload"
+    if workload is not None:
+        return f"Workload {workload['metadata']['name']}"
+    late = kueue_workload.is_late(jobset, datetime.now(UTC))
+    return "" if late else "the Workload that Kueue is about to make"

@@ -1,0 +1,74 @@
+"""Labels of every object of a run: whose it is, found again whatever the state says. Pure.
+
+A render plugin of engine `provider` puts them on; `record` and `adopt` read and renew them. What a
+killed create left behind is found by them (DESIGN.md, rule 5).
+"""
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.render.phases import Plugin
+from trainer_infra.runs.run import Owner
+
+JSON = Mapping[str, Any]
+
+LENGTH: Final = 63
+"""Characters of a label's value."""
+_VALUE: Final = re.compile("([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?", re.ASCII)
+_HASH: Final = 8
+
+
+def plugin(owner: Owner) -> Plugin:
+    """The render plugin that labels every object of a run of that owner."""
+
+    def complete(value: JSON, job: TrainJob) -> JSON:
+        marks = labels(owner, job.metadata.name)
+        if is_record(value, job.metadata.name):
+            marks = {**marks, names.RECORD_LABEL: "true"}
+        return labelled(value, marks)
+
+    return Plugin("RunLabels", applies=lambda _: True, complete=complete)
+
+
+def is_record(value: JSON, job: str) -> bool:
+    """Whether an object is the record of the TrainJob's run: its runtime snapshot."""
+    wanted = ("ConfigMap", f"{job}{names.SNAPSHOT_SUFFIX}")
+    return (value["kind"], value["metadata"]["name"]) == wanted
+
+
+def labelled(value: JSON, marks: Mapping[str, str]) -> JSON:
+    """An object with these labels besides its other ones."""
+    metadata = value["metadata"]
+    both = {**(metadata.get("labels") or {}), **marks}
+    return {**value, "metadata": {**metadata, "labels": both}}
+
+
+def labels(owner: Owner, job: str) -> Mapping[str, str]:
+    """The labels of an object of a run.
+
+    Args:
+        owner: who declared it; a URN is longer than a label may be, so its hash stands for it.
+        job: the TrainJob's name.
+    """
+    return {
+        names.PROJECT_LABEL: value(owner.project),
+        names.STACK_LABEL: value(owner.stack),
+        names.URN_LABEL: _hash(owner.urn, 32) if owner.urn else "",
+        names.RUN_LABEL: value(job),
+    }
+
+
+def value(text: str) -> str:
+    """A text as a label's value: as it is where that may be, else cut, with a hash at its end."""
+    if len(text) <= LENGTH and _VALUE.fullmatch(text):
+        return text
+    plain = re.sub("[^-A-Za-z0-9_.]", "-", text)[: LENGTH - _HASH - 1].strip("-_.")
+    return f"{plain}-{_hash(text, _HASH)}" if plain else _hash(text, _HASH)
+
+
+def _hash(text: str, length: int) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:length]

@@ -1,0 +1,87 @@
+"""A cluster that runs are looked at in: its connection, and the answers that many looks share."""
+
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final, TypeAlias
+
+from trainer_infra import names
+from trainer_infra.cluster.last_seen import LastSeen
+from trainer_infra.cluster.request_cache import RequestCache
+from trainer_infra.cluster.rights import Rights
+from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.resource import POD, Resource
+
+JSON = Mapping[str, Any]
+
+MANY: Final = 5
+"""Runs asked for within `WITHIN` seconds from which on lists are read."""
+WITHIN: Final = 2.0
+
+ByName: TypeAlias = Mapping[tuple[str, str], JSON]
+"""Objects by namespace and name."""
+
+
+@dataclass(slots=True)
+class Session:
+    """A connection to a cluster and what is remembered of it; lives in one event loop."""
+
+    client: KubeClient
+    host: str
+    """As a Run has it."""
+    cache: RequestCache = field(default_factory=RequestCache)
+    """Lists and nodes that were just read."""
+    asked: deque[tuple[float, tuple[str, str]]] = field(default_factory=deque)
+    """When which run was asked for."""
+    last_seen: LastSeen = field(init=False)
+    """Pods that failed between two looks."""
+    rights: Rights = field(init=False)
+    """What this account may do."""
+
+    def __post_init__(self) -> None:
+        self.last_seen = LastSeen(self.client)
+        self.rights = Rights(self.client)
+
+    async def close(self) -> None:
+        """End every watch and every connection."""
+        await self.last_seen.close()
+        await self.client.close()
+
+    def is_one_of_many(self, key: tuple[str, str]) -> bool:
+        """Whether so many runs of its namespace were asked for lately, this one among them."""
+        now = time.monotonic()
+        self.asked.append((now, key))
+        while now - self.asked[0][0] > WITHIN:
+            self.asked.popleft()
+        return len({each for _, each in self.asked if each[0] == key[0]}) >= MANY
+
+    async def objects(self, kind: Resource, namespace: str, labels: str) -> ByName:
+        """Objects of a kind, read once for all who ask in this moment."""
+        selection = Selection(kind, namespace, labels)
+
+        async def ask() -> ByName:
+            return {_key(each): each for each in (await self.client.list(selection)).items}
+
+        return await self.cache.answer(selection, ask)
+
+    async def pods(self, namespace: str) -> Mapping[tuple[str, str], list[JSON]]:
+        """Pods by the namespace and name of their JobSet, read once for all likewise."""
+        selection = Selection(POD, namespace, names.JOBSET_NAME_LABEL)
+
+        async def ask() -> Mapping[tuple[str, str], list[JSON]]:
+            return _by_jobset((await self.client.list(selection)).items)
+
+        return await self.cache.answer(selection, ask)
+
+
+def _by_jobset(pods: Sequence[JSON]) -> dict[tuple[str, str], list[JSON]]:
+    found: dict[tuple[str, str], list[JSON]] = {}
+    for each in pods:
+        name = each["metadata"]["labels"][names.JOBSET_NAME_LABEL]
+        found.setdefault((each["metadata"]["namespace"], name), []).append(each)
+    return found
+
+
+def _key(value: JSON) -> tuple[str, str]:
+    return value["metadata"]["namespace"], value["metadata"]["name"]

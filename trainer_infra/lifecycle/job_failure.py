@@ -1,0 +1,42 @@
+"""Why a Job failed, in its own condition: what is known of a failure that no pod shows.
+
+Called by `status` where no pod has a reason: a Job past its deadline deletes its pods.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.lifecycle import conditions
+
+JSON = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class JobFailure:
+    """The Failed condition of one Job."""
+
+    job: str
+    """Name of the Job."""
+    reason: str
+    message: str
+
+    @property
+    def is_late(self) -> bool:
+        """Whether the Job ran into a deadline."""
+        return self.reason == names.DEADLINE_EXCEEDED
+
+    def sentence(self) -> str:
+        """One clause for a condition."""
+        return f"Job {self.job}: {self.message} ({self.reason})"
+
+
+def first(jobs: Iterable[JSON]) -> JobFailure | None:
+    """The first Job that failed; None when none did."""
+    for job in jobs:
+        current = (job.get("status") or {}).get("conditions") or ()
+        failed = conditions.find(current, names.FAILED)
+        if failed is not None and failed["status"] == "True":
+            return JobFailure(job["metadata"]["name"], failed["reason"], failed["message"])
+    return None

@@ -1,0 +1,161 @@
+"""status of a TrainJob: its conditions, the counts of its Jobs, and what plugins add. Pure.
+
+Called by `plan`, and alone by a driver whose objects are stored already: nothing is rendered. Rules:
+spec/trainer-behaviour.md sections 4.6 to 4.8; docs/lifecycle.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.lifecycle import (
+    conditions,
+    deadline,
+    failure_reason,
+    job_failure,
+    jobs_status,
+    suspend,
+)
+from trainer_infra.lifecycle.conditions import Conditions
+from trainer_infra.render import runtime_ref
+from trainer_infra.render.behaviour import OURS, Behaviour
+from trainer_infra.render.deviation import Deviation
+from trainer_infra.render.observed import Observed
+
+JSON = Mapping[str, Any]
+
+MESSAGE_LENGTH: Final = 32_768
+"""Characters that a condition's message may have."""
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """What of a TrainJob others see to, so that its status follows the JobSet in it."""
+
+    deadline: bool = False
+    """Its Jobs carry `spec.activeDeadlineSeconds` themselves, and fail when it has passed."""
+    suspend: bool = False
+    """Kueue suspends and resumes the JobSet, whatever `spec.suspend` says."""
+
+
+NOTHING: Final = Delegation()
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One TrainJob at one time, and what decides it."""
+
+    job: TrainJob
+    """As stored, with its status."""
+    observed: Observed
+    now: datetime
+    behaviour: Behaviour = OURS
+    delegation: Delegation = NOTHING
+
+    def ours(self, deviation: Deviation) -> bool:
+        """Whether that deviation holds."""
+        return self.behaviour.ours(deviation)
+
+
+def status(case: Case) -> JSON:
+    """The whole status in wire form: ours, then what each plugin makes of it; trainerStatus stays."""
+    old = stored(case)
+    current = _conditions(case, before(case))
+    result: JSON = {**old, "conditions": list(current)}
+    if not current and "conditions" not in old:
+        result = dict(old)
+    if case.observed.jobset is not None:
+        jobs = jobs_status.jobs_status(case.observed.jobset)
+        without = {key: value for key, value in result.items() if key != "jobsStatus"}
+        # A status must not be empty: then the counts stay until the JobSet has some.
+        result = {**without, "jobsStatus": jobs} if jobs else without or result
+    for plugin in case.behaviour.plugins:
+        if plugin.status is not None:
+            result = plugin.status(case.job, result, case.observed)
+    return result
+
+
+def stored(case: Case) -> JSON:
+    """The status that the TrainJob has."""
+    return case.job.status.to_wire() if case.job.status else {}
+
+
+def before(case: Case) -> Conditions:
+    """The conditions from which a status is decided: the stored ones.
+
+    The reference starts without Failed, which stays only after a deadline.
+    """
+    current = tuple(stored(case).get("conditions") or ())
+    if case.ours(Deviation.FAILED) or is_overdue(current):
+        return current
+    return conditions.without(current, names.FAILED)
+
+
+def is_overdue(current: Conditions) -> bool:
+    """Whether the TrainJob failed because its deadline has passed."""
+    failed = conditions.find(current, names.FAILED)
+    return failed is not None and failed["reason"] == names.DEADLINE_EXCEEDED
+
+
+def seconds_left(case: Case, current: Conditions) -> float | None:
+    """Seconds until the deadline, negative once it has passed; None when there is none to keep."""
+    if case.delegation.deadline:
+        return None
+    jobset, by_own = case.observed.jobset, not case.ours(Deviation.RESUME)
+    return deadline.remaining(case.job, current, jobset, case.now, by_own_condition=by_own)
+
+
+def _conditions(case: Case, current: Conditions) -> Conditions:
+    """Sections 4.6 to 4.8: unsupported runtime, suspend, the JobSet's end, the deadline."""
+    unsupported = runtime_ref.unsupported(case.job)
+    if unsupported and not conditions.finished(current):
+        failed = conditions.condition(
+            names.FAILED, names.RUNTIME_NOT_SUPPORTED, unsupported, case.now
+        )
+        current = conditions.with_condition(current, failed)
+    if not case.delegation.suspend:
+        keeps_entry = not case.ours(Deviation.RESUME)
+        current = suspend.conditions(case.job, current, case.now, keeps_entry=keeps_entry)
+    ended = jobs_status.conditions(current, case.observed.jobset)
+    if ended is not current:
+        return _with_reason(case, ended)
+    left = seconds_left(case, current)
+    return current if left is None or left >= 0 else _overdue(case, current)
+
+
+def _with_reason(case: Case, ended: Conditions) -> Conditions:
+    """The conditions with the reason of a pod in the Failed message, else of a Job."""
+    failed = conditions.find(ended, names.FAILED)
+    if failed is None or not case.ours(Deviation.FAILURE_REASON):
+        return ended
+    pod = failure_reason.first(case.observed.pods)
+    if pod is not None:
+        return _explained(ended, failed, pod.sentence())
+    job = job_failure.first(case.observed.jobs)
+    if job is None:
+        return ended
+    seconds = case.job.spec.active_deadline_seconds
+    if case.delegation.deadline and job.is_late and seconds is not None:
+        # A Job past its deadline deletes its pods: then this is the TrainJob's deadline.
+        late = {"reason": names.DEADLINE_EXCEEDED, "message": deadline.message(seconds)}
+        failed = {**failed, **late}
+    return _explained(ended, failed, job.sentence())
+
+
+def _overdue(case: Case, current: Conditions) -> Conditions:
+    message = names.DEADLINE_MESSAGE
+    ours = case.ours(Deviation.FAILURE_REASON)
+    if ours:
+        message = deadline.message(case.job.spec.active_deadline_seconds or 0)
+    failed = conditions.condition(names.FAILED, names.DEADLINE_EXCEEDED, message, case.now)
+    current = conditions.with_condition(current, failed)
+    waiting = failure_reason.waiting(case.observed.pods)
+    return _explained(current, failed, waiting[0].sentence()) if waiting and ours else current
+
+
+def _explained(current: Conditions, failed: JSON, sentence: str) -> Conditions:
+    message = f"{failed['message']}; {sentence}"[:MESSAGE_LENGTH]
+    return conditions.with_condition(current, {**failed, "message": message})

@@ -1,0 +1,126 @@
+"""Pods of a local run as Kubernetes would write them: what `lifecycle` and `runs.view` read. Pure.
+
+Called by `reconciler` at every step. A try that we ended, and one from before a restart of the
+JobSet, is a pod that is being deleted: it says nothing of why the run failed, as on a cluster, where
+it is gone.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.lifecycle import conditions
+from trainer_infra.local.jobset import pods, replicated_job
+from trainer_infra.local.jobset.pods import Phase, Pod, PodId
+from trainer_infra.local.jobset.replicated_job import JSON
+from trainer_infra.render import endpoints
+
+NOT_STARTED: Final = 128
+"""Exit code of a container that could not be started, as container runtimes have it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """One try of a pod and what it said last."""
+
+    pod: Pod
+    last_lines: tuple[str, ...]
+    """Of its log, the oldest first."""
+
+
+def wire_pods(jobset: JSON | None, tries: Sequence[Tried], since: int) -> tuple[JSON, ...]:
+    """Every try as a pod.
+
+    Args:
+        jobset: in wire form; without one there are no pods.
+        tries: in start order.
+        since: the attempt from which on tries count; the JobSet was restarted before it.
+    """
+    if jobset is None:
+        return ()
+    containers = {
+        each.name: str(each.pod_spec["containers"][0]["name"])
+        for each in replicated_job.read(jobset["spec"])
+    }
+    return tuple(_wire(jobset, each.pod, containers, since) for each in tries)
+
+
+def planned(jobset: JSON | None) -> tuple[JSON, ...]:
+    """Every pod that the JobSet has by its template, as one that was not started yet."""
+    if jobset is None:
+        return ()
+    return tuple(
+        {"metadata": _metadata(jobset, each), "status": {"phase": "Pending"}}
+        for each in pods.pod_ids(jobset["spec"])
+    )
+
+
+def last_lines(
+    jobset: JSON | None, tries: Iterable[Tried], since: int
+) -> Mapping[str, tuple[str, ...]]:
+    """The last lines by pod: of the try that failed first, which is the one that a failure names."""
+    found: dict[str, tuple[str, ...]] = {}
+    failed: set[str] = set()
+    for each in tries:
+        name = _name(jobset, each.pod.id) if jobset else ""
+        if name not in failed:
+            found[name] = each.last_lines
+        if each.pod.phase is Phase.FAILED and not _is_superseded(each.pod, since):
+            failed.add(name)
+    return found
+
+
+def _wire(jobset: JSON, pod: Pod, containers: Mapping[str, str], since: int) -> JSON:
+    metadata = {**_metadata(jobset, pod.id), "creationTimestamp": conditions.timestamp(pod.started)}
+    if _is_superseded(pod, since):
+        metadata["deletionTimestamp"] = conditions.timestamp(pod.finished or pod.started)
+        return {"metadata": metadata, "status": {"phase": str(pod.phase)}}
+    container = {
+        "name": pod.container or containers[pod.id.job],
+        "ready": pod.ready,
+        "restartCount": 0,
+        "state": _state(pod),
+    }
+    return {
+        "metadata": metadata,
+        "status": {"phase": str(pod.phase), "containerStatuses": [container]},
+    }
+
+
+def _state(pod: Pod) -> JSON:
+    started = conditions.timestamp(pod.started)
+    if pod.finished is None:
+        return {"running": {"startedAt": started}}
+    ended = {
+        "exitCode": NOT_STARTED if pod.exit_code is None else pod.exit_code,
+        "reason": pod.reason,
+        "message": pod.message,
+        "startedAt": started,
+        # Parts of a second: of several pods that fail, the first one is named.
+        "finishedAt": _precise(pod.finished),
+    }
+    return {"terminated": ended}
+
+
+def _is_superseded(pod: Pod, since: int) -> bool:
+    return pod.reason == "Stopped" or (pod.attempt < since and pod.phase is not Phase.RUNNING)
+
+
+def _metadata(jobset: JSON, pod: PodId) -> dict[str, Any]:
+    labels = {
+        names.JOBSET_NAME_LABEL: jobset["metadata"]["name"],
+        names.REPLICATED_JOB_LABEL: pod.job,
+        names.JOB_INDEX_LABEL: str(pod.replica),
+        names.COMPLETION_INDEX: str(pod.index),
+    }
+    return {"name": _name(jobset, pod), "labels": labels}
+
+
+def _name(jobset: JSON, pod: PodId) -> str:
+    return endpoints.pod_name(jobset["metadata"]["name"], pod.job, pod.replica, pod.index)
+
+
+def _precise(moment: datetime) -> str:
+    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

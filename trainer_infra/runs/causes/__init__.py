@@ -1,0 +1,41 @@
+"""Why a run in a cluster does not go on, from what the cluster itself says. Pure.
+
+Called by `run_status` for a run that has not ended. Each file reads one kind of object; what is
+found by all of them is ordered by `runs.waiting_cause`.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from trainer_infra.runs import waiting_cause
+from trainer_infra.runs.causes import claims, containers, node, schedule, startup, steps, suspension
+from trainer_infra.runs.causes.surroundings import Surroundings
+from trainer_infra.runs.waiting_cause import Waiting
+
+JSON = Mapping[str, Any]
+
+
+def waiting(
+    jobset: JSON, pods: tuple[JSON, ...], around: Surroundings, now: datetime
+) -> Waiting | None:
+    """What the run waits for; None when it waits for nothing.
+
+    Args:
+        jobset: the run's JobSet.
+        pods: of the JobSet, in any order.
+        around: what else is known.
+        now: the time.
+    """
+    if held := suspension.waiting(jobset, around, now):
+        # Nothing is made meanwhile, but pods of before may still be there.
+        return waiting_cause.first((held, *node.lost(pods, around.nodes)))
+    found = (
+        *node.lost(pods, around.nodes),
+        *containers.waiting(pods),
+        *steps.waiting(jobset, pods, around),
+        *claims.waiting(pods, around.events),
+        *schedule.waiting(pods, around.events),
+        *startup.waiting(pods, around.events),
+    )
+    return waiting_cause.first(found)

@@ -1,0 +1,48 @@
+"""Kubernetes nodes that do not answer: their pods cannot be seen, and are not ended."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from trainer_infra.lifecycle import conditions as of
+from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs.waiting_cause import Cause, Waiting
+
+JSON = Mapping[str, Any]
+
+
+def lost(pods: Iterable[JSON], nodes: Mapping[str, JSON]) -> Iterator[Waiting]:
+    """Pods that have not ended and whose node is known not to answer."""
+    for pod in pods:
+        if not of_pods.is_over(pod) and (sentence := _lost(pod, nodes.get(of_pods.node(pod)))):
+            yield Waiting(Cause.NODE_LOST, sentence)
+
+
+def is_suspicious(pod: JSON) -> bool:
+    """Whether its node may be lost: it has one, and is not ready there or is being deleted."""
+    if not of_pods.node(pod) or of_pods.is_over(pod):
+        return False
+    status = pod.get("status") or {}
+    ready = of.is_true(status.get("conditions") or (), "Ready")
+    return not ready or "deletionTimestamp" in pod["metadata"]
+
+
+def is_lost(pod: JSON, nodes: Mapping[str, JSON]) -> bool:
+    """Whether its node is known not to answer, so that its log cannot be read."""
+    return bool(_lost(pod, nodes.get(of_pods.node(pod))))
+
+
+def _lost(pod: JSON, node: JSON | None) -> str:
+    name, place = pod["metadata"]["name"], of_pods.node(pod)
+    status = pod.get("status") or {}
+    if node is None:
+        # Who may not read nodes still sees what was done to the pod.
+        if status.get("reason") == "NodeLost" or status.get("phase") == "Unknown":
+            return f"pod {name} is on node {place}, which does not answer"
+        return ""
+    ready = of.find((node.get("status") or {}).get("conditions") or (), "Ready")
+    if ready is None or ready["status"] == "True":
+        return ""
+    word = "is not ready" if ready["status"] == "False" else "does not answer"
+    since = ready.get("lastTransitionTime", "")
+    said = f": {ready['message']}" if ready.get("message") else ""
+    return f"pod {name} is on node {place}, which {word} since {since}{said}"

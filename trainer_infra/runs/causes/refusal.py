@@ -1,0 +1,70 @@
+"""Objects that the API server refuses to a controller: the event, and what of it is the cause.
+
+JobSet says so of Jobs, of its Service and of claims, the Job controller of pods; both try again.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from trainer_infra.runs.causes import quota
+from trainer_infra.runs.causes.surroundings import began
+from trainer_infra.runs.waiting_cause import Cause, Waiting
+
+JSON = Mapping[str, Any]
+
+JOB: Final = "JobCreationFailed"
+POD: Final = "FailedCreate"
+REASONS: Final[Mapping[str, str]] = {
+    JOB: "Jobs of {step}",
+    "HeadlessServiceCreationFailed": "the Service of its JobSet",
+    "PVCCreationFailed": "claims of its JobSet",
+    POD: "pods of {step}",
+}
+"""Reasons of events that say so, with what it is that cannot be made."""
+
+CAUSES: Final = (
+    ("exceeded quota", Cause.QUOTA_USED_UP),
+    ("failed quota", Cause.QUOTA_UNANSWERED),
+    ("error looking up service account", Cause.SERVICE_ACCOUNT_MISSING),
+    ("no PriorityClass with name", Cause.PRIORITY_CLASS_MISSING),
+    ('RuntimeClass "[^"]*" not found', Cause.RUNTIME_CLASS_MISSING),
+    ("violates PodSecurity", Cause.POD_SECURITY),
+    ("(?:maximum|minimum) .* usage per|limit to request ratio per", Cause.LIMIT_RANGE),
+    ("expected, transient error", Cause.EARLIER_STEP),
+    ("already exists", Cause.NAME_TAKEN),
+    ("failed calling webhook|[Ii]nternal error occurred", Cause.WEBHOOK_UNAVAILABLE),
+    ("denied the request|denied request", Cause.POLICY),
+    ("is invalid:", Cause.INVALID),
+)
+"""What tells in the API server's sentence what refused; the first that is there."""
+
+_HEADS: Final = (
+    re.compile(r'job "[^"]*" creation failed with error: '),
+    re.compile(r"Error creating: "),
+)
+"""What a controller writes before the API server's sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """What a step needs at the same time."""
+
+    step: str
+    jobs: int
+    pods: int
+
+
+def waiting(event: JSON, needs: Needs) -> Waiting:
+    """What a run waits for after a refusal."""
+    said = str(event["message"])
+    for each in _HEADS:
+        said = each.sub("", said)
+    cause = next((kind for text, kind in CAUSES if re.search(text, said)), Cause.NOT_CREATED)
+    count = needs.pods if event["reason"] == POD else needs.jobs
+    if cause is Cause.QUOTA_USED_UP and quota.is_too_small(said, count):
+        cause = Cause.QUOTA_TOO_SMALL
+        said += f" (the run needs {count} at a time)" if count > 1 else ""
+    what = REASONS[event["reason"]].format(step=needs.step)
+    return Waiting(cause, f"{what} cannot be made: {said}", began(event))

@@ -1,0 +1,58 @@
+"""Pods that have no node: what the scheduler says of them, or that none says anything."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from trainer_infra.lifecycle import conditions as of
+from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs.waiting_cause import Cause, Waiting
+
+JSON = Mapping[str, Any]
+
+DEFAULT: Final = "default-scheduler"
+"""The scheduler of pods that name none."""
+PREEMPTED: Final = "Preempted"
+"""Reason of the event for a pod that made room."""
+
+
+def waiting(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
+    """What pods without a node wait for."""
+    for pod in pods:
+        if of_pods.node(pod) or of_pods.phase(pod) != "Pending":
+            continue
+        name = pod["metadata"]["name"]
+        scheduled = of.find((pod.get("status") or {}).get("conditions") or (), "PodScheduled")
+        if scheduled is None:
+            yield _silent(pod)
+        elif scheduled.get("reason") == "SchedulingGated":
+            yield Waiting(Cause.SCHEDULING_GATE, f"whoever removes {_gates(pod)} of pod {name}")
+        elif scheduled["status"] != "True":
+            yield _unschedulable(pod, scheduled.get("message", ""), events)
+
+
+def is_unschedulable(pod: JSON) -> bool:
+    """Whether a scheduler has found no place for it."""
+    scheduled = of.find((pod.get("status") or {}).get("conditions") or (), "PodScheduled")
+    return scheduled is not None and scheduled.get("reason") == "Unschedulable"
+
+
+def _unschedulable(pod: JSON, said: str, events: Sequence[JSON]) -> Waiting:
+    place = f"a place for pod {pod['metadata']['name']}: {said}"
+    for each in events:
+        before = str(each["involvedObject"].get("name", ""))
+        if each["reason"] == PREEMPTED and before[: -of_pods.SUFFIX] == of_pods.host_name(pod):
+            why = f"pod {before} before it was preempted: {each['message']}"
+            return Waiting(Cause.PREEMPTED, f"{place}; {why}")
+    return Waiting(Cause.UNSCHEDULABLE, place)
+
+
+def _silent(pod: JSON) -> Waiting:
+    scheduler = (pod.get("spec") or {}).get("schedulerName") or DEFAULT
+    name, since = pod["metadata"]["name"], pod["metadata"].get("creationTimestamp") or ""
+    verdict = f"{scheduler} has said nothing of pod {name} since {since}; see whether it runs"
+    return Waiting(Cause.SCHEDULER_SILENT, f"a place for pod {name}", since, verdict)
+
+
+def _gates(pod: JSON) -> str:
+    gates = [each["name"] for each in (pod.get("spec") or {}).get("schedulingGates") or ()]
+    return f"scheduling gate{'s' if len(gates) > 1 else ''} {', '.join(gates)}"

@@ -1,0 +1,161 @@
+"""Replicated jobs that lack pods: refused, waiting for an earlier step, or made by nobody."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from trainer_infra import names
+from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import failure_reason
+from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs.causes import refusal
+from trainer_infra.runs.causes.surroundings import Surroundings, time_of
+from trainer_infra.runs.waiting_cause import Cause, Waiting
+
+JSON = Mapping[str, Any]
+
+
+def waiting(jobset: JSON, pods: Sequence[JSON], around: Surroundings) -> Iterator[Waiting]:
+    """What each step that lacks pods waits for."""
+    for step in lacking(jobset, pods):
+        mine = [each for each in pods if of_pods.step(each) == step["name"]]
+        if found := _of_step(jobset, step, mine, around):
+            yield found
+
+
+def lacking(jobset: JSON, pods: Sequence[JSON]) -> tuple[JSON, ...]:
+    """Replicated jobs that have fewer pods than they will, in the JobSet's order."""
+    listed = (jobset.get("spec") or {}).get("replicatedJobs") or ()
+    return tuple(each for each in listed if _lacks(jobset, each, pods))
+
+
+def is_empty(jobset: JSON, pods: Sequence[JSON]) -> bool:
+    """Whether a replicated job that lacks pods has none at all, though its JobSet was looked at."""
+    begun = {of_pods.step(each) for each in pods}
+    lacks = any(each["name"] not in begun for each in lacking(jobset, pods))
+    return lacks and bool(jobset.get("status"))
+
+
+def jobs(jobset: JSON, step: JSON) -> tuple[str, ...]:
+    """Names of the Jobs of a replicated job."""
+    head = f"{jobset['metadata']['name']}-{step['name']}"
+    return tuple(f"{head}-{index}" for index in range(_replicas(step)))
+
+
+def _lacks(jobset: JSON, step: JSON, pods: Sequence[JSON]) -> bool:
+    status = _status(jobset, step)
+    if status.get("succeeded", 0) >= _replicas(step) > 0:
+        return False
+    alive = sum(
+        of_pods.step(each) == step["name"] and of_pods.phase(each) != "Failed" for each in pods
+    )
+    return bool(alive < _pods(step))
+
+
+def _of_step(
+    jobset: JSON, step: JSON, pods: Sequence[JSON], around: Surroundings
+) -> Waiting | None:
+    name = step["name"]
+    refused = _refused(jobset, step, around.events)
+    if refused and time_of(refused)[:19] >= _newest(pods):
+        return refusal.waiting(refused, refusal.Needs(name, _replicas(step), _pods(step)))
+    if before := _earlier(jobset, step):
+        return Waiting(Cause.EARLIER_STEP, f"{name} waits for {before}")
+    if failed := failure_reason.first(each for each in pods if of_pods.phase(each) == "Failed"):
+        return Waiting(Cause.NEXT_POD, f"the next pod of {name} after {failed.sentence()}")
+    return None if pods else _without_pods(jobset, name, around.jobs)
+
+
+def _without_pods(jobset: JSON, step: str, found: Sequence[JSON] | None) -> Waiting:
+    """Nothing is said of a step without pods: whose turn it is to make them."""
+    sentence = f"pods of {step} are being made"
+    if not (jobset.get("status") or {}):
+        since = jobset["metadata"].get("creationTimestamp") or ""
+        manager = jobset["spec"].get("managedBy") or "JobSet's controller"
+        verdict = f"{manager} has done nothing with its JobSet since {since}; see whether it runs"
+        return Waiting(Cause.JOBSET_CONTROLLER_SILENT, sentence, since, verdict)
+    if found is None:
+        return Waiting(Cause.STARTING, sentence)
+    mine = [each for each in found if _step(each) == step]
+    if not mine:
+        return Waiting(Cause.JOBSET_CONTROLLER_SILENT, f"Jobs of {step} are being made")
+    job = next((each for each in mine if not (each.get("status") or {}).get("startTime")), None)
+    if job is None:
+        # It makes a pod anew after 10 s, and twice as long each time.
+        return Waiting(Cause.NEXT_POD, f"the next pod of {step}, which its Job makes after a while")
+    since = job["metadata"].get("creationTimestamp") or ""
+    verdict = (
+        f"the Job controller has done nothing with Job {job['metadata']['name']} since {since}; see "
+        "whether kube-controller-manager runs"
+    )
+    return Waiting(Cause.JOB_CONTROLLER_SILENT, sentence, since, verdict)
+
+
+def _step(job: JSON) -> str:
+    """The replicated job of a Job."""
+    return str((job["metadata"].get("labels") or {}).get(names.REPLICATED_JOB_LABEL, ""))
+
+
+def _newest(pods: Sequence[JSON]) -> str:
+    """When the last of the pods was made."""
+    return max((each["metadata"].get("creationTimestamp") or "" for each in pods), default="")[:19]
+
+
+def _refused(jobset: JSON, step: JSON, events: Sequence[JSON]) -> JSON | None:
+    """The newest refusal of what the step lacks."""
+    own = set(jobs(jobset, step))
+    mine = (each for each in events if _is_about(jobset, own, each))
+    return max(mine, key=time_of, default=None)
+
+
+def _is_about(jobset: JSON, own: set[str], event: JSON) -> bool:
+    about, reason = event["involvedObject"], event["reason"]
+    if about.get("kind") == "Job":
+        return about.get("name") in own and reason == refusal.POD
+    if about.get("kind") != names.JOBSET or reason not in refusal.REASONS:
+        return False
+    if about.get("name") != jobset["metadata"]["name"]:
+        return False
+    # An earlier JobSet may have had the same name, and one refusal names its Job.
+    uid = about.get("uid") or jobset["metadata"].get("uid")
+    others = reason == refusal.JOB and not any(f'"{each}"' in event["message"] for each in own)
+    return bool(uid == jobset["metadata"].get("uid")) and not others
+
+
+def _earlier(jobset: JSON, step: JSON) -> str:
+    """What the step waits for by the JobSet's own rules; empty when it does not."""
+    conditions = (jobset.get("status") or {}).get("conditions") or ()
+    if before := [each["name"] for each in step.get("dependsOn") or () if _waits(jobset, each)]:
+        return ", ".join(before)
+    if not of.is_true(conditions, names.JOBSET_STARTUP_IN_PROGRESS):
+        return ""
+    listed = [each["name"] for each in jobset["spec"]["replicatedJobs"]]
+    return ", ".join(listed[: listed.index(step["name"])])
+
+
+def _waits(jobset: JSON, dependency: JSON) -> bool:
+    """Whether a step that another one depends on is not that far."""
+    listed = jobset["spec"]["replicatedJobs"]
+    other = next((each for each in listed if each["name"] == dependency["name"]), None)
+    if other is None:
+        return True
+    status = _status(jobset, other)
+    done = status.get("succeeded", 0)
+    if dependency.get("status") == "Ready":
+        done += status.get("ready", 0)
+    return bool(done < _replicas(other))
+
+
+def _status(jobset: JSON, step: JSON) -> JSON:
+    listed = (jobset.get("status") or {}).get("replicatedJobsStatus") or ()
+    return next((each for each in listed if each["name"] == step["name"]), {})
+
+
+def _replicas(step: JSON) -> int:
+    found = step.get("replicas")
+    return 1 if found is None else int(found)
+
+
+def _pods(step: JSON) -> int:
+    spec = (step.get("template") or {}).get("spec") or {}
+    found = spec.get("parallelism")
+    return _replicas(step) * (1 if found is None else int(found))

@@ -1,0 +1,112 @@
+"""Pods of a run: which step they are of, in which order, and how far they are. Pure.
+
+Called by `view`, the causes and `cluster.logs`. Pods are Kubernetes' own objects in wire form, known
+by the labels that JobSet and the Job controller give them; a local run's have the same.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, TypeAlias
+
+from trainer_infra import names
+from trainer_infra.render import resources
+
+JSON = Mapping[str, Any]
+
+Place: TypeAlias = tuple[str, int, int]
+"""Step, index of the Job in it, index of the pod in that: what every try of a pod has in common."""
+
+SUFFIX: Final = 6
+"""Characters that the Job controller adds to a pod's name: a dash and five of its own."""
+
+
+def in_order(jobset: JSON | None, pods: Iterable[JSON]) -> tuple[JSON, ...]:
+    """The pods by step, in the JobSet's order, then by index; of one index the oldest first."""
+    listed = ((jobset or {}).get("spec") or {}).get("replicatedJobs") or ()
+    order = {each["name"]: index for index, each in enumerate(listed)}
+
+    def key(pod: JSON) -> tuple[Any, ...]:
+        metadata = pod["metadata"]
+        step_name, *indices = place(pod)
+        return (
+            order.get(step_name, len(order)),
+            *indices,
+            metadata.get("creationTimestamp", ""),
+            metadata["name"],
+        )
+
+    return tuple(sorted(pods, key=key))
+
+
+def name(pod: JSON) -> str:
+    """The pod's own name."""
+    return str(pod["metadata"]["name"])
+
+
+def place(pod: JSON) -> Place:
+    """Which pod of the JobSet it is, whatever the try."""
+    labels = pod["metadata"].get("labels") or {}
+    found = (labels.get(key, "0") for key in (names.JOB_INDEX_LABEL, names.COMPLETION_INDEX))
+    job, index = (int(each) if str(each).isdigit() else 0 for each in found)
+    return step(pod), job, index
+
+
+def step(pod: JSON) -> str:
+    """The replicated job that the pod is of."""
+    return str((pod["metadata"].get("labels") or {}).get(names.REPLICATED_JOB_LABEL, ""))
+
+
+def host_name(pod: JSON) -> str:
+    """The pod's name without what makes it unique: `digits-node-0-1`."""
+    return str(pod["metadata"]["name"])[:-SUFFIX]
+
+
+def phase(pod: JSON) -> str:
+    """`Pending`, `Running`, `Succeeded` or `Failed`; a pod whose node is lost counts as running."""
+    found = str((pod.get("status") or {}).get("phase") or "Pending")
+    return "Running" if found == "Unknown" else found
+
+
+def node(pod: JSON) -> str:
+    """The Kubernetes node that it runs on; empty before it has one."""
+    return str((pod.get("spec") or {}).get("nodeName") or "")
+
+
+def restarts(pod: JSON) -> int:
+    """How often its containers were started again."""
+    return sum(each.get("restartCount", 0) for each in containers(pod))
+
+
+def gpus(pod: JSON) -> int:
+    """Accelerators that its containers asked for."""
+    listed = (pod.get("spec") or {}).get("containers") or ()
+    return sum(resources.gpus(each.get("resources") or {}) for each in listed)
+
+
+def started(pod: JSON) -> str:
+    """When the first of its containers started; empty before."""
+    times = (
+        (each.get(key) or {}).get(state, {}).get("startedAt")
+        for each in containers(pod)
+        for key in ("lastState", "state")
+        for state in ("running", "terminated")
+    )
+    return min((each for each in times if each), default="")
+
+
+def containers(pod: JSON) -> tuple[JSON, ...]:
+    """Statuses of its containers, those that initialize it first."""
+    status = pod.get("status") or {}
+    return (
+        *(status.get("initContainerStatuses") or ()),
+        *(status.get("containerStatuses") or ()),
+    )
+
+
+def is_over(pod: JSON) -> bool:
+    """Whether its containers have ended for good."""
+    return phase(pod) in {"Succeeded", "Failed"}
+
+
+def is_being_deleted(pod: JSON) -> bool:
+    """Whether it is being deleted, or was ended because it is not wanted any more."""
+    return "deletionTimestamp" in pod["metadata"]

@@ -1,0 +1,116 @@
+"""What training said about itself without a server to say it to: `report`'s lines and last words.
+
+A report is a line of the log that has `names.REPORT_PREFIX`, and the last one is what the container
+left as its termination message. Called by `view` and by what shows lines of a log. Pure.
+"""
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.progress import validation
+
+JSON = Mapping[str, Any]
+
+HOOK_FAILED: Final = "PostStartHookError"
+"""Reason for which a container waits, whose message quotes what its hook printed."""
+
+
+def of_lines(lines: Iterable[str]) -> JSON | None:
+    """The trainerStatus of the last report among lines of a log."""
+    found: JSON | None = None
+    for line in lines:
+        _, prefix, text = line.partition(names.REPORT_PREFIX)
+        found = (_status(text) if prefix else None) or found
+    return found
+
+
+def of_pod(pod: JSON) -> JSON | None:
+    """The trainerStatus that a container of the pod left when it ended."""
+    for each in _statuses(pod):
+        for state in (each.get("state"), each.get("lastState")):
+            message = ((state or {}).get("terminated") or {}).get("message") or ""
+            if (found := _status(message)) is not None:
+                return found
+    return None
+
+
+def by_pod(pods: Iterable[JSON], lines: Mapping[str, tuple[str, ...]]) -> dict[str, JSON]:
+    """The last report of each pod: its last words, else the last one in its log.
+
+    Args:
+        pods: of a run.
+        lines: the last lines of their logs, by pod.
+    """
+    found: dict[str, JSON] = {}
+    for pod in pods:
+        name = pod["metadata"]["name"]
+        report = of_pod(pod) or of_lines(lines.get(name, ()))
+        if report is not None:
+            found[name] = report
+    return found
+
+
+def newest(reports: Iterable[JSON]) -> JSON | None:
+    """The report that was made last; of several at the same second the first."""
+    found: JSON | None = None
+    for each in reports:
+        if found is None or each["lastUpdatedTime"] > found["lastUpdatedTime"]:
+            found = each
+    return found
+
+
+def without(lines: Iterable[str]) -> list[str]:
+    """The lines that are no reports."""
+    return [line for line in lines if names.REPORT_PREFIX not in line]
+
+
+def without_last_words(pod: JSON) -> JSON:
+    """The pod without reports in termination messages, which say nothing of why it ended."""
+    return _with_messages(
+        pod, lambda said: "" if _status(said) else "\n".join(without(said.splitlines()))
+    )
+
+
+def with_reports_alone(pod: JSON) -> JSON:
+    """The pod without messages that quote a program, which may print anything, but for reports."""
+    return _with_messages(pod, lambda said: said if _status(said) else "")
+
+
+def _with_messages(pod: JSON, message: Callable[[str], str]) -> JSON:
+    """The pod with other messages where they quote a program: of its end, and of a failed hook."""
+    status = dict(pod.get("status") or {})
+    for kind in ("initContainerStatuses", "containerStatuses"):
+        if kind in status:
+            status[kind] = [_with_message(each, message) for each in status[kind]]
+    return {**pod, "status": status}
+
+
+def _with_message(container: JSON, message: Callable[[str], str]) -> JSON:
+    result = dict(container)
+    for key in ("state", "lastState"):
+        for kind, state in (container.get(key) or {}).items():
+            quotes = kind == "terminated" or state.get("reason") == HOOK_FAILED
+            if quotes and "message" in state:
+                result[key] = {kind: {**state, "message": message(state["message"])}}
+    return result
+
+
+def _status(text: str) -> JSON | None:
+    """The trainerStatus at the beginning of a text; None when there is none that is valid.
+
+    What follows it is left out: several processes of a pod overwrite one file.
+    """
+    if not text.startswith("{"):
+        return None
+    try:
+        value, _ = json.JSONDecoder().raw_decode(text)
+        found = validation.decode(json.dumps({"trainerStatus": value}).encode())
+    except ValueError:
+        return None
+    return None if found is None or validation.problem("", found) else found
+
+
+def _statuses(pod: JSON) -> Iterable[JSON]:
+    return (pod.get("status") or {}).get("containerStatuses") or ()

@@ -1,0 +1,200 @@
+"""Sentences and numbers about a run, as a person reads them.
+
+Called by the command line and by the Pulumi gate, whatever the target. Pure.
+"""
+
+import math
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Final, Protocol
+
+from trainer_infra.runs import failure_advice
+from trainer_infra.runs.run import FAILED, FINISHED, LOST, Node, Owner, Run
+
+WHOLE: Final = 1000
+"""From this number on, what is right of its point is not shown."""
+
+
+def short(run: Run, pod: str) -> str:
+    """A pod's name without the run's: `node-0-1`."""
+    return pod.removeprefix(f"{run.name}-")
+
+
+def percent(run: Run) -> int | None:
+    """Percent done of the run's last report; None before the first."""
+    value: int | None = (run.status.get("trainerStatus") or {}).get("progressPercentage")
+    return value
+
+
+def metrics(run: Run) -> dict[str, str]:
+    """The metrics of the run's last report, by name."""
+    reported = (run.status.get("trainerStatus") or {}).get("metrics") or ()
+    return {metric["name"]: metric["value"] for metric in reported}
+
+
+def pairs(metrics: Mapping[str, float | str]) -> str:
+    """Metrics on one line, numbers with four digits: `loss=0.3333 accuracy=0.96`."""
+    return " ".join(f"{name}={_short(value)}" for name, value in metrics.items())
+
+
+def _short(value: float | str) -> str:
+    """A number with four digits, and none of what is left of its point lost; other text as it is."""
+    text = str(value)
+    try:
+        number = float(text)
+    except ValueError:
+        return text
+    if not math.isfinite(number) or text.lstrip("-").isdigit():
+        return text
+    short = f"{number:.0f}" if abs(number) >= WHOLE else f"{number:.4g}"
+    return min(text, short, key=len)
+
+
+def progress(run: Run) -> str:
+    """One line on where a run is: its phase, how long to the end, why it waits, and its nodes."""
+    parts = [f"{run.name}: {run.phase.lower()}"]
+    if remaining(run):
+        parts.append(f"{remaining(run)} left")
+    if run.waiting_for:
+        parts.append(f"waits: {run.waiting_for}")
+    return ", ".join([*parts, *(node(run, each) for each in run.nodes)])
+
+
+def node(run: Run, node: Node) -> str:
+    """One node: `node-0-1 40% loss=0.31`, its phase as long as it reported nothing."""
+    done = node.phase if node.progress is None else f"{node.progress}%"
+    restarts = f"{node.restarts} restarts" if node.restarts else ""
+    return " ".join(filter(None, (short(run, node.pod), done, pairs(node.metrics), restarts)))
+
+
+def failure(run: Run) -> str:
+    """Why a run failed, and the last lines of the pod that failed it."""
+    how = "is lost" if run.phase == LOST else "failed"
+    lines = [f"TrainJob {run.name} {how}: {run.message or run.reason}"]
+    if run.failure and run.failure.last_lines:
+        lines.append(f"the last lines of {run.failure.pod}:")
+        lines += [f"  {line}" for line in run.failure.last_lines]
+    if said := failure_advice.advice(run.message, run.failure.last_lines if run.failure else ()):
+        lines.append(said)
+    return "\n".join(lines)
+
+
+def failed_briefly(run: Run) -> str:
+    """The same in one line, and what to do; empty of a run that did not fail."""
+    if not may_be_retried(run):
+        return ""
+    why = failure(run).partition("\n")[0]
+    return f"{why}; see `{command('logs', run)}`; `{command('retry', run)}` runs it again"
+
+
+def may_be_retried(run: Run) -> bool:
+    """Whether a run ended without success."""
+    return run.phase in {FAILED, LOST}
+
+
+def again(runs: Sequence[Run]) -> str:
+    """What to do about runs that failed, at least one: a command for each namespace."""
+    names = defaultdict(list)
+    for run in runs:
+        names[run.namespace].append(run.name)
+    commands = [_command("retry", " ".join(each), space) for space, each in names.items()]
+    them = "it again as it is" if len(runs) == 1 else "them again as they are"
+    return f"change the program, or run {them}: {' && '.join(commands)}"
+
+
+def no_retry(run: Run) -> str:
+    """What to say of a run that cannot be run again as it is."""
+    again = "; raise attempt in the program to run it again" if run.phase in FINISHED else ""
+    return f"{run.name} has not failed, it is {run.phase.lower()}{again}"
+
+
+def submitted(runs: Sequence[tuple[str, str]]) -> str:
+    """What to say of runs that were just submitted, at least one, each as namespace and name."""
+    namespace, name = runs[0]
+    follow = f"`{_command('logs -f', name, namespace)}` follows"
+    if len(runs) == 1:
+        return f"{name} is submitted; {follow} it"
+    return f"{len(runs)} runs are submitted; `{_command('get', '', namespace)}` lists them, {follow} one"
+
+
+def complete(run: Run) -> str:
+    """How a run ended well: `digits is complete after 12s: loss=0.31`."""
+    after = f" after {length(run.started, run.finished)}" if run.started else ""
+    reported = pairs(metrics(run))
+    return f"{run.name} is complete{after}{f': {reported}' if reported else ''}"
+
+
+def elapsed(since: str, until: str = "") -> float:
+    """Seconds between two RFC 3339 times, the second one now when empty; clocks may differ."""
+    end = datetime.fromisoformat(until) if until else datetime.now(UTC)
+    return max(0.0, (end - datetime.fromisoformat(since)).total_seconds())
+
+
+def remaining(run: Run) -> str:
+    """The time until the end as the run's last report estimates it: `5m`; empty without one."""
+    seconds = (run.status.get("trainerStatus") or {}).get("estimatedRemainingSeconds")
+    return "" if seconds is None or finished(run) else duration(seconds)
+
+
+def length(since: str, until: str = "") -> str:
+    """The time between two RFC 3339 times, the second one now when empty: `3m`, `2h`, `12s`."""
+    return duration(elapsed(since, until))
+
+
+def duration(time: float) -> str:
+    """Seconds as a person reads them."""
+    seconds = int(time)
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= 2 * size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
+
+
+class Owned(Protocol):
+    """What says whose a run is: the run, or its record in a cluster."""
+
+    @property
+    def namespace(self) -> str:
+        """Of the TrainJob."""
+
+    @property
+    def name(self) -> str:
+        """Of the TrainJob."""
+
+    @property
+    def owner(self) -> Owner:
+        """Who declared it, or adopted it last."""
+
+
+def taken(run: Owned) -> str:
+    """What to say to who had a run that another owner has now."""
+    return f"run {run.namespace}/{run.name} belongs to {run.owner.shown()} now"
+
+
+def exists(run: Owned, owner: Owner) -> str:
+    """What to say to an owner who would submit a run where this one is."""
+    what = f"run {run.namespace}/{run.name} exists and belongs to {run.owner.shown()}"
+    if run.owner.is_same(owner):
+        what = f"run {run.namespace}/{run.name} exists with other content"
+    return f"{what}; choose another name, delete it, or set adopt=True to take its place"
+
+
+def left_alone(namespace: str, name: str, whose: str) -> str:
+    """What to say of a run that is not deleted, because another owner has it."""
+    return f"run {namespace}/{name} is left alone: it belongs to {whose} now"
+
+
+def finished(run: Run) -> bool:
+    """Whether a run has ended, well or not."""
+    return run.phase in FINISHED
+
+
+def command(verb: str, run: Run) -> str:
+    """A command line about a run: `trainer-infra logs digits -n team`."""
+    return _command(verb, run.name, run.namespace)
+
+
+def _command(verb: str, name: str, namespace: str) -> str:
+    elsewhere = f"-n {namespace}" if namespace != "default" else ""
+    return " ".join(filter(None, ("trainer-infra", verb, name, elsewhere)))

@@ -1,0 +1,168 @@
+"""Where runs live: what every driver without a controller offers, and `deploy` and `cli` ask of it.
+
+`local.runs` (processes of this machine) and `cluster.provider.runs.Cluster` (pods, engine `provider`) keep
+this protocol. All methods are synchronous and safe to call from several threads. A verb that is told
+whose the run has to be (`owner`) changes nothing of one that is another owner's by now.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol
+
+from trainer_infra.errors import Problem
+from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.phases import Plugin
+from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
+
+JSON = Mapping[str, Any]
+
+
+class Target(Protocol):
+    """Runs of one place."""
+
+    def host(self, namespace: str = "") -> str:
+        """The place itself, as a Run has it: the machine's name, or what tells clusters apart.
+
+        Args:
+            namespace: of the user's runs, where a cluster says more to who may read no other.
+
+        Raises:
+            NotAvailable: The cluster cannot be reached, or does not know the user.
+        """
+
+    def is_here(self, host: str, namespace: str) -> bool | None:
+        """Whether a `host` that was kept is this place; None where that cannot be told.
+
+        Raises:
+            NotAvailable: The cluster cannot be reached, or does not know the user.
+        """
+
+    def problems(
+        self, job: JSON, objects: tuple[JSON, ...], packages: Sequence[str] = (), /
+    ) -> tuple[Problem, ...]:
+        """What the place cannot run of a TrainJob, its objects and its packages; asks nobody."""
+
+    def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner, /) -> Behaviour:
+        """What renders a TrainJob as the place stores it; asks nobody, so that a preview is exact.
+
+        Args:
+            plugins: of every target, as `render.listed.registry` gives them.
+            owner: who declares the run.
+        """
+
+    def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+        """What is worth knowing before they are submitted, for example a port in use."""
+
+    def unseen(self, namespace: str, /) -> str:
+        """What this account may not read of the namespace's runs, as a warning sentence; or empty."""
+
+    def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
+        """Begin a run and return; never waits for training.
+
+        The same content of the same owner is the same run. When it fails half way, what was made
+        is removed.
+
+        Raises:
+            InvalidInput: The place cannot run it; has every problem.
+            Refused: A run or an object of that name is somebody else's, or has other content.
+            NotAvailable: The place cannot be reached.
+        """
+
+    def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
+        """The run as it is now, whoever's it is; None when it is gone or has another uid.
+
+        Raises:
+            Unreadable: What is kept of it is damaged.
+        """
+
+    def list_runs(self, namespace: str | None = None) -> Listing:
+        """All runs of the place or of a namespace, and what cannot be read there."""
+
+    def suspend(
+        self, namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None
+    ) -> Run:
+        """Suspend or resume a run.
+
+        Raises:
+            NotAvailable: There is no such run.
+            Refused: It is another owner's by now.
+        """
+
+    def retry(self, namespace: str, name: str, uid: str, *, owner: Owner | None = None) -> Run:
+        """Run a run again that failed or was lost: the same run, as it was submitted.
+
+        Raises:
+            NotAvailable: There is no such run, or the place cannot be reached.
+            Refused: It is another owner's by now, or has not failed.
+        """
+
+    def update_secrets(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        data: Mapping[str, str],
+        *,
+        owner: Owner | None = None,
+    ) -> None:
+        """Replace the secret values; pods that run keep the old ones.
+
+        Raises:
+            NotAvailable: There is no such run.
+            Refused: It is another owner's by now.
+        """
+
+    def repair(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        contents: Contents,
+        *,
+        owner: Owner | None = None,
+    ) -> Run:
+        """Write again every field of ours that somebody changed (`Run.drift`), with these contents.
+
+        Raises:
+            NotAvailable: There is no such run; or an object is gone whose contents nobody has.
+            Refused: The run, or an object of that name, is somebody else's by now.
+        """
+
+    def give(
+        self, namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None
+    ) -> None:
+        """Make a run another owner's, with everything that it has.
+
+        Raises:
+            NotAvailable: There is no such run.
+            Refused: It is another owner's by now.
+        """
+
+    def delete(
+        self,
+        namespace: str,
+        name: str,
+        uid: str,
+        timeout: float = 60,
+        *,
+        owner: Owner | None = None,
+    ) -> str:
+        """End a run and remove what is left of it; a sentence about what was left, or empty.
+
+        Gone already, or another run of that name, is fine; one of another owner is left alone. With
+        a uid it goes also where what is kept of it is damaged.
+        """
+
+    def logs(
+        self,
+        namespace: str,
+        name: str,
+        *,
+        pod: str | None = None,
+        follow: bool = False,
+        tail: int | None = None,
+    ) -> Iterator[tuple[str, str]]:
+        """The lines of a run's pods as (pod, line); with `follow` until the run has ended.
+
+        Raises:
+            NotAvailable: There is no such run, or it never had such a pod.
+        """

@@ -1,0 +1,234 @@
+"""A run as it is now, from what a driver observed of it, whatever its target. Pure.
+
+Called by every driver at each look. The status of the TrainJob is `lifecycle.status`'s; what is
+added here is what people ask: which phase, which nodes, what it waits for, which pod ended it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.lifecycle import conditions, failure_reason
+from trainer_infra.lifecycle.failure_reason import FailureReason
+from trainer_infra.render import resolve
+from trainer_infra.runs import causes, pods, reports, waiting_cause
+from trainer_infra.runs.causes import kueue_workload
+from trainer_infra.runs.causes.surroundings import Surroundings
+from trainer_infra.runs.run import (
+    COMPLETE,
+    CREATED,
+    FAILED,
+    FINISHED,
+    RUNNING,
+    SUSPENDED,
+    Failure,
+    Node,
+    Run,
+)
+
+JSON = Mapping[str, Any]
+
+LAST_LINES: Final = 20
+"""Lines of the log of a pod that failed that are kept."""
+
+
+@dataclass(frozen=True, slots=True)
+class Observation:
+    """What a driver observed of a run, everything in wire form."""
+
+    jobset: JSON | None = None
+    """The run's JobSet with its status; None when there is none, or another run's of its name."""
+    status: JSON = field(default_factory=dict)
+    """TrainJob.status, as it was decided from the same objects."""
+    pods: tuple[JSON, ...] = ()
+    """Of the JobSet, every try."""
+    planned: tuple[JSON, ...] = ()
+    """Pods that will be made, where the driver knows their names beforehand."""
+    jobs: tuple[JSON, ...] = ()
+    """Jobs of the JobSet, where it matters why one failed."""
+    lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Last lines of the logs of pods, by pod, as far as they were read."""
+    reports: Mapping[str, JSON] = field(default_factory=dict)
+    """The last trainerStatus of each pod that reported, by pod."""
+    drift: Mapping[str, str] = field(default_factory=dict)
+    """Fields of ours that another writer changed, as `Run.drift` has them."""
+    surroundings: Surroundings = field(default_factory=Surroundings)
+    """What else a cluster says of it."""
+    waiting_for: str = ""
+    """What the driver itself waits for, for example an installation."""
+
+
+def current(known: Run, seen: Observation, now: datetime) -> Run:
+    """The run as it is now.
+
+    Args:
+        known: the run as it was declared, or as it was at the last look.
+        seen: what there is of it.
+        now: the time.
+    """
+    seen = replace(seen, pods=pods.in_order(seen.jobset, seen.pods))
+    found = seen.status.get("conditions") or ()
+    end = next((one for kind in FINISHED if (one := _true(found, kind))), None)
+    phase = _phase(found, seen)
+    begun = (each for pod in seen.pods if (each := pods.started(pod)))
+    run = replace(
+        known,
+        phase=phase,
+        status=seen.status,
+        reason=end["reason"] if end else "",
+        message=end["message"] if end else "",
+        failure=_failure(seen) if phase == FAILED else None,
+        nodes=_nodes(seen, phase) if seen.jobset is not None else known.nodes,
+        started=known.started or min(begun, default=""),
+        finished=end["lastTransitionTime"] if end else "",
+        drift=seen.drift,
+        waiting_for="",
+        cause="",
+        stuck="",
+    )
+    return run if phase in FINISHED else _waiting(run, seen, now)
+
+
+def failed(run: Run, reason: str, message: str, now: datetime) -> Run:
+    """The run as Failed for a reason that no JobSet reports, for example a lost supervisor."""
+    condition = conditions.condition(names.FAILED, reason, message, now)
+    found = conditions.with_condition(run.status.get("conditions") or (), condition)
+    return replace(
+        run,
+        phase=FAILED,
+        reason=reason,
+        message=message,
+        status={**run.status, "conditions": list(found)},
+        finished=condition["lastTransitionTime"],
+        waiting_for="",
+        cause="",
+        stuck="",
+        nodes=tuple(
+            replace(node, phase="Failed") if node.phase in {"Pending", "Running"} else node
+            for node in run.nodes
+        ),
+    )
+
+
+def leading_report(jobset: JSON, observed: Iterable[JSON], said: Mapping[str, JSON]) -> JSON | None:
+    """The report that counts for the run: that of the first node that made one, by its last try.
+
+    Before training begins it is the newest of the earlier steps.
+
+    Args:
+        jobset: of the run.
+        observed: its pods, in any order.
+        said: the last report of each pod, by pod.
+    """
+    tries = _tries(jobset, pods.in_order(jobset, observed)).values()
+    of_nodes = (pods.name(pod) for each in tries for pod in reversed(each))
+    first = next((said[name] for name in of_nodes if name in said), None)
+    return first or reports.newest(said.values())
+
+
+def failed_container(seen: Iterable[JSON]) -> str:
+    """The container that ended the run; empty when it was the pod as a whole."""
+    first = failure_reason.first(seen)
+    return first.container if first else ""
+
+
+def _waiting(run: Run, seen: Observation, now: datetime) -> Run:
+    """The run with what it waits for: its driver, else what the cluster says."""
+    if seen.waiting_for:
+        return replace(run, waiting_for=seen.waiting_for)
+    if seen.jobset is None:
+        return run
+    if run.phase == SUSPENDED and not kueue_workload.is_held(seen.jobset):
+        return run
+    found = causes.waiting(seen.jobset, seen.pods, seen.surroundings, now)
+    if found is None:
+        return run
+    sentence, stuck = waiting_cause.shown(found, now)
+    return replace(run, waiting_for=sentence, cause=str(found.cause), stuck=stuck)
+
+
+def _true(found: Sequence[JSON], kind: str) -> JSON | None:
+    return conditions.find(found, kind) if conditions.is_true(found, kind) else None
+
+
+def _phase(found: Sequence[JSON], seen: Observation) -> str:
+    for phase in (FAILED, COMPLETE, SUSPENDED):
+        if conditions.is_true(found, phase):
+            return phase
+    if seen.jobset is not None and kueue_workload.is_held(seen.jobset):
+        # What Kueue took out again may have pods that are ending.
+        return CREATED
+    begun = any(pods.phase(each) != "Pending" for each in seen.pods)
+    # Pods of an earlier try may be gone.
+    theirs = (seen.jobset or {}).get("status") or {}
+    counts = (
+        each.get(key)
+        for each in theirs.get("replicatedJobsStatus") or ()
+        for key in ("ready", "succeeded", "failed")
+    )
+    return RUNNING if begun or theirs.get("restarts") or any(counts) else CREATED
+
+
+def _failure(seen: Observation) -> Failure | None:
+    """The pod that ended the run, when a pod did."""
+    first = failure_reason.first(reports.without_last_words(each) for each in seen.pods)
+    if first is None:
+        return None
+    lines = reports.without(seen.lines.get(first.pod, ()))[-LAST_LINES:]
+    return Failure(first.pod, _reason(first, seen.pods), first.exit_code, tuple(lines))
+
+
+def _reason(first: FailureReason, observed: Iterable[JSON]) -> str:
+    """The container's termination reason, else the kind of failure."""
+    ended = (
+        (each.get(key) or {}).get("terminated") or {}
+        for pod in observed
+        if pods.name(pod) == first.pod
+        for each in pods.containers(pod)
+        if each["name"] == first.container
+        for key in ("state", "lastState")
+    )
+    reasons = (each["reason"] for each in ended if each.get("reason") and each.get("exitCode"))
+    return next(reasons, str(first.kind))
+
+
+def _tries(
+    jobset: JSON, observed: Iterable[JSON], planned: Iterable[JSON] = ()
+) -> Mapping[pods.Place, list[JSON]]:
+    """The tries of each place in the training steps, the oldest first; none of one not made."""
+    training = resolve.trainer_jobs(jobset["spec"])
+    places: dict[pods.Place, list[JSON]] = {
+        pods.place(each): [] for each in planned if pods.step(each) in training
+    }
+    for pod in observed:
+        if pods.step(pod) in training:
+            places.setdefault(pods.place(pod), []).append(pod)
+    return places
+
+
+def _nodes(seen: Observation, phase: str) -> tuple[Node, ...]:
+    assert seen.jobset is not None  # noqa: S101  the caller looked
+    planned = {pods.place(each): each for each in seen.planned}
+    return tuple(
+        _node(tries or [planned[place]], seen.reports, phase)
+        for place, tries in _tries(seen.jobset, seen.pods, seen.planned).items()
+    )
+
+
+def _node(tries: Sequence[JSON], said: Mapping[str, JSON], phase: str) -> Node:
+    pod = tries[-1]
+    report = said.get(pods.name(pod)) or {}
+    # One that was ended from outside is made again, unless the run is over.
+    is_made_again = pods.is_being_deleted(pod) and pods.is_over(pod) and phase not in FINISHED
+    return Node(
+        pod=pods.name(pod),
+        phase="Pending" if is_made_again else pods.phase(pod),
+        progress=report.get("progressPercentage"),
+        metrics={each["name"]: each["value"] for each in report.get("metrics") or ()},
+        restarts=len(tries) - 1 + sum(map(pods.restarts, tries)),
+        step=pods.step(pod),
+        host=pods.node(pod),
+        gpus=pods.gpus(pod),
+    )
