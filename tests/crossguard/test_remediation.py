@@ -17,7 +17,7 @@ from pulumi.runtime.proto.analyzer_pb2 import (
 from trainer_infra import catalog
 from trainer_infra.crossguard import policy_pack
 from trainer_infra.crossguard.server import Servicer
-from trainer_infra.deploy.boundary import UNKNOWN_TEXT
+from trainer_infra.deploy.operations.values import UNKNOWN
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
 
@@ -35,7 +35,7 @@ def runtime() -> JSON:
     """A runtime whose container is privileged and has an image that is not known."""
     wire = dict(catalog.get("jax-distributed").to_wire())
     container(wire)["securityContext"] = {"privileged": True}
-    container(wire)["image"] = UNKNOWN_TEXT
+    container(wire)["image"] = UNKNOWN
     return wire
 
 

@@ -15,7 +15,7 @@ def test_what_is_sent_is_plain_and_secrets_are_open() -> None:
     sent = Struct()
     secret: dict[str, Any] = {SPECIAL_SIG_KEY: SPECIAL_SECRET_SIG, "value": {"token": "hf"}}
     sent.update({"nodes": 2, "lr": 0.5, "on": True, "none": None, "list": ["a", 1], "s": secret})
-    plain = values.plain(sent)
+    plain = values.plain_value(sent)
     assert plain == {
         "nodes": 2, "lr": 0.5, "on": True, "none": None, "list": ["a", 1], "s": {"token": "hf"}
     }  # fmt: skip
@@ -28,7 +28,7 @@ def test_unknown_values_are_marked_and_sent_back_as_such(unknown: str) -> None:
     sent = Struct()
     sent.update(given)
     marked = {"image": UNKNOWN, "args": ["a", UNKNOWN]}
-    assert values.plain(sent) == marked
-    assert values.plain(unknown_checking_proxy(given)) == marked
+    assert values.plain_value(sent) == marked
+    assert values.plain_value(unknown_checking_proxy(given)) == marked
     back = {"image": UNKNOWN_STRING_VALUE, "args": ["a", UNKNOWN_STRING_VALUE]}
-    assert values.sent(marked) == back
+    assert values.to_engine(marked) == back

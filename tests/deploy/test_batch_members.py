@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainer_infra.deploy.operations import inputs
+from trainer_infra.deploy.operations import rendering, targets
+from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import batch, members, shared_texts
 from trainer_infra.deploy.operations.train_jobs.members import Change, Kept
 
@@ -33,18 +34,22 @@ def declared(jobs: dict[str, Any], **changed: Any) -> dict[str, Any]:
 
 
 def checked(given: dict[str, Any], olds: dict[str, Any] | None = None) -> dict[str, Any]:
-    result = batch.check(olds or {}, given)
-    assert [each.reason for each in result.failures] == []
-    return result.inputs
+    result = batch.check(olds or {}, given, StackSession())
+    assert result.problems == ()
+    return dict(result.inputs)
+
+
+def problems(given: dict[str, Any]) -> list[str]:
+    return [str(each) for each in batch.check({}, given, StackSession()).problems]
 
 
 def running(given: dict[str, Any]) -> dict[str, Any]:
     """The state once every member runs."""
     kept = {
         name: Kept(one, {"name": one["name"], "namespace": "default", "uid": name, "lastSeen": ""})
-        for name, one in members.of(given).items()
+        for name, one in members.members_of(given).items()
     }
-    return members.outputs(given, "here", kept)
+    return members.batch_outputs(given, "here", kept)
 
 
 JOBS = {name: job(name) for name in ("a", "b", "c")}
@@ -60,14 +65,15 @@ def test_a_member_is_exactly_the_train_job_that_it_would_be_alone() -> None:
         "owner": {"project": "project", "stack": "test", "urn": "urn:sweep#a"},
         "secretData": {"t": "value-of-a"},
     }
-    assert members.of(BORN)["a"] == inputs.checked(alone, {}).inputs
+    here = targets.open_target(targets.LOCAL)
+    assert members.members_of(BORN)["a"] == rendering.previewed(alone, {}, here).inputs
 
 
 def test_an_unchanged_batch_changes_nothing() -> None:
     again = checked(declared(JOBS), BORN)
     assert again == BORN
-    result = batch.diff(STATE, again)
-    assert (result.changes, result.replaces) == (False, [])
+    result = batch.diff(STATE, again, StackSession())
+    assert (result.changes, result.replaces) == (False, ())
 
 
 def test_every_member_changes_by_itself() -> None:
@@ -99,26 +105,30 @@ def test_a_changed_secret_is_an_update_of_that_member_and_shows_nothing_else() -
 
 
 def test_a_member_with_an_error_is_tried_again_and_no_other() -> None:
-    kept = {name: Kept(one, STATE["members"][name]) for name, one in members.of(STATE).items()}
+    kept = {
+        name: Kept(one, STATE["members"][name]) for name, one in members.members_of(STATE).items()
+    }
     kept["b"] = Kept(kept["b"].job, {"name": "x", "namespace": "default", "error": "no"})
-    failed = members.outputs(BORN, "here", kept)
+    failed = members.batch_outputs(BORN, "here", kept)
     news = checked(declared(JOBS), BORN)
     expected = {"a": Change.NONE, "b": Change.SUBMIT, "c": Change.NONE}
     assert members.changes(failed, news) == expected
     assert members.differences(failed, news) == {}
-    assert batch.diff(failed, news).changes is True
+    assert batch.diff(failed, news, StackSession()).changes is True
 
 
 def test_a_run_that_could_not_be_deleted_is_tried_again_though_nothing_declares_it() -> None:
     left = {"name": "x", "namespace": "default", "error": "no", "replaced": [{"uid": "1"}]}
-    kept = {name: Kept(one, STATE["members"][name]) for name, one in members.of(STATE).items()}
-    state = members.outputs(BORN, "here", {**kept, "gone": Kept(None, left)})
+    kept = {
+        name: Kept(one, STATE["members"][name]) for name, one in members.members_of(STATE).items()
+    }
+    state = members.batch_outputs(BORN, "here", {**kept, "gone": Kept(None, left)})
     assert members.changes(state, checked(declared(JOBS), BORN))["gone"] is Change.DELETE
 
 
 def test_another_target_is_another_batch() -> None:
     news = {**BORN, "target": "kubernetes", "engine": "provider"}
-    assert batch.diff(STATE, news).replaces == ["target", "engine"]
+    assert batch.diff(STATE, news, StackSession()).replaces == ("target", "engine")
 
 
 def test_a_runtime_that_is_edited_in_the_program_is_another_run_of_its_members() -> None:
@@ -146,24 +156,21 @@ def test_a_member_of_a_given_name_runs_again_on_an_edited_runtime() -> None:
 
 def test_problems_name_their_member() -> None:
     bad = {**job("x"), "spec": {"runtimeRef": {"name": "jax-distributd"}}}
-    result = batch.check({}, declared({"a": job("a"), "b": bad, "c": job("c", attempt=0)}))
-    reasons = [each.reason for each in result.failures]
+    reasons = problems(declared({"a": job("a"), "b": bad, "c": job("c", attempt=0)}))
     assert [each.split(": ")[0] for each in reasons] == ["jobs.b", "jobs.c"]
     assert "did you mean jax-distributed" in reasons[0]
 
 
 def test_two_members_of_one_name_are_refused() -> None:
     both = {name: job(name, name="same") for name in ("a", "b")}
-    result = batch.check({}, declared(both))
-    assert [each.reason for each in result.failures] == [
+    assert problems(declared(both)) == [
         "jobs.b: name: is the name of member 'a' too, got 'same'; leave it out"
     ]
 
 
 def test_a_secret_in_plain_text_is_refused_by_member_and_path() -> None:
-    result = batch.check({}, declared({"a": job("value-of-a"), "b": job("b")}))
-    (failure,) = result.failures
-    assert failure.reason.startswith("jobs.a: spec.trainer.command[1]: holds the value of secret")
+    (problem,) = problems(declared({"a": job("value-of-a"), "b": job("b")}))
+    assert problem.startswith("jobs.a: spec.trainer.command[1]: holds the value of secret")
 
 
 def test_a_thousand_members_carry_their_common_code_once() -> None:
@@ -203,7 +210,7 @@ def test_texts_of_one_field_are_told_apart() -> None:
 
 @pytest.mark.parametrize("count", [3, 12])
 def test_a_list_of_members_is_cut(count: int) -> None:
-    lines = members.listed((str(index), "no") for index in range(count)).splitlines()
+    lines = members.member_lines((str(index), "no") for index in range(count)).splitlines()
     assert lines[0] == "0: no"
     assert lines[-1] == ("2: no" if count == 3 else "and 2 more")
 
@@ -211,4 +218,4 @@ def test_a_list_of_members_is_cut(count: int) -> None:
 def test_a_member_keeps_the_plugins_that_it_was_born_with() -> None:
     news = checked(declared(JOBS, plugins=["nobody.knows:This"]), BORN)
     assert set(members.changes(STATE, news).values()) == {Change.NONE}
-    assert [one.get("plugins") for one in members.of(news).values()] == [[], [], []]
+    assert [one.get("plugins") for one in members.members_of(news).values()] == [[], [], []]

@@ -1,16 +1,17 @@
 """Runtimes as objects of the cluster: applied, looked at and deleted for who declares them.
 
-Called by `deploy.operations.training_runtime`. A runtime is no run: it has labels that say whose it is, an
+`ClusterRuntimes` is what a target offers of them. A runtime is no run: it has labels that say whose it is, an
 annotation with the backend, and nothing owns it. Engine `provider` reads none of them; other users
 of the cluster, and a controller, do.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import drift as of_fields
+from trainer_infra.cluster import drift as field_drift
 from trainer_infra.cluster import ownership, refusal_explanation, run_labels
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
@@ -25,6 +26,50 @@ INSTALL_CRDS: Final = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class ClusterRuntimes:
+    """Runtimes of a cluster; keeps `runs.target.RuntimeStore`."""
+
+    ask: Callable[[Callable[[KubeClient], Coroutine[Any, Any, Any]]], Any]
+    """Gives the cluster's client to a coroutine, and waits for what that finds."""
+
+    def missing(self, kind: str) -> str:
+        """What to do when the cluster does not serve the kind; empty when it does."""
+        return str(self.ask(lambda client: missing(client, kind)))
+
+    def create(self, runtime: JSON, owner: Owner, *, adopt: bool) -> JSON:
+        """The runtime as stored; see `created`."""
+        value = labelled(runtime, owner)
+        made: JSON = self.ask(lambda client: created(client, value, adopt=adopt))
+        return made
+
+    def apply(self, runtime: JSON, owner: Owner, uid: str) -> JSON:
+        """That very runtime as it is declared; see `applied`."""
+        value = labelled(runtime, owner)
+        stored: JSON = self.ask(lambda client: applied(client, value, uid))
+        return stored
+
+    def get(self, runtime: JSON) -> JSON | None:
+        """The runtime of that name as it is now; see `live`."""
+        stored: JSON | None = self.ask(lambda client: live(client, runtime))
+        return stored
+
+    def other_owner(self, stored: JSON, owner: Owner) -> str:
+        """Whose the runtime is by now, when it is another owner's; else empty.
+
+        What somebody removed says nothing: that is drift.
+        """
+        return other_owner(stored, owner)
+
+    def drift(self, runtime: JSON, owner: Owner, stored: JSON) -> Mapping[str, str]:
+        """Fields that we declare and somebody changed, as `Run.drift` has them."""
+        return field_drift.drift(labelled(runtime, owner), stored)
+
+    def delete(self, runtime: JSON, owner: Owner, uid: str) -> str:
+        """Delete that very runtime; see `deleted`."""
+        return str(self.ask(lambda client: deleted(client, runtime, uid, owner)))
+
+
 def labelled(value: JSON, owner: Owner) -> JSON:
     """The runtime with what says whose it is."""
     of_owner = {key: each for key, each in run_labels.labels(owner, "").items() if each}
@@ -37,7 +82,7 @@ def labelled(value: JSON, owner: Owner) -> JSON:
     return {**value, "metadata": marked}
 
 
-def taken(there: JSON, owner: Owner) -> str:
+def other_owner(there: JSON, owner: Owner) -> str:
     """Whose the runtime is by now, when it is another owner's; else empty.
 
     What somebody removed says nothing: that is drift.
@@ -116,11 +161,6 @@ async def live(client: KubeClient, value: JSON) -> JSON | None:
     return None
 
 
-def drift(value: JSON, there: JSON) -> Mapping[str, str]:
-    """Fields that we declare and somebody changed, as `Run.drift` has them."""
-    return of_fields.drift(value, there)
-
-
 async def deleted(client: KubeClient, value: JSON, uid: str, owner: Owner) -> str:
     """Delete that very runtime; a sentence where it stays, for now or as another's, or empty.
 
@@ -133,7 +173,7 @@ async def deleted(client: KubeClient, value: JSON, uid: str, owner: Owner) -> st
         return ""
     try:
         there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))
-        if there["metadata"]["uid"] == uid and (whose := taken(there, owner)):
+        if there["metadata"]["uid"] == uid and (whose := other_owner(there, owner)):
             return f"{_where(value)} is left alone: it belongs to {whose} now"
         await client.delete(kind, metadata["name"], metadata.get("namespace", ""), uid=uid)
         there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))

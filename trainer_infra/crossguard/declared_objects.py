@@ -1,6 +1,6 @@
 """Properties of a resource -> the objects that rules judge, with what they render to.
 
-Called by `crossguard`. A TrainJob is judged with the runtime and the rendering that `check` put into
+Called by `policy_pack`, `verdicts` and `remediation`. A TrainJob is judged with the runtime and the rendering that `check` put into
 its inputs; a batch as its members, each as the TrainJob that it is. Resources of
 pulumi_kubernetes are objects as they are. All else is nobody's business here.
 """
@@ -11,17 +11,16 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.crossguard import values
-from trainer_infra.deploy import resource_type
+from trainer_infra.crossguard.values import plain_value
 from trainer_infra.deploy.operations import training_runtime
-from trainer_infra.deploy.operations.train_jobs import members
+from trainer_infra.deploy.operations.train_jobs.members import members_of
+from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import subject as subjects
 from trainer_infra.rules import tree
 from trainer_infra.rules.subject import AnyRuntime, Subject
 from trainer_infra.rules.tree import Key
 from trainer_infra.rules.value import UNKNOWN
 
-JSON = Mapping[str, Any]
 Runtimes = Mapping[Key, AnyRuntime]
 
 NONE: Final[Runtimes] = MappingProxyType({})
@@ -31,7 +30,7 @@ _KUBERNETES: Final = "kubernetes:"
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
+class DeclaredObject:
     """One object of a resource."""
 
     subject: Subject
@@ -42,7 +41,7 @@ class Declared:
     """Of the resource."""
 
 
-def of(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared, ...]:
+def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[DeclaredObject, ...]:
     """The objects of a resource.
 
     Args:
@@ -53,23 +52,33 @@ def of(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared, ...]:
     kind = resource.resource_type
     if not kind.startswith((names.RESOURCE_TYPE, _KUBERNETES)):
         return ()
-    found = _objects(kind, values.plain(resource.props), runtimes)
-    return tuple(Declared(subject, member, resource.urn) for member, subject in found)
+    found = _objects(kind, plain_value(resource.props), runtimes)
+    return tuple(DeclaredObject(subject, member, resource.urn) for member, subject in found)
 
 
-def _objects(kind: str, properties: JSON, runtimes: Runtimes) -> Iterator[tuple[str, Subject]]:
+def _objects(
+    kind: str, properties: JSONObject, runtimes: Runtimes
+) -> Iterator[tuple[str, Subject]]:
     """The objects, each with its name in a batch."""
-    ours = resource_type.class_of(kind)
+    ours = class_of_type(kind)
     if is_plain(kind):
         value = {key: each for key, each in properties.items() if not key.startswith("__")}
         yield "", _as_it_is(value, runtimes)
     elif ours == names.TRAIN_JOB:
         yield "", train_job(properties)
     elif ours == "TrainJobs" and isinstance(properties.get("jobs"), Mapping):
-        for member, each in members.of(properties).items():
+        for member, each in members_of(properties).items():
             yield member, train_job(each)
     elif ours in names.RUNTIMES and properties.get("spec") is not None:
-        yield "", subjects.of(training_runtime.wire(properties))
+        yield "", subjects.of(training_runtime.wire_of(properties))
+
+
+def class_of_type(kind: str) -> str:
+    """The class of a resource of ours, by its type; empty for another's."""
+    if not kind.startswith(names.RESOURCE_TYPE):
+        return ""
+    short = kind.removeprefix(names.RESOURCE_TYPE)
+    return next((name for name, each in names.SHORT_TYPES.items() if each == short), short)
 
 
 def is_plain(kind: str) -> bool:
@@ -77,12 +86,12 @@ def is_plain(kind: str) -> bool:
     return kind.startswith(_KUBERNETES)
 
 
-def runtimes(declared: Iterable[Declared]) -> dict[Key, AnyRuntime]:
+def runtimes(declared: Iterable[DeclaredObject]) -> dict[Key, AnyRuntime]:
     """Those of the objects that are runtimes, to which others may refer."""
     return tree.runtimes(each.subject.object.raw for each in declared)
 
 
-def _as_it_is(value: JSON, runtimes: Runtimes) -> Subject:
+def _as_it_is(value: JSONObject, runtimes: Runtimes) -> Subject:
     key = tree.reference(value)
     if key is None:
         return subjects.of(value)
@@ -90,7 +99,7 @@ def _as_it_is(value: JSON, runtimes: Runtimes) -> Subject:
     return replace(made, runtime_is_judged=key in runtimes)
 
 
-def wire(properties: JSON) -> dict[str, Any]:
+def wire_of_train_job(properties: JSONObject) -> dict[str, Any]:
     """The TrainJob that the inputs say, as a manifest would."""
     keys = ("name", "namespace", "labels", "annotations")
     metadata = {key: properties[key] for key in keys if properties.get(key)}
@@ -103,9 +112,9 @@ def wire(properties: JSON) -> dict[str, Any]:
     }
 
 
-def train_job(properties: JSON) -> Subject:
+def train_job(properties: JSONObject) -> Subject:
     """The TrainJob of a resource's inputs; rendered here where a value is not known as yet."""
-    value = wire(properties)
+    value = wire_of_train_job(properties)
     given, rendered = properties.get("runtime"), properties.get("rendered")
     if isinstance(given, Mapping) and isinstance(rendered, Mapping):
         return subjects.given(subjects.of(value, AnyRuntime(given, None)), rendered.values())
@@ -113,6 +122,6 @@ def train_job(properties: JSON) -> Subject:
     return subjects.of(value, runtime)
 
 
-def _named(value: JSON) -> AnyRuntime | None:
+def _named(value: JSONObject) -> AnyRuntime | None:
     key = tree.reference(value)
     return tree.shipped(key) if key else None

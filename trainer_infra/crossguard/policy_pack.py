@@ -15,10 +15,10 @@ import pulumi_policy as crossguard
 from pulumi_policy import ResourceValidationArgs, StackValidationArgs
 
 from trainer_infra.api.finding import path_text
-from trainer_infra.crossguard import declared_objects, remediation, server, values
-from trainer_infra.crossguard.declared_objects import Declared
+from trainer_infra.crossguard import remediation, server, values
+from trainer_infra.crossguard.declared_objects import DeclaredObject, declared_objects
 from trainer_infra.crossguard.server import AfterAll, Report
-from trainer_infra.crossguard.verdicts import Asked, Verdicts
+from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules import configuration, exemption, judge, pack
 from trainer_infra.rules.configuration import Configuration, Settled
@@ -75,7 +75,7 @@ def policies(settled: Settled) -> Iterator[crossguard.Policy]:
         yield crossguard.ResourceValidationPolicy(name, description, validate, _ADVISORY)
 
 
-def _unseen(asked: Asked, _verdicts: Verdicts) -> Iterator[str]:
+def _unseen(asked: JudgedResource, _verdicts: Verdicts) -> Iterator[str]:
     """What rules could not see of a resource, in one sentence."""
     missed: dict[str, None] = {}
     ids: dict[str, None] = {}
@@ -87,7 +87,7 @@ def _unseen(asked: Asked, _verdicts: Verdicts) -> Iterator[str]:
         yield f"{', '.join(missed)}: not known yet, and so not judged by {', '.join(ids)}"
 
 
-def _exempt(asked: Asked, verdicts: Verdicts) -> Iterator[str]:
+def _exempt(asked: JudgedResource, verdicts: Verdicts) -> Iterator[str]:
     """What somebody answers for, and exemptions that cannot be read."""
     for declared, verdict in asked.told:
         excused = verdicts.excusing(declared.subject, verdict.chosen.rule.id)
@@ -102,7 +102,7 @@ def _exempt(asked: Asked, verdicts: Verdicts) -> Iterator[str]:
 
 
 def _saying(
-    say: Callable[[Asked, Verdicts], Iterator[str]], verdicts: Verdicts
+    say: Callable[[JudgedResource, Verdicts], Iterator[str]], verdicts: Verdicts
 ) -> Callable[[ResourceValidationArgs, Report], None]:
     def validate(args: ResourceValidationArgs, report: Report) -> None:
         for each in say(verdicts.of_resource(args), verdicts):
@@ -121,18 +121,22 @@ def _of_resource(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
         chosen = _configured(applied, args)
         changes = [
             change
-            for declared in declared_objects.of(args)
+            for declared in declared_objects(args)
             for finding in _alone(declared, chosen, verdicts)
             for change in finding.patch
         ]
-        return remediation.remedied(args.resource_type, args.props, changes) if changes else None
+        return (
+            remediation.remedied_properties(args.resource_type, args.props, changes)
+            if changes
+            else None
+        )
 
     # CrossGuard's annotations know coroutines only; its code takes properties as well.
     mends: Any = remediate if applied.rule.remediates else None
     return crossguard.ResourceValidationPolicy(**_said(applied), validate=validate, remediate=mends)
 
 
-def _alone(declared: Declared, chosen: Chosen, verdicts: Verdicts) -> Iterator[Finding]:
+def _alone(declared: DeclaredObject, chosen: Chosen, verdicts: Verdicts) -> Iterator[Finding]:
     """What a rule says of one object, unless it is exempt."""
     for verdict in judge.judge(declared.subject, verdicts.alone, [chosen]):
         yield from verdicts.counting(declared, verdict)
@@ -151,13 +155,13 @@ def _after_all(applied: Applied, mends: crossguard.Policy, verdicts: Verdicts) -
     """The mandatory half of a rule that mends.
 
     The engine loses what a policy mended when it replaces a resource (seen with CLI 3.259). Our own
-    resources keep it (`remedied`), those of other providers are found here.
+    resources keep it (`remediation_through_replace`), those of other providers are found here.
     """
 
     def validate(args: StackValidationArgs, report: Report) -> None:
         chosen = _configured(applied, args)
         for each in args.resources:
-            for declared in declared_objects.of(each):
+            for declared in declared_objects(each):
                 for finding in _alone(declared, chosen, verdicts):
                     report(_message(declared, finding), declared.urn)
 
@@ -207,14 +211,14 @@ def _configured(applied: Applied, args: Any) -> Chosen:
     Raises:
         InvalidInput: They do not suit it.
     """
-    given = values.plain(args.get_config() or {})
+    given = values.plain_value(args.get_config() or {})
     known = _parameters(applied) if given else {}
     if all(known.get(name) == each for name, each in given.items()):
         return applied
     return Chosen(applied.rule, applied.severity, applied.rule.parameters(**{**known, **given}))
 
 
-def _message(declared: Declared, finding: Finding) -> str:
+def _message(declared: DeclaredObject, finding: Finding) -> str:
     return f"{_member(declared)}{message(finding)}"
 
 
@@ -224,5 +228,5 @@ def message(finding: Finding) -> str:
     return f"{finding.problem('')}{seen}"
 
 
-def _member(declared: Declared) -> str:
+def _member(declared: DeclaredObject) -> str:
     return f"jobs.{declared.member}: " if declared.member else ""

@@ -1,25 +1,28 @@
 """Patches of findings -> the properties that the engine is to use instead.
 
-Called by `crossguard` for rules whose enforcement is `remediate`. What a TrainJob or a runtime renders
+Called by `policy_pack` for rules whose enforcement is `remediate`. What a TrainJob or a runtime renders
 to is rendered anew from the patched spec, so that what is shown is what is created. Values that are
 not known yet stay in their places.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from trainer_infra import names
-from trainer_infra.crossguard import declared_objects, values
-from trainer_infra.deploy import boundary, resource_type
-from trainer_infra.deploy.operations import inputs, training_runtime
+from trainer_infra.crossguard import values
+from trainer_infra.crossguard.declared_objects import class_of_type, wire_of_train_job
+from trainer_infra.deploy.operations import rendering, targets, training_runtime
+from trainer_infra.deploy.operations.identity import runtime_of
+from trainer_infra.deploy.operations.values import is_unknown, plain_json
 from trainer_infra.errors import InvalidInput
+from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import patch
 from trainer_infra.rules.finding import Change
 
-JSON = Mapping[str, Any]
 
-
-def remedied(kind: str, properties: Any, changes: Iterable[Change]) -> dict[str, Any] | None:
+def remedied_properties(
+    kind: str, properties: Any, changes: Iterable[Change]
+) -> dict[str, Any] | None:
     """The properties with the changes made; None where they cannot be made here.
 
     A batch is left to its program, and so is what has secrets in it: their mark would be lost.
@@ -29,46 +32,47 @@ def remedied(kind: str, properties: Any, changes: Iterable[Change]) -> dict[str,
         properties: As CrossGuard hands them over.
         changes: Of the object that the resource is.
     """
-    raw = dict(values.target(properties))
-    known = values.plain(raw)
-    if not resource_type.class_of(kind):
+    raw = dict(values.behind_proxy(properties))
+    known = values.plain_value(raw)
+    if not class_of_type(kind):
         if values.has_secret(raw):
             return None
-        return {**raw, **values.sent(patch.applied(known, changes))}
+        return {**raw, **values.to_engine(patch.applied(known, changes))}
     if values.has_secret(raw.get("spec")):
         return None
     try:
-        made = _ours(resource_type.class_of(kind), known, tuple(changes))
+        made = _ours(class_of_type(kind), known, tuple(changes))
     except InvalidInput:
         # The patch does not suit it; the validating half of the rule says what is wrong.
         return None
-    return None if made is None else raw | values.sent(boundary.plain(made))
+    return None if made is None else raw | values.to_engine(plain_json(made))
 
 
-def _ours(kind: str, known: JSON, changes: tuple[Change, ...]) -> JSON | None:
+def _ours(kind: str, known: JSONObject, changes: tuple[Change, ...]) -> JSONObject | None:
     """The properties of one of our resources that change."""
     if kind == names.TRAIN_JOB:
-        value = declared_objects.wire(known)
+        value = wire_of_train_job(known)
     elif kind in names.RUNTIMES:
-        value = training_runtime.wire(known)
+        value = training_runtime.wire_of(known)
     else:
         return None
     made = _parts(patch.applied(value, changes))
-    if boundary.unknown(values.sent(known)):
+    if is_unknown(values.to_engine(known)):
         # `check` rendered nothing of it either.
         return made
     return {**made, "rendered": _rendered(kind, {**known, **made})}
 
 
-def _rendered(kind: str, whole: JSON) -> JSON | None:
+def _rendered(kind: str, whole: JSONObject) -> JSONObject | None:
+    target = targets.open_target(whole["target"])
     if kind == names.TRAIN_JOB:
-        run = inputs.composed(whole, str(whole["name"]), inputs.runtime_of(whole))
-        return inputs.by_role(run.objects, str(whole["name"]))
-    runtime = inputs.runtime_of({"runtime": training_runtime.wire(whole)})
-    return training_runtime.example(whole, runtime)[0]
+        run = rendering.composed(whole, str(whole["name"]), runtime_of(whole), target)
+        return rendering.by_role(run.objects, str(whole["name"]))
+    runtime = runtime_of({"runtime": training_runtime.wire_of(whole)})
+    return training_runtime.example(whole, runtime, target)[0]
 
 
-def _parts(value: JSON) -> dict[str, Any]:
+def _parts(value: JSONObject) -> dict[str, Any]:
     """What a patch can change of an object, as inputs."""
     metadata = value["metadata"]
     given = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}

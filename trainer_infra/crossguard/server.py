@@ -2,8 +2,8 @@
 
 pulumi_policy reads the properties of a resource anew for each of its policies, and those of the whole
 stack for each stack policy, which was most of what a pack costs; all else is its own. Here a policy
-gets the properties as they came, which `policy_values.plain` reads, and the same object as all others
-get: `crossguard` judges it for all of them. Called by `crossguard` and `crossguard_form`.
+gets the properties as they came, which `values.plain_value` reads, and the same object as all others
+get: `verdicts` judges it for all of them. Called by `policy_pack` and `policy_form`.
 """
 
 import sys
@@ -86,7 +86,7 @@ class Servicer(_PolicyAnalyzerServicer):
     def _asked(
         self, kind: type[Policy], response: analyzer_pb2.AnalyzeResponse
     ) -> Iterator[tuple[Any, Report]]:
-        """The policies of a kind that somebody switched off not, each with what takes its findings."""
+        """The policies of a kind that are switched on, each with what takes its findings."""
         for each in self._policies:
             level = self._get_enforcement_level(each)
             if level == EnforcementLevel.DISABLED or not isinstance(each, kind):

@@ -1,6 +1,6 @@
 """What CrossGuard hands over -> plain JSON in which values that are not known yet are marked.
 
-To be judged, properties come as the engine sent them (`policy_server`). To be mended, they come in
+To be judged, properties come as the engine sent them (`server`). To be mended, they come in
 CrossGuard's proxies, which raise at the first unknown value and so would end a whole policy; ours is a
 value like any other (`rules.value.UNKNOWN`). Numbers come as floats, as Pulumi has no others.
 """
@@ -13,6 +13,7 @@ from pulumi_policy import proxy
 from pulumi_policy.deserialize import SPECIAL_SECRET_SIG, SPECIAL_SIG_KEY
 from pulumi_policy.secret import Secret
 
+from trainer_infra.json_values import JSON, with_leaves
 from trainer_infra.rules.value import UNKNOWN
 
 _UNKNOWN: Final = frozenset(
@@ -30,17 +31,17 @@ _TARGET: Final = "__target"
 """Key under which a proxy gives what is behind it."""
 
 
-def plain(value: Any) -> Any:
+def plain_value(value: Any) -> Any:
     """The value without proxies and marks of secrecy."""
     if isinstance(value, Struct):
         return _of_struct(value)
     if isinstance(value, Secret):
-        return plain(value.value)
+        return plain_value(value.value)
     if isinstance(value, Mapping):
-        behind = target(value)
-        return {str(key): plain(behind[key]) for key in behind}
+        behind = behind_proxy(value)
+        return {str(key): plain_value(behind[key]) for key in behind}
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return [plain(each) for each in target(value)]
+        return [plain_value(each) for each in behind_proxy(value)]
     return _scalar(value)
 
 
@@ -66,16 +67,12 @@ def _of_value(value: Value) -> Any:
     return None if kind in {None, "null_value"} else _scalar(getattr(value, kind))
 
 
-def sent(value: Any) -> Any:
+def to_engine(value: JSON) -> Any:
     """Plain JSON as the engine is to get it: unknown values are those of its wire again."""
-    if isinstance(value, Mapping):
-        return {key: sent(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [sent(each) for each in value]
-    return proxy.UNKNOWN_STRING_VALUE if value is UNKNOWN else value
+    return with_leaves(value, lambda leaf: proxy.UNKNOWN_STRING_VALUE if leaf is UNKNOWN else leaf)
 
 
-def target(value: Any) -> Any:
+def behind_proxy(value: Any) -> Any:
     """What is behind a proxy; anything else as it is."""
     return value if isinstance(value, dict | list | tuple) else value[_TARGET]
 
@@ -85,8 +82,8 @@ def has_secret(value: Any) -> bool:
     if isinstance(value, Secret):
         return True
     if isinstance(value, Mapping):
-        behind = target(value)
+        behind = behind_proxy(value)
         return any(has_secret(behind[key]) for key in behind)
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return any(map(has_secret, target(value)))
+        return any(map(has_secret, behind_proxy(value)))
     return False

@@ -1,6 +1,6 @@
 """What every constructor of a resource of ours works out before it registers the resource.
 
-Called by `resources`, `batch` and `runtime_resources`: secrets split off and code packed, now or
+Called by `train_job_resource`, `train_jobs_resource` and `runtime_resources`: secrets split off and code packed, now or
 once Outputs are known; the runtime as inputs have it; who declares it, and under which URN.
 """
 
@@ -15,7 +15,7 @@ from pulumi.dynamic import Resource
 from trainer_infra import names
 from trainer_infra.deploy import engine_values, outputs, secret_door, secret_transform
 from trainer_infra.deploy.operations import targets
-from trainer_infra.deploy.train_job_arguments import Written, written
+from trainer_infra.deploy.train_job_arguments import Arguments, to_inputs
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom import CustomTrainer
@@ -51,7 +51,7 @@ SETTINGS: Final[Mapping[str, Callable[[pulumi.Config, str], Any]]] = {
 """Keys of `trainer:` in the stack's configuration, and how each is read."""
 
 
-def parts(job: Written, where: str) -> dict[str, Any]:
+def parts(job: Arguments, where: str) -> dict[str, Any]:
     """Runtime, spec, code and secretData: now where everything is known, else when its Outputs are.
 
     Args:
@@ -64,11 +64,11 @@ def parts(job: Written, where: str) -> dict[str, Any]:
         _refuse(secret_door.misplaced_arguments(plain), where)
 
     def made(plain: Mapping[str, Any]) -> dict[str, Any]:
-        found = _written(Written.from_mapping(plain), where)
-        _refuse(engine_values.problems(found), where)
+        found = _inputs(Arguments.from_mapping(plain), where)
+        _refuse(engine_values.uncarried_values(found), where)
         return found
 
-    if not outputs.found_in(whole):
+    if not outputs.has_output(whole):
         judge(whole)
         parts = made(whole)
         secret = parts["secretData"]
@@ -77,9 +77,9 @@ def parts(job: Written, where: str) -> dict[str, Any]:
     return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
 
 
-def _written(job: Written, where: str) -> dict[str, Any]:
+def _inputs(job: Arguments, where: str) -> dict[str, Any]:
     try:
-        return written(job)
+        return to_inputs(job)
     except InvalidInput as error:
         problems = error.problems
     except TrainerInfraError as error:
@@ -98,11 +98,11 @@ def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
 
     def judge(plain: Mapping[str, Any]) -> None:
         _refuse(secret_door.misplaced(plain, ""), where)
-        _refuse(engine_values.problems(plain), where)
+        _refuse(engine_values.uncarried_values(plain), where)
 
     own = {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
     given = as_python(outputs.plain_inputs(own))
-    later = {key: value for key, value in given.items() if outputs.found_in(value)}
+    later = {key: value for key, value in given.items() if outputs.has_output(value)}
     judge({key: value for key, value in given.items() if key not in later})
     for key, value in later.items():
         given |= outputs.opened({key: value}, judge, dict, (key,))
@@ -151,7 +151,7 @@ def kept_outputs(given: Any) -> Any:
         return {name: "" if address is None else address for name, address in given.items()}
     if not isinstance(given, list | tuple):
         return given
-    if outputs.found_in(given):
+    if outputs.has_output(given):
         return pulumi.Output.all(*given).apply(kept_outputs)
     return dict.fromkeys(given, "") if all(isinstance(each, str) for each in given) else given
 
@@ -164,7 +164,7 @@ def outputs_root() -> str | None:
 def known_runtime(runtime: AnyRuntime) -> Any:
     """A runtime as inputs have it: its name, or wire form, which of a resource is an Output.
 
-    What is none of these is as it was given: `written` refuses it.
+    What is none of these is as it was given: `to_inputs` refuses it.
     """
     given: Any = runtime
     return given.to_wire() if hasattr(type(given), "to_wire") else given

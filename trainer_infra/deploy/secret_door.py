@@ -1,7 +1,7 @@
 """The one door of secrets: whatever is secret outside of it is refused by its path.
 
 The door is `env` and `func_args` of a trainer and `env` of an initializer: `train_job_arguments`
-(`written`) moves those values to `secretData`, the only input that stays encrypted. Any other input
+moves those values to `secretData`, the only input that stays encrypted. Any other input
 would be copied into what is rendered, and so stand in plain text in previews, states and objects
 (DESIGN.md, rule 1). Called by every constructor before it registers its resource; what a transform
 puts there later is found by `secret_transform`. Pure.
@@ -44,7 +44,7 @@ def misplaced(value: Any, path: str) -> Iterator[Problem]:
 
 
 def misplaced_arguments(arguments: JSON) -> Iterator[Problem]:
-    """The same for the arguments of a TrainJob, as `Written.as_mapping` has them."""
+    """The same for the arguments of a TrainJob, as `Arguments.as_mapping` has them."""
     for name, value in arguments.items():
         if name == "trainer" and isinstance(value, Mapping) and "custom" in value:
             yield from _of_custom(value["custom"])

@@ -1,8 +1,8 @@
-"""What a user wrote of a TrainJob -> spec, code and secretData in wire form.
+"""The arguments of a TrainJob as a user gives them -> spec, code and secretData in wire form.
 
 The one door of secrets (DESIGN.md, rule 1): values of Secret go to secretData, references to the
 job's own Secret stay in their place. Pure but for reading the user's source; called by
-`resources` when every value is known.
+`registration` when every value is known.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,16 +10,16 @@ from dataclasses import dataclass, fields
 from typing import Any, Self
 
 from trainer_infra import names
+from trainer_infra.api.finding import path_text
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom import CustomTrainer
 from trainer_infra.trainers.secret import Secret
 
-JSON = Mapping[str, Any]
-
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Arguments:
     """The arguments of a TrainJob that make its spec, as they were given: of any type."""
 
     runtime: Any
@@ -42,7 +42,7 @@ class Written:
         return values
 
     @classmethod
-    def from_mapping(cls, values: JSON) -> Self:
+    def from_mapping(cls, values: JSONObject) -> Self:
         """The inverse of `as_mapping`."""
         trainer = values["trainer"]
         if isinstance(trainer, Mapping) and "custom" in trainer:
@@ -50,7 +50,7 @@ class Written:
         return cls(**values)
 
 
-def written(job: Written) -> dict[str, Any]:
+def to_inputs(job: Arguments) -> dict[str, Any]:
     """`runtime`, `spec`, `code`, `labels`, `annotations` and `secretData` in wire form.
 
     Raises:
@@ -60,14 +60,14 @@ def written(job: Written) -> dict[str, Any]:
         raise InvalidInput(misshapen)
     secrets: dict[str, Any] = {}
     code: dict[str, Any] | None = None
-    unfit = [*_unfit(_wire(job.initializer), "spec.initializer")]
+    unfit = [*_unfit(_wire(job.initializer), "initializer")]
     if isinstance(job.trainer, CustomTrainer):
         packed = job.trainer.pack()
         trainer: Any = packed.trainer
         code = packed.code.to_wire()
         secrets |= packed.secret_data
     else:
-        unfit += _unfit(_wire(job.trainer), "spec.trainer")
+        unfit += _unfit(_wire(job.trainer), "trainer")
         trainer = _without_secrets(_wire(job.trainer), "trainer", secrets)
     spec: dict[str, Any] = {
         "runtimeRef": runtime_ref(job.runtime),
@@ -85,7 +85,7 @@ def written(job: Written) -> dict[str, Any]:
     return {"runtime": runtime, "spec": spec, "code": code, **metadata, "secretData": secrets}
 
 
-def _misshapen(job: Written) -> Iterator[Problem]:
+def _misshapen(job: Arguments) -> Iterator[Problem]:
     """Arguments that are of another kind than they can be."""
     if job.runtime is None:
         what = "is required: it says on what to train"
@@ -146,11 +146,6 @@ def _without_secrets(value: Any, path: str, secrets: dict[str, Any]) -> Any:
 
 def _unfit(value: Any, path: str) -> Iterator[Problem]:
     """Secret variables whose value is no text."""
-    if isinstance(value, list | tuple):
-        for index, each in enumerate(value):
-            yield from _unfit(each, f"{path}[{index}]")
-    elif isinstance(value, Mapping):
-        for key, each in value.items():
-            yield from _unfit(each, f"{path}.{key}")
-    elif isinstance(value, Secret):
-        yield from value.problems(path)
+    for place, leaf in json_leaves(value):
+        if isinstance(leaf, Secret):
+            yield from leaf.problems(path_text(("spec", path, *place)))

@@ -11,11 +11,11 @@ import pulumi
 from pulumi import Input
 
 from trainer_infra.deploy import registration
-from trainer_infra.deploy.metrics import Metrics
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
 from trainer_infra.deploy.registration import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
 from trainer_infra.deploy.resource_type import TrainerResource
-from trainer_infra.deploy.train_job_arguments import Written
+from trainer_infra.deploy.run_result import Metrics
+from trainer_infra.deploy.train_job_arguments import Arguments
 from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs
 
 OUTPUTS: Final = ("name", "uid", "host", "outputs", "lastSeen")
@@ -89,7 +89,7 @@ class TrainJob(TrainerResource):
                 f"TrainJob {resource_name}: wait_for={wait_for!r} would wait for ever for a job "
                 "that is suspended; leave one of the two out"
             )
-        job = Written(
+        job = Arguments(
             runtime=registration.known_runtime(runtime),
             trainer=trainer,
             initializer=initializer,

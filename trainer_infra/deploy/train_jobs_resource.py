@@ -1,7 +1,7 @@
 """What a Pulumi program constructs for many runs: TrainJobs, and TrainJobsResult, its one gate.
 
 The constructor splits off secrets and packs the code of every member as that of a TrainJob does
-(`resources`); everything else is decided by the provider's check. Rules: DESIGN.md, rule 6.
+(`train_job_resource`); everything else is decided by the provider's check. Rules: DESIGN.md, rule 6.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,13 +11,12 @@ import pulumi
 from pulumi import Input
 
 from trainer_infra.deploy import outputs, registration
-from trainer_infra.deploy.metrics import Metrics
 from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
 from trainer_infra.deploy.registration import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
 from trainer_infra.deploy.resource_type import TrainerResource
-from trainer_infra.deploy.run_result import Results
-from trainer_infra.deploy.train_job_arguments import Written
+from trainer_infra.deploy.run_result import Metrics, Results
+from trainer_infra.deploy.train_job_arguments import Arguments
 from trainer_infra.errors import shown
 from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs
 
@@ -244,7 +243,7 @@ def _judge(resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool)
 
 def _job(args: TrainJobArgs, where: str) -> dict[str, Any]:
     """Inputs of one member, `secretData` among them."""
-    written = {key: args.get(key) for key in _WRITTEN}
+    given = {key: args.get(key) for key in _ARGUMENTS}
     inputs = {
         "name": args.get("name"),
         "namespace": args.get("namespace", "default"),
@@ -255,12 +254,12 @@ def _job(args: TrainJobArgs, where: str) -> dict[str, Any]:
         "outputs": registration.kept_outputs(args.get("outputs")),
     }
     runtime = registration.known_runtime(args["runtime"])
-    job = Written(runtime=runtime, **cast("dict[str, Any]", written))
+    job = Arguments(runtime=runtime, **cast("dict[str, Any]", given))
     made = registration.closed(inputs, where) | registration.parts(job, where)
     return {key: each for key, each in made.items() if each is not None}
 
 
-_WRITTEN: Final = (
+_ARGUMENTS: Final = (
     "trainer",
     "initializer",
     "runtime_patches",

@@ -40,6 +40,7 @@ from trainer_infra.cluster.provider import submit as submitting
 from trainer_infra.cluster.provider import suspend as suspending
 from trainer_infra.cluster.provider.describe import Described
 from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.runtimes import ClusterRuntimes
 from trainer_infra.cluster.served import Served
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Problem, Refused
@@ -50,7 +51,7 @@ from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
-from trainer_infra.runs.target import Target
+from trainer_infra.runs.target import RuntimeStore, Target
 from trainer_infra.runs.view import Observation
 
 JSON = Mapping[str, Any]
@@ -86,6 +87,12 @@ class Cluster(Target):
         """Whether a host is this cluster; None where nothing can be compared."""
         now = replace(identity.parsed(self.host(namespace)), server=self._here().client.server)
         return identity.parsed(host).same(now)
+
+    @property
+    @override
+    def runtimes(self) -> RuntimeStore:
+        """Runtimes of the cluster as objects, which this engine reads none of."""
+        return ClusterRuntimes(lambda what: self._ask(lambda session: what(session.client)))
 
     def served(self) -> Served:
         """What the cluster has of what this engine needs, also when it cannot be reached.

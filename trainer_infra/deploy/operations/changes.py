@@ -1,35 +1,36 @@
 """What a difference between two sets of inputs means: nothing, an update in place, a new run.
 
-Pure; called by the providers' diff. Only what the user said counts, never the rendering
+Pure; called by the diffs of TrainJob, of its gate and of TrainJobs. Only what the user said counts, never the rendering
 (DESIGN.md, rule 2).
 """
 
-from collections.abc import Collection, Mapping
-from typing import Any, Final
+from collections.abc import Collection
+from typing import Final
 
-from pulumi.dynamic import DiffResult
+from trainer_infra.deploy.operations import digests, identity
+from trainer_infra.deploy.operations.answers import Difference
+from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.json_values import JSONObject
 
-from trainer_infra.deploy import boundary
-from trainer_infra.deploy.operations import digests, inputs
-
-JSON = Mapping[str, Any]
-
+OBSERVED: Final = frozenset({"uid", "host", "lastSeen", "digests"})
+"""Outputs that are no inputs. Drift is not among them: a preview shows it as what the program does not
+have, and the next `up` repairs."""
 IN_PLACE: Final = ("labels", "annotations", "secretData", "adopt", "deleteTimeout")
 
 
-def of_train_job(olds: JSON, news: JSON) -> DiffResult:
+def train_job_difference(olds: JSONObject, news: JSONObject) -> Difference:
     """Difference of two TrainJobs: old outputs, new inputs."""
-    replaces = [key for key in ("name", *inputs.IDENTITY) if _differs(key, olds, news)]
+    replaces = [key for key in ("name", *identity.IDENTITY) if _differs(key, olds, news)]
     if digests.differs("code", olds, news):
         replaces.append("code")
     if digests.is_known("runtime", olds) and digests.differs("runtime", olds, news):
         replaces.append("runtime")
-    if boundary.unknown(news.get("spec")) or (
-        inputs.identity(news["spec"]) != inputs.identity(olds["spec"])
+    if is_unknown(news.get("spec")) or (
+        identity.spec_of_run(news["spec"]) != identity.spec_of_run(olds["spec"])
     ):
         replaces.append("spec")
-    known = not boundary.unknown(news.get("annotations"))
-    if known and inputs.job_settings(news) != inputs.job_settings(olds):
+    known = not is_unknown(news.get("annotations"))
+    if known and identity.job_settings(news) != identity.job_settings(olds):
         replaces.append("annotations")
     suspends = not replaces and news["spec"] != olds["spec"]
     drifted = bool(olds.get("drift"))
@@ -37,15 +38,13 @@ def of_train_job(olds: JSON, news: JSON) -> DiffResult:
         bool(replaces) or suspends or drifted or any(_differs(key, olds, news) for key in IN_PLACE)
     )
     same_name = all(news.get(key) == olds.get(key) for key in ("name", "namespace"))
-    return DiffResult(
-        changes=changes,
-        replaces=replaces,
-        # Two objects of one name cannot live side by side.
-        delete_before_replace=bool(replaces) and same_name,
-    )
+    # Two objects of one name cannot live side by side.
+    first = bool(replaces) and same_name
+    paths = _shown(olds, news, replaces) if changes else {}
+    return Difference(changes, tuple(replaces), first, paths)
 
 
-def shown(olds: JSON, news: JSON, replaces: Collection[str]) -> dict[str, str]:
+def _shown(olds: JSONObject, news: JSONObject, replaces: Collection[str]) -> dict[str, str]:
     """The inputs of a TrainJob that a preview shows as changed, each with the kind of change.
 
     Without them the engine compares outputs with inputs, and would show what only inputs have as new.
@@ -56,7 +55,7 @@ def shown(olds: JSON, news: JSON, replaces: Collection[str]) -> dict[str, str]:
         replaces: those for which the run is replaced.
     """
     before = olds.keys() | (olds.get(digests.DIGESTS) or {}).keys()
-    hidden = {*inputs.OBSERVED, *(() if "rendered" in news else digests.LARGE)}
+    hidden = {*OBSERVED, *(() if "rendered" in news else digests.LARGE)}
     if not (olds.get("outputs") or news.get("outputs")):
         # A state has an empty one, for programs that ask.
         hidden.add("outputs")
@@ -70,11 +69,11 @@ def shown(olds: JSON, news: JSON, replaces: Collection[str]) -> dict[str, str]:
     return found
 
 
-def of_result(olds: JSON, news: JSON) -> DiffResult:
+def gate_difference(olds: JSONObject, news: JSONObject) -> Difference:
     """Difference of two gates: another run, or another event to wait for, is another wait."""
-    replaces = [key for key in ("uid", "until") if _differs(key, olds, news)]
-    return DiffResult(changes=bool(replaces), replaces=replaces, delete_before_replace=False)
+    replaces = tuple(key for key in ("uid", "until") if _differs(key, olds, news))
+    return Difference(bool(replaces), replaces)
 
 
-def _differs(key: str, olds: JSON, news: JSON) -> bool:
+def _differs(key: str, olds: JSONObject, news: JSONObject) -> bool:
     return bool(olds.get(key) != news.get(key))

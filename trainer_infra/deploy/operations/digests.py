@@ -6,13 +6,11 @@ runtime and rendering once, as inputs, and its outputs say by digests whether th
 Called by `train_job` and `changes`.
 """
 
-from collections.abc import Mapping
 from typing import Any, Final
 
-from trainer_infra.deploy import boundary
+from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.json_values import JSONObject
 from trainer_infra.trainers.code import content_hash
-
-JSON = Mapping[str, Any]
 
 LARGE: Final = ("code", "runtime", "rendered")
 """Inputs that the outputs do not repeat."""
@@ -20,22 +18,22 @@ DIGESTS: Final = "digests"
 """The output that has their digests, by name of the input."""
 
 
-def kept(outputs: JSON) -> dict[str, Any]:
+def kept(outputs: JSONObject) -> dict[str, Any]:
     """The outputs as a state keeps them."""
     rest = {key: each for key, each in outputs.items() if key not in LARGE}
     digests = {key: content_hash(outputs[key]) for key in LARGE if key in outputs}
     return {**rest, DIGESTS: digests}
 
 
-def is_known(key: str, olds: JSON) -> bool:
+def is_known(key: str, olds: JSONObject) -> bool:
     """Whether a state says anything of a large input: one of a batch by an older release does not."""
     return key in olds or key in (olds.get(DIGESTS) or {})
 
 
-def differs(key: str, olds: JSON, news: JSON) -> bool:
+def differs(key: str, olds: JSONObject, news: JSONObject) -> bool:
     """Whether a large input is another one than in `olds`: a state of this or an older release, or inputs."""
     known = (olds.get(DIGESTS) or {}).get(key)
     if known is None or key in olds:
         return bool(olds.get(key) != news.get(key))
     now = news.get(key)
-    return now is None or boundary.unknown(now) or content_hash(now) != known
+    return now is None or is_unknown(now) or content_hash(now) != known

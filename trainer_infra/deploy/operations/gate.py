@@ -4,21 +4,20 @@ Called by `train_job_result`; its parts are those of a batch's gate too (`train_
 DESIGN.md, rule 3.
 """
 
+import json
 import math
-import os
 import time
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
-from trainer_infra.deploy import boundary, metrics
-from trainer_infra.deploy.boundary import EngineGone, Messages
 from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.operations.session import Messages, StackSession
 from trainer_infra.errors import Interrupted, NotAvailable, RunFailed
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.runs import sentences, waiting_cause
 from trainer_infra.runs.run import COMPLETE, FAILED, LOST, RUNNING, SUSPENDED, Run, owner_from_json
-
-JSON = Mapping[str, Any]
+from trainer_infra.runs.target import Target
 
 EVENTS: Final = ("running", "complete")
 """What a gate can wait for."""
@@ -35,36 +34,37 @@ UNREACHABLE_FOR: Final = 300.0
 """Seconds that a cluster may not answer before that fails the wait."""
 
 
-def wait(given: JSON, messages: Messages) -> dict[str, Any]:
+def wait(given: JSONObject, session: StackSession) -> dict[str, Any]:
     """Outputs of the gate once the event has happened.
 
     Raises:
+        EngineGone: Nobody waits any more; the run goes on.
         RunFailed: The run failed, with pod, reason, exit code and last lines; or it is stuck.
         NotAvailable: The run is gone, or its cluster does not answer for minutes.
         Interrupted: Ctrl-C was pressed.
     """
-    look = _Look(given)
-    saying = Saying(messages)
+    look = _Look(given, session)
+    messages = session.messages(given["urn"])
+    progress = Progress(messages)
     is_first = True
     while True:
         run = look.again()
-        if run is not None and happened(given, run):
-            return outputs(run)
+        if run is not None and has_happened(given, run):
+            return outputs_of(run)
         if is_first:
-            warn_of_unseen(given, (given["namespace"],), messages)
+            warn_of_unseen(look.target, (given["namespace"],), messages)
             is_first = False
-        saying.say(look.silence if run is None else progress(run))
-        pause(INTERVALS[given["target"]], given["host"])
+        progress.show(look.silence if run is None else progress_line(run))
+        pause(session, INTERVALS[given["target"]], given["host"])
 
 
-def warn_of_unseen(given: JSON, namespaces: Iterable[str], messages: Messages) -> None:
+def warn_of_unseen(target: Target, namespaces: Iterable[str], messages: Messages) -> None:
     """Say what this account may not read of what it waits for."""
-    for namespace in namespaces:
-        if said := targets.of(given).unseen(namespace):
-            messages.warn(said)
+    for sentence in filter(None, map(target.unseen, namespaces)):
+        messages.warn(sentence)
 
 
-def happened(given: JSON, run: Run) -> bool:
+def has_happened(given: JSONObject, run: Run) -> bool:
     """Whether what is waited for is reached."""
     return run.phase == COMPLETE or (given["until"] == "running" and run.phase == RUNNING)
 
@@ -77,9 +77,9 @@ def is_held(run: Run) -> bool:
 class _Look:
     """Looks at one run, and knows since when it is stuck or its cluster is silent."""
 
-    def __init__(self, given: JSON) -> None:
+    def __init__(self, given: JSONObject, session: StackSession) -> None:
         self._given = given
-        self._target = targets.of(given)
+        self.target = session.target(given)
         self._silence = Silence()
         self._stuck = Stuck()
 
@@ -92,13 +92,13 @@ class _Look:
         """The run as it is now; None while its cluster does not answer."""
         given = self._given
         try:
-            run = self._target.get(given["namespace"], given["jobName"], given["uid"])
+            run = self.target.get(given["namespace"], given["jobName"], given["uid"])
         except Unreachable as error:
             self._silence.goes_on(error)
             return None
         self._silence.ends()
         if run is None:
-            raise NotAvailable(gone(given["jobName"]))
+            raise NotAvailable(run_is_gone(given["jobName"]))
         if is_taken(given, run):
             raise NotAvailable(f"{sentences.taken(run)}; run `pulumi refresh`")
         if said := trouble(run) or self._stuck.trouble(run):
@@ -175,55 +175,54 @@ def trouble(run: Run) -> str:
     return f"{sentences.failure(run)}\n{sentences.again((run,))}"
 
 
-def gone(name: str) -> str:
+def run_is_gone(name: str) -> str:
     """What to say of a run that is not there any more."""
     return f"TrainJob {name} is gone; run `pulumi refresh`, then `pulumi up`"
 
 
-def is_taken(given: JSON, run: Run) -> bool:
+def is_taken(given: JSONObject, run: Run) -> bool:
     """Whether a run is another owner's by now; a gate of an earlier release does not know whose."""
     owner = given.get("owner")
     return owner is not None and not run.owner.is_same(owner_from_json(owner))
 
 
-class Saying:
-    """Tells the engine where a run is, when that changed and now and then; a wait between two looks."""
+class Progress:
+    """Shows where a run is, when that changed and now and then; a wait between two looks.
+
+    Now and then also tells whether the engine still lives: without it nobody waits (`EngineGone`).
+    """
 
     def __init__(self, messages: Messages) -> None:
         self._messages = messages
-        self._said, self._at = "", 0.0
+        self._last, self._at = "", 0.0
 
-    def say(self, message: str) -> None:
-        """Say it, unless it was just said."""
-        if message == self._said and time.monotonic() - self._at <= HEARTBEAT:
+    def show(self, message: str) -> None:
+        """Show it, unless it was just shown."""
+        if message == self._last and time.monotonic() - self._at <= HEARTBEAT:
             return
-        self._said, self._at = message, time.monotonic()
-        try:
-            self._messages.status(message)
-        except EngineGone:
-            # The command that asked was killed: this process must not wait on for nobody. The run
-            # goes on, and the next `pulumi up` waits for it again.
-            os._exit(1)
+        self._last, self._at = message, time.monotonic()
+        self._messages.status(message)
 
 
-def pause(seconds: float, where: str) -> None:
+def pause(session: StackSession, seconds: float, where: str) -> None:
     """Wait until the next look.
 
     Args:
+        session: may be cancelled meanwhile.
         seconds: how long.
         where: what goes on there, for the sentence.
 
     Raises:
         Interrupted: Ctrl-C was pressed; a gate only reads, so nothing is left half-made.
     """
-    if boundary.CANCELLED.wait(seconds):
+    if session.cancelled.wait(seconds):
         raise Interrupted(
             f"the wait was interrupted; what runs on {where} goes on, and the next `pulumi up` "
             "waits for it again"
         )
 
 
-def progress(run: Run) -> str:
+def progress_line(run: Run) -> str:
     """One line on where a run is: why it waits, or how far it is, with its last metrics.
 
     What one wants to know first comes first: a narrow terminal cuts the end.
@@ -237,14 +236,14 @@ def progress(run: Run) -> str:
     )
 
 
-def outputs(run: Run) -> dict[str, Any]:
+def outputs_of(run: Run) -> dict[str, Any]:
     """What a gate knows of a run."""
     nodes = {sentences.short(run, each.pod): each.metrics for each in run.nodes if each.metrics}
     known: dict[str, Any] = {
-        "status": phase(run),
-        "metrics": metrics.values(sentences.metrics(run)),
+        "status": phase_of(run),
+        "metrics": metric_values(sentences.metrics(run)),
     }
-    known |= {"nodes": {name: metrics.values(each) for name, each in nodes.items()}}
+    known |= {"nodes": {name: metric_values(each) for name, each in nodes.items()}}
     known |= {"outputs": dict(run.outputs)}
     known |= {"startedAt": run.started, "finishedAt": run.finished}
     if run.started and run.finished:
@@ -252,6 +251,19 @@ def outputs(run: Run) -> dict[str, Any]:
     return known
 
 
-def phase(run: Run) -> str:
+def phase_of(run: Run) -> str:
     """The phase, and for a failed run why."""
     return f"{run.phase}: {run.message}" if run.phase in {FAILED, LOST} else run.phase
+
+
+def metric_values(reported: Mapping[str, str]) -> dict[str, float | str]:
+    """Each metric as a number, or as it is where it is none that JSON has (`nan`, words)."""
+    return {name: _metric(text) for name, text in reported.items()}
+
+
+def _metric(text: str) -> float | str:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if type(value) in {int, float} and math.isfinite(value) else text

@@ -7,15 +7,14 @@ identity of the place decides between "gone" and "elsewhere"; one that says neit
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
-from trainer_infra.deploy.boundary import Messages
 from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.operations.session import StackSession, urn_of
 from trainer_infra.errors import NotAvailable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.runs.target import Target
-
-JSON = Mapping[str, Any]
 
 INSTEAD: Final = (
     "run `pulumi up` or `pulumi destroy` there, or forget it with `pulumi state delete`"
@@ -23,7 +22,7 @@ INSTEAD: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class ResourcePlace:
     """What is known of the place of a resource."""
 
     target: Target
@@ -44,40 +43,46 @@ class Place:
         return self.target
 
 
-def of(state: JSON, what: str, finds: Callable[[Target], bool]) -> Place:
+def place_of(
+    state: JSONObject, what: str, finds: Callable[[Target], bool], session: StackSession
+) -> ResourcePlace:
     """The place of a resource in the state; says what is worth knowing of it.
 
     Args:
         state: its outputs, with target, host, and owner or urn.
         what: the resource, as a sentence names it: `TrainJob digits`.
         finds: whether a target has the very run or object of the state.
+        session: of its stack.
     """
     is_local, namespace = state["target"] == targets.LOCAL, str(state.get("namespace") or "")
-    messages = Messages(targets.urn(state))
-    found = None if is_local else targets.configured(state)
-    for each in targets.once((found.remark,)) if found else ():
+    messages = session.messages(urn_of(state))
+    reached = None if is_local else session.connection_now(state)
+    for each in session.new_remarks((reached.remark,)) if reached else ():
         messages.warn(each)
-    target = targets.of(state, found)
+    target = session.target(state, reached)
     here = target.is_here(state["host"], namespace)
     if here:
-        return Place(target, state["host"])
+        return ResourcePlace(target, state["host"])
     now = target.host(namespace)
     if not is_local and _finds(finds, target):
         if here is None:
-            return Place(target, state["host"])
+            return ResourcePlace(target, state["host"])
         messages.info(
             f"{what} is on {now}, which was known as {state['host']}; the new one is kept"
         )
-        return Place(target, now)
-    return Place(target, state["host"], _elsewhere(what, state["host"], now, here))
+        return ResourcePlace(target, now)
+    return ResourcePlace(target, state["host"], _elsewhere(what, state["host"], now, here))
 
 
-def of_batch(state: JSON, runs: Mapping[str, JSON]) -> Place:
+def place_of_batch(
+    state: JSONObject, runs: Mapping[str, JSONObject], session: StackSession
+) -> ResourcePlace:
     """The place of a batch in the state, which is that of any of its runs.
 
     Args:
         state: outputs of the batch or of its gate.
         runs: its members, each with namespace, and with uid where it has a run.
+        session: of its stack.
     """
     uids = {each["uid"] for each in runs.values() if "uid" in each}
     spaces = sorted({str(each["namespace"]) for each in runs.values()})
@@ -86,7 +91,7 @@ def of_batch(state: JSON, runs: Mapping[str, JSON]) -> Place:
         return any(run.uid in uids for space in spaces for run in target.list_runs(space).runs)
 
     what = f"TrainJobs {state['resource'] if 'resource' in state else state['batch']}"
-    return of({**state, "namespace": spaces[0] if spaces else ""}, what, finds)
+    return place_of({**state, "namespace": spaces[0] if spaces else ""}, what, finds, session)
 
 
 def _elsewhere(what: str, host: str, now: str, here: bool | None) -> str:

@@ -1,24 +1,19 @@
-"""Which target a stack's resources run on, and what is wrong with that choice.
+"""Where runs can live, and what opens such a place: for Pulumi's resources and for the command line.
 
 Stack configuration `trainer:target` and `trainer:engine` are inputs of every resource;
-`trainer:kubeconfig` and `trainer:context` are not, so that no credential is among them: the
-serving process gets them by `configure` (DESIGN.md, "Targets and engines").
+`trainer:kubeconfig` and `trainer:context` are not, so that no credential is among them (DESIGN.md,
+"Targets and engines"). Only the room of the target that is chosen is imported.
 """
 
-import threading
-from collections.abc import Iterator, Mapping
-from functools import lru_cache
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
 
-from pulumi.dynamic import ConfigureRequest
+from trainer_infra.errors import NotAvailable, Problem
+from trainer_infra.json_values import JSONObject
 
-from trainer_infra.deploy.operations import connection
-from trainer_infra.deploy.operations.connection import Connection
-from trainer_infra.errors import Problem
-from trainer_infra.local import folder
-from trainer_infra.runs.target import Target
-
-JSON = Mapping[str, Any]
+if TYPE_CHECKING:
+    from trainer_infra.cluster.provider.runs import Cluster
+    from trainer_infra.runs.target import Target
 
 LOCAL: Final = "local"
 KUBERNETES: Final = "kubernetes"
@@ -26,39 +21,42 @@ PROVIDER: Final = "provider"
 TARGETS: Final = (LOCAL, KUBERNETES)
 ENGINES: Final = (PROVIDER,)
 
-_CONFIGURED: Final[dict[str, str | None]] = {"kubeconfig": None, "context": None}
-"""Of this process, which serves one stack."""
 
-_CONNECTING: Final = threading.Lock()
-"""Without it, threads that begin together would each connect on their own."""
+def open_target(target: str, kubeconfig: str | None = None, context: str | None = None) -> "Target":
+    """A target, of which nothing is asked yet.
 
-_SAID: Final[set[str]] = set()
-"""What this process said of its target."""
+    Args:
+        target: one of `TARGETS`.
+        kubeconfig: of a cluster: one path or several (`os.pathsep`), or the text of one.
+        context: of the kubeconfig.
 
+    Raises:
+        NotAvailable: A package that a cluster needs is not installed.
+    """
+    if target == LOCAL:
+        from trainer_infra.local.target import ThisMachine  # noqa: PLC0415  only one is loaded
 
-def configure(request: ConfigureRequest) -> None:
-    """Take the stack's connection from what the engine tells the serving process."""
-    for key in _CONFIGURED:
-        _CONFIGURED[key] = request.config.get(f"trainer:{key}")
-
-
-def told() -> Connection:
-    """Kubeconfig and context of the stack, where its program runs."""
-    return Connection(_CONFIGURED["kubeconfig"], _CONFIGURED["context"])
+        return ThisMachine()
+    return open_cluster(kubeconfig, context)
 
 
-def configured(state: JSON) -> Connection:
-    """The same for a resource of the state, also where no program runs."""
-    head, project, *_ = urn(state).split("::")
-    return connection.configured(told(), project, head.rpartition(":")[2])
+def open_cluster(kubeconfig: str | None = None, context: str | None = None) -> "Cluster":
+    """The same of a cluster, which can say more than every target.
+
+    Raises:
+        NotAvailable: A package that it needs is not installed.
+    """
+    try:
+        from trainer_infra.cluster.provider.runs import Cluster  # noqa: PLC0415  the same
+    except ModuleNotFoundError as error:
+        raise NotAvailable(
+            f"talking to a cluster needs the package {error.name}; "
+            "install `trainer-infra[kubernetes]`"
+        ) from None
+    return Cluster(kubeconfig, context)
 
 
-def urn(properties: JSON) -> str:
-    """The URN that messages about a resource name: its own, or of a gate the gate's."""
-    return str(properties["urn"] if "urn" in properties else properties["owner"]["urn"])
-
-
-def problems(inputs: JSON) -> Iterator[Problem]:
+def choice_problems(inputs: JSONObject) -> Iterator[Problem]:
     """What is missing or wrong in target and engine."""
     target, engine = inputs.get("target"), inputs.get("engine")
     if target not in TARGETS:
@@ -71,53 +69,3 @@ def _choice(key: str, got: Any, choices: tuple[str, ...]) -> Problem:
     commands = " or ".join(f"`pulumi config set trainer:{key} {each}`" for each in choices)
     what = "is not set" if got is None else f"must be {' or '.join(choices)}"
     return Problem(f"trainer:{key}", what, got, f"run {commands}", "stack configuration")
-
-
-def outputs_root(inputs: JSON) -> str:
-    """The address below which a run's outputs are kept where they have none of their own."""
-    if given := inputs.get("outputsAt"):
-        return str(given)
-    return f"{folder.home()}/outputs" if inputs["target"] == LOCAL else ""
-
-
-def volumes_root() -> str:
-    """The folder that stands for volume claims on this machine, one for each namespace in it."""
-    return f"{folder.home()}/volumes"
-
-
-def of(inputs: JSON, found: Connection | None = None) -> Target:
-    """The target of a resource; nothing is asked of it yet.
-
-    Args:
-        inputs: of the resource, or its state.
-        found: how a cluster is reached; None for what its program says.
-    """
-    if inputs["target"] == LOCAL:
-        from trainer_infra.local.target import ThisMachine  # noqa: PLC0415  only one is loaded
-
-        return ThisMachine()
-    known = found or told()
-    with _CONNECTING:
-        return _cluster(known.kubeconfig, known.context)
-
-
-def news_of(inputs: JSON, objects: tuple[JSON, ...]) -> tuple[str, ...]:
-    """What the target has to say before the objects are submitted, that this process did not say.
-
-    What is wrong with a cluster is wrong for all its runs.
-    """
-    return once(of(inputs).warnings(objects))
-
-
-def once(sentences: tuple[str, ...]) -> tuple[str, ...]:
-    """Those of the sentences that this process did not say."""
-    said = tuple(each for each in sentences if each and each not in _SAID)
-    _SAID.update(said)
-    return said
-
-
-@lru_cache(maxsize=1)
-def _cluster(kubeconfig: str | None, context: str | None) -> Target:
-    from trainer_infra.cluster.provider.runs import Cluster  # noqa: PLC0415  only one target is loaded
-
-    return Cluster(kubeconfig, context)

@@ -1,19 +1,32 @@
 """What the engine asks about a TrainJob: check, diff, create, read, update, delete.
 
-Called by `provider.TrainJobProvider` with properties as JSON. Decisions are in `inputs` and
+Called by `deploy.provider` with properties as plain JSONObject. Decisions are in `identity`, `rendering` and
 `changes`; the run itself is its target's. Rules: DESIGN.md, "Rules that make it trustworthy".
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, Final
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
-
-from trainer_infra.deploy import boundary
-from trainer_infra.deploy.boundary import Messages
-from trainer_infra.deploy.operations import changes, digests, gate, inputs, place, targets
-from trainer_infra.deploy.operations.place import Place
+from trainer_infra.deploy import backend
+from trainer_infra.deploy.operations import (
+    changes,
+    digests,
+    gate,
+    identity,
+    options,
+    rendering,
+    targets,
+)
+from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
+from trainer_infra.deploy.operations.identity import owner_of
+from trainer_infra.deploy.operations.place import ResourcePlace, place_of
+from trainer_infra.deploy.operations.remediation_through_replace import (
+    remember_remediation,
+    with_remediation,
+)
+from trainer_infra.deploy.operations.rendering import Preview
+from trainer_infra.deploy.operations.session import StackSession
+from trainer_infra.deploy.operations.values import is_unknown, plain_json
 from trainer_infra.errors import (
     InvalidInput,
     NotAvailable,
@@ -21,13 +34,11 @@ from trainer_infra.errors import (
     TrainerInfraError,
     Unreadable,
 )
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Contents, Owner, Run, Submission, owner_to_json
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers.code import Code, config_map
-
-Properties = dict[str, Any]
-JSON = Mapping[str, Any]
 
 TAKE_BACK: Final = (
     "`pulumi refresh` forgets it here, and `pulumi up` with adopt=True after that takes it back"
@@ -35,53 +46,52 @@ TAKE_BACK: Final = (
 
 KEEP: Final = 'to keep the run, add ignore_changes=["runtime"] to its options'
 
-_CREATED: Final[set[str]] = set()
-"""Uids that create gave back in this process, which serves one operation of the engine."""
 
-
-def check(olds: Properties, news: Properties) -> CheckResult:
+def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
     """Validate, and fill in name, runtime and rendering."""
-    news = inputs.owned(news)
-    chosen = tuple(targets.problems(news))
-    problems = (*chosen, *inputs.options(news))
-    if chosen or boundary.unknown(news):
-        return CheckResult(news, boundary.failures(problems))
+    return with_remediation(_checked(olds, news, session), session)
+
+
+def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
+    news = {**news, "owner": backend.completed(news["owner"])}
+    choice = tuple(targets.choice_problems(news))
+    problems = (*choice, *options.option_problems(news))
+    if choice or is_unknown(news):
+        return Checked(news, problems)
     try:
-        found = inputs.checked(news, olds)
+        preview = rendering.previewed(news, olds, session.target(news))
     except InvalidInput as error:
-        found_too = inputs.named_once(error.problems, news)
-        return CheckResult(news, boundary.failures((*problems, *found_too)))
+        return Checked(news, (*problems, *options.named_once(error.problems, news)))
     if not problems:
-        _notices(found, news, olds)
-    return CheckResult(found.inputs, boundary.failures(problems))
+        _tell(preview, news, olds, session)
+    return Checked(preview.inputs, problems)
 
 
-def diff(olds: Properties, news: Properties) -> DiffResult:
+def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
     """Nothing, an update in place, or a new run."""
-    found = changes.of_train_job(olds, news)
-    if found.changes:
-        boundary.DETAIL.paths = changes.shown(olds, news, found.replaces or ())
-    return found
+    remember_remediation(news, session)
+    return changes.train_job_difference(olds, news)
 
 
-def create(given: Properties) -> CreateResult:
+def create(given: JSONObject, session: StackSession) -> Created:
     """Submit the run exactly as it was shown."""
-    submission = submitted(given)
-    run = targets.of(given).submit(submission, adopt=bool(given.get("adopt")))
-    _CREATED.add(run.uid)
-    Messages(given["owner"]["urn"]).info(sentences.submitted([(run.namespace, run.name)]))
-    return CreateResult(f"{run.namespace}/{run.name}", digests.kept(outputs(given, run)))
+    target = session.target(given)
+    run = target.submit(submission_of(given, target), adopt=bool(given.get("adopt")))
+    session.created.add(run.uid)
+    messages = session.messages(given["owner"]["urn"])
+    messages.info(sentences.submitted([(run.namespace, run.name)]))
+    return Created(f"{run.namespace}/{run.name}", digests.kept(outputs_of(given, run)))
 
 
-def submitted(given: Properties) -> Submission:
+def submission_of(given: JSONObject, target: Target) -> Submission:
     """What a target is asked to run.
 
     Raises:
         Refused: The rendering is not that of the specification.
     """
-    composition = inputs.composed(given, given["name"], inputs.runtime_of(given))
-    objects = inputs.by_role(composition.objects, given["name"])
-    if boundary.plain(objects) != given["rendered"]:
+    runtime = identity.runtime_of(given)
+    run = rendering.composed(given, given["name"], runtime, target)
+    if plain_json(rendering.by_role(run.objects, given["name"])) != given["rendered"]:
         raise Refused(
             f"TrainJob {given['name']}: rendered is not what its spec renders to; "
             "change the spec instead"
@@ -89,58 +99,58 @@ def submitted(given: Properties) -> Submission:
     if given.get("maxParallel"):
         # The gate of the batch starts it when it is its turn, as Kueue does with what it queues.
         held = {**given, "spec": {**given["spec"], "suspend": True}}
-        composition = inputs.composed(held, given["name"], inputs.runtime_of(given))
+        run = rendering.composed(held, given["name"], runtime, target)
     return Submission(
-        job=composition.job.to_wire(),
-        runtime=composition.runtime.to_wire(),
-        objects=composition.objects,
+        job=run.job.to_wire(),
+        runtime=run.runtime.to_wire(),
+        objects=run.objects,
         secret_data=given.get("secretData") or {},
         packages=tuple((given.get("code") or {}).get("packages") or ()),
-        owner=inputs.owner_of(given),
-        content=inputs.content(given, composition.runtime),
+        owner=owner_of(given),
+        content=identity.content_of(given, run.runtime),
         plugins=tuple(given.get("plugins") or ()),
     )
 
 
-def read(id_: str, state: Properties) -> ReadResult:
+def read(state: JSONObject, session: StackSession) -> Present | None:
     """The run as it is now; one that cannot be looked at stays as it was last seen.
 
     A run that another owner took over is theirs, and gone for this one.
     """
-    its = _place(state)
-    messages = Messages(state["owner"]["urn"])
-    if its.elsewhere:
-        messages.warn(f"{its.elsewhere}; it is kept as it was last seen")
-        return ReadResult(id_, {**state, "lastSeen": f"unknown (on {state['host']})"})
+    place = _place(state, session)
+    messages = session.messages(state["owner"]["urn"])
+    if place.elsewhere:
+        messages.warn(f"{place.elsewhere}; it is kept as it was last seen")
+        return Present({**state, "lastSeen": f"unknown (on {state['host']})"})
     try:
-        run = its.target.get(state["namespace"], state["name"], state["uid"])
+        run = place.target.get(state["namespace"], state["name"], state["uid"])
     except Unreadable as error:
         messages.warn(f"{state['name']} stays as it was last seen: {error}")
-        return ReadResult(id_, state)
-    if run is not None and not run.owner.is_same(inputs.owner_of(state)):
+        return Present(state)
+    if run is not None and not run.owner.is_same(owner_of(state)):
         messages.warn(f"{sentences.taken(run)}; {TAKE_BACK}")
         run = None
     if run is None:
-        return ReadResult("", {})
-    if said := sentences.failed_briefly(run):
-        messages.warn(said)
-    return ReadResult(id_, {**outputs(state, run), "host": its.host})
+        return None
+    if failure := sentences.failed_briefly(run):
+        messages.warn(failure)
+    return Present({**outputs_of(state, run), "host": place.host})
 
 
-def update(olds: Properties, news: Properties) -> UpdateResult:
-    """Bring the run to what the program says, in place."""
-    return UpdateResult(digests.kept(updated(olds, news)))
+def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
+    """Bring the run to what the program says, in place; the outputs."""
+    return digests.kept(updated(olds, news, session))
 
 
-def updated(olds: Properties, news: Properties) -> Properties:
+def updated(olds: JSONObject, news: JSONObject, session: StackSession) -> dict[str, Any]:
     """What is known of a run once it was suspended or resumed, got secret values, or was repaired.
 
     Raises:
         NotAvailable: The run is gone, or cannot be reached.
         Refused: It is another owner's by now.
     """
-    its = _place(olds)
-    target = its.required()
+    place = _place(olds, session)
+    target = place.required()
     key = (olds["namespace"], olds["name"], olds["uid"])
     gone = NotAvailable(f"TrainJob {olds['name']} is gone; run `pulumi refresh`")
     run = target.get(*key)
@@ -159,11 +169,11 @@ def updated(olds: Properties, news: Properties) -> Properties:
     run = target.get(*key)
     if run is None:
         raise gone
-    seen = outputs({**news, "owner": owner_to_json(owner)}, run)
-    return {**seen, "host": its.host}
+    outputs = outputs_of({**news, "owner": owner_to_json(owner)}, run)
+    return {**outputs, "host": place.host}
 
 
-def _kept(run: Run, olds: Properties, news: Properties) -> Owner:
+def _kept(run: Run, olds: JSONObject, news: JSONObject) -> Owner:
     """Whose the run is after an update: the stack or the resource may have another name by now.
 
     The state had its old name until this update; one that was killed wrote the new one already.
@@ -171,35 +181,35 @@ def _kept(run: Run, olds: Properties, news: Properties) -> Owner:
     Raises:
         Refused: It is another owner's.
     """
-    before, after = inputs.owner_of(olds), inputs.owner_of(news)
+    before, after = owner_of(olds), owner_of(news)
     if not (run.owner.is_same(before) or run.owner.is_same(after)):
         raise Refused(f"{sentences.taken(run)}, so nothing of it is changed; {TAKE_BACK}")
     return after if after.backend else replace(after, backend=run.owner.backend)
 
 
-def _contents(given: Properties) -> Contents:
+def _contents(given: JSONObject) -> Contents:
     """What is in objects of the run, of which the record has only the names."""
     code = Code.from_wire(given["code"]) if given.get("code") else None
     config_maps = (config_map(given, code),) if code else ()
     return Contents(given.get("secretData") or {}, config_maps)
 
 
-def delete(state: Properties) -> None:
+def delete(state: JSONObject, session: StackSession) -> None:
     """End the run and remove what is left of it; gone already, or another owner's now, is fine.
 
     A forced replacement of an unchanged job (`pulumi up --replace`) creates first, which finds this
     very run, and then deletes the original: the run stays.
     """
-    target = _place(state).required()
-    messages = Messages(state["owner"]["urn"])
-    if state["uid"] in _CREATED:
+    target = _place(state, session).required()
+    messages = session.messages(state["owner"]["urn"])
+    if state["uid"] in session.created:
         messages.info(
             f"{state['name']} is kept: the same content is the same run; raise attempt to run it again"
         )
         return
     timeout = float(state.get("deleteTimeout", 60))
     key = (state["namespace"], state["name"], state["uid"])
-    warning = target.delete(*key, timeout, owner=inputs.owner_of(state))
+    warning = target.delete(*key, timeout, owner=owner_of(state))
     if warning:
         messages.warn(warning)
     if state.get("outputs"):
@@ -208,9 +218,10 @@ def delete(state: Properties) -> None:
         )
 
 
-def _place(state: Properties) -> Place:
+def _place(state: JSONObject, session: StackSession) -> ResourcePlace:
     key = (state["namespace"], state["name"], state["uid"])
-    return place.of(state, f"TrainJob {state['name']}", lambda target: is_found(target, *key))
+    what = f"TrainJob {state['name']}"
+    return place_of(state, what, lambda target: is_found(target, *key), session)
 
 
 def is_found(target: Target, namespace: str, name: str, uid: str) -> bool:
@@ -221,37 +232,38 @@ def is_found(target: Target, namespace: str, name: str, uid: str) -> bool:
         return True
 
 
-def outputs(given: Mapping[str, Any], run: Run) -> Properties:
+def outputs_of(given: JSONObject, run: Run) -> dict[str, Any]:
     """What is known of a run: its inputs, and how it was seen."""
     kept = {key: given[key] for key in given if key != "drift"}
-    seen = {"uid": run.uid, "host": run.host, "lastSeen": gate.phase(run)}
+    seen = {"uid": run.uid, "host": run.host, "lastSeen": gate.phase_of(run)}
     drift = {"drift": dict(run.drift)} if run.drift else {}
     return {**kept, **seen, **drift, "outputs": given.get("outputs") or {}}
 
 
-def failure_of(given: JSON) -> str:
+def failure_of(given: JSONObject, session: StackSession) -> str:
     """Of a run that nobody waits for, that it failed; empty where that is not known."""
     try:
-        run = targets.of(given).get(given["namespace"], given["name"])
+        run = session.target(given).get(given["namespace"], given["name"])
     except TrainerInfraError:
         # A preview goes on without its place; what is wrong with it is said of what is new.
         return ""
-    is_its = run is not None and run.owner.is_same(inputs.owner_of(given))
+    is_its = run is not None and run.owner.is_same(owner_of(given))
     return sentences.failed_briefly(run) if run is not None and is_its else ""
 
 
-def _notices(found: inputs.Checked, given: Properties, olds: Properties) -> None:
-    """What is worth knowing at preview though nothing is wrong."""
-    messages = Messages(given["owner"]["urn"])
-    if inputs.unchanged(given, olds):
-        if kept := inputs.born_with(given, olds):
-            messages.info(kept)
-        if "waitFor" not in given and (said := failure_of(found.inputs)):
-            messages.warn(said)
+def _tell(preview: Preview, given: JSONObject, olds: JSONObject, session: StackSession) -> None:
+    """Say what is worth knowing at preview though nothing is wrong."""
+    messages = session.messages(given["owner"]["urn"])
+    if identity.is_same_run(given, olds):
+        if remark := identity.older_runtime(given, olds):
+            messages.info(remark)
+        if "waitFor" not in given and (failure := failure_of(preview.inputs, session)):
+            messages.warn(failure)
         return
-    if inputs.is_of_another_runtime(given, olds):
-        name = found.inputs["runtime"]["metadata"]["name"]
+    if identity.is_of_another_runtime(given, olds):
+        name = preview.inputs["runtime"]["metadata"]["name"]
         messages.info(f"its runtime {name} has changed, so it runs again; {KEEP}")
-    of_target = targets.news_of(given, tuple(found.inputs["rendered"].values()))
-    for warning in (*found.warnings, *of_target):
+    objects = tuple(preview.inputs["rendered"].values())
+    of_target = session.new_remarks(session.target(given).warnings(objects))
+    for warning in (*preview.warnings, *of_target):
         messages.warn(warning)

@@ -1,37 +1,35 @@
 """What the engine asks about a runtime resource: check, diff, create, read, update, delete.
 
-Called by the providers of TrainingRuntime and ClusterTrainingRuntime with properties as JSON; which
-of the two it is stands in `kind`. On target local there is nothing to make: the resource holds the
-runtime that TrainJobs carry. On Kubernetes it is an object (`cluster.runtimes`).
+Called by `deploy.provider` with properties as plain JSON; of which of the two kinds it is stands in
+`kind`. A target that stores no runtimes has nothing to make: the resource holds the runtime that
+TrainJobs carry.
 """
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping
-from functools import lru_cache
-from typing import Any, Final, TypeVar
-
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+from collections.abc import Iterator
+from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
-from trainer_infra.cluster import runtimes
-from trainer_infra.deploy import boundary
-from trainer_infra.deploy.boundary import Messages
-from trainer_infra.deploy.operations import inputs, place, targets
-from trainer_infra.deploy.operations.connection import Connection
-from trainer_infra.deploy.operations.place import Place
+from trainer_infra.deploy import backend
+from trainer_infra.deploy.operations import changes, options, rendering, targets
+from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
+from trainer_infra.deploy.operations.identity import owner_of, runtime_of
+from trainer_infra.deploy.operations.place import ResourcePlace, place_of
+from trainer_infra.deploy.operations.remediation_through_replace import (
+    remember_remediation,
+    with_remediation,
+)
+from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_job import TAKE_BACK
+from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
-from trainer_infra.kube import http, loop
-from trainer_infra.kube.client import KubeClient
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.lifecycle import admission
 from trainer_infra.lifecycle.admission import Verdict
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
-
-Properties = dict[str, Any]
-JSON = Mapping[str, Any]
-T = TypeVar("T")
+from trainer_infra.runs.target import RuntimeStore, Target
 
 EXAMPLE: Final = "example"
 """Name of the TrainJob that shows what one on this runtime renders to."""
@@ -40,32 +38,33 @@ REPLACING: Final = ("kind", "name", "namespace", "target", "engine")
 IN_PLACE: Final = ("spec", "labels", "annotations")
 """Inputs that can be edited."""
 
-_CREATED: Final[set[str]] = set()
-"""Uids that create gave back in this process, which serves one operation of the engine."""
 
-
-def check(olds: Properties, news: Properties) -> CheckResult:
+def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
     """Validate, and show what a TrainJob on it renders to."""
-    news = inputs.owned(news)
-    if chosen := (*targets.problems(news), *inputs.options(news)):
-        return CheckResult(news, boundary.failures(chosen))
-    if boundary.unknown(news):
-        return CheckResult(news, [])
+    return with_remediation(_checked(olds, news, session), session)
+
+
+def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
+    news = {**news, "owner": backend.completed(news["owner"])}
+    if problems := (*targets.choice_problems(news), *options.option_problems(news)):
+        return Checked(news, problems)
+    if is_unknown(news):
+        return Checked(news)
     try:
-        runtime = inputs.runtime_of({"runtime": wire(news)})
+        runtime = runtime_of({"runtime": wire_of(news)})
     except InvalidInput as error:
-        return CheckResult(news, boundary.failures(inputs.named_once(error.problems, news)))
-    verdict = _judged(runtime, news, olds)
+        return Checked(news, options.named_once(error.problems, news))
+    verdict = _verdict(runtime, news, olds)
     if verdict.problems:
-        return CheckResult(news, boundary.failures(verdict.problems))
-    messages = Messages(news["owner"]["urn"])
-    rendered, remarks = example(news, runtime)
-    for each in (*verdict.warnings, *remarks, *_missing(news)):
+        return Checked(news, verdict.problems)
+    messages, target = session.messages(news["owner"]["urn"]), session.target(news)
+    rendered, remarks = example(news, runtime, target)
+    for each in (*verdict.warnings, *remarks, *_missing(news["kind"], target.runtimes)):
         messages.warn(each)
-    return CheckResult({**news, "rendered": rendered}, [])
+    return Checked({**news, "rendered": rendered})
 
 
-def wire(given: JSON) -> dict[str, Any]:
+def wire_of(given: JSONObject) -> dict[str, Any]:
     """The runtime object that the properties say."""
     keys = ("name", "namespace", "labels", "annotations")
     metadata = {key: given[key] for key in keys if given.get(key)}
@@ -77,158 +76,133 @@ def wire(given: JSON) -> dict[str, Any]:
     }
 
 
-def _judged(runtime: Runtime, news: JSON, olds: JSON) -> Verdict:
+def _verdict(runtime: Runtime, news: JSONObject, olds: JSONObject) -> Verdict:
     """What an API server would say of it; of an edit also what cannot be edited."""
     behaviour = Behaviour(listed.registry(news.get("plugins") or ()))
     same = olds.get("spec") and all(olds.get(key) == news.get(key) for key in REPLACING)
-    return admission.runtime_judged(
-        runtime, inputs.runtime_of({"runtime": wire(olds)}) if same else None, behaviour
-    )
+    before = runtime_of({"runtime": wire_of(olds)}) if same else None
+    return admission.runtime_judged(runtime, before, behaviour)
 
 
-def example(given: JSON, runtime: Runtime) -> tuple[Properties | None, tuple[str, ...]]:
+def example(
+    given: JSONObject, runtime: Runtime, target: Target
+) -> tuple[JSONObject | None, tuple[str, ...]]:
     """The objects of a TrainJob that says nothing but its runtime, by role, and remarks on them."""
     job = {
-        **{key: given[key] for key in ("target", "engine", "plugins", "owner") if key in given},
+        **{key: given[key] for key in ("plugins", "owner") if key in given},
         "namespace": given.get("namespace", "default"),
         "spec": {"runtimeRef": {"name": runtime.metadata.name, "kind": runtime.kind}},
     }
     try:
-        run = inputs.composed(job, EXAMPLE, runtime)
+        run = rendering.composed(job, EXAMPLE, runtime, target)
     except InvalidInput as error:
-        said = "; ".join(str(each) for each in error.problems)
-        return None, (f"no example is shown, a TrainJob on it has to say more: {said}",)
-    cannot = targets.of(given).problems(run.job.to_wire(), run.objects)
-    return inputs.by_role(run.objects, EXAMPLE), (*run.warnings, *map(str, cannot))
+        problems = "; ".join(map(str, error.problems))
+        return None, (f"no example is shown, a TrainJob on it has to say more: {problems}",)
+    impossible = target.problems(run.job.to_wire(), run.objects)
+    return rendering.by_role(run.objects, EXAMPLE), (*run.warnings, *map(str, impossible))
 
 
-def _missing(given: JSON) -> Iterator[str]:
+def _missing(kind: str, store: RuntimeStore | None) -> Iterator[str]:
     """Why a cluster would not take it; a preview goes on without a cluster."""
-    if given["target"] == targets.KUBERNETES:
-        try:
-            if said := _ask(targets.told(), lambda client: runtimes.missing(client, given["kind"])):
-                yield said
-        except (NotAvailable, Answer) as error:
-            yield str(error)
+    try:
+        if store is not None and (sentence := store.missing(kind)):
+            yield sentence
+    except (NotAvailable, Answer) as error:
+        yield str(error)
 
 
-def diff(olds: Properties, news: Properties) -> DiffResult:
+def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
     """Another name or place is another runtime; all else is edited in place."""
-    replaces = [key for key in REPLACING if olds.get(key) != news.get(key)]
+    remember_remediation(news, session)
+    replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
     edited = any(olds.get(key) != news.get(key) for key in IN_PLACE)
-    return DiffResult(
-        changes=bool(replaces) or edited or bool(olds.get("drift")),
-        replaces=replaces,
-        delete_before_replace=False,
-    )
+    return Difference(bool(replaces) or edited or bool(olds.get("drift")), replaces)
 
 
-def create(given: Properties) -> CreateResult:
-    """Make the object, where there is a cluster."""
-    host = targets.of(given).host(str(given.get("namespace") or ""))
+def create(given: JSONObject, session: StackSession) -> Created:
+    """Make the object, where there is a place for it."""
+    target = session.target(given)
+    host = target.host(str(given.get("namespace") or ""))
     id_ = "/".join(filter(None, (given.get("namespace"), given["name"])))
-    if given["target"] == targets.LOCAL:
-        return CreateResult(id_, {**given, "host": host})
-    adopt = bool(given.get("adopt"))
-    labelled = _labelled(given)
-    made = _ask(targets.told(), lambda client: runtimes.created(client, labelled, adopt=adopt))
-    _CREATED.add(made["metadata"]["uid"])
-    return CreateResult(id_, _outputs(given, host, made))
+    if target.runtimes is None:
+        return Created(id_, {**given, "host": host})
+    owner, adopt = owner_of(given), bool(given.get("adopt"))
+    stored = target.runtimes.create(wire_of(given), owner, adopt=adopt)
+    session.created.add(stored["metadata"]["uid"])
+    return Created(id_, _outputs(given, host, stored, target.runtimes))
 
 
-def read(id_: str, state: Properties) -> ReadResult:
+def read(state: JSONObject, session: StackSession) -> Present | None:
     """The runtime as it is now; one of another cluster stays as it was, another owner's is gone."""
-    if state["target"] == targets.LOCAL:
-        return ReadResult(id_, state)
-    its = _place(state)
-    if its.elsewhere:
-        Messages(state["owner"]["urn"]).warn(f"{its.elsewhere}; it is kept as it was")
-        return ReadResult(id_, state)
-    there = _live(state)
-    if there is None or there["metadata"]["uid"] != state["uid"]:
-        return ReadResult("", {})
-    if whose := runtimes.taken(there, inputs.owner_of(state)):
-        said = f"{_shown(state)} belongs to {whose} now; {TAKE_BACK}"
-        Messages(state["owner"]["urn"]).warn(said)
-        return ReadResult("", {})
-    seen = _outputs(state, its.host, there)
+    place, store = _place(state, session)
+    if store is None:
+        return Present(state)
+    messages = session.messages(state["owner"]["urn"])
+    if place.elsewhere:
+        messages.warn(f"{place.elsewhere}; it is kept as it was")
+        return Present(state)
+    stored = store.get(wire_of(state))
+    if stored is None or stored["metadata"]["uid"] != state["uid"]:
+        return None
+    if other := store.other_owner(stored, owner_of(state)):
+        messages.warn(f"{_shown(state)} belongs to {other} now; {TAKE_BACK}")
+        return None
+    seen = _outputs(state, place.host, stored, store)
     if seen.get("drift") == state.get("drift"):
-        return ReadResult(id_, seen)
+        return Present(seen)
     # The next `up` sees inputs that the program does not have, and repairs.
-    return ReadResult(id_, seen, {key: seen[key] for key in seen if key not in inputs.OBSERVED})
+    return Present(seen, {key: seen[key] for key in seen if key not in changes.OBSERVED})
 
 
-def update(olds: Properties, news: Properties) -> UpdateResult:
-    """Make the object what is declared, also where somebody else changed it.
+def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
+    """Make the object what is declared, also where somebody else changed it; the outputs.
 
     Raises:
         Refused: It is another owner's by now.
     """
-    if olds["target"] == targets.LOCAL:
-        return UpdateResult({**news, "host": olds["host"]})
-    its = _place(olds)
-    its.required()
-    there = _live(olds)
-    owners = (inputs.owner_of(olds), inputs.owner_of(news))
-    if there and all(runtimes.taken(there, each) for each in owners):
-        whose = runtimes.taken(there, owners[0])
-        raise Refused(f"{_shown(olds)} belongs to {whose} now, so it is not changed; {TAKE_BACK}")
-    labelled = _labelled(news)
-    made = _ask(
-        targets.configured(olds), lambda client: runtimes.applied(client, labelled, olds["uid"])
-    )
-    return UpdateResult(_outputs(news, its.host, made))
+    place, store = _place(olds, session)
+    if store is None:
+        return {**news, "host": olds["host"]}
+    place.required()
+    stored = store.get(wire_of(olds))
+    others = [store.other_owner(stored, owner_of(each)) for each in (olds, news)] if stored else []
+    if others and all(others):
+        raise Refused(
+            f"{_shown(olds)} belongs to {others[0]} now, so it is not changed; {TAKE_BACK}"
+        )
+    stored = store.apply(wire_of(news), owner_of(news), olds["uid"])
+    return _outputs(news, place.host, stored, store)
 
 
-def delete(state: Properties) -> None:
+def delete(state: JSONObject, session: StackSession) -> None:
     """Delete the object; TrainJobs keep the runtime that they were born with."""
-    if state["target"] == targets.LOCAL or state["uid"] in _CREATED:
+    if state.get("uid") in session.created:
         return
-    _place(state).required()
-    owner = inputs.owner_of(state)
-    said = _ask(
-        targets.configured(state),
-        lambda client: runtimes.deleted(client, wire(state), state["uid"], owner),
-    )
-    if said:
-        Messages(state["owner"]["urn"]).warn(said)
+    place, store = _place(state, session)
+    if store is None:
+        return
+    place.required()
+    if sentence := store.delete(wire_of(state), owner_of(state), state["uid"]):
+        session.messages(state["owner"]["urn"]).warn(sentence)
 
 
-def _shown(state: JSON) -> str:
+def _shown(state: JSONObject) -> str:
     return f"{state['kind']} {state['name']}"
 
 
-def _place(state: JSON) -> Place:
-    return place.of(state, _shown(state), lambda _: _is_there(state))
+def _place(state: JSONObject, session: StackSession) -> tuple[ResourcePlace, RuntimeStore | None]:
+    """Where the object of a state is, and what stores it there."""
+
+    def is_there(target: Target) -> bool:
+        stored = target.runtimes.get(wire_of(state)) if target.runtimes else None
+        return stored is not None and stored["metadata"]["uid"] == state["uid"]
+
+    place = place_of(state, _shown(state), is_there, session)
+    return place, place.target.runtimes
 
 
-def _is_there(state: JSON) -> bool:
-    there = _live(state)
-    return there is not None and there["metadata"]["uid"] == state["uid"]
-
-
-def _live(state: JSON) -> JSON | None:
-    return _ask(targets.configured(state), lambda client: runtimes.live(client, wire(state)))
-
-
-def _labelled(given: JSON) -> JSON:
-    return runtimes.labelled(wire(given), inputs.owner_of(given))
-
-
-def _outputs(given: JSON, host: str, there: JSON) -> Properties:
+def _outputs(given: JSONObject, host: str, stored: JSONObject, store: RuntimeStore) -> JSONObject:
     kept = {key: given[key] for key in given if key != "drift"}
-    drift = dict(runtimes.drift(_labelled(given), there))
-    seen = {"uid": there["metadata"]["uid"], "host": host}
+    drift = dict(store.drift(wire_of(given), owner_of(given), stored))
+    seen = {"uid": stored["metadata"]["uid"], "host": host}
     return kept | seen | ({"drift": drift} if drift else {})
-
-
-def _ask(found: Connection, what: Callable[[KubeClient], Awaitable[T]]) -> T:
-    async def answer(client: KubeClient) -> T:
-        return await what(client)
-
-    return loop.run(answer(_client(found.kubeconfig, found.context)))
-
-
-@lru_cache(maxsize=1)
-def _client(kubeconfig: str | None, context: str | None) -> KubeClient:
-    return loop.run(http.connect(kubeconfig, context))

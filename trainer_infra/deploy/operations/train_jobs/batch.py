@@ -1,86 +1,98 @@
 """What the engine asks about a batch of TrainJobs: check, diff, create, read, update, delete.
 
-Called by `provider.TrainJobsProvider` with properties as JSON. Every member is judged, rendered and
-named as the TrainJob that it is (`members`); `member_runs` acts on one of them, `tries` on all at
-the same time. Rules: DESIGN.md, rule 6.
+Called by `deploy.provider` with properties as plain JSON. Every member is judged, rendered and named as
+the TrainJob that it is (`members`); `member_runs` acts on one of them, `member_pool` on all at the same
+time. Rules: DESIGN.md, rule 6.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
-from typing import Any, Final
-
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+from dataclasses import dataclass, replace
+from typing import Final
 
 from trainer_infra import names
-from trainer_infra.deploy import boundary
-from trainer_infra.deploy.boundary import Messages
-from trainer_infra.deploy.operations import gate, inputs, place, targets, train_job
-from trainer_infra.deploy.operations.inputs import Checked
+from trainer_infra.deploy import backend
+from trainer_infra.deploy.operations import (
+    gate,
+    identity,
+    options,
+    rendering,
+    targets,
+    train_job,
+)
+from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
+from trainer_infra.deploy.operations.place import place_of_batch
+from trainer_infra.deploy.operations.rendering import Preview
+from trainer_infra.deploy.operations.session import Messages, StackSession
 from trainer_infra.deploy.operations.train_jobs import member_pool, members
 from trainer_infra.deploy.operations.train_jobs.member_runs import Member, MemberRuns
-from trainer_infra.deploy.operations.train_jobs.members import Change, Kept
+from trainer_infra.deploy.operations.train_jobs.members import (
+    Change,
+    Kept,
+    entries_of,
+    member_lines,
+    members_of,
+)
+from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import owner_from_json
 from trainer_infra.runs.target import Target
 
-Properties = dict[str, Any]
-JSON = Mapping[str, Any]
-
 REPLACING: Final = ("target", "engine")
 """Inputs of which another value makes every member another run."""
 
-_CREATED: Final[set[str]] = set()
-"""Uids that create gave back in this process, which serves one operation of the engine."""
 
-
-def check(olds: Properties, news: Properties) -> CheckResult:
+def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
     """Validate every member, and fill in their names, runtimes and renderings."""
-    news = inputs.owned(news)
-    if chosen := tuple(targets.problems(news)):
-        return CheckResult(news, boundary.failures(chosen))
-    before = members.of(olds)
-    judged = {name: _judged(one, before.get(name, {})) for name, one in members.of(news).items()}
+    news = {**news, "owner": backend.completed(news["owner"])}
+    if choice := tuple(targets.choice_problems(news)):
+        return Checked(news, choice)
+    before, target = members_of(olds), session.target(news)
+    checked = {
+        name: _checked(one, before.get(name, {}), target) for name, one in members_of(news).items()
+    }
     problems = [
-        Problem(each.path, each.what, each.got, each.fix, _where(name, each.where))
-        for name, one in judged.items()
+        replace(each, where=f"jobs.{name}: {each.where}" if each.where else f"jobs.{name}")
+        for name, one in checked.items()
         for each in one.problems
     ]
-    named = {name: one.inputs for name, one in judged.items() if "name" in one.inputs}
+    named = {name: one.inputs for name, one in checked.items() if "name" in one.inputs}
     problems += [*members.same_names(named), *_parallelism(news, named)]
-    filled = members.inputs(news, {name: one.inputs for name, one in judged.items()})
+    filled = members.batch_inputs(news, {name: one.inputs for name, one in checked.items()})
     if not problems:
-        _notices(news, {name: one for name, one in judged.items() if one.found}, before)
-    return CheckResult(filled, boundary.failures(tuple(problems)))
+        previews = {name: one.preview for name, one in checked.items() if one.preview}
+        _tell(news, previews, before, session)
+    return Checked(filled, tuple(problems))
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _CheckedMember:
     """What is known of a member before deployment."""
 
-    inputs: JSON
+    inputs: JSONObject
     """As a TrainJob's: filled in where that was possible."""
     problems: tuple[Problem, ...] = ()
-    found: Checked | None = None
+    preview: Preview | None = None
     """None where a value is unknown as yet, or something is wrong."""
 
 
-def _judged(one: JSON, old: JSON) -> _Judged:
-    problems = tuple(inputs.options(one))
-    if boundary.unknown(one):
-        return _Judged(one, problems)
+def _checked(one: JSONObject, old: JSONObject, target: Target) -> _CheckedMember:
+    problems = tuple(options.option_problems(one))
+    if is_unknown(one):
+        return _CheckedMember(one, problems)
     try:
-        found = inputs.checked(one, old)
+        preview = rendering.previewed(one, old, target)
     except InvalidInput as error:
-        return _Judged(one, (*problems, *inputs.named_once(error.problems, one)))
-    return _Judged(found.inputs, problems, None if problems else found)
+        return _CheckedMember(one, (*problems, *options.named_once(error.problems, one)))
+    return _CheckedMember(preview.inputs, problems, None if problems else preview)
 
 
-def _parallelism(news: JSON, named: Mapping[str, JSON]) -> Iterator[Problem]:
+def _parallelism(news: JSONObject, named: Mapping[str, JSONObject]) -> Iterator[Problem]:
     """Problems of `max_parallel`: it is no number, or Kueue decides how many members run."""
     limit, where = news.get("maxParallel"), f"TrainJobs {news['resource']}"
-    if limit is None or boundary.unknown(limit):
+    if limit is None or is_unknown(limit):
         return
     if not isinstance(limit, int) or limit < 1:
         yield Problem("max_parallel", "must be a whole number from 1", limit, where=where)
@@ -94,199 +106,196 @@ def _parallelism(news: JSON, named: Mapping[str, JSON]) -> Iterator[Problem]:
             return
 
 
-def _where(member: str, where: str) -> str:
-    return f"jobs.{member}: {where}" if where else f"jobs.{member}"
-
-
-def _notices(news: JSON, judged: Mapping[str, _Judged], before: Mapping[str, JSON]) -> None:
-    """What is worth knowing at preview though nothing is wrong, in one message of each kind."""
-    messages, declared = Messages(news["owner"]["urn"]), members.of(news)
+def _tell(
+    news: JSONObject,
+    previews: Mapping[str, Preview],
+    before: Mapping[str, JSONObject],
+    session: StackSession,
+) -> None:
+    """Say what is worth knowing at preview though nothing is wrong, in one message of each kind."""
+    messages, declared = session.messages(news["owner"]["urn"]), members_of(news)
     kept, failed, warned, objects = [], [], [], []
-    for name, one in judged.items():
+    for name, preview in previews.items():
         old = before.get(name, {})
-        if inputs.unchanged(one.inputs, old):
-            kept += [(name, inputs.born_with(declared[name], old))]
+        if identity.is_same_run(preview.inputs, old):
+            kept += [(name, identity.older_runtime(declared[name], old))]
             if not news.get("waitFor"):
-                failed += [(name, train_job.failure_of(one.inputs))]
+                failed += [(name, train_job.failure_of(preview.inputs, session))]
             continue
-        warned += [(name, each) for each in (one.found.warnings if one.found else ())]
-        objects += one.inputs["rendered"].values()
-    if said := members.listed((name, each) for name, each in kept if each):
-        messages.info(said)
-    for said in (members.listed(warned), members.listed(each for each in failed if each[1])):
-        if said:
-            messages.warn(said)
-    for each in targets.news_of(news, tuple(objects)) if objects else ():
-        messages.warn(each)
+        warned += [(name, each) for each in preview.warnings]
+        objects += preview.inputs["rendered"].values()
+    if lines := member_lines(each for each in kept if each[1]):
+        messages.info(lines)
+    for lines in (member_lines(warned), member_lines(each for each in failed if each[1])):
+        if lines:
+            messages.warn(lines)
+    of_target = session.target(news).warnings(tuple(objects)) if objects else ()
+    for remark in session.new_remarks(of_target):
+        messages.warn(remark)
 
 
-def diff(olds: Properties, news: Properties) -> DiffResult:
+def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
     """Another target is another batch; all else is an update, which may replace members."""
-    if drifted := [(name, _told(each)) for name, each in (olds.get("drift") or {}).items()]:
+    if drift := [(name, _drift_line(each)) for name, each in (olds.get("drift") or {}).items()]:
         # The engine shows what the program changed; of this it would show nothing.
-        said = f"to be repaired, somebody changed them:\n{members.listed(drifted)}"
-        Messages(news["owner"]["urn"]).info(said)
-    replaces = [key for key in REPLACING if olds.get(key) != news.get(key)]
-    boundary.DETAIL.paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.differences(
-        olds, news
-    )
+        lines = f"to be repaired, somebody changed them:\n{member_lines(drift)}"
+        session.messages(news["owner"]["urn"]).info(lines)
+    replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
+    paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.differences(olds, news)
     changed = any(each is not Change.NONE for each in members.changes(olds, news).values())
     if _is_unlimited(olds, news):
-        boundary.DETAIL.paths = {**boundary.DETAIL.paths, "maxParallel": "DELETE"}
+        paths["maxParallel"] = "DELETE"
         changed = True
-    return DiffResult(
-        changes=bool(replaces) or changed, replaces=replaces, delete_before_replace=False
-    )
+    return Difference(bool(replaces) or changed, replaces, paths=paths)
 
 
-def _told(drift: Mapping[str, str]) -> str:
+def _drift_line(drift: Mapping[str, str]) -> str:
     return ", ".join(f"{path}: {now}" for path, now in drift.items())
 
 
-def create(given: Properties) -> CreateResult:
+def create(given: JSONObject, session: StackSession) -> Created:
     """Submit every member; succeeds once each was tried, with an error for those that failed."""
-    outputs = _applied({}, given)
-    _CREATED.update(_uids(outputs))
-    return CreateResult(str(given["resource"]), outputs)
+    outputs = _applied({}, given, session)
+    session.created.update(_uids(outputs))
+    return Created(str(given["resource"]), outputs)
 
 
-def update(olds: Properties, news: Properties) -> UpdateResult:
-    """Bring every member that changed to what the program says, and no other."""
-    its = place.of_batch(olds, olds["members"])
-    target = its.required()
+def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
+    """Bring every member that changed to what the program says, and no other; the outputs."""
+    place = place_of_batch(olds, olds["members"], session)
+    target = place.required()
     if _is_unlimited(olds, news):
-        for each in members.known(olds).values():
+        for each in entries_of(olds).values():
             _start(target, each)
-    return UpdateResult({**_applied(olds, news), "host": its.host})
+    return {**_applied(olds, news, session), "host": place.host}
 
 
-def _is_unlimited(olds: JSON, news: JSON) -> bool:
+def _is_unlimited(olds: JSONObject, news: JSONObject) -> bool:
     """Whether `max_parallel` was taken away: no gate starts the members that are left then."""
     return bool(olds.get("maxParallel")) and news.get("maxParallel") is None
 
 
-def _start(target: Target, known: JSON) -> None:
+def _start(target: Target, entry: JSONObject) -> None:
     """Start a member that was submitted suspended, and whose turn did not come."""
-    if "uid" not in known:
+    if "uid" not in entry:
         return
-    key = (known["namespace"], known["name"], known["uid"])
+    key = (entry["namespace"], entry["name"], entry["uid"])
     run = target.get(*key)
     if run is not None and gate.is_held(run):
-        target.suspend(*key, False, owner=owner_from_json(known["owner"]))
+        target.suspend(*key, False, owner=owner_from_json(entry["owner"]))
 
 
-def _applied(olds: JSON, news: JSON) -> Properties:
+def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
     """The state once every changed member was tried.
 
     Raises:
         NotAvailable: The target does not answer, and nothing was tried.
     """
-    target = targets.of(news)
-    namespace = next((str(each["namespace"]) for each in members.of(news).values()), "")
-    host, runs = target.host(namespace), MemberRuns(target)
+    target = session.target(news)
+    before, after, entries = members_of(olds), members_of(news), entries_of(olds)
+    namespace = next((str(each["namespace"]) for each in after.values()), "")
+    host, runs = target.host(namespace), MemberRuns(target, session)
     changes = members.changes(olds, news)
-    before, after = members.of(olds), members.of(news)
-    known = members.known(olds)
     kept: dict[str, Kept] = {}
     attempts = {}
     for name, change in changes.items():
-        one = Member(before.get(name), known.get(name) or {}, after.get(name))
+        member = Member(before.get(name), entries.get(name) or {}, after.get(name))
         if change is Change.NONE:
-            kept[name] = Kept(after[name], known[name])
+            kept[name] = Kept(after[name], entries[name])
         else:
-            attempts[name] = runs.attempt(one, change)
-    messages = Messages(news["owner"]["urn"])
-    tried = member_pool.all_of(attempts, news["target"], messages, "done" if olds else "submitted")
-    state = members.outputs(news, host, {name: (kept | tried)[name] for name in changes})
-    _said(messages, runs.warnings, state["members"])
+            attempts[name] = runs.attempt(member, change)
+    kept |= member_pool.run_all(attempts, news, "done" if olds else "submitted", session)
+    state = members.batch_outputs(news, host, {name: kept[name] for name in changes})
+    messages = session.messages(news["owner"]["urn"])
+    _warn(messages, runs.warnings, state["members"])
     before_uids = _uids(olds)
-    seen = [each for each in state["members"].values() if "uid" in each]
-    if new := [each for each in seen if each["uid"] not in before_uids]:
+    with_run = [each for each in state["members"].values() if "uid" in each]
+    if new := [each for each in with_run if each["uid"] not in before_uids]:
         messages.info(sentences.submitted([(each["namespace"], each["name"]) for each in new]))
     return state
 
 
-def _said(messages: Messages, warnings: Iterable[str], seen: Mapping[str, JSON]) -> None:
+def _warn(messages: Messages, warnings: Iterable[str], entries: Mapping[str, JSONObject]) -> None:
     for each in warnings:
         messages.warn(each)
-    errors = [(name, each["error"]) for name, each in seen.items() if "error" in each]
+    errors = [(name, each["error"]) for name, each in entries.items() if "error" in each]
     if errors:
-        count = f"{len(errors)} of {len(seen)} TrainJobs failed"
+        count = f"{len(errors)} of {len(entries)} TrainJobs failed"
         again = "the next `pulumi up` tries these again, and no other"
-        messages.warn(f"{count}; {again}\n{members.listed(errors)}")
+        messages.warn(f"{count}; {again}\n{member_lines(errors)}")
 
 
-def read(id_: str, state: Properties) -> ReadResult:
+def read(state: JSONObject, session: StackSession) -> Present | None:
     """Every member as it is now; those that are gone are left out, and so are made again.
 
     So is a member whose run another owner took over; one that cannot be read stays as last seen.
     """
-    its, known = place.of_batch(state, state["members"]), members.known(state)
-    if its.elsewhere:
-        Messages(state["owner"]["urn"]).warn(f"{its.elsewhere}; they are kept as last seen")
+    place, entries = place_of_batch(state, state["members"], session), entries_of(state)
+    messages = session.messages(state["owner"]["urn"])
+    if place.elsewhere:
+        messages.warn(f"{place.elsewhere}; they are kept as last seen")
         lost = f"unknown (on {state['host']})"
         unseen = {
             name: {**each, "lastSeen": lost} if "uid" in each else each
             for name, each in state["members"].items()
         }
-        return ReadResult(id_, {**state, "members": unseen})
-    before = members.of(state)
+        return Present({**state, "members": unseen})
+    before = members_of(state)
     # A cluster answers so many at once from one list of each kind.
     with ThreadPoolExecutor(member_pool.WORKERS[state["target"]]) as pool:
         looks = [
-            pool.submit(_read, its.target, before.get(name), each) for name, each in known.items()
+            pool.submit(_read, place.target, before.get(name), each)
+            for name, each in entries.items()
         ]
-        found = dict(zip(known, (each.result() for each in looks), strict=True))
-    kept = {name: each for name, (each, _) in found.items() if each is not None}
-    if said := [(name, sentence) for name, (_, sentence) in found.items() if sentence]:
-        Messages(state["owner"]["urn"]).warn(members.listed(said))
-    if not kept:
-        return ReadResult("", {})
-    return ReadResult(id_, members.outputs(state, its.host, kept))
+        now = dict(zip(entries, (each.result() for each in looks), strict=True))
+    kept = {name: each for name, (each, _) in now.items() if each is not None}
+    if lines := member_lines((name, line) for name, (_, line) in now.items() if line):
+        messages.warn(lines)
+    return Present(members.batch_outputs(state, place.host, kept)) if kept else None
 
 
-def _read(target: Target, old: JSON | None, known: JSON) -> tuple[Kept | None, str]:
+def _read(target: Target, old: JSONObject | None, entry: JSONObject) -> tuple[Kept | None, str]:
     """A member as it is now, None when its run is gone; and what there is to say of it."""
-    if old is None or "uid" not in known:
-        return Kept(old, known), ""
+    if old is None or "uid" not in entry:
+        return Kept(old, entry), ""
     try:
-        run = target.get(known["namespace"], known["name"], known["uid"])
+        run = target.get(entry["namespace"], entry["name"], entry["uid"])
     except Unreadable as error:
-        return Kept(old, known), f"stays as it was last seen: {error}"
+        return Kept(old, entry), f"stays as it was last seen: {error}"
     if run is None:
         return None, ""
-    if not run.owner.is_same(owner_from_json(known["owner"])):
+    if not run.owner.is_same(owner_from_json(entry["owner"])):
         return None, f"{sentences.taken(run)}; {train_job.TAKE_BACK}"
-    state = train_job.outputs(old, run)
-    return Kept(state, {**known, **members.seen(state)}), sentences.failed_briefly(run)
+    state = train_job.outputs_of(old, run)
+    return Kept(state, {**entry, **members.entry_of(state)}), sentences.failed_briefly(run)
 
 
-def delete(state: Properties) -> None:
+def delete(state: JSONObject, session: StackSession) -> None:
     """End every run and remove what is left of it; gone already is fine.
 
     Raises:
         NotAvailable: Some could not be deleted; the next delete tries them again.
     """
-    target = place.of_batch(state, state["members"]).required()
-    messages = Messages(state["owner"]["urn"])
-    runs, before = MemberRuns(target), members.of(state)
+    target = place_of_batch(state, state["members"], session).required()
+    messages = session.messages(state["owner"]["urn"])
+    runs, before = MemberRuns(target, session), members_of(state)
     attempts = {
         name: runs.attempt(Member(before.get(name), each, None), Change.DELETE)
-        for name, each in members.known(state).items()
-        if each.get("uid") not in _CREATED
+        for name, each in entries_of(state).items()
+        if each.get("uid") not in session.created
     }
     if len(attempts) < len(state["members"]):
         messages.info("runs whose content is the same are kept; raise attempt to run them again")
-    left = member_pool.all_of(attempts, state["target"], messages, "deleted")
+    left = member_pool.run_all(attempts, state, "deleted", session)
     for each in runs.warnings:
         messages.warn(each)
     errors = [(name, str(each.seen["error"])) for name, each in left.items() if each.seen]
     if errors:
         raise NotAvailable(
             f"{len(errors)} of {len(left)} TrainJobs could not be deleted; run it again\n"
-            f"{members.listed(errors)}"
+            f"{member_lines(errors)}"
         )
 
 
-def _uids(state: JSON) -> set[str]:
+def _uids(state: JSONObject) -> set[str]:
     return {each["uid"] for each in (state.get("members") or {}).values() if "uid" in each}

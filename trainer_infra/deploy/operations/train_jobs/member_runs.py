@@ -1,23 +1,21 @@
 """What an update does with the run of one member of a batch: submit, replace, update, delete.
 
-Called by `train_jobs`, which gives each member its `Try`. After an error, an interruption or a
+Called by `batch`, which runs the `Attempt` of each member. After an error, an interruption or a
 crash the state still has what the next update needs to go on: a member that could not be replaced
 or updated is kept as it was, and a run that could not be deleted is kept by its uid.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from trainer_infra.deploy.operations import train_job
-from trainer_infra.deploy.operations.train_jobs import members
-from trainer_infra.deploy.operations.train_jobs.member_pool import Try
-from trainer_infra.deploy.operations.train_jobs.members import Change, Kept
+from trainer_infra.deploy.operations.session import StackSession
+from trainer_infra.deploy.operations.train_jobs.member_pool import Attempt
+from trainer_infra.deploy.operations.train_jobs.members import Change, Kept, entry_of
 from trainer_infra.errors import TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import owner_from_json
 from trainer_infra.runs.target import Target
-
-JSON = Mapping[str, Any]
 
 DELETE_TIMEOUT: Final = 60.0
 """Seconds that a delete waits where the program does not say."""
@@ -27,11 +25,11 @@ DELETE_TIMEOUT: Final = 60.0
 class Member:
     """One member before and after an update."""
 
-    old: JSON | None
+    old: JSONObject | None
     """Its state as a TrainJob; None where there is none."""
-    known: JSON
+    known: JSONObject
     """Its entry in `members` of the state, with whose the run is; empty where there is none."""
-    new: JSON | None
+    new: JSONObject | None
     """Its inputs as a TrainJob; None where the program has it no more."""
 
 
@@ -41,39 +39,49 @@ class MemberRuns:
 
     target: Target
     """Where they run."""
+    session: StackSession
+    """Of the batch's stack."""
     warnings: list[str] = field(default_factory=list)
     """Sentences of deletes that worked, but left something."""
 
-    def attempt(self, member: Member, change: Change) -> Try:
+    def attempt(self, member: Member, change: Change) -> Attempt:
         """What to do with a member, and what the state keeps where that fails."""
         if change is Change.SUBMIT and member.new is not None:
             new = member.new
-            return Try(lambda: self._submit(member, new), lambda said: _failed(member, new, said))
+            return Attempt(
+                lambda: self._submit(member, new), lambda sentence: _failed(member, new, sentence)
+            )
         if change is Change.DELETE or member.old is None or member.new is None:
-            return Try(lambda: self._delete(member), lambda said: _undeleted(member, said))
+            return Attempt(
+                lambda: self._delete(member), lambda sentence: _undeleted(member, sentence)
+            )
         old, new = member.old, member.new
-        as_it_was = _with(Kept(_kept(old, new), members.seen(old)), member.known.get("replaced"))
+        as_it_was = _with(Kept(_kept(old, new), entry_of(old)), member.known.get("replaced"))
         do = self._replace if change is Change.REPLACE else self._update
-        return Try(lambda: do(member, old, new), lambda said: _with_error(as_it_was, said))
+        return Attempt(
+            lambda: do(member, old, new), lambda sentence: _with_error(as_it_was, sentence)
+        )
 
-    def _submit(self, member: Member, new: JSON) -> Kept:
+    def _submit(self, member: Member, new: JSONObject) -> Kept:
         self._sweep(member, new["name"])
         return self._submitted(new)
 
-    def _submitted(self, new: JSON) -> Kept:
-        run = self.target.submit(train_job.submitted(dict(new)), adopt=bool(new.get("adopt")))
-        state = train_job.outputs(new, run)
-        return Kept(state, members.seen(state))
+    def _submitted(self, new: JSONObject) -> Kept:
+        run = self.target.submit(
+            train_job.submission_of(new, self.target), adopt=bool(new.get("adopt"))
+        )
+        state = train_job.outputs_of(new, run)
+        return Kept(state, entry_of(state))
 
-    def _replace(self, member: Member, old: JSON, new: JSON) -> Kept:
+    def _replace(self, member: Member, old: JSONObject, new: JSONObject) -> Kept:
         self._sweep(member)
-        if _place(old) != _place(new):
+        if _full_name(old) != _full_name(new):
             made = self._submitted(new)
             try:
                 self._end(_run(old), old)
             except TrainerInfraError as error:
-                said = f"the run that it replaces cannot be deleted: {error}"
-                return _with_error(_with(made, [_run(old)]), said)
+                sentence = f"the run that it replaces cannot be deleted: {error}"
+                return _with_error(_with(made, [_run(old)]), sentence)
             return made
         self._end(_run(old), old)
         try:
@@ -81,10 +89,10 @@ class MemberRuns:
         except TrainerInfraError as error:
             return _failed(Member(None, {}, new), new, str(error))
 
-    def _update(self, member: Member, old: JSON, new: JSON) -> Kept:
+    def _update(self, member: Member, old: JSONObject, new: JSONObject) -> Kept:
         self._sweep(member)
-        state = train_job.updated(dict(old), dict(new))
-        return Kept(state, members.seen(state))
+        state = train_job.updated(old, new, self.session)
+        return Kept(state, entry_of(state))
 
     def _delete(self, member: Member) -> Kept:
         self._sweep(member)
@@ -109,41 +117,41 @@ class MemberRuns:
             key = {"namespace": run.namespace, "name": run.name, "uid": run.uid}
             self._end({**key, "owner": member.known["owner"]}, {})
 
-    def _end(self, run: JSON, settings: JSON) -> None:
+    def _end(self, run: JSONObject, settings: JSONObject) -> None:
         timeout = float(settings.get("deleteTimeout", DELETE_TIMEOUT))
         key = (run["namespace"], run["name"], run["uid"])
-        said = self.target.delete(*key, timeout, owner=owner_from_json(run["owner"]))
-        if said:
-            self.warnings.append(said)
+        sentence = self.target.delete(*key, timeout, owner=owner_from_json(run["owner"]))
+        if sentence:
+            self.warnings.append(sentence)
 
 
-def _kept(old: JSON, new: JSON) -> JSON:
+def _kept(old: JSONObject, new: JSONObject) -> JSONObject:
     """The old properties where the engine keeps them encrypted: only if new ones are secret too."""
     if new.get("secretData"):
         return old
     return {key: each for key, each in old.items() if key != "secretData"}
 
 
-def _run(state: JSON) -> dict[str, Any]:
+def _run(state: JSONObject) -> dict[str, Any]:
     """What finds the run of a state again."""
     return {key: state[key] for key in ("namespace", "name", "uid", "owner")}
 
 
-def _place(properties: JSON) -> tuple[Any, Any]:
+def _full_name(properties: JSONObject) -> tuple[Any, Any]:
     return properties["namespace"], properties["name"]
 
 
-def _failed(member: Member, new: JSON, said: str) -> Kept:
+def _failed(member: Member, new: JSONObject, sentence: str) -> Kept:
     """A member that has no run."""
-    seen = {key: new[key] for key in ("name", "namespace", "owner")} | {"error": said}
+    seen = {key: new[key] for key in ("name", "namespace", "owner")} | {"error": sentence}
     return _with(Kept(new, seen), member.known.get("replaced"))
 
 
-def _undeleted(member: Member, said: str) -> Kept:
+def _undeleted(member: Member, sentence: str) -> Kept:
     """A member that the program has no more, and whose run may still be there."""
     known = member.known
     left = [*(known.get("replaced") or ()), *([_run(known)] if "uid" in known else [])]
-    seen = {key: known[key] for key in ("name", "namespace", "owner")} | {"error": said}
+    seen = {key: known[key] for key in ("name", "namespace", "owner")} | {"error": sentence}
     return _with(Kept(None, seen), left)
 
 
@@ -153,5 +161,5 @@ def _with(kept: Kept, left: Any) -> Kept:
     return Kept(kept.job, {**kept.seen, "replaced": list(left)})
 
 
-def _with_error(kept: Kept, said: str) -> Kept:
-    return Kept(kept.job, {**(kept.seen or {}), "error": said})
+def _with_error(kept: Kept, sentence: str) -> Kept:
+    return Kept(kept.job, {**(kept.seen or {}), "error": sentence})

@@ -1,6 +1,6 @@
 """A batch of TrainJobs <-> its members, each with exactly the properties of a TrainJob resource.
 
-Pure; called by `train_jobs`. So everything that is decided for a member is decided by the functions
+Pure; called by `batch` and `gate`. So everything that is decided for a member is decided by the functions
 that decide it for a TrainJob. A batch has `jobs`, `secretData` and, in its state, `members` and
 `drift`, all by member; long texts in `jobs` are in `texts`; the rest is shared.
 """
@@ -11,16 +11,14 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, Final
 
-from trainer_infra.deploy import boundary
-from trainer_infra.deploy.operations import changes as of_one
 from trainer_infra.deploy.operations import digests
-from trainer_infra.deploy.operations.inputs import OBSERVED
+from trainer_infra.deploy.operations.changes import OBSERVED, train_job_difference
 from trainer_infra.deploy.operations.train_jobs import shared_texts
+from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import owner_from_json
 from trainer_infra.trainers.code import content_hash
-
-JSON = Mapping[str, Any]
 
 SHARED: Final = ("target", "engine", "plugins", "maxParallel", "outputsAt")
 """Inputs that all members have in common, as they are declared."""
@@ -48,9 +46,9 @@ class Change(Enum):
 class Kept:
     """What the state keeps of a member."""
 
-    job: JSON | None
+    job: JSONObject | None
     """Its properties as a TrainJob; None once the program does not declare it any more."""
-    seen: JSON | None
+    seen: JSONObject | None
     """Its entry in `members`: name, namespace, uid and lastSeen, or `error`; None when it is gone.
 
     `owner` is whose the run is, where it is not the batch's. `replaced` has runs that are still to be
@@ -58,12 +56,12 @@ class Kept:
     """
 
 
-def of(batch: JSON) -> dict[str, dict[str, Any]]:
+def members_of(batch: JSONObject) -> dict[str, dict[str, Any]]:
     """The members as TrainJob properties: inputs of a batch's inputs, a state of its state."""
     return {member: _one(batch, member) for member in batch.get("jobs") or {}}
 
 
-def _one(batch: JSON, member: str) -> dict[str, Any]:
+def _one(batch: JSONObject, member: str) -> dict[str, Any]:
     job = shared_texts.restored(_open(batch["jobs"][member]), batch.get("texts") or {})
     one: dict[str, Any] = {key: batch[key] for key in SHARED if key in batch} | job
     one["resource"] = f"{batch['resource']}-{member}"
@@ -71,27 +69,27 @@ def _one(batch: JSON, member: str) -> dict[str, Any]:
         if value := (batch.get(key) or {}).get(member):
             one[key] = value
     seen = (batch.get("members") or {}).get(member) or {}
-    one["owner"] = seen.get("owner") or owner(batch, member)
+    one["owner"] = seen.get("owner") or member_owner(batch, member)
     if "uid" in seen:
         one |= {"uid": seen["uid"], "lastSeen": seen["lastSeen"], "host": batch["host"]}
     return one
 
 
-def owner(batch: JSON, member: str) -> dict[str, Any]:
+def member_owner(batch: JSONObject, member: str) -> dict[str, Any]:
     """Whose the runs of a member are that the batch submits."""
     return {**batch["owner"], "urn": f"{batch['owner']['urn']}{SEPARATOR}{member}"}
 
 
-def known(state: JSON) -> dict[str, dict[str, Any]]:
+def entries_of(state: JSONObject) -> dict[str, dict[str, Any]]:
     """The entries of a state's `members`, each with whose its run is.
 
     A run keeps its owner when the batch has another one, until an update of that member.
     """
     entries = state.get("members") or {}
-    return {name: {"owner": owner(state, name), **each} for name, each in entries.items()}
+    return {name: {"owner": member_owner(state, name), **each} for name, each in entries.items()}
 
 
-def inputs(batch: JSON, jobs: Mapping[str, JSON]) -> dict[str, Any]:
+def batch_inputs(batch: JSONObject, jobs: Mapping[str, JSONObject]) -> dict[str, Any]:
     """The batch's inputs with these members' TrainJob properties."""
     rest = {key: each for key, each in batch.items() if key not in _BY_MEMBER}
     secrets = {name: job["secretData"] for name, job in jobs.items() if job.get("secretData")}
@@ -101,7 +99,7 @@ def inputs(batch: JSON, jobs: Mapping[str, JSON]) -> dict[str, Any]:
     return {**rest, "jobs": closed, **{key: each for key, each in known.items() if each}}
 
 
-def outputs(batch: JSON, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
+def batch_outputs(batch: JSONObject, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
     """The batch's state with these members, in their order."""
     jobs = {name: each.job for name, each in kept.items() if each.job is not None}
     seen = {
@@ -111,25 +109,25 @@ def outputs(batch: JSON, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
     }
     drift = {name: job["drift"] for name, job in jobs.items() if job.get("drift")}
     short = {name: without(job, SHOWN) | _digests(job) for name, job in jobs.items()}
-    state = {**inputs(batch, short), "host": host, "members": seen}
+    state = {**batch_inputs(batch, short), "host": host, "members": seen}
     return state | ({"drift": drift} if drift else {})
 
 
-def _digests(job: JSON) -> dict[str, Any]:
+def _digests(job: JSONObject) -> dict[str, Any]:
     """What tells the runtime of a member from another one; of an earlier release's state nothing."""
     if "runtime" in job:
         return {digests.DIGESTS: {"runtime": content_hash(job["runtime"])}}
     return {key: job[key] for key in (digests.DIGESTS,) if key in job}
 
 
-def _of_batch(batch: JSON, member: str, seen: JSON) -> JSON:
+def _of_batch(batch: JSONObject, member: str, seen: JSONObject) -> JSONObject:
     """An entry of `members`, without what the batch says."""
     whose = owner_from_json(seen.get("owner") or {})
-    same = whose.is_same(owner_from_json(owner(batch, member)))
+    same = whose.is_same(owner_from_json(member_owner(batch, member)))
     return without(seen, frozenset({"owner"})) if same else seen
 
 
-def differences(olds: JSON, news: JSON) -> dict[str, str]:
+def differences(olds: JSONObject, news: JSONObject) -> dict[str, str]:
     """Inputs that a preview shows, by path and kind of change: members, secrets and texts.
 
     A member that is only tried again is declared as it was, and so is not among them.
@@ -144,7 +142,7 @@ def differences(olds: JSON, news: JSON) -> dict[str, str]:
     return found
 
 
-def _declared(batch: JSON, key: str) -> JSON:
+def _declared(batch: JSONObject, key: str) -> JSONObject:
     """What both inputs and state have under a key, by member or by name of a text."""
     if key == "secretData":
         return batch.get(key) or {}
@@ -153,10 +151,10 @@ def _declared(batch: JSON, key: str) -> JSON:
     if key == "jobs":
         return jobs
     known = batch.get("texts") or {}
-    return {name: known[name] for name in shared_texts.named(jobs) if name in known}
+    return {name: known[name] for name in shared_texts.text_names(jobs) if name in known}
 
 
-def _kind(before: JSON, after: JSON, name: str) -> str:
+def _kind(before: JSONObject, after: JSONObject, name: str) -> str:
     if name in before:
         return "UPDATE" if name in after else "DELETE"
     return "ADD"
@@ -165,7 +163,7 @@ def _kind(before: JSON, after: JSON, name: str) -> str:
 _BY_MEMBER: Final = frozenset({"jobs", "texts", "secretData", "members", "drift", "host"})
 
 
-def _closed(job: JSON) -> dict[str, Any]:
+def _closed(job: JSONObject) -> dict[str, Any]:
     """The job with its objects as JSON texts.
 
     The engine logs each value once for every level that it is below, on each of its ways between
@@ -179,7 +177,7 @@ def _closed(job: JSON) -> dict[str, Any]:
     return closed
 
 
-def _open(job: JSON) -> dict[str, Any]:
+def _open(job: JSONObject) -> dict[str, Any]:
     """The inverse of `_closed`; a program gives the objects themselves."""
     opened = dict(job)
     if isinstance(job.get("runtime"), str):
@@ -189,49 +187,49 @@ def _open(job: JSON) -> dict[str, Any]:
     return opened
 
 
-def _text(value: JSON) -> str:
+def _text(value: JSONObject) -> str:
     return json.dumps(value, separators=(",", ":"))
 
 
-def _its_own(batch: JSON, job: JSON) -> dict[str, Any]:
+def _its_own(batch: JSONObject, job: JSONObject) -> dict[str, Any]:
     """What a batch keeps of a member; one that was born without plugins has none added."""
     own = without(job, APART | (OBSERVED - {digests.DIGESTS}) | {"drift"})
     own = own if own.get("outputs") else without(own, frozenset({"outputs"}))
     return own | ({"plugins": job.get("plugins") or []} if batch.get("plugins") else {})
 
 
-def without(properties: JSON, keys: Container[str]) -> dict[str, Any]:
+def without(properties: JSONObject, keys: Container[str]) -> dict[str, Any]:
     """The properties but for these."""
     return {key: each for key, each in properties.items() if key not in keys}
 
 
-def seen(properties: JSON) -> dict[str, Any]:
+def entry_of(properties: JSONObject) -> dict[str, Any]:
     """The entry in `members` of a member whose state as a TrainJob is known."""
     return {key: properties[key] for key in ("name", "namespace", "uid", "lastSeen", "owner")}
 
 
-def changes(olds: JSON, news: JSON) -> dict[str, Change]:
+def changes(olds: JSONObject, news: JSONObject) -> dict[str, Change]:
     """What becomes of every member: those of the program in its order, then those left out."""
-    before, known = of(olds), olds.get("members") or {}
+    before, known = members_of(olds), olds.get("members") or {}
     found = {
         name: _change(before.get(name), known.get(name) or {}, one)
-        for name, one in of(news).items()
+        for name, one in members_of(news).items()
     }
     return found | {name: Change.DELETE for name in known if name not in found}
 
 
-def _change(old: JSON | None, known: JSON, new: JSON) -> Change:
+def _change(old: JSONObject | None, known: JSONObject, new: JSONObject) -> Change:
     if old is None or "uid" not in known:
         return Change.SUBMIT
-    if boundary.unknown(new):
+    if is_unknown(new):
         return Change.REPLACE
-    result = of_one.of_train_job(old, new)
+    result = train_job_difference(old, new)
     if result.replaces:
         return Change.REPLACE
     return Change.UPDATE if result.changes or "error" in known else Change.NONE
 
 
-def same_names(jobs: Mapping[str, JSON]) -> Iterator[Problem]:
+def same_names(jobs: Mapping[str, JSONObject]) -> Iterator[Problem]:
     """Problems of members whose runs would have one name."""
     taken: dict[tuple[Any, Any], str] = {}
     for member, job in jobs.items():
@@ -241,7 +239,7 @@ def same_names(jobs: Mapping[str, JSON]) -> Iterator[Problem]:
             yield Problem("name", what, job["name"], "leave it out", f"jobs.{member}")
 
 
-def listed(sentences: Iterable[tuple[str, str]], limit: int = 10) -> str:
+def member_lines(sentences: Iterable[tuple[str, str]], limit: int = 10) -> str:
     """Members with a sentence each, the first ones in full and how many more there are."""
     lines = [f"{member}: {sentence}" for member, sentence in sentences]
     more = [f"and {len(lines) - limit} more"] if len(lines) > limit else []

@@ -1,6 +1,6 @@
 """Long texts that members of a batch have in common, kept once and referred to by name.
 
-Pure; called by `batch`, before the engine gets the inputs, and by `members`. A thousand members that
+Pure; called by `train_jobs_resource`, before the engine gets the inputs, and by `members`. A thousand members that
 train with one function would otherwise carry its code two thousand times, and the engine spends
 tens of milliseconds on each; and a changed line of it would be shown as often.
 """
@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from trainer_infra.json_values import JSON, JSONPath, json_leaves, with_leaves
 from trainer_infra.trainers.code import content_hash
 
 LONG: Final = 200
@@ -17,65 +18,49 @@ LONG: Final = 200
 _BEGIN, _END = "<text ", ">"
 
 
-def shared(value: Any) -> tuple[Any, dict[str, str]]:
+def shared(value: JSON) -> tuple[Any, dict[str, str]]:
     """The value with a reference in place of each long text, and the texts by name.
 
     A text is named for the field that it was first found in, so that a preview compares it with
     what that field had before; where several texts have a name, a hash tells them apart.
     """
     fields: dict[str, str] = {}
-    for field, text in _long(value, ""):
-        fields.setdefault(text, field)
+    # Objects come back from the engine in another order.
+    for path, text in sorted(_long_texts(value)):
+        fields.setdefault(text, next((key for key in reversed(path) if isinstance(key, str)), ""))
     taken = Counter(fields.values())
     keys = {
         text: field if taken[field] == 1 else f"{field} {content_hash(text)}"
         for text, field in fields.items()
     }
-    return _referring(value, keys), {key: text for text, key in keys.items()}
+
+    def referring(leaf: Any) -> Any:
+        return f"{_BEGIN}{keys[leaf]}{_END}" if isinstance(leaf, str) and leaf in keys else leaf
+
+    return with_leaves(value, referring), {key: text for text, key in keys.items()}
 
 
-def restored(value: Any, texts: Mapping[str, str]) -> Any:
+def restored(value: JSON, texts: Mapping[str, str]) -> Any:
     """The value that `shared` was given."""
-    if isinstance(value, str):
-        return texts.get(value[len(_BEGIN) : -len(_END)], value) if _refers(value) else value
-    if isinstance(value, Mapping):
-        return {key: restored(each, texts) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [restored(each, texts) for each in value]
-    return value
+    return with_leaves(
+        value, lambda leaf: texts.get(_name(leaf), leaf) if _is_reference(leaf) else leaf
+    )
 
 
-def named(value: Any) -> set[str]:
+def text_names(value: JSON) -> set[str]:
     """The names of all texts that a value refers to."""
-    if isinstance(value, str):
-        return {value[len(_BEGIN) : -len(_END)]} if _refers(value) else set()
-    if isinstance(value, Mapping):
-        value = list(value.values())
-    return set().union(*map(named, value)) if isinstance(value, list | tuple) else set()
+    return {_name(leaf) for _, leaf in json_leaves(value) if _is_reference(leaf)}
 
 
-def _long(value: Any, field: str) -> Iterator[tuple[str, str]]:
-    if isinstance(value, str):
-        if len(value) >= LONG or _refers(value):
-            yield field, value
-    elif isinstance(value, Mapping):
-        # Objects come back from the engine in another order.
-        for key in sorted(value):
-            yield from _long(value[key], key)
-    elif isinstance(value, list | tuple):
-        for each in value:
-            yield from _long(each, field)
+def _long_texts(value: JSON) -> Iterator[tuple[JSONPath, str]]:
+    for path, leaf in json_leaves(value):
+        if isinstance(leaf, str) and (len(leaf) >= LONG or _is_reference(leaf)):
+            yield path, leaf
 
 
-def _referring(value: Any, keys: Mapping[str, str]) -> Any:
-    if isinstance(value, str):
-        return f"{_BEGIN}{keys[value]}{_END}" if value in keys else value
-    if isinstance(value, Mapping):
-        return {key: _referring(each, keys) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_referring(each, keys) for each in value]
-    return value
+def _name(reference: str) -> str:
+    return reference[len(_BEGIN) : -len(_END)]
 
 
-def _refers(text: str) -> bool:
-    return text.startswith(_BEGIN) and text.endswith(_END)
+def _is_reference(leaf: Any) -> bool:
+    return isinstance(leaf, str) and leaf.startswith(_BEGIN) and leaf.endswith(_END)
