@@ -47,7 +47,7 @@ def main() -> None:
 
 def _state() -> Path:
     """Where the file backend keeps the quickstart's stacks."""
-    return folder.home() / "pulumi"
+    return folder.state_home() / "pulumi"
 
 
 def _environment() -> dict[str, str]:

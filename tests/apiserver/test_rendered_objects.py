@@ -126,7 +126,7 @@ def jobs(jobset: JSON) -> Iterator[JSON]:
         template = copy.deepcopy(entry["template"])
         pod = template["spec"]["template"]["spec"]
         pod.setdefault("restartPolicy", "OnFailure")
-        claims = volume_claim_policies.volumes(jobset, pod)
+        claims = volume_claim_policies.claim_volumes(jobset, pod)
         pod["volumes"] = [*(pod.get("volumes") or ()), *claims]
         name = replicated_job.job_name(jobset["metadata"]["name"], entry["name"], 0)
         yield {

@@ -54,19 +54,22 @@ def test_what_no_run_uses_is_listed_and_removed_and_all_else_stays(cli: Command)
     beside.mkdir()
 
     asked = cli("gc", "--cache", stdin="n\n")
-    assert asked.out.splitlines()[0] == f"environments in {packages.home()} that no run uses:"
+    assert (
+        asked.out.splitlines()[0]
+        == f"environments in {packages.environments_home()} that no run uses:"
+    )
     assert sorted(table(asked.out.partition("Delete")[0])) == [
         ["failed", "amber==2.0"],
         ["ready", "amber==1.0"],
     ]
     assert "Delete 2? [y/N]: nothing is deleted" in asked.out
-    assert packages.is_whole(packages.place(["amber==1.0"]))
+    assert packages.is_whole(packages.environment_folder(["amber==1.0"]))
 
     done = cli(*GC)
     assert "2 deleted, " in done.out
-    assert list(packages.home().iterdir()) == []
+    assert list(packages.environments_home().iterdir()) == []
     assert beside.exists()
-    nothing = f"there is no environment in {packages.home()} that no run uses\n"
+    nothing = f"there is no environment in {packages.environments_home()} that no run uses\n"
     assert cli(*GC).out == nothing
     assert finished(run("amber==1.0", name="again")).phase == "Complete"
 
@@ -75,7 +78,7 @@ def test_what_a_run_uses_stays_also_one_of_another_state_folder(
     cli: Command, tmp_path: Path
 ) -> None:
     run("amber==1.0", command="sleep 600")
-    venv = packages.place(["amber==1.0"])
+    venv = packages.environment_folder(["amber==1.0"])
     until(lambda: cli.phases() == {"tj": "Running"})
     elsewhere = Command(cli.folder, {**cli.env, names.STATE_HOME: str(tmp_path / "elsewhere")})
     for command, who in ((cli, "run default/tj uses it"), (elsewhere, "")):
@@ -90,7 +93,7 @@ def test_what_a_run_uses_stays_also_one_of_another_state_folder(
 def test_what_a_process_runs_in_stays_though_nobody_holds_its_lock(cli: Command) -> None:
     """As it is with runs that an earlier release began."""
     finished(run("amber==1.0"))
-    venv = packages.place(["amber==1.0"])
+    venv = packages.environment_folder(["amber==1.0"])
     process = subprocess.Popen(
         [sys.executable, "-c", "input()"],
         stdin=subprocess.PIPE,
@@ -107,7 +110,7 @@ def test_what_a_process_runs_in_stays_though_nobody_holds_its_lock(cli: Command)
 def test_what_is_being_installed_stays(cli: Command, index: Index) -> None:
     submitted = run("coral==1.0")
     until(lambda: any("files/coral" in path for path in index.asked))
-    venv = packages.place(["coral==1.0"])
+    venv = packages.environment_folder(["coral==1.0"])
     done = cli(*GC)
     assert done.out.startswith(f"left alone: {venv.name} (coral==1.0), it is being installed\n")
     index.open.set()
@@ -115,7 +118,7 @@ def test_what_is_being_installed_stays(cli: Command, index: Index) -> None:
 
 
 def test_what_a_killed_installation_left_is_unfinished(cli: Command) -> None:
-    left = packages.home() / "0123456789abcdef"
+    left = packages.environments_home() / "0123456789abcdef"
     (left / "lib").mkdir(parents=True)
     (left / "lib" / "half").write_bytes(bytes(200_000))
     done = cli(*GC)
@@ -126,7 +129,7 @@ def test_what_a_killed_installation_left_is_unfinished(cli: Command) -> None:
 
 def test_age_is_since_an_environment_was_last_used(cli: Command) -> None:
     finished(run("amber==1.0"))
-    marker = packages.place(["amber==1.0"]) / packages.MARKER
+    marker = packages.environment_folder(["amber==1.0"]) / packages.MARKER
     os.utime(marker, (1_700_000_000, 1_700_000_000))
     assert finished(run("amber==1.0", name="again")).phase == "Complete"
     assert "there is no environment" in cli(*GC, "--older-than", "30d").out
@@ -149,7 +152,7 @@ def test_files_that_are_shared_with_uvs_cache_are_not_counted_as_freed(
 def test_a_lock_is_taken_again_before_an_environment_is_removed(cli: Command) -> None:
     """A run may begin while the question waits for its answer."""
     finished(run("amber==1.0"))
-    venv = packages.place(["amber==1.0"])
+    venv = packages.environment_folder(["amber==1.0"])
     asking = subprocess.Popen(
         [str(Path(sys.executable).parent / "trainer-infra"), "gc", "--cache"],
         env=dict(cli.env),
@@ -161,7 +164,7 @@ def test_a_lock_is_taken_again_before_an_environment_is_removed(cli: Command) ->
     assert asking.stdout is not None
     while not asking.stdout.readline().startswith(venv.name):
         assert asking.poll() is None
-    handle = packages.hold(venv, fcntl.LOCK_SH)
+    handle = packages.hold_environment(venv, fcntl.LOCK_SH)
     assert handle is not None
     out, err = asking.communicate("y\n", timeout=600)
     os.close(handle)

@@ -102,8 +102,10 @@ def test_a_failed_run_ends_with_1_and_its_last_lines(cli: Command) -> None:
     assert done.code == 1
     assert done.out == "node-0-0: words ['3', '--rate', '0.1']\n"
     assert done.err.splitlines()[-3:] == [
-        "TrainJob script failed: jobset failed due to one or more job failures (first failed job: "
-        "script-node-0); pod script-node-0-0: container node ended with exit code 3",
+        (
+            "TrainJob script failed: jobset failed due to one or more job failures (first failed job: "
+            "script-node-0); pod script-node-0-0: container node ended with exit code 3"
+        ),
         "the last lines of script-node-0-0:",
         "  words ['3', '--rate', '0.1']",
     ]

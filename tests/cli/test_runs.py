@@ -95,7 +95,7 @@ def test_get_writes_json_and_yaml_of_the_same_fields(done: Command) -> None:
         "progress": 100,
         "metrics": {"loss": "0.5"},
         "restarts": 0,
-        "step": "",
+        "step": "node",
         "host": "",
         "gpus": 0,
     }

@@ -57,10 +57,10 @@ async def main(kubeconfig: str, namespace: str, verb: str, point: str) -> int:
     try:
         if verb == "submit":
             job = Job(namespace, secrets={"token": SECRET})
-            await submit.submit(client, job.submission(), within=60)
+            await submit.submit_run(client, job.submission(), within=60)
         else:
             key = RunKey(namespace, "tj", verb.removeprefix("delete "))
-            await delete.delete(client, key, 30)
+            await delete.delete_run(client, key, 30)
     except TrainerInfraError as error:
         print(error)  # noqa: T201  for whoever reads a failed test
         return 1

@@ -25,7 +25,7 @@ class Small:
         self.session = Session(self.client, "memory")
 
     async def submit(self, job: Job | None = None) -> Run:
-        await submit.submit(self.client, (job or Job("default")).submission())
+        await submit.submit_run(self.client, (job or Job("default")).submission())
         return await self.now()
 
     async def now(self) -> Run:

@@ -5,7 +5,7 @@ from typing import Any
 
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import Runtime
-from trainer_infra.cluster.provider.behaviour import behaviour
+from trainer_infra.cluster.provider.behaviour import provider_behaviour
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.trainers import compose
@@ -43,7 +43,7 @@ class Job:
             "spec": {"runtimeRef": {"name": self.runtime}, **self.spec},
         }
         made = compose.compose(
-            job, self._runtime(), self.code, self.secrets, behaviour(PLUGINS, self.owner)
+            job, self._runtime(), self.code, self.secrets, provider_behaviour(PLUGINS, self.owner)
         )
         return Submission(
             job=made.job.to_wire(),

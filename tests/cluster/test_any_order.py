@@ -74,14 +74,14 @@ LIVING = st.builds(Fate, st.just(1000), st.lists(st.integers(0, 6), max_size=12)
 async def submits(memory: Memory, fate: Fate, submission: Submission = SUBMISSION) -> str:
     """The run's uid; empty when it was killed or refused."""
     with suppress(Dead, TrainerInfraError):
-        made = await submit.submit(Process(memory, fate), submission, within=5)
+        made = await submit.submit_run(Process(memory, fate), submission, within=5)
         return made.record.uid
     return ""
 
 
 async def deletes(memory: Memory, fate: Fate, uid: str) -> None:
     with suppress(Dead):
-        await delete.delete(Process(memory, fate), RunKey("default", "tj", uid), 5)
+        await delete.delete_run(Process(memory, fate), RunKey("default", "tj", uid), 5)
 
 
 async def left(memory: Memory) -> dict[str, list[str]]:

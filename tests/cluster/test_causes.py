@@ -371,10 +371,13 @@ def test_the_silence_of_a_controller_is_named_after_a_while_and_is_stuck_after_t
     verdict = (
         f"JobSet's controller has done nothing with its JobSet since {CREATED}; see whether it runs"
     )
-    assert waiting_cause.shown(quiet, at(0)) == ("pods of node are being made", "")
-    assert waiting_cause.shown(quiet, at(60)) == (verdict, "")
-    assert waiting_cause.shown(quiet, at(120)) == (verdict, verdict)
-    assert waiting_cause.shown(replace(quiet, cause=Cause.UNSCHEDULABLE), at(120)) == (verdict, "")
+    assert waiting_cause.cause_shown(quiet, at(0)) == ("pods of node are being made", "")
+    assert waiting_cause.cause_shown(quiet, at(60)) == (verdict, "")
+    assert waiting_cause.cause_shown(quiet, at(120)) == (verdict, verdict)
+    assert waiting_cause.cause_shown(replace(quiet, cause=Cause.UNSCHEDULABLE), at(120)) == (
+        verdict,
+        "",
+    )
 
 
 def test_the_jobs_of_a_step_without_pods_tell_whose_turn_it_is() -> None:
@@ -383,7 +386,7 @@ def test_the_jobs_of_a_step_without_pods_tell_whose_turn_it_is() -> None:
     silent = found(jobset(), [], jobs=[untouched])
     assert silent is not None
     assert silent.cause is Cause.JOB_CONTROLLER_SILENT
-    assert waiting_cause.shown(silent, at(60))[0] == (
+    assert waiting_cause.cause_shown(silent, at(60))[0] == (
         f"the Job controller has done nothing with Job tj-node-0 since {CREATED}; see whether "
         "kube-controller-manager runs"
     )

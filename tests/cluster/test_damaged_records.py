@@ -76,7 +76,7 @@ async def with_two_runs(place: str, text: str) -> tuple[Small, str]:
     """A cluster with a sound run `sound` and the damaged one `tj`, and the latter's uid."""
     cluster = Small()
     await cluster.submit()
-    await submit.submit(cluster.client, Job("default", name="sound").submission())
+    await submit.submit_run(cluster.client, Job("default", name="sound").submission())
     record = await cluster.client.get(CONFIG_MAP, RECORD, "default")
     await stored(cluster, damaged(record, place, text))
     found = await cluster.client.get(CONFIG_MAP, RECORD, "default")
@@ -91,7 +91,7 @@ async def looked_at(place: str, text: str) -> None:
     with suppress(Unreadable):
         await run_lookup.at_one(cluster.session, "default", "tj", uid)
     key = RunKey("default", "tj", uid)
-    assert await delete.delete(cluster.client, key, 5) == ""
+    assert await delete.delete_run(cluster.client, key, 5) == ""
     with pytest.raises(NotFound):
         await cluster.client.get(CONFIG_MAP, RECORD, "default")
 
@@ -246,7 +246,7 @@ def test_a_damaged_run_is_deleted_by_its_owner_alone(
 ) -> None:
     async def asked() -> None:
         cluster, uid = await with_two_runs(place, text)
-        said = await delete.delete(cluster.client, RunKey("default", "tj", uid, owner), 5)
+        said = await delete.delete_run(cluster.client, RunKey("default", "tj", uid, owner), 5)
         assert ("is left alone" in said) != goes
         there = (await cluster.client.list(Selection(CONFIG_MAP, "default"))).items
         assert (RECORD in {each["metadata"]["name"] for each in there}) != goes
@@ -297,10 +297,10 @@ def test_a_record_of_a_later_release_is_read_as_far_as_it_is_known_and_loses_not
         running = await cluster.now()
         assert (running.uid, running.phase, running.owner) == (first.uid, "Running", OWNER)
         key = RunKey("default", "tj", first.uid, OWNER)
-        await suspend.suspend(cluster.client, key, value=True)
-        await repair.repair(cluster.client, key, Contents())
-        record = await present.present(cluster.client, key)
-        await adopt.given(cluster.client, record, OTHER)
+        await suspend.suspend_run(cluster.client, key, value=True)
+        await repair.repair_run(cluster.client, key, Contents())
+        record = await present.present_record(cluster.client, key)
+        await adopt.give_owner(cluster.client, record, OTHER)
         await cluster.exits(0)
         await cluster.ends("Completed")
         assert (await cluster.now()).phase == "Complete"
@@ -326,9 +326,9 @@ def test_a_record_of_an_earlier_release_is_read_and_says_its_format_once_it_is_w
         earlier = {**begun, "metadata": {**begun["metadata"], "annotations": notes}}
         made = await cluster.client.create(earlier, manager=names.FIELD_MANAGER)
         assert (await cluster.submit()).uid == made["metadata"]["uid"]
-        known = await present.present(cluster.client, RunKey("default", "tj"))
+        known = await present.present_record(cluster.client, RunKey("default", "tj"))
         assert known.value["metadata"]["annotations"] == notes
-        after = await adopt.given(cluster.client, known, OTHER)
+        after = await adopt.give_owner(cluster.client, known, OTHER)
         assert after.value["metadata"]["annotations"][names.FORMAT_ANNOTATION] == "2"
 
     asyncio.run(asked())

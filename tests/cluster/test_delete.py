@@ -126,7 +126,7 @@ def deleted(server: Server, job: Job, uid: str, kind: type[Counted]) -> tuple[st
     async def run() -> tuple[str, dict[str, int]]:
         client = kind(await http.connect(str(server.kubeconfig), None))
         try:
-            return await delete.delete(
+            return await delete.delete_run(
                 client, RunKey(job.namespace, "tj", uid), 10
             ), client.requests
         finally:

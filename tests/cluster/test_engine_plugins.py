@@ -35,12 +35,12 @@ def template(value: Any, index: int = 0) -> Any:
     ],
 )
 def test_a_label_is_the_text_or_a_part_of_it_with_a_hash(text: str, value: str) -> None:
-    assert run_labels.value(text) == value
+    assert run_labels.label_value(text) == value
 
 
 @given(st.text(), st.text())
 def test_labels_are_valid_and_tell_texts_apart(one: str, other: str) -> None:
-    values = [run_labels.value(each) for each in (one, other)]
+    values = [run_labels.label_value(each) for each in (one, other)]
     for each in values:
         assert re.fullmatch("([A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?)?", each)
     assert (values[0] == values[1]) is (one == other)
@@ -51,7 +51,7 @@ def test_every_object_has_the_labels_of_its_run_and_the_record_one_more() -> Non
     ours = {
         "trainer-infra.dev/project": "digits",
         "trainer-infra.dev/stack": "dev",
-        "trainer-infra.dev/urn": run_labels.labels(OWNER, "tj")["trainer-infra.dev/urn"],
+        "trainer-infra.dev/urn": run_labels.labels_of(OWNER, "tj")["trainer-infra.dev/urn"],
         "trainer-infra.dev/run": "tj",
     }
     assert [each["metadata"]["labels"] for each in found] == [
@@ -62,7 +62,7 @@ def test_every_object_has_the_labels_of_its_run_and_the_record_one_more() -> Non
 
 
 def test_a_run_of_the_command_line_has_empty_labels() -> None:
-    assert run_labels.labels(Owner(), "tj") == {
+    assert run_labels.labels_of(Owner(), "tj") == {
         "trainer-infra.dev/project": "",
         "trainer-infra.dev/stack": "",
         "trainer-infra.dev/urn": "",

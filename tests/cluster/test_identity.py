@@ -63,7 +63,7 @@ def test_the_best_that_both_know_decides(one: Identity, other: Identity, same: b
     ],
 )
 def test_its_text_says_it_whole(known: Identity, text: str) -> None:
-    assert (str(known), identity.parsed(text)) == (text, known)
+    assert (str(known), identity.identity_from_text(text)) == (text, known)
 
 
 def test_a_bundle_has_a_fingerprint_for_each_certificate_and_none_for_what_is_none() -> None:

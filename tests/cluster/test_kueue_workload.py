@@ -64,7 +64,7 @@ def cluster_queue(reason: str, message: str, *flavors: str) -> dict[str, Any]:
 
 
 def of(queueing: Queueing | None, now: datetime = NOW) -> Waiting:
-    found = kueue_workload.waiting(jobset(), queueing, now)
+    found = kueue_workload.waiting_workload(jobset(), queueing, now)
     assert found is not None
     return found
 
@@ -253,7 +253,7 @@ def test_what_may_not_be_read_or_was_not_read_ends_nothing() -> None:
 def test_only_a_suspended_jobset_in_a_queue_that_stays_waits_for_kueue() -> None:
     leaving = jobset(deletionTimestamp="2026-11-22T13:00:01Z")
     for each in (jobset(""), jobset(suspend=False), leaving):
-        assert kueue_workload.waiting(each, Queueing(served=False), NOW) is None
+        assert kueue_workload.waiting_workload(each, Queueing(served=False), NOW) is None
     assert of(Queueing(served=False)).cause is causes.ABSENT
 
 

@@ -31,7 +31,7 @@ def test_the_last_valid_line_counts_whoever_put_something_before_it() -> None:
     ]
     assert reports.of_lines(lines) == STATUS
     assert reports.of_lines(lines[-2:]) is None
-    assert reports.without(lines) == ["epoch 3"]
+    assert reports.without_reports(lines) == ["epoch 3"]
 
 
 @pytest.mark.parametrize(
@@ -69,5 +69,5 @@ def test_a_report_says_nothing_of_why_a_container_ended(message: str, left: str)
 def test_the_newest_report_is_the_runs_and_of_one_second_the_first() -> None:
     later = {**STATUS, "lastUpdatedTime": "2026-11-21T12:00:01Z"}
     same = {**later, "progressPercentage": 1}
-    assert reports.newest([STATUS, later, same]) == later
-    assert reports.newest([]) is None
+    assert reports.newest_report([STATUS, later, same]) == later
+    assert reports.newest_report([]) is None

@@ -23,7 +23,7 @@ from trainer_infra.kube.loop import run
 from trainer_infra.runs.run import Contents, Owner
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-WORKLOADS = of_rights.of(of_rights.WORKLOAD, "list")
+WORKLOADS = of_rights.right_to(of_rights.WORKLOAD, "list")
 _COUNT = itertools.count()
 
 As = Callable[..., Cluster]
@@ -87,7 +87,7 @@ def without(rights: tuple[Right, ...], right: Right) -> tuple[Right, ...]:
 
 
 def lacking(right: Right) -> str:
-    return f"it lacks the right to {of_rights.listed([right])}"
+    return f"it lacks the right to {of_rights.shown_rights([right])}"
 
 
 def shown(right: Right) -> str:
@@ -206,9 +206,9 @@ def test_a_runtime_names_the_right_that_is_missing(
 
     async def life() -> None:
         owner = Owner("p", "s", "u")
-        labelled = runtimes.labelled(value, owner)
-        made = await runtimes.created(client, labelled, adopt=False)
-        await runtimes.deleted(client, labelled, made["metadata"]["uid"], owner)
+        labelled = runtimes.with_owner(value, owner)
+        made = await runtimes.create_runtime(client, labelled, adopt=False)
+        await runtimes.delete_runtime(client, labelled, made["metadata"]["uid"], owner)
 
     with pytest.raises(Refused, match=f'cannot {right.verb} resource "{right.resource}"'):
         run(life())

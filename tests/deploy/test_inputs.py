@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from trainer_infra import catalog, names
-from trainer_infra.deploy.operations import identity, options, rendering, targets
+from trainer_infra.deploy.operations import declared_run, options, rendering, targets
 from trainer_infra.deploy.operations.changes import train_job_difference
 from trainer_infra.deploy.operations.values import UNKNOWN, plain_json
 from trainer_infra.errors import InvalidInput
@@ -84,7 +84,7 @@ def test_resources_that_read_alike_are_runs_of_their_own() -> None:
 def test_a_resource_that_a_run_may_be_named_after_is_named_as_ever() -> None:
     """Its run is found again by the next release."""
     found = {each: checked(given(resource=each), {})["name"] for each in ("job", "a-", "x" * 39)}
-    content = identity.content_of(given(), identity.runtime_of(given()))
+    content = declared_run.content_of(given(), declared_run.runtime_of(given()))
     digest = content_hash(["project", "test", content])
     assert found == {each: f"{each}-{digest}" for each in found}
 
@@ -100,10 +100,10 @@ def test_suspending_keeps_name_and_runtime_and_changes_the_rendering() -> None:
 def test_a_shipped_runtime_that_is_passed_whole_is_the_catalogs() -> None:
     whole = catalog.get("jax-distributed").to_wire()
     old = checked(given(runtime=edited("older")), {})
-    assert identity.is_same_run(given(runtime=whole), old)
-    assert not identity.is_same_run(given(runtime=edited("newer")), old)
-    assert identity.is_of_another_runtime(given(runtime=edited("newer")), old)
-    assert identity.is_same_run(given(runtime=edited("newer"), runtimeResource=True), old)
+    assert declared_run.is_same_run(given(runtime=whole), old)
+    assert not declared_run.is_same_run(given(runtime=edited("newer")), old)
+    assert declared_run.is_of_another_runtime(given(runtime=edited("newer")), old)
+    assert declared_run.is_same_run(given(runtime=edited("newer"), runtimeResource=True), old)
 
 
 def test_an_unchanged_job_keeps_its_runtime_and_rendering_whatever_the_catalog_says() -> None:
@@ -112,7 +112,7 @@ def test_an_unchanged_job_keeps_its_runtime_and_rendering_whatever_the_catalog_s
     again = checked(given(), old)
     assert again == old
     assert train_job_difference(old, again).changes is False
-    assert identity.older_runtime(given(), old).startswith(f"{old['name']} keeps the runtime")
+    assert declared_run.older_runtime(given(), old).startswith(f"{old['name']} keeps the runtime")
 
 
 def edited(image: str) -> dict[str, Any]:

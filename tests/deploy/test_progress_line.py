@@ -56,4 +56,4 @@ def test_percent_and_time_left_come_first(seen: Run, line: str) -> None:
     ],
 )
 def test_numbers_have_four_digits(value: float | str, shown: str) -> None:
-    assert sentences.pairs({"m": value}) == f"m={shown}"
+    assert sentences.metrics_line({"m": value}) == f"m={shown}"

@@ -10,7 +10,7 @@ from tests.docs import page
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog.shipped import Shipped
-from trainer_infra.cluster.provider.behaviour import behaviour
+from trainer_infra.cluster.provider.behaviour import provider_behaviour
 from trainer_infra.errors import InvalidInput
 from trainer_infra.local import env
 from trainer_infra.render import pipeline
@@ -129,7 +129,7 @@ def test_a_process_on_this_machine_sees_what_the_page_says(stack: Stack) -> None
 
 
 def test_engine_provider_adds_what_the_page_says() -> None:
-    of_engine = behaviour(PLUGINS, Owner("p", "s", "u"))
+    of_engine = provider_behaviour(PLUGINS, Owner("p", "s", "u"))
     made = pipeline.render(job("plain-distributed"), catalog.get("plain-distributed"), of_engine)
     ((_, container),) = containers(made[-1])
     by_kubernetes = {names.JOB_COMPLETION_INDEX}

@@ -32,8 +32,8 @@ PATH = re.compile(
 FREE = {"selfsubjectaccessreviews"}
 """What every account may ask."""
 ELSEWHERE = {
-    *of_rights.of(TRAINING_RUNTIME, *of_rights.WHOLE),
-    *of_rights.of(CLUSTER_TRAINING_RUNTIME, *of_rights.WHOLE),
+    *of_rights.right_to(TRAINING_RUNTIME, *of_rights.WHOLE),
+    *of_rights.right_to(CLUSTER_TRAINING_RUNTIME, *of_rights.WHOLE),
 }
 """Kinds that this cluster does not serve; tests/cluster/test_rights.py tries them."""
 

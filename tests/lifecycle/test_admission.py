@@ -43,7 +43,7 @@ def said(verdict: Verdict) -> list[tuple[str, str]]:
 
 
 def test_a_sound_job_is_admitted_without_a_word() -> None:
-    assert admission.judged(job(), RUNTIME) == Verdict()
+    assert admission.judge_train_job(job(), RUNTIME) == Verdict()
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def test_a_sound_job_is_admitted_without_a_word() -> None:
 )
 def test_a_runtime_of_an_unknown_kind_is_refused(reference: dict[str, str], named: str) -> None:
     wrong = job(runtimeRef={"name": "mine", **reference})
-    assert admission.judged(wrong, None).problems == (
+    assert admission.judge_train_job(wrong, None).problems == (
         Problem(
             "spec.runtimeRef",
             f"unsupported runtime: {named}",
@@ -89,8 +89,8 @@ def test_a_runtime_of_an_unknown_kind_is_refused(reference: dict[str, str], name
 )
 def test_the_runtime_comes_before_the_job(kind: str, path: str, what: str) -> None:
     early = job(runtimeRef={"name": "mine", "kind": kind})
-    assert said(admission.judged(early, None)) == [(path, what)]
-    assert said(admission.judged(early, None, behaviour=REFERENCE)) == [(path, what)]
+    assert said(admission.judge_train_job(early, None)) == [(path, what)]
+    assert said(admission.judge_train_job(early, None, behaviour=REFERENCE)) == [(path, what)]
 
 
 def test_a_deprecated_cluster_runtime_is_a_warning() -> None:
@@ -99,11 +99,11 @@ def test_a_deprecated_cluster_runtime_is_a_warning() -> None:
         'ClusterTrainingRuntime "jax-distributed" is deprecated and will be removed in a future '
         f"release of Kubeflow Trainer. See runtime deprecation policy: {POLICY}"
     )
-    assert admission.judged(job(), old) == Verdict((f"Referenced {sentence}",))
-    assert admission.runtime_judged(old) == Verdict((sentence,))
-    assert admission.runtime_judged(old, old) == Verdict()
+    assert admission.judge_train_job(job(), old) == Verdict((f"Referenced {sentence}",))
+    assert admission.judge_runtime(old) == Verdict((sentence,))
+    assert admission.judge_runtime(old, old) == Verdict()
     own = TrainingRuntime.from_wire({**old.to_wire(), "kind": "TrainingRuntime"})
-    assert admission.runtime_judged(own) == Verdict()
+    assert admission.judge_runtime(own) == Verdict()
 
 
 def test_problems_of_all_plugins_come_at_once() -> None:
@@ -112,7 +112,7 @@ def test_problems_of_all_plugins_come_at_once() -> None:
         runtimePatches=[patch("nodomain", name="worker")],
         metadata={"annotations": {"trainer-infra.dev/ttl-seconds-after-finished": "soon"}},
     )
-    assert [path for path, _ in said(admission.judged(wrong, RUNTIME))] == [
+    assert [path for path, _ in said(admission.judge_train_job(wrong, RUNTIME))] == [
         "metadata.annotations[trainer-infra.dev/ttl-seconds-after-finished]",
         "spec.runtimeRef",
         "spec.runtimePatches.manager",
@@ -122,15 +122,18 @@ def test_problems_of_all_plugins_come_at_once() -> None:
 
 def test_patches_on_one_field_are_a_warning() -> None:
     both = [POOL_A[0], {**POOL_B[0], "manager": "b.io/x"}]
-    (warning,) = admission.judged(job(runtimePatches=both), RUNTIME).warnings
+    (warning,) = admission.judge_train_job(job(runtimePatches=both), RUNTIME).warnings
     assert "spec.runtimePatches[1] (manager b.io/x) sets" in warning
-    assert admission.judged(job(runtimePatches=both), RUNTIME, behaviour=REFERENCE) == Verdict()
+    assert (
+        admission.judge_train_job(job(runtimePatches=both), RUNTIME, behaviour=REFERENCE)
+        == Verdict()
+    )
 
 
 @pytest.mark.parametrize("behaviour", [OURS, REFERENCE])
 def test_a_changed_immutable_field_is_refused(behaviour: Behaviour) -> None:
     old, new = job(trainer={"numNodes": 1}), job(trainer={"numNodes": 2})
-    verdict = admission.judged(new, RUNTIME, Before(old), behaviour=behaviour)
+    verdict = admission.judge_train_job(new, RUNTIME, Before(old), behaviour=behaviour)
     assert said(verdict) == [("spec.trainer", IMMUTABLE)]
 
 
@@ -145,8 +148,12 @@ def test_a_changed_immutable_field_is_refused(behaviour: Behaviour) -> None:
 def test_q12_an_immutable_field_is_neither_added_nor_removed(field: str, value: Any) -> None:
     without, with_it = job(), job(**{field: value})
     for old, new in ((without, with_it), (with_it, without)):
-        assert said(admission.judged(new, RUNTIME, Before(old))) == [(f"spec.{field}", IMMUTABLE)]
-        assert admission.judged(new, RUNTIME, Before(old), behaviour=REFERENCE) == Verdict()
+        assert said(admission.judge_train_job(new, RUNTIME, Before(old))) == [
+            (f"spec.{field}", IMMUTABLE)
+        ]
+        assert (
+            admission.judge_train_job(new, RUNTIME, Before(old), behaviour=REFERENCE) == Verdict()
+        )
 
 
 def test_what_the_schema_fills_in_is_no_change() -> None:
@@ -159,7 +166,7 @@ def test_what_the_schema_fills_in_is_no_change() -> None:
         managedBy="trainer.kubeflow.org/trainjob-controller",
         suspend=False,
     )
-    assert admission.judged(job(), RUNTIME, Before(old)) == Verdict()
+    assert admission.judge_train_job(job(), RUNTIME, Before(old)) == Verdict()
 
 
 @pytest.mark.parametrize("behaviour", [OURS, REFERENCE])
@@ -193,14 +200,14 @@ def test_patches_change_only_while_no_pod_runs(
     new = job(suspend=held_after, runtimePatches=POOL_B)
     counts = {**COUNTS, "active": 1 if live else 0}
     observed = seen(old, jobset(old, replicatedJobsStatus=[counts]))
-    verdict = admission.judged(new, RUNTIME, Before(old, observed), behaviour=behaviour)
+    verdict = admission.judge_train_job(new, RUNTIME, Before(old, observed), behaviour=behaviour)
     assert said(verdict) == ([] if what is None else [("spec.runtimePatches", what)])
 
 
 def test_patches_that_did_not_change_pass_whatever_their_time() -> None:
     old = job(runtimePatches=[{**POOL_A[0], "time": "2026-11-21T12:00:00Z"}])
     new = job(runtimePatches=POOL_A, suspend=True)
-    assert admission.judged(new, RUNTIME, Before(old)) == Verdict()
+    assert admission.judge_train_job(new, RUNTIME, Before(old)) == Verdict()
 
 
 @pytest.mark.parametrize(
@@ -221,7 +228,7 @@ def test_q8_a_patch_that_jobset_would_refuse_for_ever_is_refused(
     old = job(suspend=True)
     new = job(suspend=True, runtimePatches=[patch(name="node", template=pods_of(**spec))])
     before = Before(old, seen(old, jobset(old)))
-    assert admission.judged(new, RUNTIME, before).problems == (
+    assert admission.judge_train_job(new, RUNTIME, before).problems == (
         Problem(
             "spec.runtimePatches",
             f"changes replicatedJobs[node].template.spec.template.spec.{field} of a JobSet that "
@@ -231,8 +238,8 @@ def test_q8_a_patch_that_jobset_would_refuse_for_ever_is_refused(
             where="TrainJob tj",
         ),
     )
-    assert admission.judged(new, RUNTIME, before, behaviour=REFERENCE) == Verdict()
-    assert admission.judged(new, RUNTIME, Before(old)) == Verdict()
+    assert admission.judge_train_job(new, RUNTIME, before, behaviour=REFERENCE) == Verdict()
+    assert admission.judge_train_job(new, RUNTIME, Before(old)) == Verdict()
 
 
 def test_q8_what_jobset_lets_a_suspended_jobset_change_passes() -> None:
@@ -246,7 +253,7 @@ def test_q8_what_jobset_lets_a_suspended_jobset_change_passes() -> None:
     old = job(suspend=True)
     new = job(suspend=False, runtimePatches=[patch(name="node", template=template)])
     before = Before(old, seen(old, jobset(old)))
-    assert admission.judged(new, RUNTIME, before) == Verdict()
+    assert admission.judge_train_job(new, RUNTIME, before) == Verdict()
 
 
 def test_q8_job_metadata_is_not_what_jobset_lets_change() -> None:
@@ -254,7 +261,7 @@ def test_q8_job_metadata_is_not_what_jobset_lets_change() -> None:
     template = {"metadata": {"labels": {"a": "b"}}}
     new = job(suspend=True, runtimePatches=[patch(name="node", template=template)])
     before = Before(old, seen(old, jobset(old)))
-    ((_, what),) = said(admission.judged(new, RUNTIME, before))
+    ((_, what),) = said(admission.judge_train_job(new, RUNTIME, before))
     assert what.startswith("changes replicatedJobs[node].template.metadata.labels.a of a JobSet")
 
 
@@ -262,18 +269,20 @@ def test_q9_an_update_is_judged_with_the_runtime_that_the_job_was_born_with() ->
     old = job(suspend=True)
     before = Before(old, seen(old, jobset(old)))
     for live in (None, edited(template={"spec": {"replicatedJobs": []}})):
-        assert admission.judged(job(suspend=False), live, before) == Verdict()
-    ((path, _),) = said(admission.judged(job(suspend=False), None, before, behaviour=REFERENCE))
+        assert admission.judge_train_job(job(suspend=False), live, before) == Verdict()
+    ((path, _),) = said(
+        admission.judge_train_job(job(suspend=False), None, before, behaviour=REFERENCE)
+    )
     assert path == "spec.RuntimeRef"
 
 
 def test_q9_labels_and_finalizers_change_without_any_runtime() -> None:
     old = job(metadata={"finalizers": ["acme.io/x"]})
-    assert admission.judged(job(), None, Before(old)) == Verdict()
+    assert admission.judge_train_job(job(), None, Before(old)) == Verdict()
     leaving = job(metadata={"deletionTimestamp": "2026-11-21T12:00:20Z", "labels": {"a": "b"}})
-    assert admission.judged(leaving, None, Before(old)) == Verdict()
+    assert admission.judge_train_job(leaving, None, Before(old)) == Verdict()
     labelled = job(metadata={"labels": {"a": "b"}})
-    ((path, _),) = said(admission.judged(labelled, None, Before(old)))
+    ((path, _),) = said(admission.judge_train_job(labelled, None, Before(old)))
     assert path == "spec.RuntimeRef"
 
 
@@ -291,8 +300,8 @@ def test_a_runtime_with_a_job_of_two_replicas_or_without_its_container_is_refuse
             "must contain the required container for the ancestor: trainer",
         ),
     ]
-    assert said(admission.runtime_judged(wrong)) == expected
-    assert said(admission.runtime_judged(wrong, RUNTIME, behaviour=REFERENCE)) == expected
+    assert said(admission.judge_runtime(wrong)) == expected
+    assert said(admission.judge_runtime(wrong, RUNTIME, behaviour=REFERENCE)) == expected
 
 
 def test_q10_updates_of_a_namespaced_runtime_are_judged_too() -> None:
@@ -301,15 +310,15 @@ def test_q10_updates_of_a_namespaced_runtime_are_judged_too() -> None:
     wire["spec"]["template"]["spec"]["replicatedJobs"][0]["replicas"] = 2
     new = TrainingRuntime.from_wire({**wire, "kind": "TrainingRuntime"})
     what = [("spec.template.spec.replicatedJobs[0].replicas", "always must be 1")]
-    assert said(admission.runtime_judged(new, old)) == what
-    assert said(admission.runtime_judged(new, behaviour=REFERENCE)) == what
-    assert admission.runtime_judged(new, old, behaviour=REFERENCE) == Verdict()
+    assert said(admission.judge_runtime(new, old)) == what
+    assert said(admission.judge_runtime(new, behaviour=REFERENCE)) == what
+    assert admission.judge_runtime(new, old, behaviour=REFERENCE) == Verdict()
 
 
 def test_q10_both_gang_policies_at_once_are_refused() -> None:
     both = edited(podGroupPolicy={"coscheduling": {}, "volcano": {}})
-    assert [path for path, _ in said(admission.runtime_judged(both))] == ["spec.podGroupPolicy"]
-    assert admission.runtime_judged(both, behaviour=REFERENCE) == Verdict()
+    assert [path for path, _ in said(admission.judge_runtime(both))] == ["spec.podGroupPolicy"]
+    assert admission.judge_runtime(both, behaviour=REFERENCE) == Verdict()
 
 
 def test_jobsets_immutable_fields_of_a_runtime_stay() -> None:
@@ -318,7 +327,7 @@ def test_jobsets_immutable_fields_of_a_runtime_stay() -> None:
         wire["spec"]["template"]["spec"]["failurePolicy"] = {"maxRestarts": number}
         return ClusterTrainingRuntime.from_wire(wire)
 
-    verdict = admission.runtime_judged(with_restarts(2), with_restarts(1))
+    verdict = admission.judge_runtime(with_restarts(2), with_restarts(1))
     assert said(verdict) == [("spec.template.spec.failurePolicy", "Value is immutable")]
 
 
@@ -330,8 +339,8 @@ def test_new_patches_get_the_time_unless_they_have_one() -> None:
     given = {**POOL_B[0], "manager": "b.io/x", "time": "2026-01-01T00:00:00Z"}
     new = job(runtimePatches=[POOL_A[0], given])
     expected = ["2026-11-21T12:00:30Z", "2026-01-01T00:00:00Z"]
-    assert times(admission.defaulted(new, None, NOW)) == expected
-    assert times(admission.defaulted(new, job(), NOW)) == expected
+    assert times(admission.with_defaults(new, None, NOW)) == expected
+    assert times(admission.with_defaults(new, job(), NOW)) == expected
     assert times(new) == [None, "2026-01-01T00:00:00Z"]
 
 
@@ -339,17 +348,19 @@ def test_on_an_update_only_changed_patches_get_another_time() -> None:
     stored = "2026-11-21T12:00:00Z"
     old = job(runtimePatches=[{**POOL_A[0], "time": stored}])
     same = job(runtimePatches=[{**POOL_A[0], "time": "2026-01-01T00:00:00Z"}])
-    assert times(admission.defaulted(same, old, NOW)) == [stored]
+    assert times(admission.with_defaults(same, old, NOW)) == [stored]
     other = job(runtimePatches=[{**POOL_B[0], "time": stored}])
-    assert times(admission.defaulted(other, old, NOW)) == ["2026-11-21T12:00:30Z"]
+    assert times(admission.with_defaults(other, old, NOW)) == ["2026-11-21T12:00:30Z"]
 
 
 def test_a_job_without_patches_is_given_back_as_it_is() -> None:
     plain = job()
-    assert admission.defaulted(plain, None, NOW) is plain
+    assert admission.with_defaults(plain, None, NOW) is plain
 
 
 def test_a_finished_job_may_still_be_labelled_when_all_is_gone() -> None:
     done = job(status={"conditions": [condition("Complete", "True", "AllJobsCompleted")]})
     gone = Before(done, Observed(jobset=None))
-    assert admission.judged(job(metadata={"finalizers": ["a.io/b"]}), None, gone) == Verdict()
+    assert (
+        admission.judge_train_job(job(metadata={"finalizers": ["a.io/b"]}), None, gone) == Verdict()
+    )

@@ -196,7 +196,7 @@ def test_every_verdict_is_sound(
     runtime, before = None if gone else RUNTIME, Before(old, observed)
 
     def judged(of: TrainJob) -> Verdict:
-        return admission.judged(of, runtime, before, behaviour=behaviour)
+        return admission.judge_train_job(of, runtime, before, behaviour=behaviour)
 
     verdict = judged(new)
     assert judged(new) == verdict
@@ -204,8 +204,8 @@ def test_every_verdict_is_sound(
     assert all(each.where and each.what for each in verdict.problems)
     if behaviour is OURS:
         assert judged(old).problems == ()
-    stamped = admission.defaulted(new, old, NOW)
-    assert admission.defaulted(stamped, stamped, NOW + timedelta(days=1)) == stamped
+    stamped = admission.with_defaults(new, old, NOW)
+    assert admission.with_defaults(stamped, stamped, NOW + timedelta(days=1)) == stamped
 
 
 def _carried_out(

@@ -67,4 +67,8 @@ def test_any_other_failure_gets_no_advice(lines: tuple[str, ...]) -> None:
 def test_the_advice_comes_last_in_what_is_told_of_a_failure() -> None:
     failure = Failure("a", "Error", 1, (MODULE.format("pandas"),))
     run = Run("default", "a", "1", "here", Owner(), "", "", "Failed", failure=failure)
-    assert sentences.failure(run).splitlines()[-1].startswith("the Python of the job has no module")
+    assert (
+        sentences.failure_lines(run)
+        .splitlines()[-1]
+        .startswith("the Python of the job has no module")
+    )

@@ -93,7 +93,7 @@ UNSCHEDULABLE = {
     ],
 )
 def test_why_a_pod_failed(failed: dict[str, Any], reason: FailureReason, sentence: str) -> None:
-    assert failure_reason.first([failed]) == reason
+    assert failure_reason.first_failure([failed]) == reason
     assert reason.sentence() == sentence
 
 
@@ -138,8 +138,8 @@ def test_why_a_pod_failed(failed: dict[str, Any], reason: FailureReason, sentenc
 def test_why_a_pod_does_not_start(
     pending: dict[str, Any], reason: FailureReason, sentence: str
 ) -> None:
-    assert failure_reason.waiting([pending]) == (reason,)
-    assert failure_reason.first([pending]) == reason
+    assert failure_reason.waiting_reasons([pending]) == (reason,)
+    assert failure_reason.first_failure([pending]) == reason
     assert reason.sentence() == sentence
 
 
@@ -158,13 +158,13 @@ def test_why_a_pod_does_not_start(
     ],
 )
 def test_a_healthy_pod_has_no_reason(healthy: dict[str, Any]) -> None:
-    assert failure_reason.first([healthy]) is None
-    assert failure_reason.waiting([healthy]) == ()
+    assert failure_reason.first_failure([healthy]) is None
+    assert failure_reason.waiting_reasons([healthy]) == ()
 
 
 def test_the_pod_that_failed_first_is_the_reason() -> None:
     pods = [pod("a", terminated(1, at=12)), pod("b", terminated(2, at=11))]
-    found = failure_reason.first(pods)
+    found = failure_reason.first_failure(pods)
     assert found is not None
     assert found.pod == "b"
 
@@ -177,7 +177,7 @@ def test_at_the_same_second_those_that_were_only_ended_with_the_others_come_last
         pod("d", conditions=[disrupted("PreemptionByScheduler", "m")]),
     )
     kinds = [
-        getattr(failure_reason.first(pods), "pod", None)
+        getattr(failure_reason.first_failure(pods), "pod", None)
         for pods in ([ended, own], [ended, own, memory], [ended, own, preempted])
     ]
     assert kinds == ["b", "c", "d"]
@@ -193,17 +193,19 @@ def test_a_failed_pod_goes_before_one_that_was_restarted_and_runs() -> None:
         },
         phase="Running",
     )
-    found = failure_reason.first([restarted, pod("b", terminated(2, at=30))])
+    found = failure_reason.first_failure([restarted, pod("b", terminated(2, at=30))])
     assert found is not None
     assert (found.pod, found.exit_code) == ("b", 2)
-    alone = failure_reason.first([restarted])
+    alone = failure_reason.first_failure([restarted])
     assert alone is not None
     assert (alone.pod, alone.exit_code) == ("a", 1)
 
 
 def test_an_init_container_is_named_too() -> None:
     failed = pod("p", initContainerStatuses=[terminated(3, name="fetch")])
-    assert failure_reason.first([failed]) == FailureReason(FailureKind.EXIT_CODE, "p", "fetch", 3)
+    assert failure_reason.first_failure([failed]) == FailureReason(
+        FailureKind.EXIT_CODE, "p", "fetch", 3
+    )
 
 
 def test_of_many_waiting_pods_the_first_of_each_kind_speaks() -> None:
@@ -212,7 +214,7 @@ def test_of_many_waiting_pods_the_first_of_each_kind_speaks() -> None:
         pod("a", waits("ImagePullBackOff"), phase="Pending"),
         pod("c", phase="Pending", conditions=[UNSCHEDULABLE]),
     ]
-    assert [(each.kind, each.pod) for each in failure_reason.waiting(pods)] == [
+    assert [(each.kind, each.pod) for each in failure_reason.waiting_reasons(pods)] == [
         (FailureKind.IMAGE_PULL, "a"),
         (FailureKind.UNSCHEDULABLE, "c"),
     ]
@@ -239,4 +241,4 @@ def test_of_a_long_message_the_end_is_shown() -> None:
     ],
 )
 def test_an_exit_code_of_a_signal_says_which(code: int | None, meaning: str) -> None:
-    assert failure_reason.meaning(code) == meaning
+    assert failure_reason.exit_code_meaning(code) == meaning

@@ -133,7 +133,7 @@ def log_has(run: Run, text: str) -> Callable[[], bool]:
 
 def left(run: Run) -> list[psutil.Process]:
     """Processes of the run that live, supervisor and guard included."""
-    return processes.everywhere(run.uid)
+    return processes.find_everywhere(run.uid)
 
 
 def supervision(run: Run) -> list[psutil.Process]:

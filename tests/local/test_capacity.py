@@ -28,7 +28,7 @@ def said(machine: Machine = SMALL, **trainer: Any) -> list[str]:
         }
     )
     objects = pipeline.render(job, catalog.get("plain-distributed"))
-    return list(capacity.warnings(objects, machine))
+    return list(capacity.capacity_warnings(objects, machine))
 
 
 def test_what_fits_is_not_said() -> None:

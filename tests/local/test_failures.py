@@ -15,8 +15,10 @@ def test_a_failed_run_names_pod_exit_code_and_last_lines() -> None:
     assert (run.phase, run.reason, run.message) == (
         "Failed",
         "FailedJobs",
-        "jobset failed due to one or more job failures (first failed job: tj-node-0); "
-        "pod tj-node-0-0: container node ended with exit code 42",
+        (
+            "jobset failed due to one or more job failures (first failed job: tj-node-0); "
+            "pod tj-node-0-0: container node ended with exit code 42"
+        ),
     )
     assert run.failure == Failure("tj-node-0-0", "Error", 42, ("one", "two"))
     eventually(lambda: left(run) == [])

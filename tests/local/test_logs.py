@@ -75,6 +75,6 @@ def test_values_of_secrets_that_a_program_prints_are_in_no_log_and_no_status(
     assert lines(run) == ["using <secret>", "<secret>"]
     assert ended.failure is not None
     assert ended.failure.last_lines == ("using <secret>", "<secret>")
-    kept = folder.of("default", "tj").path.rglob("*")
+    kept = folder.run_folder("default", "tj").path.rglob("*")
     texts = {each.name: each.read_bytes() for each in kept if each.is_file()}
     assert [name for name, text in texts.items() if b"planted" in text] == ["secrets.json"]

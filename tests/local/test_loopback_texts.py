@@ -7,7 +7,7 @@ import pytest
 from trainer_infra.local import expansion, network
 from trainer_infra.local.mounts import Mounts
 
-NET = network.network(["tj-node-0-0.tj", "tj-node-0-1.tj", "tj-node-0-10.tj"], "ns", 41234)
+NET = network.loopback_network(["tj-node-0-0.tj", "tj-node-0-1.tj", "tj-node-0-10.tj"], "ns", 41234)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_an_endpoint_name_becomes_loopback_with_the_port_behind_it(
 
 
 def test_no_endpoints_change_nothing() -> None:
-    assert network.local_text("a:29500", network.network([], "ns", 1)) == "a:29500"
+    assert network.local_text("a:29500", network.loopback_network([], "ns", 1)) == "a:29500"
 
 
 @pytest.mark.parametrize(
@@ -80,4 +80,4 @@ def test_the_folder_of_a_path_below_a_mount_is_known() -> None:
     ],
 )
 def test_references_expand_as_in_kubernetes(text: str, expected: str) -> None:
-    assert expansion.expand(text, {"A": "1"}) == expected
+    assert expansion.expand_references(text, {"A": "1"}) == expected

@@ -54,7 +54,7 @@ def test_the_same_stack_of_another_backend_is_another_owner_and_is_named() -> No
 
 
 def _file(part: str) -> Path:
-    return folder.of("default", "tj").path / part
+    return folder.run_folder("default", "tj").path / part
 
 
 @pytest.mark.parametrize("text", ["{broken", "[]", '{"name": 1}', "null", "[" * 100_000, "\ud800"])

@@ -56,7 +56,7 @@ def failed(*wanted: str) -> str:
     """Why installing failed; nothing but its log is left."""
     run = finished(submitted(*wanted))
     assert (run.phase, run.reason) == ("Failed", "InstallFailed")
-    venv = packages.place(wanted)
+    venv = packages.environment_folder(wanted)
     assert not venv.exists()
     log = venv.with_suffix(".log")
     assert run.message.endswith(f" (all of its output is in {log})")
@@ -71,7 +71,7 @@ def test_packages_are_installed_once_and_for_two_jobs_at_a_time(
     done = [finished(run) for run in both]
 
     assert [run.phase for run in done] == ["Complete", "Complete"], done[0].message
-    venv = packages.place(["amber==1.0"])
+    venv = packages.environment_folder(["amber==1.0"])
     assert [lines(run) for run in both] == [[f"1.0 {venv}"]] * 2
     assert len([path for path in index.asked if path.startswith("/files/amber")]) <= 2
     log = venv.with_suffix(".log").read_text().splitlines()
@@ -89,7 +89,7 @@ def test_what_is_installed_and_how_large_it_is_so_far_is_told(installer: str, in
 
 def test_a_venv_without_its_marker_is_made_anew(installer: str) -> None:
     run = finished(submitted("amber==1.0"))
-    venv = packages.place(["amber==1.0"])
+    venv = packages.environment_folder(["amber==1.0"])
     (venv / packages.MARKER).unlink()
     (venv / "bin" / "python").unlink()
 
@@ -104,7 +104,7 @@ def test_an_install_that_is_ended_leaves_nothing_and_is_made_anew(
     eventually(lambda: any("files/coral" in path for path in index.asked))
     assert runs.delete(run.namespace, run.name, run.uid) == ""
     assert left(run) == []
-    assert not packages.place(["coral==1.0"]).exists()
+    assert not packages.environment_folder(["coral==1.0"]).exists()
 
     run = submitted("coral==1.0", "amber==1.0")
     index.open.set()
@@ -117,7 +117,7 @@ def test_an_install_whose_supervisor_is_killed_is_made_anew(index: Index) -> Non
     for process in supervision(run):
         process.kill()
     assert finished(run).reason == "SupervisorLost"
-    assert packages.place(["coral==1.0", "amber==1.0"]).exists()
+    assert packages.environment_folder(["coral==1.0", "amber==1.0"]).exists()
 
     index.open.set()
     again = finished(submitted("coral==1.0", "amber==1.0", name="again"))
@@ -129,7 +129,9 @@ def test_two_environments_share_the_files_of_a_package(monkeypatch: pytest.Monke
     one, two = (["amber==1.0"], ["amber==1.0", "emerald==1.0"])
     for name, wanted in (("one", one), ("two", two)):
         assert finished(submitted(*wanted, name=name)).phase == "Complete"
-    first, second = (next(packages.place(each).rglob("amber.py")) for each in (one, two))
+    first, second = (
+        next(packages.environment_folder(each).rglob("amber.py")) for each in (one, two)
+    )
     assert first.samefile(second)
 
 
@@ -183,7 +185,7 @@ def test_a_setting_that_uv_does_not_know_is_a_reason_for_pip(
 ) -> None:
     monkeypatch.setenv("PIP_ONLY_BINARY", ":all:")
     assert finished(submitted("amber==1.0")).phase == "Complete"
-    log = packages.place(["amber==1.0"]).with_suffix(".log").read_text()
+    log = packages.environment_folder(["amber==1.0"]).with_suffix(".log").read_text()
     said = "with pip, which has a setting that uv does not know: only-binary\n"
     assert log.startswith(f"installing amber==1.0 {said}")
 
@@ -208,7 +210,7 @@ def test_packages_come_from_the_indexes_that_are_named(
         done = finished(Job(command=code, packages=wanted).submit())
         assert (done.phase, lines(done)) == ("Complete", ["1.0 1.0"]), done.message
         assert second.asked
-    said = packages.place(wanted).with_suffix(".log").read_text().splitlines()[0]
+    said = packages.environment_folder(wanted).with_suffix(".log").read_text().splitlines()[0]
     assert said == f"installing amber==1.0, planted==1.0 with {installer}"
 
 

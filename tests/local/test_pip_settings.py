@@ -13,7 +13,7 @@ def test_the_settings_that_count_are_the_installations_own_and_the_environments_
         "install.find-links='\\n/one\\n/two'",
         "not a setting",
     )
-    assert pip_settings.settings(lines) == {
+    assert pip_settings.pip_settings(lines) == {
         "index-url": "http://environment",
         "timeout": "90",
         "find-links": "\n/one\n/two",
@@ -32,7 +32,7 @@ def test_each_setting_has_its_variable() -> None:
         "retries": "2",
         "quiet": "1",
     }
-    assert pip_settings.unsayable(settings) == ""
+    assert pip_settings.not_passed_on(settings) == ""
     assert pip_settings.for_uv(settings, {"SSL_CERT_FILE": "/machine.pem"}) == {
         "UV_DEFAULT_INDEX": "http://main",
         "UV_INDEX": "http://more http://most",
@@ -56,9 +56,9 @@ def test_indexes_that_the_user_names_to_uv_stand_alone() -> None:
 
 def test_a_setting_without_counterpart_is_named() -> None:
     for name in ("only-binary", "no-index", "require-hashes", "client-cert"):
-        assert pip_settings.unsayable({"quiet": "1", name: "1"}) == name
+        assert pip_settings.not_passed_on({"quiet": "1", name: "1"}) == name
 
 
 def test_without_pip_its_variables_are_the_settings() -> None:
     environment = {"PIP_EXTRA_INDEX_URL": "http://more", "PIP_CONFIG_FILE": "/f", "HOME": "/h"}
-    assert pip_settings.variables(environment) == {"extra-index-url": "http://more"}
+    assert pip_settings.pip_variables(environment) == {"extra-index-url": "http://more"}

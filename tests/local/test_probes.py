@@ -40,7 +40,7 @@ def ready(job: Job, within: float) -> bool:
     ],
 )
 def test_a_pod_is_ready_when_its_probe_passes(kind: dict[str, Any], expected: bool) -> None:
-    port = ports.free()
+    port = ports.free_port()
     container = {
         "name": "node",
         "image": "none",

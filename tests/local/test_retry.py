@@ -20,7 +20,7 @@ def test_a_failed_run_runs_again_as_the_same_run(tmp_path: Path) -> None:
     assert failed.phase == "Failed"
     (tmp_path / "mended").touch()
 
-    again = retry.retry("default", "tj", failed.uid, owner=OWNER)
+    again = retry.retry_run("default", "tj", failed.uid, owner=OWNER)
 
     assert (again.uid, again.created) == (failed.uid, failed.created)
     assert finished(again).phase == "Complete"
@@ -36,7 +36,7 @@ def test_a_run_whose_supervisor_was_killed_runs_again(tmp_path: Path) -> None:
     eventually(lambda: now(run).phase == "Failed")
     (tmp_path / "mended").touch()
 
-    assert finished(retry.retry("default", "tj", run.uid)).phase == "Complete"
+    assert finished(retry.retry_run("default", "tj", run.uid)).phase == "Complete"
 
 
 def test_what_has_not_failed_is_refused(tmp_path: Path) -> None:
@@ -44,13 +44,13 @@ def test_what_has_not_failed_is_refused(tmp_path: Path) -> None:
     run = failing_once(tmp_path).submit()
     finished(run)
     with pytest.raises(Refused, match="tj has not failed, it is complete; raise attempt"):
-        retry.retry("default", "tj", run.uid)
+        retry.retry_run("default", "tj", run.uid)
     with pytest.raises(NotAvailable, match="there is no run default/other"):
-        retry.retry("default", "other", "")
+        retry.retry_run("default", "other", "")
 
 
 def test_a_run_of_another_owner_is_left_alone(tmp_path: Path) -> None:
     failed = finished(failing_once(tmp_path).submit())
     with pytest.raises(Refused, match="belongs to"):
-        retry.retry("default", "tj", failed.uid, owner=Owner("proj", "prod", "urn:other"))
+        retry.retry_run("default", "tj", failed.uid, owner=Owner("proj", "prod", "urn:other"))
     assert runs.get("default", "tj") == failed

@@ -14,7 +14,7 @@ FAMILY = shell("setsid sh -c 'echo grandchild; sleep 60' & sh -c 'sleep 60' & ec
 
 
 def pids(run: Run) -> dict[str, Any]:
-    found = folder.read(folder.of(run.namespace, run.name).identities)
+    found = folder.read_json(folder.run_folder(run.namespace, run.name).identities)
     assert found is not None
     return {role: each["pid"] for role, each in found.items()}
 
@@ -34,7 +34,7 @@ def test_a_killed_supervisor_is_a_failed_run_without_processes(run: Run) -> None
         "Failed",
         "SupervisorLost",
         (
-            f"the supervisor on {run.host} ended with signal SIGKILL while the run was unfinished; "
+            f"pod tj-node-0-0: its node was lost: the supervisor on {run.host} ended with signal SIGKILL while the run was unfinished; "
             "its processes were ended, run it again"
         ),
     )
@@ -60,7 +60,7 @@ def test_when_both_are_killed_the_next_look_cleans_up(run: Run) -> None:
     assert (run.reason, run.message) == (
         "SupervisorLost",
         (
-            f"the supervisor on {run.host} and its guard are gone while the run was unfinished; "
+            f"pod tj-node-0-0: its node was lost: the supervisor on {run.host} and its guard are gone while the run was unfinished; "
             "its processes were ended, run it again"
         ),
     )

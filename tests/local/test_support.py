@@ -23,7 +23,7 @@ def objects(pod: dict[str, Any], *others: dict[str, Any]) -> list[dict[str, Any]
 
 
 def said(pod: dict[str, Any], *others: dict[str, Any]) -> list[str]:
-    return [str(problem) for problem in support.problems(objects(pod, *others))]
+    return [str(problem) for problem in support.unsupported_here(objects(pod, *others))]
 
 
 def test_a_container_without_a_command_cannot_run() -> None:
@@ -121,7 +121,7 @@ def test_mpi_and_flux_are_refused_with_one_sentence(runtime: str, secret: str) -
         }
     )
     rendered = pipeline.render(job, catalog.get(runtime))
-    assert [str(problem) for problem in support.problems(rendered)] == [
+    assert [str(problem) for problem in support.unsupported_here(rendered)] == [
         (
             f"Secret {secret}: data: holds keys by which pods reach one another (MPI over SSH, "
             "Flux), but the pods of this target are processes of one machine; run the job on "

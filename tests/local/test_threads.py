@@ -14,7 +14,7 @@ SHOW = (
 
 
 def limited(own: dict[str, str] | None = None, **resources: Any) -> set[str]:
-    return set(threads.variables({"name": "c", "resources": resources}, own or {}).values())
+    return set(threads.thread_variables({"name": "c", "resources": resources}, own or {}).values())
 
 
 @pytest.mark.parametrize(

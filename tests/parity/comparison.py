@@ -66,9 +66,9 @@ def ours(case: Case, deviations: frozenset[Deviation] = REFERENCE.deviations) ->
     jobset = next((each for each in case.existing if each["kind"] == "JobSet"), None)
     observed = Observed(jobset=jobset, objects=case.existing)
     behaviour = Behaviour(_plugins(case), deviations)
-    job = admission.defaulted(job, old, reference.NOW)
-    of_runtime = admission.runtime_judged(runtime, behaviour=behaviour)
-    verdict = admission.judged(
+    job = admission.with_defaults(job, old, reference.NOW)
+    of_runtime = admission.judge_runtime(runtime, behaviour=behaviour)
+    verdict = admission.judge_train_job(
         job,
         runtime,
         None if old is None else admission.Before(old, observed),
@@ -170,7 +170,7 @@ def _typed(case: Case) -> tuple[TrainJob, Runtime]:
 
 def _status(jobset: JSON) -> JSON:
     status = {
-        "conditions": [dict(each) for each in jobs_status.conditions((), jobset)],
+        "conditions": [dict(each) for each in jobs_status.with_end_of_jobset((), jobset)],
         "jobsStatus": [dict(each) for each in jobs_status.jobs_status(jobset)],
     }
     return {key: value for key, value in status.items() if value}

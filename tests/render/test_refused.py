@@ -24,8 +24,8 @@ def test_refuses_with_the_messages_of_the_reference(case: Path) -> None:
     runtime = ClusterTrainingRuntime.from_wire(yaml.safe_load((case / "runtime.yaml").read_text()))
     theirs = yaml.safe_load((case / "reference.yaml").read_text())["errors"]
 
-    of_runtime = admission.runtime_judged(runtime, behaviour=NO_CLASSES).problems
-    of_job = admission.judged(job, runtime, behaviour=NO_CLASSES).problems
+    of_runtime = admission.judge_runtime(runtime, behaviour=NO_CLASSES).problems
+    of_job = admission.judge_train_job(job, runtime, behaviour=NO_CLASSES).problems
 
     said = {(each.path, each.what) for each in (*of_runtime, *of_job)}
     assert {(each["field"], each["detail"]) for each in theirs} == said

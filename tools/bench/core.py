@@ -77,7 +77,7 @@ def validation() -> Callable[[], object]:
 
     def judged() -> None:
         for job in jobs:
-            verdict = admission.judged(TrainJob.from_wire(job), on)
+            verdict = admission.judge_train_job(TrainJob.from_wire(job), on)
             if verdict.problems:
                 raise SystemExit(f"a job of the benchmark is refused: {verdict.problems}")
 

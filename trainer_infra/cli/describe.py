@@ -73,7 +73,7 @@ def _whole(place: Place, run: Run, shown: Screen) -> Iterator[str]:
 
 
 def _facts(place: Place, run: Run) -> Mapping[str, str]:
-    percent = sentences.percent(run)
+    percent = sentences.percent_done(run)
     return {
         "Name": run.name,
         "Namespace": run.namespace,
@@ -88,11 +88,11 @@ def _facts(place: Place, run: Run) -> Mapping[str, str]:
         "Created": run.created,
         "Started": run.started,
         "Finished": run.finished,
-        "Ran for": sentences.length(run.started, run.finished) if run.started else "",
+        "Ran for": sentences.time_between(run.started, run.finished) if run.started else "",
         "Progress": "" if percent is None else f"{percent}%",
-        "Remaining": sentences.remaining(run),
-        "Metrics": sentences.pairs(sentences.metrics(run)),
-        "Outputs": sentences.pairs(run.outputs),
+        "Remaining": sentences.remaining_time(run),
+        "Metrics": sentences.metrics_line(sentences.last_metrics(run)),
+        "Outputs": sentences.metrics_line(run.outputs),
     }
 
 
@@ -122,7 +122,9 @@ def _conditions(run: Run, shown: Screen) -> Iterator[str]:
             each["type"],
             each["status"],
             each.get("reason", ""),
-            sentences.length(each["lastTransitionTime"]) if each.get("lastTransitionTime") else "",
+            sentences.time_between(each["lastTransitionTime"])
+            if each.get("lastTransitionTime")
+            else "",
             each.get("message", ""),
         )
         for each in found
@@ -145,7 +147,7 @@ def _events(found: "Sequence[Happened]", shown: Screen) -> Iterator[str]:
     """The newest last, next to where a person goes on reading."""
     rows = [
         (
-            sentences.length(each.time) if each.time else "",
+            sentences.time_between(each.time) if each.time else "",
             each.type,
             each.reason,
             each.about,

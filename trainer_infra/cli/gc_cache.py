@@ -32,17 +32,19 @@ def collect(older_than: float | None, *, confirmed: bool) -> int:
         older_than: only those that were last used this many seconds ago; None for all.
         confirmed: whether to remove without asking.
     """
-    known = environments.every()
+    known = environments.every_environment()
     old = [each for each in known if time.time() - each.used >= (older_than or 0)]
     for each in old:
         if each.user:
             typer.echo(f"left alone: {each.path.name} ({each.packages or 'packages'}), {each.user}")
     unused = [each for each in old if not each.user]
-    since = f" for {sentences.duration(older_than)}" if older_than else ""
+    since = f" for {sentences.duration_shown(older_than)}" if older_than else ""
     if not unused:
-        typer.echo(f"there is no environment in {packages.home()} that no run uses{since}")
+        typer.echo(
+            f"there is no environment in {packages.environments_home()} that no run uses{since}"
+        )
         return 0
-    typer.echo(f"environments in {packages.home()} that no run uses{since}:")
+    typer.echo(f"environments in {packages.environments_home()} that no run uses{since}:")
     typer.echo("\n".join(_table(unused, screen.stdout())))
     if not confirmed and not typer.confirm(f"Delete {len(unused)}?"):
         typer.echo("nothing is deleted")
@@ -55,8 +57,8 @@ def _table(unused: Sequence[Environment], shown: Screen) -> Iterator[str]:
         (
             each.path.name,
             each.state,
-            disk_use.size_text(disk_use.size(each.path)),
-            f"{sentences.duration(time.time() - each.used)} ago",
+            disk_use.size_text(disk_use.size_of(each.path)),
+            f"{sentences.duration_shown(time.time() - each.used)} ago",
             each.packages,
         )
         for each in unused
@@ -66,10 +68,10 @@ def _table(unused: Sequence[Environment], shown: Screen) -> Iterator[str]:
 
 def _remove(unused: Sequence[Environment]) -> int:
     paths = [each.path for each in unused]
-    size, freed = sum(map(disk_use.size, paths)), disk_use.bytes_freed(paths)
+    size, freed = sum(map(disk_use.size_of, paths)), disk_use.bytes_freed(paths)
     gone = []
     for each in unused:
-        if environments.remove(each):
+        if environments.remove_environment(each):
             gone.append(each)
         else:
             typer.echo(f"{each.path.name} is left alone: it is used by now", err=True)

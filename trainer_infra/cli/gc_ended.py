@@ -39,7 +39,7 @@ def collect(asked: Asked, older_than: float, *, confirmed: bool) -> int:
     for line in _kept([run for run in ended if run.uid in kept], kept):
         typer.echo(line)
     left = [run for run in ended if run.uid not in kept]
-    since = f"ended more than {sentences.duration(older_than)} ago"
+    since = f"ended more than {sentences.duration_shown(older_than)} ago"
     if not left:
         typer.echo(f"no run that {since} is without a stack {place.shown}")
         return 0
@@ -49,7 +49,7 @@ def collect(asked: Asked, older_than: float, *, confirmed: bool) -> int:
 
 def _lines(place: Place, runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
-        facts = f"{run.phase}, {sentences.length(run.finished or run.created)} ago"
+        facts = f"{run.phase}, {sentences.time_between(run.finished or run.created)} ago"
         yield f"  {removal.name(run)} ({facts}{removal.size(place, run)})"
 
 

@@ -66,7 +66,7 @@ def _lines(runs: Sequence[Run], creating: frozenset[str]) -> Iterator[str]:
         # `up` may be running right now, in another terminal.
         declared = {run.owner.urn, run.owner.urn.rpartition(MEMBER)[0]}
         note = ", its create did not end yet" if declared & creating else ""
-        yield f"  {removal.name(run)} ({run.phase}, {sentences.length(run.created)} old{note})"
+        yield f"  {removal.name(run)} ({run.phase}, {sentences.time_between(run.created)} old{note})"
 
 
 def _project(folder: Path) -> Project:

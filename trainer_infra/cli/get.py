@@ -95,9 +95,9 @@ def details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
         "finished": run.finished,
         "waits for": "" if run.stuck else run.waiting_for,
         "stuck": run.stuck,
-        "remaining": sentences.remaining(run),
-        "metrics": sentences.pairs(sentences.metrics(run)),
-        "outputs": sentences.pairs(run.outputs),
+        "remaining": sentences.remaining_time(run),
+        "metrics": sentences.metrics_line(sentences.last_metrics(run)),
+        "outputs": sentences.metrics_line(run.outputs),
         "message": run.message,
     }
     yield from (f"{name}: {value}" for name, value in facts.items() if value)
@@ -117,7 +117,7 @@ def _write(whole: Mapping[str, Any], output: str) -> None:
 
 
 def _row(run: Run) -> tuple[str, ...]:
-    percent = sentences.percent(run)
+    percent = sentences.percent_done(run)
     ready = sum(each.phase in READY for each in run.nodes)
     return (
         run.namespace,
@@ -126,7 +126,7 @@ def _row(run: Run) -> tuple[str, ...]:
         "" if percent is None else f"{percent}%",
         f"{ready}/{len(run.nodes)}",
         str(sum(each.gpus for each in run.nodes)),
-        sentences.length(run.created),
+        sentences.time_between(run.created),
         selection.stack_name(run.owner),
     )
 

@@ -134,7 +134,7 @@ def _newest_first(place: Place) -> Sequence[Run]:
 def _shown(run: Run) -> str:
     stack = selection.stack_name(run.owner)
     whose = f" of stack {stack}" if stack else ""
-    return f"run {run.name}{whose} ({run.phase}, {sentences.length(run.created)} old)"
+    return f"run {run.name}{whose} ({run.phase}, {sentences.time_between(run.created)} old)"
 
 
 def _listed(found: Sequence[str], last: str = ", ") -> str:

@@ -51,7 +51,7 @@ def follow(run: Run) -> Run:
         reader = _Lines(run, view)
         reader.start()
         last: Run | None = None
-        while not sentences.finished(run):
+        while not sentences.is_finished(run):
             if run != last:
                 view.state(run)
             last = run
@@ -82,7 +82,7 @@ class _Lines(threading.Thread):
     def run(self) -> None:
         try:
             for pod, line in runs.logs(self._run.namespace, self._run.name, follow=True):
-                self._view.line(sentences.short(self._run, pod), line)
+                self._view.line(sentences.short_pod_name(self._run, pod), line)
         except Exception as error:  # noqa: BLE001  raised again where the command sees it
             self._failed = error
 
@@ -112,7 +112,7 @@ def bars(run: Run) -> RenderableType:
     table = Table.grid(padding=(0, 2))
     for each in run.nodes:
         table.add_row(
-            Text(sentences.short(run, each.pod)),
+            Text(sentences.short_pod_name(run, each.pod)),
             ProgressBar(
                 completed=each.progress or 0,
                 width=30,
@@ -121,10 +121,10 @@ def bars(run: Run) -> RenderableType:
             ),
             Text("" if each.progress is None else f"{each.progress}%", justify="right"),
             Text(each.phase, style=PHASES.get(each.phase, "")),
-            Text(sentences.pairs(each.metrics)),
+            Text(sentences.metrics_line(each.metrics)),
         )
     waits = f": {run.waiting_for}" if run.waiting_for else ""
-    left = f", {sentences.remaining(run)} left" if sentences.remaining(run) else ""
+    left = f", {sentences.remaining_time(run)} left" if sentences.remaining_time(run) else ""
     return Group(table, Text(f"{run.name} {run.phase.lower()}{left}{waits}", style="bold"))
 
 
@@ -137,7 +137,7 @@ def _plain_state() -> Callable[[Run], None]:
     shown = [""]
 
     def state(run: Run) -> None:
-        line = sentences.progress(run)
+        line = sentences.progress_line(run)
         if line != shown[0]:
             sys.stderr.write(f"{line}\n")
             shown[0] = line

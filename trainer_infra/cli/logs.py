@@ -51,7 +51,7 @@ def show(place: Place, name: str, wanted: Wanted) -> None:
     lines = _opened(place, run, wanted)
     with _watched(place, run) if wanted.follow else nullcontext():
         for pod, line in lines:
-            typer.echo(line if wanted.pod else f"{sentences.short(run, pod)}: {line}")
+            typer.echo(line if wanted.pod else f"{sentences.short_pod_name(run, pod)}: {line}")
 
 
 @contextmanager
@@ -132,7 +132,7 @@ def _later(place: Place, run: Run) -> Run:
 
 
 def _is_over(run: Run) -> bool:
-    return sentences.finished(run) or run.phase == LOST
+    return sentences.is_finished(run) or run.phase == LOST
 
 
 def _waits(run: Run) -> str:

@@ -41,12 +41,12 @@ def steps(run: Run, screen: Screen) -> Iterator[str]:
 
 def _node(run: Run, node: Node) -> tuple[str, ...]:
     return (
-        node.step or sentences.short(run, node.pod).rsplit("-", 2)[0],
+        node.step or sentences.short_pod_name(run, node.pod).rsplit("-", 2)[0],
         node.pod,
         node.host,
         str(node.gpus or ""),
         node.phase,
         str(node.restarts),
         "" if node.progress is None else f"{node.progress}%",
-        sentences.pairs(node.metrics),
+        sentences.metrics_line(node.metrics),
     )

@@ -63,7 +63,7 @@ def confirm(
     if not confirmed and not typer.confirm(f"Delete {len(runs)}?"):
         typer.echo("nothing is deleted")
         return 0
-    paths = [folder.of(run.namespace, run.name).path for run in runs if place.kind == LOCAL]
+    paths = [folder.run_folder(run.namespace, run.name).path for run in runs if place.kind == LOCAL]
     before = disk_use.bytes_freed(paths)
     code = remove(place, runs, name, timeout)
     if paths:
@@ -80,4 +80,6 @@ def size(place: Place, run: Run) -> str:
     """What a run takes on this machine's disk, as a part of a list: `, 310 MB`; empty elsewhere."""
     if place.kind != LOCAL:
         return ""
-    return f", {disk_use.size_text(disk_use.size(folder.of(run.namespace, run.name).path))}"
+    return (
+        f", {disk_use.size_text(disk_use.size_of(folder.run_folder(run.namespace, run.name).path))}"
+    )

@@ -37,9 +37,9 @@ def run(submission: Submission, *, detach: bool) -> int:
         _interrupted(submission)
         return INTERRUPTED
     if ended.phase == names.FAILED:
-        typer.echo(sentences.failure(ended), err=True)
+        typer.echo(sentences.failure_lines(ended), err=True)
         return 1
-    typer.echo(sentences.complete(ended), err=True)
+    typer.echo(sentences.complete_line(ended), err=True)
     return 0
 
 
@@ -60,7 +60,7 @@ def _make_room(submission: Submission) -> None:
     old = _named(submission)
     if old is None or old.owner != COMMAND_LINE:
         return
-    if sentences.finished(old):
+    if sentences.is_finished(old):
         typer.echo(f"replacing run {old.name}, which ended as {old.phase}", err=True)
         _delete(old)
     elif old.content == submission.content:

@@ -43,13 +43,16 @@ def stack_name(owner: Owner) -> str:
 
 def ended_before(run: Run, seconds: float) -> bool:
     """Whether a run has ended, and that longer ago."""
-    return sentences.finished(run) and sentences.elapsed(run.finished or run.created) >= seconds
+    return (
+        sentences.is_finished(run)
+        and sentences.seconds_between(run.finished or run.created) >= seconds
+    )
 
 
 def _fits(run: Run, asked: Selection) -> bool:
     *before, stack = (asked.stack or "").split("/")
     projects = {each for each in (asked.project, *before[-1:]) if each}
-    age = sentences.elapsed(run.created)
+    age = sentences.seconds_between(run.created)
     return (
         all(run.owner.project == each for each in projects)
         and (not stack or run.owner.stack == stack)

@@ -24,9 +24,10 @@ from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.local import capacity, support
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.runs import identity
 from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.trainers import compose
-from trainer_infra.trainers.code import Code, content_hash
+from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.custom import CustomTrainer
 
 JSON = Mapping[str, Any]
@@ -192,10 +193,10 @@ def _submission(
     made = compose.compose(job, runtime, code, (), Behaviour(listed.registry(plugins)))
     for warning in made.warnings:
         typer.echo(f"warning: {warning}", err=True)
-    unsupported = support.problems(made.objects)
+    unsupported = support.unsupported_here(made.objects)
     if unsupported:
         raise InvalidInput(unsupported)
-    for warning in capacity.warnings(made.objects, capacity.Machine.here()):
+    for warning in capacity.capacity_warnings(made.objects, capacity.Machine.here()):
         typer.echo(f"warning: {warning}", err=True)
     return Submission(
         job=made.job.to_wire(),
@@ -204,7 +205,7 @@ def _submission(
         secret_data={},
         packages=code.packages if code else (),
         owner=COMMAND_LINE,
-        content=content_hash([job["spec"], code and code.to_wire(), runtime.to_wire()]),
+        content=identity.content(job, code, runtime.to_wire()),
         plugins=plugins,
     )
 

@@ -22,7 +22,7 @@ def suspend(place: Place, run_names: Sequence[str], *, value: bool) -> None:
     """
     word = "suspended" if value else "resumed"
     runs = known.runs(place, run_names)
-    ended = [run for run in runs if sentences.finished(run)]
+    ended = [run for run in runs if sentences.is_finished(run)]
     if ended:
         raise Refused(
             "\n".join(f"{run.name} has ended as {run.phase} and cannot be {word}" for run in ended)

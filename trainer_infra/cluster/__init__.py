@@ -1,5 +1,5 @@
-"""The driver of engine `provider`: TrainJobs as pods, with nothing of ours running in the cluster.
+"""TrainJobs as pods: what every engine on Kubernetes needs to ask and to observe.
 
-Called by `deploy` and `cli` through `runs.Cluster`. A run is a record (a ConfigMap) and the objects
-that it owns; what is known of it is read from the record, its JobSet and its pods.
+An engine is a folder of its own: `provider` writes runs from Pulumi and from the command line, with
+nothing of ours running in the cluster.
 """

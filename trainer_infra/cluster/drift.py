@@ -35,7 +35,7 @@ class _Writer:
 Writers = Sequence[_Writer]
 
 
-def drift(applied: JSON, live: JSON | None) -> Mapping[str, str]:
+def drifted_fields(applied: JSON, live: JSON | None) -> Mapping[str, str]:
     """What differs, as `<kind> <name>: <path>` to what is there and whose it is.
 
     Args:

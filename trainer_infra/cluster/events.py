@@ -51,11 +51,11 @@ async def of_run(
     namespace = jobset["metadata"]["namespace"]
     wanted = [
         f"involvedObject.kind={kind},involvedObject.name={name}"
-        for kind, name in objects.silent(jobset, pods)
+        for kind, name in objects.silent_objects(jobset, pods)
     ]
     if any(map(schedule.is_unschedulable, pods)):
         wanted.append(PREEMPTED)
-    found = await together.all_of(events(client, namespace, fields) for fields in wanted)
+    found = await together.all_of(events_of(client, namespace, fields) for fields in wanted)
     jobs = await _jobs(client, jobset) if steps.is_empty(jobset, pods) else None
     return Surroundings(_of(jobset, (each for page in found for each in page)), jobs=jobs)
 
@@ -67,7 +67,7 @@ async def of_one_of_many(
     if jobset["spec"].get("suspend"):
         queueing = await kueue_objects.of_jobset(client, cache, jobset, many=True)
         return Surroundings(queueing=queueing)
-    silent = objects.silent(jobset, pods)
+    silent = objects.silent_objects(jobset, pods)
     if not silent:
         return Surroundings()
     namespace = jobset["metadata"]["namespace"]
@@ -86,7 +86,7 @@ async def nodes_of(
     client: KubeClient, cache: RequestCache, pods: Iterable[JSON]
 ) -> dict[str, JSON]:
     """The Kubernetes nodes of pods that are not ready, by name, as far as they may be read."""
-    wanted = sorted({of_pods.node(each) for each in pods if node.is_suspicious(each)})
+    wanted = sorted({of_pods.node_of(each) for each in pods if node.is_suspicious(each)})
     found: dict[str, JSON] = {}
     for name in wanted[:MOST_NODES]:
         with suppress(Answer):
@@ -104,7 +104,7 @@ def is_since(event: JSON, begin: str) -> bool:
     return time_of(event)[:19] >= begin[:19]
 
 
-async def events(client: KubeClient, namespace: str, fields: str) -> Sequence[JSON]:
+async def events_of(client: KubeClient, namespace: str, fields: str) -> Sequence[JSON]:
     """Events of a namespace by a field selector; none where they may not be read."""
     with suppress(Answer):
         return (await client.list(Selection(EVENT, namespace, fields=fields))).items
@@ -118,7 +118,7 @@ def _of(jobset: JSON, found: Iterable[JSON]) -> list[JSON]:
 
 
 async def _troubles(client: KubeClient, namespace: str) -> Mapping[About, list[JSON]]:
-    pages = await together.all_of(events(client, namespace, fields) for fields in TROUBLES)
+    pages = await together.all_of(events_of(client, namespace, fields) for fields in TROUBLES)
     found: dict[About, list[JSON]] = {}
     for each in (event for page in pages for event in page):
         about = each["involvedObject"]

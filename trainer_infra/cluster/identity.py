@@ -55,7 +55,7 @@ class Identity:
         return None
 
 
-def parsed(text: str) -> Identity:
+def identity_from_text(text: str) -> Identity:
     """The identity that its text says; `cluster <uid>` and a URL are in earlier states."""
     head, *words = text.split()
     if head != _CLUSTER or not words:

@@ -123,9 +123,9 @@ def _try(pod: JSON) -> tuple[str, str]:
 
 def _failed_container(pod: JSON) -> str | None:
     """The container that failed, empty when it is the pod as a whole; None when nothing did."""
-    for each in of_pods.containers(pod):
+    for each in of_pods.container_statuses(pod):
         for key in ("state", "lastState"):
             ended = (each.get(key) or {}).get("terminated") or {}
             if ended.get("exitCode", 0) != 0:
                 return str(each["name"])
-    return "" if of_pods.phase(pod) == "Failed" else None
+    return "" if of_pods.phase_of(pod) == "Failed" else None

@@ -20,7 +20,7 @@ _KNOWN: Final[Mapping[tuple[str, str], Resource]] = {
 }
 
 
-async def address(client: KubeClient, value: JSON) -> Resource:
+async def resource_of(client: KubeClient, value: JSON) -> Resource:
     """The address of an object's kind.
 
     Raises:
@@ -30,7 +30,7 @@ async def address(client: KubeClient, value: JSON) -> Resource:
     return known or await client.resource(value["apiVersion"], value["kind"])
 
 
-async def live(client: KubeClient, value: JSON, namespace: str = "") -> JSON | None:
+async def live_object(client: KubeClient, value: JSON, namespace: str = "") -> JSON | None:
     """The object of that kind and name as it is now; None when there is none, or no such kind.
 
     Args:
@@ -40,7 +40,7 @@ async def live(client: KubeClient, value: JSON, namespace: str = "") -> JSON | N
     """
     metadata = value["metadata"]
     try:
-        kind = await address(client, value)
+        kind = await resource_of(client, value)
         return await client.get(kind, metadata["name"], metadata.get("namespace") or namespace)
     except (NotFound, NotServed):
         return None

@@ -24,7 +24,7 @@ WITHIN: Final = 3.0
 
 async def of_pods_that_ran(client: KubeClient, pods: Iterable[JSON]) -> dict[str, tuple[str, ...]]:
     """The last lines by pod, of the first container of those that have started."""
-    wanted = [each for each in pods if of_pods.started(each)][:PODS]
+    wanted = [each for each in pods if of_pods.started_at(each)][:PODS]
     found = await asyncio.gather(*(of_container(client, each) for each in wanted))
     return {pod["metadata"]["name"]: lines for pod, lines in zip(wanted, found, strict=True)}
 

@@ -83,7 +83,7 @@ class _Source:
         return LogOf(self.pod["metadata"]["namespace"], self.name, self.container, **more)
 
 
-async def opened(
+async def open_lines(
     client: KubeClient, run: Run, wanted: Wanted, hidden: Redaction
 ) -> AsyncIterator[Line]:
     """The lines as (pod, line).
@@ -103,7 +103,9 @@ async def opened(
     found = any(map(wanted.has, pods)) or wanted.pod in (None, *gone)
     if not found:
         shown = ", ".join(known) or "none yet"
-        raise NotAvailable(f"{ownership.run(run)} has no pod {wanted.pod}; its pods are {shown}")
+        raise NotAvailable(
+            f"{ownership.run_shown(run)} has no pod {wanted.pod}; its pods are {shown}"
+        )
     if wanted.follow and jobset is not None and not _has_ended(jobset):
         return _redacted(_followed(client, run, wanted), hidden)
     return _redacted(_written(client, wanted, run, _sources(jobset, pods)), hidden)
@@ -257,7 +259,7 @@ class _Reader:
             return True
         states = (
             each.get("state") or {}
-            for each in of_pods.containers(pod)
+            for each in of_pods.container_statuses(pod)
             if each["name"] == source.container
         )
         ended = next((each.get("terminated") for each in states), None)
@@ -309,9 +311,9 @@ def _sources(jobset: JSON | None, pods: tuple[JSON, ...]) -> Iterator[_Source]:
         for each in ((jobset or {}).get("spec") or {}).get("replicatedJobs") or ()
     }
     for pod in pods:
-        template = own.get(of_pods.step(pod)) or pod["spec"]
+        template = own.get(of_pods.step_of(pod)) or pod["spec"]
         listed = (*(template.get("initContainers") or ()), *template["containers"])
-        started = {each["name"] for each in of_pods.containers(pod) if _has_started(each)}
+        started = {each["name"] for each in of_pods.container_statuses(pod) if _has_started(each)}
         for container in listed:
             if container["name"] in started:
                 yield _Source(pod, container["name"])

@@ -28,19 +28,19 @@ from trainer_infra.runs.view import Observation
 JSON = Mapping[str, Any]
 
 
-async def completed(session: Session, seen: Observation, *, closely: bool) -> Observation:
+async def with_surroundings(session: Session, seen: Observation, *, closely: bool) -> Observation:
     """What is seen of a run that goes on, with events, nodes and, closely, the lines of its logs."""
     if seen.jobset is None:
         return seen
     nodes = await events.nodes_of(session.client, session.cache, seen.pods)
     around, lines = await asyncio.gather(
-        surroundings(session, seen.jobset, seen.pods, closely=closely),
+        surroundings_of(session, seen.jobset, seen.pods, closely=closely),
         _lines(session, seen.jobset, seen.pods, nodes if closely else None),
     )
     return replace(seen, surroundings=replace(around, nodes=nodes), lines=lines)
 
 
-async def surroundings(
+async def surroundings_of(
     session: Session, jobset: JSON, pods: Sequence[JSON], *, closely: bool
 ) -> Surroundings:
     """What else the cluster says of a run, from lists that others share unless closely."""
@@ -93,7 +93,7 @@ async def _lines(
     if nodes is None:
         return {}
     training = resolve.trainer_jobs(jobset["spec"])
-    wanted = (each for each in pods if run_pods.step(each) in training)
+    wanted = (each for each in pods if run_pods.step_of(each) in training)
     return await log_tails.of_pods_that_ran(
         session.client, (each for each in wanted if not node.is_lost(each, nodes))
     )

@@ -24,7 +24,7 @@ def is_going(value: JSON) -> bool:
     return "deletionTimestamp" in value["metadata"]
 
 
-def shown(value: JSON) -> str:
+def owner_shown(value: JSON) -> str:
     """Whose the object is: a run of ours, another controller's, or whoever wrote it first."""
     metadata = value["metadata"]
     labels = metadata.get("labels") or {}
@@ -42,12 +42,12 @@ def shown(value: JSON) -> str:
     return f"nobody who is known here, it was written by {writers[0]}" if writers else "nobody"
 
 
-def where(value: JSON) -> str:
+def object_shown(value: JSON) -> str:
     """An object as an error names it: `Secret team/digits-secret`."""
     metadata = value["metadata"]
     return f"{value['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
 
 
-def run(record: Owned) -> str:
+def run_shown(record: Owned) -> str:
     """A run as an error names it."""
     return f"run {record.namespace}/{record.name}"

@@ -31,9 +31,9 @@ INSTALL_JOBSET: Final = (
 )
 
 
-def said(error: Answer | NotServed, value: JSON) -> TrainerInfraError:
+def explain_refusal(error: Answer | NotServed, value: JSON) -> TrainerInfraError:
     """The error to raise in place of a refusal of an object."""
-    where = ownership.where(value)
+    where = ownership.object_shown(value)
     if isinstance(error, NotServed):
         return _not_served(error)
     if isinstance(error, NotFound):

@@ -57,7 +57,7 @@ class Right:
         return f"{self.verb} {'.'.join(filter(None, (self.resource, self.group)))}"
 
 
-def of(kind: Resource, *verbs: str, subresource: str = "") -> tuple[Right, ...]:
+def right_to(kind: Resource, *verbs: str, subresource: str = "") -> tuple[Right, ...]:
     """The rights to do that with a kind."""
     resource = "/".join(filter(None, (kind.plural, subresource)))
     group = kind.api_version.rpartition("/")[0]
@@ -71,45 +71,45 @@ WHOLE: Final = ("create", "get", "patch", "delete")
 
 ROLES: Final[Mapping[str, tuple[Right, ...]]] = {
     "submit": (
-        *of(CONFIG_MAP, *WHOLE, "list"),
-        *of(SECRET, *WHOLE),
-        *of(JOBSET, *WHOLE, "list"),
-        *of(POD, "list"),
-        *of(SERVICE, "get"),
+        *right_to(CONFIG_MAP, *WHOLE, "list"),
+        *right_to(SECRET, *WHOLE),
+        *right_to(JOBSET, *WHOLE, "list"),
+        *right_to(POD, "list"),
+        *right_to(SERVICE, "get"),
     ),
     "gate": (
-        *of(CONFIG_MAP, "get", "list", "patch"),
-        *of(SECRET, "get"),
-        *of(JOBSET, "get", "list"),
-        *of(POD, "list", "watch"),
-        *of(POD, "get", subresource="log"),
-        *of(EVENT, "list"),
-        *of(JOB, "list"),
-        *of(WORKLOAD, "list"),
+        *right_to(CONFIG_MAP, "get", "list", "patch"),
+        *right_to(SECRET, "get"),
+        *right_to(JOBSET, "get", "list"),
+        *right_to(POD, "list", "watch"),
+        *right_to(POD, "get", subresource="log"),
+        *right_to(EVENT, "list"),
+        *right_to(JOB, "list"),
+        *right_to(WORKLOAD, "list"),
     ),
-    "nodes": of(NODE, "get"),
+    "nodes": right_to(NODE, "get"),
     "cli": (
-        *of(CONFIG_MAP, "get", "list", "patch", "delete"),
-        *of(SECRET, "get", "delete"),
-        *of(JOBSET, "get", "list", "patch", "delete"),
-        *of(POD, "get", "list", "watch"),
-        *of(POD, "get", subresource="log"),
-        *of(EVENT, "list"),
-        *of(JOB, "list"),
-        *of(WORKLOAD, "list"),
+        *right_to(CONFIG_MAP, "get", "list", "patch", "delete"),
+        *right_to(SECRET, "get", "delete"),
+        *right_to(JOBSET, "get", "list", "patch", "delete"),
+        *right_to(POD, "get", "list", "watch"),
+        *right_to(POD, "get", subresource="log"),
+        *right_to(EVENT, "list"),
+        *right_to(JOB, "list"),
+        *right_to(WORKLOAD, "list"),
     ),
     "gc": (
-        *of(CONFIG_MAP, "get", "list", "delete"),
-        *of(SECRET, "get", "delete"),
-        *of(JOBSET, "get", "list", "delete"),
-        *of(POD, "list"),
+        *right_to(CONFIG_MAP, "get", "list", "delete"),
+        *right_to(SECRET, "get", "delete"),
+        *right_to(JOBSET, "get", "list", "delete"),
+        *right_to(POD, "list"),
     ),
-    "runtimes": of(TRAINING_RUNTIME, *WHOLE),
-    "cluster-runtimes": of(CLUSTER_TRAINING_RUNTIME, *WHOLE),
+    "runtimes": right_to(TRAINING_RUNTIME, *WHOLE),
+    "cluster-runtimes": right_to(CLUSTER_TRAINING_RUNTIME, *WHOLE),
 }
 """By the last part of the Role's name, `trainer-infra-<purpose>`."""
 
-CHANGE: Final = (*of(CONFIG_MAP, "get", "patch"), *of(JOBSET, "get", "patch"))
+CHANGE: Final = (*right_to(CONFIG_MAP, "get", "patch"), *right_to(JOBSET, "get", "patch"))
 """What it takes to suspend a run, to repair it, or to give it another owner."""
 
 LOOK: Final = (*ROLES["gate"], *ROLES["nodes"])
@@ -138,7 +138,7 @@ class Rights:
         if denied:
             raise Refused(
                 f"this account may not {what}: in namespace {namespace} it lacks the right to "
-                f"{listed(denied)}; nothing was changed; ask for the Roles of {SEE}"
+                f"{shown_rights(denied)}; nothing was changed; ask for the Roles of {SEE}"
             )
 
     async def denied(self, namespace: str, rights: Iterable[Right]) -> tuple[Right, ...]:
@@ -158,12 +158,12 @@ class Rights:
         with_kueue = False
         with suppress(TrainerInfraError):
             with_kueue = await kueue_objects.is_served(self._client)
-        ignored = () if with_kueue else of(WORKLOAD, "list")
+        ignored = () if with_kueue else right_to(WORKLOAD, "list")
         denied = await self.denied(namespace, (each for each in LOOK if each not in ignored))
         if not denied:
             return ""
         return (
-            f"this account lacks the right to {listed(denied)} in namespace {namespace}: why pods "
+            f"this account lacks the right to {shown_rights(denied)} in namespace {namespace}: why pods "
             f"wait, or why one failed, may stay unknown; ask for the Roles of {SEE}"
         )
 
@@ -205,17 +205,17 @@ def _is_stale(at: float, asked: "asyncio.Task[bool]", now: float) -> bool:
 
 async def to_submit(client: KubeClient, values: Iterable[JSON]) -> tuple[Right, ...]:
     """What it takes to make objects, to complete and to repair them, and to remove them again."""
-    found = [*of(POD, "list"), *of(SERVICE, "get")]
+    found = [*right_to(POD, "list"), *right_to(SERVICE, "get")]
     for kind in await _kinds(client, values):
-        known = (each for each in ROLES["submit"] if each in of(kind, *WHOLE, "list"))
-        found += tuple(known) or of(kind, *WHOLE)
+        known = (each for each in ROLES["submit"] if each in right_to(kind, *WHOLE, "list"))
+        found += tuple(known) or right_to(kind, *WHOLE)
     return tuple(found)
 
 
 async def to_delete(client: KubeClient, values: Iterable[JSON]) -> tuple[Right, ...]:
     """What it takes to find objects and to remove them."""
     kinds = await _kinds(client, values)
-    return tuple(right for kind in kinds for right in of(kind, "get", "delete"))
+    return tuple(right for kind in kinds for right in right_to(kind, "get", "delete"))
 
 
 async def _kinds(client: KubeClient, values: Iterable[JSON]) -> tuple[Resource, ...]:
@@ -223,11 +223,11 @@ async def _kinds(client: KubeClient, values: Iterable[JSON]) -> tuple[Resource, 
     found: dict[Resource, None] = {}
     for value in values:
         with suppress(NotServed):
-            found[await live_objects.address(client, value)] = None
+            found[await live_objects.resource_of(client, value)] = None
     return tuple(found)
 
 
-def listed(rights: Iterable[Right]) -> str:
+def shown_rights(rights: Iterable[Right]) -> str:
     """`create and delete secrets, list pods`."""
     by_resource: dict[str, list[str]] = {}
     for each in rights:

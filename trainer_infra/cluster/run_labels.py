@@ -22,14 +22,14 @@ _VALUE: Final = re.compile("([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?", re.ASC
 _HASH: Final = 8
 
 
-def plugin(owner: Owner) -> Plugin:
+def labels_plugin(owner: Owner) -> Plugin:
     """The render plugin that labels every object of a run of that owner."""
 
     def complete(value: JSON, job: TrainJob) -> JSON:
-        marks = labels(owner, job.metadata.name)
+        marks = labels_of(owner, job.metadata.name)
         if is_record(value, job.metadata.name):
             marks = {**marks, names.RECORD_LABEL: "true"}
-        return labelled(value, marks)
+        return with_labels(value, marks)
 
     return Plugin("RunLabels", applies=lambda _: True, complete=complete)
 
@@ -40,14 +40,14 @@ def is_record(value: JSON, job: str) -> bool:
     return (value["kind"], value["metadata"]["name"]) == wanted
 
 
-def labelled(value: JSON, marks: Mapping[str, str]) -> JSON:
+def with_labels(value: JSON, marks: Mapping[str, str]) -> JSON:
     """An object with these labels besides its other ones."""
     metadata = value["metadata"]
     both = {**(metadata.get("labels") or {}), **marks}
     return {**value, "metadata": {**metadata, "labels": both}}
 
 
-def labels(owner: Owner, job: str) -> Mapping[str, str]:
+def labels_of(owner: Owner, job: str) -> Mapping[str, str]:
     """The labels of an object of a run.
 
     Args:
@@ -55,14 +55,14 @@ def labels(owner: Owner, job: str) -> Mapping[str, str]:
         job: the TrainJob's name.
     """
     return {
-        names.PROJECT_LABEL: value(owner.project),
-        names.STACK_LABEL: value(owner.stack),
+        names.PROJECT_LABEL: label_value(owner.project),
+        names.STACK_LABEL: label_value(owner.stack),
         names.URN_LABEL: _hash(owner.urn, 32) if owner.urn else "",
-        names.RUN_LABEL: value(job),
+        names.RUN_LABEL: label_value(job),
     }
 
 
-def value(text: str) -> str:
+def label_value(text: str) -> str:
     """A text as a label's value: as it is where that may be, else cut, with a hash at its end."""
     if len(text) <= LENGTH and _VALUE.fullmatch(text):
         return text

@@ -35,23 +35,23 @@ class ClusterRuntimes:
 
     def missing(self, kind: str) -> str:
         """What to do when the cluster does not serve the kind; empty when it does."""
-        return str(self.ask(lambda client: missing(client, kind)))
+        return str(self.ask(lambda client: missing_kind(client, kind)))
 
     def create(self, runtime: JSON, owner: Owner, *, adopt: bool) -> JSON:
-        """The runtime as stored; see `created`."""
-        value = labelled(runtime, owner)
-        made: JSON = self.ask(lambda client: created(client, value, adopt=adopt))
+        """The runtime as stored; see `create_runtime`."""
+        value = with_owner(runtime, owner)
+        made: JSON = self.ask(lambda client: create_runtime(client, value, adopt=adopt))
         return made
 
     def apply(self, runtime: JSON, owner: Owner, uid: str) -> JSON:
-        """That very runtime as it is declared; see `applied`."""
-        value = labelled(runtime, owner)
-        stored: JSON = self.ask(lambda client: applied(client, value, uid))
+        """That very runtime as it is declared; see `apply_runtime`."""
+        value = with_owner(runtime, owner)
+        stored: JSON = self.ask(lambda client: apply_runtime(client, value, uid))
         return stored
 
     def get(self, runtime: JSON) -> JSON | None:
-        """The runtime of that name as it is now; see `live`."""
-        stored: JSON | None = self.ask(lambda client: live(client, runtime))
+        """The runtime of that name as it is now; see `live_runtime`."""
+        stored: JSON | None = self.ask(lambda client: live_runtime(client, runtime))
         return stored
 
     def other_owner(self, stored: JSON, owner: Owner) -> str:
@@ -59,20 +59,20 @@ class ClusterRuntimes:
 
         What somebody removed says nothing: that is drift.
         """
-        return other_owner(stored, owner)
+        return taken_by(stored, owner)
 
     def drift(self, runtime: JSON, owner: Owner, stored: JSON) -> Mapping[str, str]:
         """Fields that we declare and somebody changed, as `Run.drift` has them."""
-        return field_drift.drift(labelled(runtime, owner), stored)
+        return field_drift.drifted_fields(with_owner(runtime, owner), stored)
 
     def delete(self, runtime: JSON, owner: Owner, uid: str) -> str:
-        """Delete that very runtime; see `deleted`."""
-        return str(self.ask(lambda client: deleted(client, runtime, uid, owner)))
+        """Delete that very runtime; see `delete_runtime`."""
+        return str(self.ask(lambda client: delete_runtime(client, runtime, uid, owner)))
 
 
-def labelled(value: JSON, owner: Owner) -> JSON:
+def with_owner(value: JSON, owner: Owner) -> JSON:
     """The runtime with what says whose it is."""
-    of_owner = {key: each for key, each in run_labels.labels(owner, "").items() if each}
+    of_owner = {key: each for key, each in run_labels.labels_of(owner, "").items() if each}
     metadata = value["metadata"]
     both = {**(metadata.get("labels") or {}), **of_owner}
     marked = {**metadata, "labels": both}
@@ -82,17 +82,17 @@ def labelled(value: JSON, owner: Owner) -> JSON:
     return {**value, "metadata": marked}
 
 
-def other_owner(there: JSON, owner: Owner) -> str:
+def taken_by(there: JSON, owner: Owner) -> str:
     """Whose the runtime is by now, when it is another owner's; else empty.
 
     What somebody removed says nothing: that is drift.
     """
-    ours, found = _marks(labelled({"metadata": {}}, owner)), _marks(there)
+    ours, found = _marks(with_owner({"metadata": {}}, owner)), _marks(there)
     differ = any(found.get(key, ours[key]) != ours[key] for key in ours)
     return _shown(there) if differ else ""
 
 
-async def missing(client: KubeClient, kind: str) -> str:
+async def missing_kind(client: KubeClient, kind: str) -> str:
     """What to do when the cluster does not serve the kind; empty when it does."""
     try:
         await client.resource(names.API_VERSION, kind)
@@ -101,7 +101,7 @@ async def missing(client: KubeClient, kind: str) -> str:
     return ""
 
 
-async def created(client: KubeClient, value: JSON, *, adopt: bool) -> JSON:
+async def create_runtime(client: KubeClient, value: JSON, *, adopt: bool) -> JSON:
     """The runtime as stored; one that its owner made before is completed.
 
     Args:
@@ -114,16 +114,16 @@ async def created(client: KubeClient, value: JSON, *, adopt: bool) -> JSON:
         Refused: One of that name is somebody else's, or the cluster says no.
         InvalidInput: The cluster finds problems in it.
     """
-    there = await live(client, value)
+    there = await live_runtime(client, value)
     if there is not None and not adopt and not _is_of_owner_of(value, there):
         raise Refused(
             f"{_where(value)} exists and belongs to {_shown(there)}; choose another name, delete "
             "it, or set adopt=True to take it over"
         )
-    return await applied(client, value)
+    return await apply_runtime(client, value)
 
 
-async def applied(client: KubeClient, value: JSON, uid: str = "") -> JSON:
+async def apply_runtime(client: KubeClient, value: JSON, uid: str = "") -> JSON:
     """The runtime as stored, with every field as it is declared, whoever changed it.
 
     Args:
@@ -144,7 +144,7 @@ async def applied(client: KubeClient, value: JSON, uid: str = "") -> JSON:
         raise await _said(client, error, value) from error
 
 
-async def live(client: KubeClient, value: JSON) -> JSON | None:
+async def live_runtime(client: KubeClient, value: JSON) -> JSON | None:
     """The runtime of that name as it is now; None when there is none.
 
     Raises:
@@ -161,7 +161,7 @@ async def live(client: KubeClient, value: JSON) -> JSON | None:
     return None
 
 
-async def deleted(client: KubeClient, value: JSON, uid: str, owner: Owner) -> str:
+async def delete_runtime(client: KubeClient, value: JSON, uid: str, owner: Owner) -> str:
     """Delete that very runtime; a sentence where it stays, for now or as another's, or empty.
 
     Gone already, or another one of that name, is fine.
@@ -173,7 +173,7 @@ async def deleted(client: KubeClient, value: JSON, uid: str, owner: Owner) -> st
         return ""
     try:
         there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))
-        if there["metadata"]["uid"] == uid and (whose := other_owner(there, owner)):
+        if there["metadata"]["uid"] == uid and (whose := taken_by(there, owner)):
             return f"{_where(value)} is left alone: it belongs to {whose} now"
         await client.delete(kind, metadata["name"], metadata.get("namespace", ""), uid=uid)
         there = await client.get(kind, metadata["name"], metadata.get("namespace", ""))
@@ -188,9 +188,9 @@ async def deleted(client: KubeClient, value: JSON, uid: str, owner: Owner) -> st
 
 
 async def _said(client: KubeClient, error: Answer | NotServed, value: JSON) -> Exception:
-    if sentence := await missing(client, value["kind"]):
+    if sentence := await missing_kind(client, value["kind"]):
         return NotAvailable(sentence)
-    return refusal_explanation.said(error, value)
+    return refusal_explanation.explain_refusal(error, value)
 
 
 def _is_of_owner_of(value: JSON, there: JSON) -> bool:
@@ -214,7 +214,7 @@ def _marks(value: JSON) -> Mapping[str, str]:
 def _shown(there: JSON) -> str:
     found = _marks(there)
     if names.STACK_LABEL not in found:
-        return ownership.shown(there)
+        return ownership.owner_shown(there)
     backend = found.get(names.BACKEND_ANNOTATION)
     kept = f" in backend {backend}" if backend else ""
     project = found.get(names.PROJECT_LABEL)

@@ -45,7 +45,7 @@ class Served:
     """Why nothing is known of it: that it does not answer, or will not, and why."""
 
 
-def warnings(
+def served_warnings(
     found: Served, objects: Collection[JSON] = (), missing: Collection[Queue] = ()
 ) -> tuple[str, ...]:
     """What is worth knowing of a cluster before anything is submitted to it.
@@ -71,11 +71,11 @@ def warnings(
     return (*said, *_of_queues(found, objects, missing))
 
 
-def queues(objects: Collection[JSON]) -> Mapping[Queue, bool]:
+def queues_of(objects: Collection[JSON]) -> Mapping[Queue, bool]:
     """Each queue that a JobSet names, by namespace and name: whether one is to be born suspended."""
     found: dict[Queue, bool] = {}
     for each in objects:
-        if each["kind"] == names.JOBSET and (name := kueue_workload.queue(each)):
+        if each["kind"] == names.JOBSET and (name := kueue_workload.queue_of(each)):
             key = (str(each["metadata"].get("namespace", "")), name)
             found[key] = found.get(key, False) or bool(each["spec"].get("suspend"))
     return found
@@ -84,7 +84,7 @@ def queues(objects: Collection[JSON]) -> Mapping[Queue, bool]:
 def _of_queues(
     found: Served, objects: Collection[JSON], missing: Collection[Queue]
 ) -> Iterator[str]:
-    for (namespace, name), suspended in sorted(queues(objects).items()):
+    for (namespace, name), suspended in sorted(queues_of(objects).items()):
         label = f"label {names.KUEUE_QUEUE_LABEL}"
         if not found.kueue:
             then = (
@@ -107,7 +107,7 @@ def _of_queues(
             )
 
 
-def unasked(error: Answer | NotAvailable) -> Served:
+def not_asked(error: Answer | NotAvailable) -> Served:
     """What is known of a cluster that cannot be asked, or will not answer this user."""
     silent = not isinstance(error, NotKubernetes | Answer)
     what = "does not answer" if silent else "cannot be asked"
@@ -115,7 +115,7 @@ def unasked(error: Answer | NotAvailable) -> Served:
     return Served(reachable=False, problem=problem)
 
 
-async def served(client: KubeClient, host: str) -> Served:
+async def what_is_served(client: KubeClient, host: str) -> Served:
     """What a cluster that answers serves."""
     jobset = await _serves(client, names.JOBSET_API_VERSION, names.JOBSET)
     train_jobs = await _serves(client, names.API_VERSION, names.TRAIN_JOB)
@@ -130,7 +130,7 @@ async def served(client: KubeClient, host: str) -> Served:
     )
 
 
-async def identified(client: KubeClient) -> Identity:
+async def identify_cluster(client: KubeClient) -> Identity:
     """What every account may know of the cluster, and who may read kube-system.
 
     Raises:
@@ -139,13 +139,13 @@ async def identified(client: KubeClient) -> Identity:
     """
     namespace, known = await asyncio.gather(
         _read(client.get(NAMESPACE, CLUSTER_NAMESPACE)),
-        authorities(client, CLUSTER_NAMESPACE),
+        authorities_of(client, CLUSTER_NAMESPACE),
     )
     uid = str(namespace["metadata"]["uid"]) if namespace else ""
     return Identity(uid, known, client.server)
 
 
-async def authorities(client: KubeClient, namespace: str) -> frozenset[str]:
+async def authorities_of(client: KubeClient, namespace: str) -> frozenset[str]:
     """Fingerprints of the cluster's authorities; none where the namespace does not show them.
 
     Raises:

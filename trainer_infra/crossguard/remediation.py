@@ -12,7 +12,7 @@ from trainer_infra import names
 from trainer_infra.crossguard import values
 from trainer_infra.crossguard.declared_objects import class_of_type, wire_of_train_job
 from trainer_infra.deploy.operations import rendering, targets, training_runtime
-from trainer_infra.deploy.operations.identity import runtime_of
+from trainer_infra.deploy.operations.declared_run import runtime_of
 from trainer_infra.deploy.operations.values import is_unknown, plain_json
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject

@@ -48,8 +48,8 @@ class RuntimeOptions(TypedDict, total=False):
 class RuntimeResource(TrainerResource):
     """A runtime of either kind."""
 
-    _kind = ""
-    _provider: type[Provider]
+    _runtime_kind = ""
+    _provider_class: type[Provider]
 
     name: pulumi.Output[str]
     """Name that TrainJobs refer to: the resource's unless it was given."""
@@ -72,7 +72,7 @@ class RuntimeResource(TrainerResource):
         adopt: Input[bool] = False,
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        where = f"{self._kind} {resource_name}"
+        where = f"{self._runtime_kind} {resource_name}"
         whole = _whole(outputs.plain_inputs(spec), where)
         given = {"labels": labels, "annotations": annotations}
         metadata = {
@@ -84,7 +84,7 @@ class RuntimeResource(TrainerResource):
         inputs = {
             **metadata,
             **registration.settings(),
-            "kind": self._kind,
+            "kind": self._runtime_kind,
             "name": name,
             "namespace": namespace,
             "spec": whole["spec"],
@@ -95,10 +95,10 @@ class RuntimeResource(TrainerResource):
             "host": None,
         }
         closed = registration.closed(inputs, where)
-        super().__init__(self._provider(), resource_name, closed, opts)
+        super().__init__(self._provider_class(), resource_name, closed, opts)
         self._object = {
             "apiVersion": names.API_VERSION,
-            "kind": self._kind,
+            "kind": self._runtime_kind,
             "metadata": {"name": name, "namespace": namespace, **metadata},
         }
 
@@ -111,8 +111,8 @@ class RuntimeResource(TrainerResource):
 class TrainingRuntime(RuntimeResource):
     """A runtime for the TrainJobs of one namespace."""
 
-    _kind = names.TRAINING_RUNTIME
-    _provider = TrainingRuntimeProvider
+    _runtime_kind = names.TRAINING_RUNTIME
+    _provider_class = TrainingRuntimeProvider
     namespace: pulumi.Output[str]
     """Namespace of the runtime."""
 
@@ -138,8 +138,8 @@ class TrainingRuntime(RuntimeResource):
 class ClusterTrainingRuntime(RuntimeResource):
     """A runtime for the TrainJobs of all namespaces."""
 
-    _kind = names.CLUSTER_TRAINING_RUNTIME
-    _provider = ClusterTrainingRuntimeProvider
+    _runtime_kind = names.CLUSTER_TRAINING_RUNTIME
+    _provider_class = ClusterTrainingRuntimeProvider
 
     def __init__(
         self, resource_name: str, spec: AnySpec, **options: Unpack[RuntimeOptions]

@@ -1,7 +1,7 @@
 """What an API server is told of a TrainJob or a runtime before it is stored.
 
 Called by whoever admits objects: the controller's webhooks, the provider's check, `trainer-infra
-render`. `defaulted` completes a TrainJob, `judged` and `runtime_judged` give every problem and
+render`. `with_defaults` completes a TrainJob, `judge_train_job` and `judge_runtime` give every problem and
 warning at once. What only a cluster knows (API errors, PriorityClasses) is the caller's.
 Rules and messages: spec/trainer-behaviour.md sections 1.6 and 5; docs/lifecycle.md.
 
@@ -46,7 +46,7 @@ class Verdict:
     """Everything for which the object is refused."""
 
 
-def defaulted(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
+def with_defaults(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
     """The TrainJob with what its author left to the server, beyond the schema's defaults.
 
     Args:
@@ -54,10 +54,10 @@ def defaulted(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
         old: what is stored; None for a create.
         now: the time that new and changed patches get.
     """
-    return patch_times.stamped(job, old, now)
+    return patch_times.with_patch_times(job, old, now)
 
 
-def judged(
+def judge_train_job(
     job: TrainJob,
     runtime: Runtime | None,
     before: Before | None = None,
@@ -92,7 +92,7 @@ def judged(
     return _verdict(job, found, pipeline.warnings(job, runtime, behaviour))
 
 
-def runtime_judged(
+def judge_runtime(
     runtime: Runtime, old: Runtime | None = None, behaviour: Behaviour = OURS
 ) -> Verdict:
     """Whether a runtime may be stored; `old` is what is stored, None for a create.

@@ -13,25 +13,25 @@ JSON = Mapping[str, Any]
 Conditions = Sequence[JSON]
 
 
-def find(conditions: Conditions, kind: str) -> JSON | None:
+def find_condition(conditions: Conditions, kind: str) -> JSON | None:
     """The condition of that type."""
     return next((each for each in conditions if each["type"] == kind), None)
 
 
 def is_true(conditions: Conditions, kind: str) -> bool:
     """Whether the condition of that type is there and True."""
-    found = find(conditions, kind)
+    found = find_condition(conditions, kind)
     return found is not None and found["status"] == "True"
 
 
-def finished(conditions: Conditions) -> bool:
+def is_finished(conditions: Conditions) -> bool:
     """Whether a TrainJob with these conditions is Complete or Failed."""
     return is_true(conditions, names.COMPLETE) or is_true(conditions, names.FAILED)
 
 
 def with_condition(conditions: Conditions, new: JSON) -> tuple[JSON, ...]:
     """The list with `new` in place of the one of its type; its time stays when its status does."""
-    old = find(conditions, new["type"])
+    old = find_condition(conditions, new["type"])
     if old is None:
         return (*conditions, new)
     if old["status"] == new["status"]:
@@ -39,12 +39,14 @@ def with_condition(conditions: Conditions, new: JSON) -> tuple[JSON, ...]:
     return tuple(new if each is old else each for each in conditions)
 
 
-def without(conditions: Conditions, kind: str) -> tuple[JSON, ...]:
+def without_condition(conditions: Conditions, kind: str) -> tuple[JSON, ...]:
     """The list without the condition of that type."""
     return tuple(each for each in conditions if each["type"] != kind)
 
 
-def condition(kind: str, reason: str, message: str, now: datetime, *, status: bool = True) -> JSON:
+def new_condition(
+    kind: str, reason: str, message: str, now: datetime, *, status: bool = True
+) -> JSON:
     """A new condition in wire form."""
     return {
         "type": kind,
@@ -60,6 +62,6 @@ def timestamp(moment: datetime) -> str:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def moment(text: str) -> datetime:
+def parse_timestamp(text: str) -> datetime:
     """The inverse of `timestamp`."""
     return datetime.fromisoformat(text)

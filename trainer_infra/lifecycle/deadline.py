@@ -17,7 +17,7 @@ from trainer_infra.lifecycle.conditions import Conditions
 JSON = Mapping[str, Any]
 
 
-def remaining(
+def seconds_remaining(
     job: TrainJob,
     current: Conditions,
     jobset: JSON | None,
@@ -30,26 +30,26 @@ def remaining(
     With `by_own_condition` a resume is what the TrainJob's own conditions say, as in the reference.
     """
     seconds = job.spec.active_deadline_seconds
-    if not seconds or job.spec.suspend or of.finished(current):
+    if not seconds or job.spec.suspend or of.is_finished(current):
         return None
     start = _resumed(current) if by_own_condition else _resumed_jobset(jobset, now)
     created = job.metadata.creation_timestamp
     if start is None and created is not None:
-        start = of.moment(created)
+        start = of.parse_timestamp(created)
     return None if start is None else (start + timedelta(seconds=seconds) - now).total_seconds()
 
 
-def message(seconds: int) -> str:
+def deadline_message(seconds: int) -> str:
     """What the Failed condition says of a deadline that passed."""
     return f"{names.DEADLINE_MESSAGE} of {seconds} s"
 
 
 def _resumed(conditions: Conditions) -> datetime | None:
     """When what these conditions are about was resumed; None when it never was."""
-    suspended = of.find(conditions, names.SUSPENDED)
+    suspended = of.find_condition(conditions, names.SUSPENDED)
     if suspended is None or suspended["status"] != "False":
         return None
-    return of.moment(suspended["lastTransitionTime"])
+    return of.parse_timestamp(suspended["lastTransitionTime"])
 
 
 def _resumed_jobset(jobset: JSON | None, now: datetime) -> datetime | None:

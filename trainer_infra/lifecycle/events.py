@@ -38,27 +38,27 @@ ERROR_LENGTH: Final = 950
 """Characters of an error that an event shows (section 4.6, step 3)."""
 
 
-def of_change(before: Conditions, after: Conditions) -> Iterator[Event]:
+def condition_changes(before: Conditions, after: Conditions) -> Iterator[Event]:
     """What the difference between two lists of conditions means."""
     held, holds = (of.is_true(each, names.SUSPENDED) for each in (before, after))
     if holds and not held:
         yield Event(NORMAL, names.EVENT_SUSPENDED, names.SUSPENDED_MESSAGE)
     if held and not holds:
         yield Event(NORMAL, names.EVENT_RESUMED, names.RESUMED_MESSAGE)
-    if of.finished(before) or not of.finished(after):
+    if of.is_finished(before) or not of.is_finished(after):
         return
     if of.is_true(after, names.COMPLETE):
-        complete = of.find(after, names.COMPLETE) or {}
+        complete = of.find_condition(after, names.COMPLETE) or {}
         yield _event(NORMAL, names.EVENT_COMPLETE, complete["message"])
     else:
-        failed = of.find(after, names.FAILED) or {}
+        failed = of.find_condition(after, names.FAILED) or {}
         deadline = failed["reason"] == names.DEADLINE_EXCEEDED
         reason = names.EVENT_DEADLINE if deadline else names.EVENT_FAILED
         message = failed["message"] if deadline else f"{failed['reason']}: {failed['message']}"
         yield _event(WARNING, reason, message)
 
 
-def created(objects: Iterable[JSON]) -> Event:
+def objects_created(objects: Iterable[JSON]) -> Event:
     """The objects of a TrainJob are applied for the first time."""
     listed = ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in objects)
     return _event(NORMAL, names.EVENT_CREATED, f"Applied {listed}")
@@ -72,17 +72,17 @@ def creation_failed(error: InvalidInput) -> Event:
     return _event(WARNING, names.EVENT_CREATION_FAILED, message)
 
 
-def overridden(sentences: Iterable[str]) -> Iterator[Event]:
+def patch_overridden(sentences: Iterable[str]) -> Iterator[Event]:
     """Two runtime patches set one field."""
     return (_event(WARNING, names.EVENT_PATCH_OVERRIDDEN, each) for each in sentences)
 
 
-def waiting(reasons: Iterable[FailureReason]) -> Iterator[Event]:
+def pods_waiting(reasons: Iterable[FailureReason]) -> Iterator[Event]:
     """Pods do not start."""
     return (_event(WARNING, each.kind.value, each.sentence()) for each in reasons)
 
 
-def expired() -> Event:
+def ttl_expired() -> Event:
     """The finished TrainJob is deleted."""
     return Event(NORMAL, names.EVENT_TTL, "TrainJob is deleted: its TTL has passed since its end")
 

@@ -57,7 +57,7 @@ class FailureReason:
         """One line for a condition or an event, without a full stop."""
         words = _WORDS[self.kind].format(container=self.container)
         code = "" if self.exit_code is None else f" with exit code {self.exit_code}"
-        why = "" if self.kind == FailureKind.OUT_OF_MEMORY else meaning(self.exit_code)
+        why = "" if self.kind == FailureKind.OUT_OF_MEMORY else exit_code_meaning(self.exit_code)
         said = _shortened(self.message)
         parts = (f"pod {self.pod}: {words}{code}", why, said)
         return ": ".join(part for part in parts if part)
@@ -93,7 +93,7 @@ _CODES: Final = {
 _BY_SIGNAL: Final = 128
 
 
-def meaning(code: int | None) -> str:
+def exit_code_meaning(code: int | None) -> str:
     """What an exit code means in general; empty where that is the program's own affair."""
     if code in _CODES:
         return _CODES[code]
@@ -153,7 +153,7 @@ _NEVER: Final = "9999"
 """Sorts behind every time."""
 
 
-def first(pods: Iterable[JSON]) -> FailureReason | None:
+def first_failure(pods: Iterable[JSON]) -> FailureReason | None:
     """Why pods failed: the reason of the one that did so first, else of one that cannot start.
 
     A pod that failed goes before one that was restarted; at the same second what Kubernetes did
@@ -163,10 +163,10 @@ def first(pods: Iterable[JSON]) -> FailureReason | None:
     ended = sorted((each for pod in pods for each in _ended(pod)), key=lambda each: each[0])
     if ended:
         return ended[0][1]
-    return next(iter(waiting(pods)), None)
+    return next(iter(waiting_reasons(pods)), None)
 
 
-def waiting(pods: Iterable[JSON]) -> tuple[FailureReason, ...]:
+def waiting_reasons(pods: Iterable[JSON]) -> tuple[FailureReason, ...]:
     """Why pods do not start: one reason of each kind, of the first such pod by name."""
     found: dict[FailureKind, FailureReason] = {}
     for pod in sorted(pods, key=_name):
@@ -180,7 +180,7 @@ def _ended(pod: JSON) -> Iterator[tuple[tuple[Any, ...], FailureReason]]:
     status, name = _status(pod), _name(pod)
     if status.get("phase") == "Succeeded":
         return
-    disruption = of.find(_conditions(pod), "DisruptionTarget")
+    disruption = of.find_condition(_conditions(pod), "DisruptionTarget")
     if disruption is not None and disruption["status"] == "True":
         kind = _DISRUPTIONS.get(disruption.get("reason", ""), FailureKind.EVICTED)
         time = disruption.get("lastTransitionTime") or _NEVER
@@ -219,7 +219,7 @@ def _waits(pod: JSON) -> Iterator[FailureReason]:
     if _status(pod).get("phase") not in {"Pending", "Running", None}:
         return
     name = _name(pod)
-    scheduled = of.find(_conditions(pod), "PodScheduled")
+    scheduled = of.find_condition(_conditions(pod), "PodScheduled")
     if scheduled is not None and scheduled.get("reason") == FailureKind.UNSCHEDULABLE:
         message = scheduled.get("message", "")
         yield FailureReason(FailureKind.UNSCHEDULABLE, name, message=message)

@@ -91,12 +91,13 @@ def refused_by_jobset(
 def patches_differ(old: TrainJob, new: TrainJob) -> bool:
     """Whether the patches differ in anything but the time at which they were made."""
     before, after = (
-        [comparable(patch) for patch in each.spec.runtime_patches or ()] for each in (old, new)
+        [comparable_fields(patch) for patch in each.spec.runtime_patches or ()]
+        for each in (old, new)
     )
     return before != after
 
 
-def comparable(patch: RuntimePatch) -> Any:
+def comparable_fields(patch: RuntimePatch) -> Any:
     """A patch without its time; to Kubernetes an empty list is the same as none."""
     return _without_empty_lists({k: v for k, v in patch.to_wire().items() if k != "time"})
 

@@ -19,13 +19,13 @@ TERMINAL: Final = (
 FIELDS: Final = ("name", "ready", "succeeded", "failed", "active", "suspended")
 
 
-def conditions(current: Conditions, jobset: JSON | None) -> Conditions:
+def with_end_of_jobset(current: Conditions, jobset: JSON | None) -> Conditions:
     """The conditions with the JobSet's end copied; an end that is there already stays."""
-    if of.finished(current):
+    if of.is_finished(current):
         return current
     of_jobset = _status(jobset).get("conditions") or ()
     for theirs, ours in TERMINAL:
-        found = of.find(of_jobset, theirs)
+        found = of.find_condition(of_jobset, theirs)
         if found is not None and found["status"] == "True":
             return of.with_condition(current, {**found, "type": ours})
     return current

@@ -1,6 +1,6 @@
 """spec.runtimePatches[].time: when a manager last changed its patch, for people to see.
 
-Called by `admission.defaulted`, the mutating half of admission. Rule: spec/trainer-behaviour.md
+Called by `admission.with_defaults`, the mutating half of admission. Rule: spec/trainer-behaviour.md
 section 5.3. Every other default is the schema's.
 """
 
@@ -11,7 +11,7 @@ from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import immutable_fields
 
 
-def stamped(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
+def with_patch_times(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
     """The TrainJob with a time in every patch.
 
     A patch that did not change keeps its stored time and a changed one gets `now`, whatever the
@@ -31,6 +31,6 @@ def _stamped(patch: RuntimePatch, old: RuntimePatch | None, now: datetime) -> Ru
     time: str | None = of.timestamp(now)
     if old is None:
         time = patch.time or time
-    elif immutable_fields.comparable(old) == immutable_fields.comparable(patch):
+    elif immutable_fields.comparable_fields(old) == immutable_fields.comparable_fields(patch):
         time = old.time
     return patch.model_copy(update={"time": time})

@@ -80,17 +80,17 @@ def plan(
     case = Case(job, observed, now, behaviour)
     if _is_left_alone(case):
         return Plan()
-    before, old = status.before(case), status.stored(case)
-    new = status.status(case)
+    before, old = status.conditions_before(case), status.stored_status(case)
+    new = status.decide_status(case)
     after = tuple(new.get("conditions") or ())
     due = NO_OBJECTS
-    if not conditions.finished(before) and not status.is_overdue(after):
+    if not conditions.is_finished(before) and not status.is_overdue(after):
         due = due_objects.due_objects(job, runtime, observed, behaviour)
     stored = tuple(old.get("conditions") or ())
     left = _seconds_until_ttl(case, runtime, after)
     # Its end is stored before a TrainJob goes.
-    expired = conditions.finished(stored) and left is not None and left <= 0
-    last_event = (events.expired(),) if expired else ()
+    expired = conditions.is_finished(stored) and left is not None and left <= 0
+    last_event = (events.ttl_expired(),) if expired else ()
     return Plan(
         apply=due.objects,
         delete=tuple(_deletions(case, before, after, expired=expired)),
@@ -122,7 +122,7 @@ def _deletions(
     The reference deletes the JobSet once and does not look again (Q13).
     """
     name, jobset = case.job.metadata.name, case.observed.jobset
-    once = conditions.finished(before) and not case.ours(Deviation.Q13)
+    once = conditions.is_finished(before) and not case.ours(Deviation.Q13)
     if status.is_overdue(after) and not once and jobset is not None:
         going = jobset["metadata"].get("deletionTimestamp") is not None
         if not going:
@@ -133,12 +133,12 @@ def _deletions(
 
 def _seconds_until_ttl(case: Case, runtime: Runtime | None, current: Conditions) -> float | None:
     """Seconds until a finished TrainJob is deleted; None when it stays."""
-    if not case.ours(Deviation.TTL) or not conditions.finished(current):
+    if not case.ours(Deviation.TTL) or not conditions.is_finished(current):
         return None
     with suppress(InvalidInput):
         runtime = due_objects.runtime_born_with(case.job, runtime, case.observed)
     seconds = ttl_seconds_after_finished.seconds(case.job, runtime)
-    return ttl.remaining(seconds, current, case.now)
+    return ttl.seconds_until_ttl(seconds, current, case.now)
 
 
 def _events(case: Case, due: DueObjects, stored: Conditions, after: Conditions) -> Iterator[Event]:
@@ -148,14 +148,14 @@ def _events(case: Case, due: DueObjects, stored: Conditions, after: Conditions) 
         yield from failed
         return
     if case.observed.jobset is None and any(each["kind"] == names.JOBSET for each in due.objects):
-        yield events.created(due.objects)
+        yield events.objects_created(due.objects)
         if case.ours(Deviation.PATCHES):
-            yield from events.overridden(patch_conflicts.sentences(case.job))
-    yield from events.of_change(stored, after)
+            yield from events.patch_overridden(patch_conflicts.sentences(case.job))
+    yield from events.condition_changes(stored, after)
     yield from _without_written_events(case, failed)
-    if not conditions.finished(after) and not case.job.spec.suspend:
-        waiting = failure_reason.waiting(case.observed.pods)
-        yield from _without_written_events(case, events.waiting(waiting))
+    if not conditions.is_finished(after) and not case.job.spec.suspend:
+        waiting = failure_reason.waiting_reasons(case.observed.pods)
+        yield from _without_written_events(case, events.pods_waiting(waiting))
 
 
 def _without_written_events(case: Case, lasting: Iterable[Event]) -> Iterable[Event]:

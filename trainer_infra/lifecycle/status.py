@@ -60,10 +60,10 @@ class Case:
         return self.behaviour.ours(deviation)
 
 
-def status(case: Case) -> JSON:
+def decide_status(case: Case) -> JSON:
     """The whole status in wire form: ours, then what each plugin makes of it; trainerStatus stays."""
-    old = stored(case)
-    current = _conditions(case, before(case))
+    old = stored_status(case)
+    current = _conditions(case, conditions_before(case))
     result: JSON = {**old, "conditions": list(current)}
     if not current and "conditions" not in old:
         result = dict(old)
@@ -78,25 +78,25 @@ def status(case: Case) -> JSON:
     return result
 
 
-def stored(case: Case) -> JSON:
+def stored_status(case: Case) -> JSON:
     """The status that the TrainJob has."""
     return case.job.status.to_wire() if case.job.status else {}
 
 
-def before(case: Case) -> Conditions:
+def conditions_before(case: Case) -> Conditions:
     """The conditions from which a status is decided: the stored ones.
 
     The reference starts without Failed, which stays only after a deadline.
     """
-    current = tuple(stored(case).get("conditions") or ())
+    current = tuple(stored_status(case).get("conditions") or ())
     if case.ours(Deviation.FAILED) or is_overdue(current):
         return current
-    return conditions.without(current, names.FAILED)
+    return conditions.without_condition(current, names.FAILED)
 
 
 def is_overdue(current: Conditions) -> bool:
     """Whether the TrainJob failed because its deadline has passed."""
-    failed = conditions.find(current, names.FAILED)
+    failed = conditions.find_condition(current, names.FAILED)
     return failed is not None and failed["reason"] == names.DEADLINE_EXCEEDED
 
 
@@ -105,21 +105,21 @@ def seconds_left(case: Case, current: Conditions) -> float | None:
     if case.delegation.deadline:
         return None
     jobset, by_own = case.observed.jobset, not case.ours(Deviation.RESUME)
-    return deadline.remaining(case.job, current, jobset, case.now, by_own_condition=by_own)
+    return deadline.seconds_remaining(case.job, current, jobset, case.now, by_own_condition=by_own)
 
 
 def _conditions(case: Case, current: Conditions) -> Conditions:
     """Sections 4.6 to 4.8: unsupported runtime, suspend, the JobSet's end, the deadline."""
     unsupported = runtime_ref.unsupported(case.job)
-    if unsupported and not conditions.finished(current):
-        failed = conditions.condition(
+    if unsupported and not conditions.is_finished(current):
+        failed = conditions.new_condition(
             names.FAILED, names.RUNTIME_NOT_SUPPORTED, unsupported, case.now
         )
         current = conditions.with_condition(current, failed)
     if not case.delegation.suspend:
         keeps_entry = not case.ours(Deviation.RESUME)
-        current = suspend.conditions(case.job, current, case.now, keeps_entry=keeps_entry)
-    ended = jobs_status.conditions(current, case.observed.jobset)
+        current = suspend.with_suspended(case.job, current, case.now, keeps_entry=keeps_entry)
+    ended = jobs_status.with_end_of_jobset(current, case.observed.jobset)
     if ended is not current:
         return _with_reason(case, ended)
     left = seconds_left(case, current)
@@ -128,19 +128,19 @@ def _conditions(case: Case, current: Conditions) -> Conditions:
 
 def _with_reason(case: Case, ended: Conditions) -> Conditions:
     """The conditions with the reason of a pod in the Failed message, else of a Job."""
-    failed = conditions.find(ended, names.FAILED)
+    failed = conditions.find_condition(ended, names.FAILED)
     if failed is None or not case.ours(Deviation.FAILURE_REASON):
         return ended
-    pod = failure_reason.first(case.observed.pods)
+    pod = failure_reason.first_failure(case.observed.pods)
     if pod is not None:
         return _explained(ended, failed, pod.sentence())
-    job = job_failure.first(case.observed.jobs)
+    job = job_failure.first_failed_job(case.observed.jobs)
     if job is None:
         return ended
     seconds = case.job.spec.active_deadline_seconds
     if case.delegation.deadline and job.is_late and seconds is not None:
         # A Job past its deadline deletes its pods: then this is the TrainJob's deadline.
-        late = {"reason": names.DEADLINE_EXCEEDED, "message": deadline.message(seconds)}
+        late = {"reason": names.DEADLINE_EXCEEDED, "message": deadline.deadline_message(seconds)}
         failed = {**failed, **late}
     return _explained(ended, failed, job.sentence())
 
@@ -149,10 +149,10 @@ def _overdue(case: Case, current: Conditions) -> Conditions:
     message = names.DEADLINE_MESSAGE
     ours = case.ours(Deviation.FAILURE_REASON)
     if ours:
-        message = deadline.message(case.job.spec.active_deadline_seconds or 0)
-    failed = conditions.condition(names.FAILED, names.DEADLINE_EXCEEDED, message, case.now)
+        message = deadline.deadline_message(case.job.spec.active_deadline_seconds or 0)
+    failed = conditions.new_condition(names.FAILED, names.DEADLINE_EXCEEDED, message, case.now)
     current = conditions.with_condition(current, failed)
-    waiting = failure_reason.waiting(case.observed.pods)
+    waiting = failure_reason.waiting_reasons(case.observed.pods)
     return _explained(current, failed, waiting[0].sentence()) if waiting and ours else current
 
 

@@ -13,7 +13,7 @@ from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle.conditions import Conditions
 
 
-def conditions(
+def with_suspended(
     job: TrainJob, current: Conditions, now: datetime, *, keeps_entry: bool = False
 ) -> Conditions:
     """The conditions with the Suspended one as spec.suspend has it.
@@ -21,11 +21,13 @@ def conditions(
     With `keeps_entry` a resume leaves it as False, as in the reference.
     """
     if job.spec.suspend:
-        new = of.condition(names.SUSPENDED, names.SUSPENDED, names.SUSPENDED_MESSAGE, now)
+        new = of.new_condition(names.SUSPENDED, names.SUSPENDED, names.SUSPENDED_MESSAGE, now)
         return of.with_condition(current, new)
     if not of.is_true(current, names.SUSPENDED):
         return current
     if keeps_entry:
-        new = of.condition(names.SUSPENDED, names.RESUMED, names.RESUMED_MESSAGE, now, status=False)
+        new = of.new_condition(
+            names.SUSPENDED, names.RESUMED, names.RESUMED_MESSAGE, now, status=False
+        )
         return of.with_condition(current, new)
-    return of.without(current, names.SUSPENDED)
+    return of.without_condition(current, names.SUSPENDED)

@@ -45,7 +45,7 @@ class Machine:
         return Machine(os.cpu_count() or 1, memory, devices)
 
 
-def warnings(objects: Sequence[JSON], machine: Machine) -> Iterator[str]:
+def capacity_warnings(objects: Sequence[JSON], machine: Machine) -> Iterator[str]:
     """A sentence for each thing of which the objects ask for more than the machine has."""
     demands = list(_demands(objects))
     pods = sum(count for count, _ in demands)
@@ -67,7 +67,7 @@ def _demands(objects: Sequence[JSON]) -> Iterator[tuple[int, JSON]]:
     """How many pods there are of each replicated job, and the spec of one."""
     for each in objects:
         if each["kind"] == "JobSet":
-            for job in replicated_job.read(each["spec"]):
+            for job in replicated_job.read_jobs(each["spec"]):
                 yield job.replicas * job.parallelism, job.pod_spec
 
 

@@ -83,7 +83,7 @@ class Container:
     def kill(self) -> bool:
         """SIGKILL to all its processes, as a failed liveness probe does; whether there were any."""
         family = self._family()
-        processes.kill(family)
+        processes.kill_processes(family)
         return bool(family)
 
     def _start(self, output: int) -> Child:
@@ -133,7 +133,7 @@ class Container:
         every = processes.descendants(os.getpid())
         mark = self.setup.command.env[names.PROCESS_MARK]
         session = processes.in_session(every, self._child.pid) if self._child else []
-        return [*processes.marked(every, mark), *session]
+        return [*processes.marked_processes(every, mark), *session]
 
     def _read(self, handle: int) -> None:
         try:

@@ -7,7 +7,7 @@ from contextlib import suppress
 from pathlib import Path
 
 
-def size(folder: Path) -> int:
+def size_of(folder: Path) -> int:
     """Bytes of the files below a folder; 0 when there is none."""
     return sum(each.st_blocks * 512 for each in _files(folder))
 

@@ -13,7 +13,7 @@ from trainer_infra.runs.run import JSON
 _KEYED: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
-def field(pod: JSON, path: str) -> str:
+def downward_field(pod: JSON, path: str) -> str:
     """The value of a fieldPath; a label or annotation that is not there is empty.
 
     Raises:

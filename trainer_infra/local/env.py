@@ -1,6 +1,6 @@
 """The environment of a container, as Kubernetes makes it, over an allow-list of this machine's own.
 
-Pure but for `inherited`, which reads this process's environment. Called by `pod_setup` for each
+Pure but for `inherited_environment`, which reads this process's environment. Called by `pod_setup` for each
 container. Order: allow-list, envFrom, env; `$(VAR)` sees what was defined before it.
 """
 
@@ -50,7 +50,7 @@ class Place:
     """The allow-listed environment with PATH of the job's Python, and the progress variables."""
 
 
-def inherited(*prefixes: str) -> dict[str, str]:
+def inherited_environment(*prefixes: str) -> dict[str, str]:
     """This process's own environment, as far as it is allow-listed."""
     return {
         name: value
@@ -69,7 +69,7 @@ class Variables:
     """Names whose value is a secret's: passed on as it is."""
 
 
-def variables(container: JSON, place: Place) -> Variables:
+def container_variables(container: JSON, place: Place) -> Variables:
     """What a container's envFrom and env define.
 
     Raises:
@@ -88,20 +88,20 @@ def variables(container: JSON, place: Place) -> Variables:
     return Variables(own, _from_secrets(container, place.sources))
 
 
-def environment(own: Variables, place: Place, mounts: Mounts) -> dict[str, str]:
+def container_environment(own: Variables, place: Place, mounts: Mounts) -> dict[str, str]:
     """The whole environment of a container: this machine's, defaults, then its own."""
     return _defaults(place) | {
-        name: value if name in own.opaque else text(value, place, mounts)
+        name: value if name in own.opaque else file_text(value, place, mounts)
         for name, value in own.values.items()
     }
 
 
-def expanded(value: str, own: Variables, place: Place, mounts: Mounts) -> str:
+def expand_word(value: str, own: Variables, place: Place, mounts: Mounts) -> str:
     """A command or argument with `$(VAR)`, endpoint names and mount paths replaced."""
-    return text(expansion.expand(value, own.values), place, mounts)
+    return file_text(expansion.expand_references(value, own.values), place, mounts)
 
 
-def text(value: str, place: Place, mounts: Mounts) -> str:
+def file_text(value: str, place: Place, mounts: Mounts) -> str:
     """A text with endpoint names as loopback addresses and mount paths as folders."""
     return mounts.local(loopback.local_text(value, place.network))
 
@@ -155,12 +155,12 @@ def _value(
     """The value of one env entry; None when an optional key is not there."""
     source = entry.get("valueFrom")
     if not source:
-        plain = expansion.expand(entry.get("value") or "", own)
+        plain = expansion.expand_references(entry.get("value") or "", own)
         return loopback.local_variable(entry["name"], plain, place.network)
     if "fieldRef" in source:
-        return downward.field(place.pod, source["fieldRef"]["fieldPath"])
+        return downward.downward_field(place.pod, source["fieldRef"]["fieldPath"])
     if "resourceFieldRef" in source:
-        return resource(container, source["resourceFieldRef"])
+        return resource_amount(container, source["resourceFieldRef"])
     kind = "configMapKeyRef" if "configMapKeyRef" in source else "secretKeyRef"
     reference = source[kind]
     value = (_data(kind, reference["name"], place.sources) or {}).get(reference["key"])
@@ -178,7 +178,7 @@ def _data(kind: str, name: str, sources: Sources) -> Mapping[str, bytes] | None:
     return every.get(name)
 
 
-def resource(container: JSON, reference: JSON) -> str:
+def resource_amount(container: JSON, reference: JSON) -> str:
     """A resourceFieldRef: the container's own limit or request, else all that this machine has.
 
     Rounded up to whole divisors as the kubelet does.

@@ -37,27 +37,27 @@ class Environment:
     """Who uses it now; empty when it may be removed."""
 
 
-def every() -> tuple[Environment, ...]:
+def every_environment() -> tuple[Environment, ...]:
     """All environments, the one that was used last at the end."""
-    home = packages.home()
+    home = packages.environments_home()
     names = {path.stem for path in home.glob("[!.]*")} if home.exists() else set()
     users = _users()
     found = (_environment(home / name, users) for name in names)
     return tuple(sorted((each for each in found if each), key=lambda each: each.used))
 
 
-def remove(environment: Environment) -> bool:
+def remove_environment(environment: Environment) -> bool:
     """Remove one with its log; False when it is used by now."""
-    home, path = packages.home(), environment.path
-    handle = packages.hold(path, fcntl.LOCK_EX)
+    home, path = packages.environments_home(), environment.path
+    handle = packages.hold_environment(path, fcntl.LOCK_EX)
     if handle is None:
         return False
     try:
         gone = home / f".gone-{uuid.uuid4().hex}"
         if path.exists():
             path.rename(gone)
-        installation.log(path).unlink(missing_ok=True)
-        packages.lock(path).unlink(missing_ok=True)
+        installation.installation_log(path).unlink(missing_ok=True)
+        packages.environment_lock(path).unlink(missing_ok=True)
     finally:
         os.close(handle)
     for left in home.glob(".gone-*"):
@@ -67,7 +67,7 @@ def remove(environment: Environment) -> bool:
 
 def _environment(path: Path, users: Mapping[Path, str]) -> Environment | None:
     """What there is under a name; None for a lock alone."""
-    log = installation.log(path)
+    log = installation.installation_log(path)
     if packages.is_whole(path):
         state, seen = READY, path / packages.MARKER
     elif path.exists():
@@ -81,9 +81,9 @@ def _environment(path: Path, users: Mapping[Path, str]) -> Environment | None:
 
 
 def _user(path: Path, users: Mapping[Path, str]) -> str:
-    handle = packages.hold(path, fcntl.LOCK_EX)
+    handle = packages.hold_environment(path, fcntl.LOCK_EX)
     if handle is None:
-        shared = packages.hold(path, fcntl.LOCK_SH)
+        shared = packages.hold_environment(path, fcntl.LOCK_SH)
         if shared is None:
             return "it is being installed"
         os.close(shared)
@@ -102,7 +102,9 @@ def _users() -> Mapping[Path, str]:
     for run in runs.list_runs().runs:
         if run.phase in FINISHED:
             continue
-        record = folder.read(folder.of(run.namespace, run.name).record) or {}
+        record = folder.read_json(folder.run_folder(run.namespace, run.name).record) or {}
         if record.get("packages"):
-            users[packages.place(record["packages"])] = f"run {run.namespace}/{run.name} uses it"
+            users[packages.environment_folder(record["packages"])] = (
+                f"run {run.namespace}/{run.name} uses it"
+            )
     return users

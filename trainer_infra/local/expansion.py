@@ -7,7 +7,7 @@ from typing import Final
 _REFERENCE: Final = re.compile(r"\$(?:(\$)|\(([^)]*)\))")
 
 
-def expand(text: str, variables: Mapping[str, str]) -> str:
+def expand_references(text: str, variables: Mapping[str, str]) -> str:
     """The text with each `$(VAR)` replaced; an unknown one stays, and `$$` is a plain `$`."""
 
     def value(match: re.Match[str]) -> str:

@@ -30,12 +30,12 @@ RESERVE: Final = 256 * 1024
 _LABEL: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
-def home() -> Path:
+def state_home() -> Path:
     """The state folder: TRAINER_INFRA_HOME, else XDG_STATE_HOME, else ~/.local/state."""
     return _base(names.STATE_HOME, "XDG_STATE_HOME", ".local/state")
 
 
-def cache() -> Path:
+def cache_home() -> Path:
     """The cache folder: TRAINER_INFRA_CACHE, else XDG_CACHE_HOME, else ~/.cache."""
     return _base(names.CACHE_HOME, "XDG_CACHE_HOME", ".cache")
 
@@ -46,7 +46,7 @@ def _base(own: str, xdg: str, default: str) -> Path:
     return Path(os.environ.get(xdg) or Path.home() / default).absolute() / "trainer-infra"
 
 
-def write(path: Path, value: object) -> None:
+def write_json(path: Path, value: object) -> None:
     """Replace a JSON file in one step, mode 0600: a reader sees the old or the new, never half."""
     text = json.dumps(value, ensure_ascii=False)
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
@@ -61,7 +61,7 @@ def write(path: Path, value: object) -> None:
         raise
 
 
-def read(path: Path) -> Any | None:
+def read_json(path: Path) -> Any | None:
     """The JSON of a file; None when there is none."""
     try:
         return json.loads(path.read_text(encoding="utf-8"))
@@ -142,7 +142,7 @@ class RunFolder:
         return self.path / "progress"
 
 
-def of(namespace: str, name: str) -> RunFolder:
+def run_folder(namespace: str, name: str) -> RunFolder:
     """The folder of a run, whether it exists or not.
 
     Raises:
@@ -156,23 +156,23 @@ def of(namespace: str, name: str) -> RunFolder:
     ]
     if found:
         raise InvalidInput(found)
-    return RunFolder(home() / "runs" / namespace / name)
+    return RunFolder(state_home() / "runs" / namespace / name)
 
 
-def existing(namespace: str | None = None) -> tuple[RunFolder, ...]:
+def existing_folders(namespace: str | None = None) -> tuple[RunFolder, ...]:
     """The folders of all runs, by namespace and name."""
     pattern = f"{namespace or '[!.]*'}/*/run.json"
-    return tuple(RunFolder(path.parent) for path in sorted((home() / "runs").glob(pattern)))
+    return tuple(RunFolder(path.parent) for path in sorted((state_home() / "runs").glob(pattern)))
 
 
-def create(
+def create_folder(
     target: RunFolder,
     run: Mapping[str, Any],
     record: Mapping[str, Any],
     secrets: Mapping[str, str],
 ) -> None:
     """Make a run's folder in one step: it is there with its record, or not at all."""
-    runs = home() / "runs"
+    runs = state_home() / "runs"
     runs.mkdir(mode=0o700, parents=True, exist_ok=True)
     target.path.parent.mkdir(mode=0o700, exist_ok=True)
     _sweep(runs)
@@ -180,9 +180,9 @@ def create(
     try:
         for part in (made.logs, made.pods, made.claims, made.progress):
             part.mkdir(mode=0o700)
-        write(made.secrets, dict(secrets))
-        write(made.record, dict(record))
-        write(made.run, dict(run))
+        write_json(made.secrets, dict(secrets))
+        write_json(made.record, dict(record))
+        write_json(made.run, dict(run))
         made.reserve.write_bytes(bytes(RESERVE))
         made.path.rename(target.path)
     except BaseException:
@@ -197,12 +197,12 @@ def _sweep(runs: Path) -> None:
             shutil.rmtree(left, ignore_errors=True)
 
 
-def remove(target: RunFolder) -> None:
+def remove_folder(target: RunFolder) -> None:
     """Remove a run's folder: it is gone in one step, its files follow.
 
     Files that an interrupted removal left behind are removed as well.
     """
-    runs = home() / "runs"
+    runs = state_home() / "runs"
     with suppress(FileNotFoundError):
         # Straight to a name of its own: a folder made for it might be swept by another removal.
         target.path.rename(runs / f".gone-{uuid.uuid4().hex}")
@@ -211,19 +211,19 @@ def remove(target: RunFolder) -> None:
 
 
 @contextmanager
-def locked(target: RunFolder) -> Iterator[None]:
+def locked_folder(target: RunFolder) -> Iterator[None]:
     """Hold the lock of one run's name, so that submit and delete do not meet half way.
 
     Raises:
         NotAvailable: The state folder cannot be written.
     """
-    locks = home() / "locks"
+    locks = state_home() / "locks"
     path = locks / f"{target.path.parent.name}.{target.path.name}"
     try:
         locks.mkdir(mode=0o700, parents=True, exist_ok=True)
         handle = _hold(path)
     except OSError as error:
-        raise NotAvailable(full_disk.unwritten(locks, error)) from error
+        raise NotAvailable(full_disk.not_written(locks, error)) from error
     try:
         yield
     finally:
@@ -242,7 +242,7 @@ def _hold(path: Path) -> int:
         os.close(handle)
 
 
-def supervised(target: RunFolder) -> bool:
+def is_supervised(target: RunFolder) -> bool:
     """Whether a supervisor, or the guard that cleans up after it, lives."""
     try:
         handle = os.open(target.lock, os.O_RDWR)

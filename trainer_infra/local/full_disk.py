@@ -14,7 +14,7 @@ def is_full(error: OSError) -> bool:
     return error.errno in ERRORS
 
 
-def message(path: Path, error: OSError) -> str:
+def full_disk_message(path: Path, error: OSError) -> str:
     """What a user reads."""
     return (
         f"writing {path} failed: {error.strerror}; free space there, or set {names.STATE_HOME} to "
@@ -22,10 +22,10 @@ def message(path: Path, error: OSError) -> str:
     )
 
 
-def unwritten(path: Path, error: OSError) -> str:
+def not_written(path: Path, error: OSError) -> str:
     """What a user reads of a state folder that cannot be written, full or not."""
     if is_full(error):
-        return message(path, error)
+        return full_disk_message(path, error)
     return (
         f"the folder of the runs cannot be written: {error.filename or path}: {error.strerror}; "
         f"set {names.STATE_HOME} to a folder that you may write, and run again"

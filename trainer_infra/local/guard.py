@@ -20,7 +20,7 @@ from trainer_infra.runs import view
 from trainer_infra.runs.run import FINISHED, Run, run_from_json, run_to_json
 
 
-def watch(target: RunFolder, supervise: Callable[[], None]) -> None:
+def watch_supervisor(target: RunFolder, supervise: Callable[[], None]) -> None:
     """Fork a process that runs `supervise`, and clean up after it."""
     processes.adopt_orphans()
     guard = os.getpid()
@@ -29,15 +29,15 @@ def watch(target: RunFolder, supervise: Callable[[], None]) -> None:
         _supervise(guard, supervise)
     status = _wait(supervisor)
     processes.kill_descendants(guard)
-    lost(target, f"ended with {_ending(status)}")
+    record_loss(target, f"ended with {_ending(status)}")
 
 
-def lost(target: RunFolder, how: str) -> Run | None:
+def record_loss(target: RunFolder, how: str) -> Run | None:
     """Record that a run's supervisor is gone, unless the run is finished; None if it was removed.
 
     When it cannot be recorded, the next look finds it again.
     """
-    value = folder.read(target.status)
+    value = folder.read_json(target.status)
     if value is None:
         return None
     run = run_from_json(value)
@@ -47,10 +47,10 @@ def lost(target: RunFolder, how: str) -> Run | None:
         f"the supervisor on {run.host} {how} while the run was unfinished; "
         "its processes were ended, run it again"
     )
-    now = view.failed(run, names.SUPERVISOR_LOST, message, datetime.now(UTC))
+    now = view.lost_run(run, names.SUPERVISOR_LOST, message, datetime.now(UTC))
     with suppress(OSError):
         target.reserve.unlink(missing_ok=True)
-        folder.write(target.status, run_to_json(now))
+        folder.write_json(target.status, run_to_json(now))
     return now
 
 

@@ -35,18 +35,20 @@ REASON: Final = 1000
 """Characters of an installer's reason that a message has at most."""
 
 
-def log(venv: Path) -> Path:
+def installation_log(venv: Path) -> Path:
     """What installing an environment printed, the packages in the first line."""
     return venv.with_suffix(".log")
 
 
 def package_names(venv: Path) -> str:
     """The packages of an environment by its log, separated by commas; empty where it has none."""
-    first = next(iter(_lines(log(venv))), "")
+    first = next(iter(_lines(installation_log(venv))), "")
     return first.removeprefix(BEGIN).rpartition(WITH)[0] if first.startswith(BEGIN) else ""
 
 
-async def make(venv: Path, packages: Sequence[str], children: Children, mark: str) -> None:
+async def make_environment(
+    venv: Path, packages: Sequence[str], children: Children, mark: str
+) -> None:
     """Make an environment; nothing but its log stays when that fails or is cancelled.
 
     Raises:
@@ -54,29 +56,29 @@ async def make(venv: Path, packages: Sequence[str], children: Children, mark: st
     """
     shutil.rmtree(venv, ignore_errors=True)
     (venv / TEMPORARY).mkdir(mode=0o700, parents=True)
-    log(venv).unlink(missing_ok=True)
+    installation_log(venv).unlink(missing_ok=True)
     own = {names.PROCESS_MARK: f"{mark}/packages", "TMPDIR": str(venv / TEMPORARY)}
-    shell = _Shell(venv, env.inherited(*env.INSTALLERS) | own, children)
+    shell = _Shell(venv, env.inherited_environment(*env.INSTALLERS) | own, children)
     try:
         installer = await _installer(packages, shell)
         for arguments in installer.commands:
-            code = await shell.run(arguments, log(venv), installer.environment)
-            _check(packages, log(venv), installer, code)
+            code = await shell.run(arguments, installation_log(venv), installer.environment)
+            _check(packages, installation_log(venv), installer, code)
         shutil.rmtree(venv / TEMPORARY)
     except BaseException:
         shutil.rmtree(venv, ignore_errors=True)
         raise
 
 
-def progress(venv: Path, packages: Sequence[str]) -> str:
+def installation_progress(venv: Path, packages: Sequence[str]) -> str:
     """What to say while an environment is made: which packages, and how far it is."""
     found = _names(packages)
     more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
     what = f"{BEGIN}{', '.join(found[:SHOWN])}{more}"
-    lines = _lines(log(venv))
+    lines = _lines(installation_log(venv))
     is_uv = bool(lines) and lines[0].endswith(f"{WITH}uv")
     state = (uv_installer if is_uv else pip_installer).state
-    now = state(lines, disk_use.size(venv / TEMPORARY))
+    now = state(lines, disk_use.size_of(venv / TEMPORARY))
     if now.unpacking:
         size = f" of {disk_use.size_text(now.announced)}" if now.announced else ""
         return f"{what}: unpacking {now.unpacking} package{'s' * (now.unpacking != 1)}{size}"
@@ -119,7 +121,7 @@ async def _installer(packages: Sequence[str], shell: _Shell) -> Installer:
     Raises:
         NotAvailable: The installer that the user asks for is not there.
     """
-    uv, asked = uv_installer.command(), os.environ.get(names.INSTALLER) or ""
+    uv, asked = uv_installer.uv_command(), os.environ.get(names.INSTALLER) or ""
     if asked and asked not in INSTALLERS:
         raise NotAvailable(f"{names.INSTALLER} names no installer, got {asked!r}; use uv or pip")
     if asked == "uv" and uv is None:
@@ -128,7 +130,7 @@ async def _installer(packages: Sequence[str], shell: _Shell) -> Installer:
     why = ""
     if uv is not None and asked != "pip":
         settings = await _pip_settings(shell)
-        unsayable = "" if asked else pip_settings.unsayable(settings)
+        unsayable = "" if asked else pip_settings.not_passed_on(settings)
         if not unsayable:
             _begin(shell.venv, packages, "uv")
             variables = pip_settings.for_uv(settings, shell.environment)
@@ -140,15 +142,15 @@ async def _installer(packages: Sequence[str], shell: _Shell) -> Installer:
 
 async def _pip_settings(shell: _Shell) -> Mapping[str, str]:
     if find_spec("pip") is None:
-        return pip_settings.variables(shell.environment)
+        return pip_settings.pip_variables(shell.environment)
     output = shell.venv / TEMPORARY / "settings"
     await shell.run([sys.executable, *pip_settings.LIST], output)
-    return pip_settings.settings(_lines(output))
+    return pip_settings.pip_settings(_lines(output))
 
 
 def _begin(venv: Path, packages: Sequence[str], installer: str) -> None:
     first = f"{BEGIN}{', '.join(_names(packages))}{WITH}{installer}\n"
-    log(venv).write_text(first, encoding="utf-8")
+    installation_log(venv).write_text(first, encoding="utf-8")
 
 
 def _names(packages: Sequence[str]) -> list[str]:

@@ -47,12 +47,12 @@ class Installer:
     """Why it failed, by the lines of its output."""
 
 
-def size(number: str, unit: str) -> int:
+def size_shown(number: str, unit: str) -> int:
     """Bytes of a size as `SIZE` finds it."""
     return int(float(number) * _UNITS[unit.lower()])
 
 
-def matches(pattern: str, lines: Sequence[str]) -> list[re.Match[str]]:
+def matches_of(pattern: str, lines: Sequence[str]) -> list[re.Match[str]]:
     """Where lines begin so."""
     return [found for line in lines if (found := re.match(pattern, line))]
 

@@ -11,7 +11,7 @@ Line = tuple[str, str]
 """Pod and line."""
 
 
-def read(files: Callable[[], tuple[Path, ...]], tail: int | None) -> Iterator[Line]:
+def read_lines(files: Callable[[], tuple[Path, ...]], tail: int | None) -> Iterator[Line]:
     """The lines that are there now; of each pod the last `tail`."""
     for path in files():
         lines = _lines(_after(path, 0))
@@ -19,7 +19,7 @@ def read(files: Callable[[], tuple[Path, ...]], tail: int | None) -> Iterator[Li
             yield path.stem, line
 
 
-def follow(
+def follow_lines(
     files: Callable[[], tuple[Path, ...]], ended: Callable[[], bool], tail: int | None
 ) -> Iterator[Line]:
     """The lines that are there, then each new one, until `ended` and all was read."""

@@ -27,7 +27,7 @@ class Network:
     """The free port that stands for the rendezvous port."""
 
 
-def network(host_names: Iterable[str], namespace: str, port: int) -> Network:
+def loopback_network(host_names: Iterable[str], namespace: str, port: int) -> Network:
     """The network of pods with these host names (`<pod>.<subdomain>`)."""
     hosts = "|".join(re.escape(name) for name in sorted(host_names, key=len, reverse=True))
     domain = rf"(?:\.{re.escape(namespace)}(?:\.svc(?:\.cluster\.local)?)?)?"

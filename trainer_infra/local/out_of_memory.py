@@ -6,7 +6,7 @@ from typing import Final
 VMSTAT: Final = Path("/proc/vmstat")
 
 
-def kills() -> int:
+def kernel_kills() -> int:
     """How many processes the kernel ended for memory since it booted; 0 where it does not count.
 
     The count is of the whole machine (proc(5), `oom_kill`), also for what a control group limits: a

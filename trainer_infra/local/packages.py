@@ -26,22 +26,22 @@ MARKER: Final = "ready"
 _PAUSE: Final = 0.1
 
 
-def variables(venv: Path | None) -> dict[str, str]:
+def python_variables(venv: Path | None) -> dict[str, str]:
     """PATH and VIRTUAL_ENV with which `python` and `torchrun` are those of the job."""
     bin_folder = Path(sys.executable).parent if venv is None else venv / "bin"
     path = f"{bin_folder}{os.pathsep}{os.environ.get('PATH', os.defpath)}"
     return {"PATH": path} if venv is None else {"PATH": path, "VIRTUAL_ENV": str(venv)}
 
 
-def home() -> Path:
+def environments_home() -> Path:
     """The folder of all environments."""
-    return folder.cache() / "venvs"
+    return folder.cache_home() / "venvs"
 
 
-def place(packages: Sequence[str]) -> Path:
+def environment_folder(packages: Sequence[str]) -> Path:
     """The folder of the virtual environment with these packages."""
     content = json.dumps([sorted(packages), platform.python_version(), sys.base_prefix])
-    return home() / hashlib.sha256(content.encode()).hexdigest()[:16]
+    return environments_home() / hashlib.sha256(content.encode()).hexdigest()[:16]
 
 
 def is_whole(venv: Path) -> bool:
@@ -49,7 +49,7 @@ def is_whole(venv: Path) -> bool:
     return (venv / MARKER).exists()
 
 
-async def ready(packages: Sequence[str], children: Children, mark: str) -> Path | None:
+async def ready_environment(packages: Sequence[str], children: Children, mark: str) -> Path | None:
     """The virtual environment with these packages, installed when it is not there yet.
 
     This process holds its lock until it ends, so that nobody removes it meanwhile.
@@ -59,7 +59,7 @@ async def ready(packages: Sequence[str], children: Children, mark: str) -> Path 
     """
     if not packages:
         return None
-    venv = place(packages)
+    venv = environment_folder(packages)
     venv.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     while True:
         handle = await _held(venv, fcntl.LOCK_SH)
@@ -70,7 +70,7 @@ async def ready(packages: Sequence[str], children: Children, mark: str) -> Path 
         handle = await _held(venv, fcntl.LOCK_EX)
         try:
             if not is_whole(venv):
-                await installation.make(venv, packages, children, mark)
+                await installation.make_environment(venv, packages, children, mark)
                 (venv / MARKER).touch()
         finally:
             os.close(handle)
@@ -78,20 +78,20 @@ async def ready(packages: Sequence[str], children: Children, mark: str) -> Path 
 
 async def _held(venv: Path, kind: int) -> int:
     while True:
-        handle = hold(venv, kind)
+        handle = hold_environment(venv, kind)
         if handle is not None:
             return handle
         await asyncio.sleep(_PAUSE)
 
 
-def hold(venv: Path, kind: int) -> int | None:
+def hold_environment(venv: Path, kind: int) -> int | None:
     """A handle that holds an environment's lock as long as it is open; None while others hold it.
 
     Args:
         venv: its folder.
         kind: `fcntl.LOCK_SH` to use it, `fcntl.LOCK_EX` to make or remove it.
     """
-    path = lock(venv)
+    path = environment_lock(venv)
     handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
     try:
         fcntl.flock(handle, kind | fcntl.LOCK_NB)
@@ -104,6 +104,6 @@ def hold(venv: Path, kind: int) -> int | None:
     return None
 
 
-def lock(venv: Path) -> Path:
+def environment_lock(venv: Path) -> Path:
     """The file that is locked for an environment."""
     return venv.with_suffix(".lock")

@@ -24,20 +24,20 @@ def installer_for(venv: Path, packages: Sequence[str]) -> Installer:
     python = str(venv / "bin" / "python")
     pip = [sys.executable, "-m", "pip", "--python", python] if own else [python, "-m", "pip"]
     install = [*pip, "install", *OPTIONS, *sorted(packages)]
-    return Installer("pip", (make, install), {}, state, reason)
+    return Installer("pip", (make, install), {}, installation_state, failure_reason)
 
 
-def state(lines: Sequence[str], written: int) -> Installation:
+def installation_state(lines: Sequence[str], written: int) -> Installation:
     """How far pip is; it names what it downloads one after the other."""
-    found = installer.matches(rf" *(?:Downloading|Using cached) .*{installer.SIZE}", lines)
-    announced = sum(installer.size(*each.groups()) for each in found)
-    unpacked = installer.matches(r"Installing collected packages: (.*)", lines)
+    found = installer.matches_of(rf" *(?:Downloading|Using cached) .*{installer.SIZE}", lines)
+    announced = sum(installer.size_shown(*each.groups()) for each in found)
+    unpacked = installer.matches_of(r"Installing collected packages: (.*)", lines)
     if unpacked:
         return Installation(announced, announced, True, len(unpacked[-1][1].split(", ")))
     return Installation(min(written, announced), announced)
 
 
-def reason(lines: Sequence[str]) -> str:
+def failure_reason(lines: Sequence[str]) -> str:
     """Why pip failed: what conflicts, what does not answer, what cannot be built, or its words."""
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]
     said = " ".join(errors)
@@ -71,8 +71,8 @@ def _build(lines: Sequence[str]) -> str:
     """What a package's own build said last: of builds inside of builds the innermost ends first."""
     end = next(i for i, line in enumerate(lines) if "[end of output]" in line)
     last = next((line.strip() for line in reversed(lines[:end]) if line.strip()), "")
-    failed = installer.matches(r"ERROR: Failed building wheel for (\S+)", lines)
-    collected = installer.matches(r"Collecting (\S+)", lines[:end])
+    failed = installer.matches_of(r"ERROR: Failed building wheel for (\S+)", lines)
+    collected = installer.matches_of(r"Collecting (\S+)", lines[:end])
     package = next((each[1] for each in (*failed, *reversed(collected))), "a package")
     return f"building {package} failed: {last}"
 

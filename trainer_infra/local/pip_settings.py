@@ -36,7 +36,7 @@ _SECTIONS: Final = ("global", "install", ":env:")
 """Which count for an installation, the last one most."""
 
 
-def settings(lines: Sequence[str]) -> dict[str, str]:
+def pip_settings(lines: Sequence[str]) -> dict[str, str]:
     """The settings that `pip config list` printed."""
     found: dict[str, dict[str, str]] = {section: {} for section in _SECTIONS}
     for line in lines:
@@ -47,7 +47,7 @@ def settings(lines: Sequence[str]) -> dict[str, str]:
     return {key: value for each in found.values() for key, value in each.items()}
 
 
-def variables(environment: Mapping[str, str]) -> dict[str, str]:
+def pip_variables(environment: Mapping[str, str]) -> dict[str, str]:
     """The settings in PIP_* variables, where there is no pip to ask."""
     return {
         name.removeprefix("PIP_").lower().replace("_", "-"): value
@@ -56,7 +56,7 @@ def variables(environment: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def unsayable(settings: Mapping[str, str]) -> str:
+def not_passed_on(settings: Mapping[str, str]) -> str:
     """A setting that has no counterpart in uv; empty where each has one."""
     return next((key for key in settings if key not in _IGNORED and key not in _TOLD), "")
 
@@ -65,7 +65,7 @@ def for_uv(settings: Mapping[str, str], own: Mapping[str, str]) -> dict[str, str
     """Variables that say pip's settings to uv; what `own` says of the same already stays.
 
     Args:
-        settings: as `settings` has them, each of which can be said.
+        settings: as `pip_settings` has them, each of which can be said.
         own: variables of the user.
     """
     told = {}

@@ -201,8 +201,8 @@ class PodTry:
             Failed: It failed, or cannot be started.
         """
         container = Container(setup, self._children, self._log, self._grace)
-        kills = out_of_memory.kills()
-        watch = asyncio.get_running_loop().create_task(probes.watch(container, ready))
+        kills = out_of_memory.kernel_kills()
+        watch = asyncio.get_running_loop().create_task(probes.watch_probes(container, ready))
         try:
             code = await container.run()
         except OSError as error:
@@ -212,7 +212,7 @@ class PodTry:
             watch.cancel()
         self._last = setup.name
         if code != 0:
-            ran_out = code == KILLED and out_of_memory.kills() > kills
+            ran_out = code == KILLED and out_of_memory.kernel_kills() > kills
             raise Failed(setup.name, code, "OOMKilled" if ran_out else "Error")
 
     def _readiness(self, name: str) -> Callable[[bool], None]:

@@ -29,7 +29,7 @@ class Ground:
     """The mark of its processes."""
 
 
-def prepare(place: Place, ground: Ground) -> PodSetup:
+def prepare_pod(place: Place, ground: Ground) -> PodSetup:
     """Make a pod's folders and environment.
 
     Raises:
@@ -38,20 +38,20 @@ def prepare(place: Place, ground: Ground) -> PodSetup:
     """
     spec = place.pod["spec"]
     ground.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    folders = volumes.make(place, ground.folder / "volumes", ground.claims)
+    folders = volumes.make_volumes(place, ground.folder / "volumes", ground.claims)
 
     def setup(container: JSON) -> Setup:
-        own = env.variables(container, place)
-        mounts = volumes.mounts(container, folders, own.values)
+        own = env.container_variables(container, place)
+        mounts = volumes.mounts_of(container, folders, own.values)
         name = str(container["name"])
         environment = {
-            **threads.variables(container, own.values),
-            **env.environment(own, place, mounts),
+            **threads.thread_variables(container, own.values),
+            **env.container_environment(own, place, mounts),
             **_mounted(mounts),
             names.PROCESS_MARK: f"{ground.mark}/{name}",
         }
         words = (*container["command"], *(container.get("args") or ()))
-        arguments = [env.expanded(word, own, place, mounts) for word in words]
+        arguments = [env.expand_word(word, own, place, mounts) for word in words]
         folder = _working_folder(container.get("workingDir") or "", mounts, ground.folder / "work")
         return Setup(name, Command(arguments, environment, folder), container)
 

@@ -42,12 +42,12 @@ def wire_pods(jobset: JSON | None, tries: Sequence[Tried], since: int) -> tuple[
         return ()
     containers = {
         each.name: str(each.pod_spec["containers"][0]["name"])
-        for each in replicated_job.read(jobset["spec"])
+        for each in replicated_job.read_jobs(jobset["spec"])
     }
     return tuple(_wire(jobset, each.pod, containers, since) for each in tries)
 
 
-def planned(jobset: JSON | None) -> tuple[JSON, ...]:
+def planned_pods(jobset: JSON | None) -> tuple[JSON, ...]:
     """Every pod that the JobSet has by its template, as one that was not started yet."""
     if jobset is None:
         return ()

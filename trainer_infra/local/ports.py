@@ -17,7 +17,7 @@ from trainer_infra.runs.run import JSON
 _TYPES: Final = {"TCP": socket.SOCK_STREAM, "UDP": socket.SOCK_DGRAM}
 
 
-def free() -> int:
+def free_port() -> int:
     """A port of the loopback interface that nobody uses now."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
@@ -34,7 +34,7 @@ def ports_in_use(objects: Sequence[JSON]) -> tuple[Problem, ...]:
         for jobset in objects
         if jobset["kind"] == "JobSet"
         for above, pod in support.pod_specs(jobset)
-        for path, container in support.containers(above, pod)
+        for path, container in support.containers_of(above, pod)
         for port in container.get("ports") or ()
         if port["containerPort"] != names.RENDEZVOUS_PORT
         and _taken(port["containerPort"], port.get("protocol", "TCP"))

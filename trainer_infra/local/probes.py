@@ -1,7 +1,7 @@
 """startupProbe, readinessProbe and livenessProbe of a container, on loopback.
 
 Called by `pod` for each container that has one. Fields and defaults are those of Kubernetes' Probe;
-exec, tcpSocket and httpGet are supported, `support.problems` refuses grpc.
+exec, tcpSocket and httpGet are supported, `support.unsupported_here` refuses grpc.
 """
 
 import asyncio
@@ -16,7 +16,7 @@ from trainer_infra.runs.run import JSON
 OK: Final = range(200, 400)
 
 
-async def watch(container: Container, changed: Callable[[bool], None]) -> None:
+async def watch_probes(container: Container, changed: Callable[[bool], None]) -> None:
     """Tell whether a container is ready whenever that changes, as long as it runs.
 
     Ends the container when its startup or liveness probe failed often enough.

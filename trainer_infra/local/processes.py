@@ -34,7 +34,7 @@ class Identity:
     """Seconds after boot, which setting the clock does not move."""
 
 
-def identity(pid: int) -> Identity | None:
+def identity_of(pid: int) -> Identity | None:
     """Who has this pid now; None when nobody has, or only a zombie."""
     try:
         process = psutil.Process(pid)
@@ -45,15 +45,15 @@ def identity(pid: int) -> Identity | None:
         return None
 
 
-def alive(who: Identity) -> bool:
+def is_alive(who: Identity) -> bool:
     """Whether that very process still runs."""
-    now = identity(who.pid)
+    now = identity_of(who.pid)
     return now is not None and abs(now.start - who.start) < _SAME
 
 
-def send(who: Identity, number: int) -> bool:
+def send_signal(who: Identity, number: int) -> bool:
     """Send a signal to that very process; False when it is gone."""
-    if not alive(who):
+    if not is_alive(who):
         return False
     try:
         os.kill(who.pid, number)
@@ -94,7 +94,7 @@ def descendants(pid: int) -> list[psutil.Process]:
         return []
 
 
-def marked(processes: Iterable[psutil.Process], mark: str) -> list[psutil.Process]:
+def marked_processes(processes: Iterable[psutil.Process], mark: str) -> list[psutil.Process]:
     """Those of them whose environment has this mark, or one that begins with it and a `/`."""
     found = []
     for each in processes:
@@ -119,9 +119,9 @@ def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.
     return found
 
 
-def everywhere(mark: str) -> list[psutil.Process]:
+def find_everywhere(mark: str) -> list[psutil.Process]:
     """The marked processes of the whole machine, whoever their parent is by now."""
-    return [each for each in marked(psutil.process_iter(), mark) if _lives(each)]
+    return [each for each in marked_processes(psutil.process_iter(), mark) if _lives(each)]
 
 
 def virtual_environments() -> frozenset[str]:
@@ -142,7 +142,7 @@ def _lives(process: psutil.Process) -> bool:
         return False
 
 
-def kill(processes: Iterable[psutil.Process]) -> None:
+def kill_processes(processes: Iterable[psutil.Process]) -> None:
     """SIGKILL each, by identity: psutil refuses a pid that somebody else has by now."""
     for each in processes:
         try:
@@ -155,16 +155,16 @@ def kill_descendants(pid: int, timeout: float = 10) -> None:
     """SIGKILL everything below a process until nothing is left, or time is up."""
     until = time.monotonic() + timeout
     while (left := descendants(pid)) and time.monotonic() < until:
-        kill(left)
+        kill_processes(left)
         time.sleep(0.01)
 
 
 def kill_everywhere(mark: str, timeout: float = 10) -> bool:
     """SIGKILL every marked process of the machine; whether none is left."""
     until = time.monotonic() + timeout
-    while left := everywhere(mark):
+    while left := find_everywhere(mark):
         if time.monotonic() > until:
             return False
-        kill(left)
+        kill_processes(left)
         time.sleep(0.01)
     return True

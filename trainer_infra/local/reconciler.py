@@ -62,8 +62,8 @@ class Reconciler:
     def __init__(self, target: RunFolder, children: Children) -> None:
         self._folder = target
         self._children = children
-        self._record: Mapping[str, Any] = folder.read(target.record) or {}
-        self._run: Run = run_from_json(folder.read(target.run) or {})
+        self._record: Mapping[str, Any] = folder.read_json(target.record) or {}
+        self._run: Run = run_from_json(folder.read_json(target.run) or {})
         self._runtime = _runtime(self._record["runtime"])
         self._objects: dict[tuple[str, str], JSON] = {}
         self._jobset: JSON | None = None
@@ -120,8 +120,8 @@ class Reconciler:
     def fail(self, reason: str, message: str) -> None:
         """End the run as Failed for a reason that no JobSet reports; the first one counts."""
         current = self._status.get("conditions") or ()
-        if not conditions.finished(current):
-            failed = conditions.condition(names.FAILED, reason, message, datetime.now(UTC))
+        if not conditions.is_finished(current):
+            failed = conditions.new_condition(names.FAILED, reason, message, datetime.now(UTC))
             self._status = {
                 **self._status,
                 "conditions": list(conditions.with_condition(current, failed)),
@@ -140,12 +140,12 @@ class Reconciler:
         wanted = self._record["packages"]
         telling = asyncio.get_running_loop().create_task(self._tell_installation(wanted))
         try:
-            venv = await packages.ready(wanted, self._children, self._run.uid)
-            self._python = packages.variables(venv)
+            venv = await packages.ready_environment(wanted, self._children, self._run.uid)
+            self._python = packages.python_variables(venv)
         except NotAvailable as error:
             self.fail(names.INSTALL_FAILED, str(error))
         except OSError as error:
-            self._not_written(packages.place(wanted), error)
+            self._not_written(packages.environment_folder(wanted), error)
         finally:
             telling.cancel()
         self._waiting_for = ""
@@ -154,8 +154,8 @@ class Reconciler:
     async def _tell_installation(self, wanted: Sequence[str]) -> None:
         """Say how far the installation is, until it is cancelled or the packages are there."""
         pause, longest = INSTALL_PAUSES
-        while wanted and not packages.is_whole(packages.place(wanted)):
-            said = installation.progress(packages.place(wanted), wanted)
+        while wanted and not packages.is_whole(packages.environment_folder(wanted)):
+            said = installation.installation_progress(packages.environment_folder(wanted), wanted)
             if said != self._waiting_for:
                 self._waiting_for = said
                 self.wake()
@@ -196,7 +196,7 @@ class Reconciler:
         """The TrainJob as the user wants it now, with its status."""
         job = self._record["job"]
         given = {"uid": self._run.uid, "creationTimestamp": self._run.created}
-        wish = folder.read(self._folder.control) or {}
+        wish = folder.read_json(self._folder.control) or {}
         return TrainJob.model_validate(
             {
                 **job,
@@ -237,10 +237,10 @@ class Reconciler:
 
     def _start(self, start: Start) -> None:
         if start.attempt not in self._ports:
-            self._ports[start.attempt] = ports.free()
+            self._ports[start.attempt] = ports.free_port()
         manifest = pods.manifest(self._jobset or {}, start)
         log = self._folder.logs / f"{manifest['metadata']['name']}.log"
-        data = folder.read(self._folder.secrets) or {}
+        data = folder.read_json(self._folder.secrets) or {}
         hidden = Redaction.of(data)
         self._hidden |= hidden
         hooks = Hooks(self.wake, self._not_written, hidden)
@@ -256,12 +256,12 @@ class Reconciler:
         reports = start.id.job in resolve.trainer_jobs(spec)
         place = Place(
             pod=manifest,
-            sources=sources.sources(self._objects.values(), secret, data),
-            network=network.network(
+            sources=sources.object_sources(self._objects.values(), secret, data),
+            network=network.loopback_network(
                 pods.host_names(run.name, spec), run.namespace, self._ports[start.attempt]
             ),
             machine={
-                **env.inherited(),
+                **env.inherited_environment(),
                 **(self._python or {}),
                 **(self._endpoint.variables(name) if reports else {}),
             },
@@ -269,10 +269,10 @@ class Reconciler:
         attempt = f"{start.attempt}-{start.retry}"
         mark = f"{run.uid}/{name}/{attempt}"
         ground = Ground(self._folder.pods / name / attempt, self._folder.claims, mark)
-        return pod_setup.prepare(place, ground)
+        return pod_setup.prepare_pod(place, ground)
 
     def _finished(self) -> bool:
-        return conditions.finished(self._status.get("conditions") or ())
+        return conditions.is_finished(self._status.get("conditions") or ())
 
     def _ended_otherwise(self, jobset: JSON) -> bool:
         """Whether the run ended although the JobSet itself did not: it decides nothing more."""
@@ -288,12 +288,12 @@ class Reconciler:
     def _publish(self) -> None:
         """Write the status when it changed; a full disk ends the run, and is written too."""
         for _ in range(2):
-            seen = view.current(self._run, self._observation(), datetime.now(UTC))
+            seen = view.current_run(self._run, self._observation(), datetime.now(UTC))
             now = self._hidden.run(seen)
             if now == self._run and self._folder.status.exists():
                 return
             try:
-                folder.write(self._folder.status, run_to_json(now))
+                folder.write_json(self._folder.status, run_to_json(now))
             except OSError as error:
                 self._not_written(self._folder.status, error)
             else:
@@ -306,7 +306,7 @@ class Reconciler:
             jobset=self._jobset,
             status=self._status,
             pods=self._pods(),
-            planned=pod_wire_form.planned(self._jobset),
+            planned=pod_wire_form.planned_pods(self._jobset),
             lines=pod_wire_form.last_lines(self._jobset, tries, self._state.run),
             reports=self._endpoint.reports,
             waiting_for=self._waiting_for,
@@ -327,7 +327,7 @@ class Reconciler:
         if not full_disk.is_full(error):
             raise error
         self._folder.reserve.unlink(missing_ok=True)
-        self.fail(names.DISK_FULL, full_disk.message(path, error))
+        self.fail(names.DISK_FULL, full_disk.full_disk_message(path, error))
 
     def _reported(self) -> None:
         asyncio.get_running_loop().call_later(REPORT_PAUSE, self.wake)

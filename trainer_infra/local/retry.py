@@ -16,23 +16,23 @@ TIMEOUT: Final = 20.0
 """Seconds to wait for the supervisor."""
 
 
-def retry(namespace: str, name: str, uid: str, *, owner: Owner | None = None) -> Run:
+def retry_run(namespace: str, name: str, uid: str, *, owner: Owner | None = None) -> Run:
     """Run a run again that failed.
 
     Raises:
         NotAvailable: There is no such run, or its supervisor cannot be started.
         Refused: It is another owner's by now, or has not failed.
     """
-    target = folder.of(namespace, name)
-    with folder.locked(target):
-        run = run_record.present(target, uid, owner)
+    target = folder.run_folder(namespace, name)
+    with folder.locked_folder(target):
+        run = run_record.present_run(target, uid, owner)
         if not sentences.may_be_retried(run):
             raise Refused(sentences.no_retry(run))
-        supervision.end(target, TIMEOUT)
+        supervision.end_supervisor(target, TIMEOUT)
         processes.kill_everywhere(run.uid)
         for part in (target.pods, target.logs):
             shutil.rmtree(part)
             part.mkdir(mode=0o700)
         target.status.unlink()
-        supervision.start(target, TIMEOUT)
-        return run_record.present(target, uid)
+        supervision.start_supervisor(target, TIMEOUT)
+        return run_record.present_run(target, uid)

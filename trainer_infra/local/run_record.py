@@ -11,10 +11,10 @@ from trainer_infra.errors import NotAvailable, Refused, Unreadable
 from trainer_infra.local import folder
 from trainer_infra.local.folder import RunFolder
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import Owner, Run, Submission, run_from_json
+from trainer_infra.runs.run import Owner, Run, run_from_json
 
 
-def look(target: RunFolder) -> Run | None:
+def look_up(target: RunFolder) -> Run | None:
     """What is recorded of a run; None when there is none. The owner is as last adopted.
 
     Raises:
@@ -30,32 +30,32 @@ def look(target: RunFolder) -> Run | None:
 
 
 def _read(target: RunFolder) -> Run | None:
-    first = folder.read(target.run)
+    first = folder.read_json(target.run)
     if first is None and not target.run.exists():
         return None
     submitted = run_from_json(first)
     if (submitted.namespace, submitted.name) != (target.path.parent.name, target.path.name):
         raise ValueError(f"run.json is of {submitted.namespace}/{submitted.name}")
-    now = folder.read(target.status)
+    now = folder.read_json(target.status)
     return replace(run_from_json(now), owner=submitted.owner) if now is not None else submitted
 
 
-def identified(target: RunFolder) -> Run | None:
-    """The run as `look` has it, or as the one file says that is not damaged.
+def identified_run(target: RunFolder) -> Run | None:
+    """The run as `look_up` has it, or as the one file says that is not damaged.
 
     Raises:
         Unreadable: Nothing says which run the folder is.
     """
     try:
-        return look(target)
+        return look_up(target)
     except Unreadable:
         for file in (target.run, target.status):
             with suppress(ValueError, RecursionError, OSError):
-                return run_from_json(folder.read(file))
+                return run_from_json(folder.read_json(file))
         raise
 
 
-def present(target: RunFolder, uid: str = "", owner: Owner | None = None) -> Run:
+def present_run(target: RunFolder, uid: str = "", owner: Owner | None = None) -> Run:
     """The run that must be there.
 
     Args:
@@ -68,21 +68,16 @@ def present(target: RunFolder, uid: str = "", owner: Owner | None = None) -> Run
         Refused: It is another owner's by now.
         Unreadable: Its folder is damaged.
     """
-    run = look(target)
+    run = look_up(target)
     if run is None or (uid and run.uid != uid):
         where = f"{target.path.parent.name}/{target.path.name}"
         raise NotAvailable(f"there is no run {where}{f' with uid {uid}' if uid else ''} here")
     if owner is not None and not run.owner.is_same(owner):
-        raise Refused(sentences.taken(run))
+        raise Refused(sentences.taken_by(run))
     return run
 
 
-def owned(target: RunFolder, run: Run, owner: Owner) -> Run:
+def give_owner(target: RunFolder, run: Run, owner: Owner) -> Run:
     """The run with a new owner, and all else that its file says, also by a later release."""
-    folder.write(target.run, {**(folder.read(target.run) or {}), "owner": asdict(owner)})
+    folder.write_json(target.run, {**(folder.read_json(target.run) or {}), "owner": asdict(owner)})
     return replace(run, owner=owner)
-
-
-def is_same(run: Run, submission: Submission) -> bool:
-    """Whether the run is what is submitted, by the same owner."""
-    return run.owner.is_same(submission.owner) and run.content == submission.content

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.errors import InvalidInput, NotAvailable, Refused, Unreadable
+from trainer_infra.errors import InvalidInput, NotAvailable, Unreadable
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.local import (
     folder,
@@ -27,7 +27,8 @@ from trainer_infra.local import (
     support,
 )
 from trainer_infra.local.folder import RunFolder
-from trainer_infra.runs import sentences
+from trainer_infra.runs import identity, sentences
+from trainer_infra.runs.identity import Claim
 from trainer_infra.runs.run import (
     CREATED,
     FINISHED,
@@ -83,26 +84,27 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
         NotAvailable: The supervisor cannot be started.
     """
     target = _folder(submission)
-    with folder.locked(target):
-        run = run_record.look(target)
-        if run is not None and not run_record.is_same(run, submission):
-            if not adopt:
-                raise Refused(sentences.exists(run, submission.owner))
-            run = _adopted(target, run, submission)
+    with folder.locked_folder(target):
+        run = run_record.look_up(target)
+        if run is not None:
+            run = _claimed(target, run, submission, adopt=adopt)
         if run is None:
-            found = (*support.problems(submission.objects), *ports.ports_in_use(submission.objects))
+            found = (
+                *support.unsupported_here(submission.objects),
+                *ports.ports_in_use(submission.objects),
+            )
             if found:
                 raise InvalidInput(found)
             _made(target, submission)
         elif target.status.exists():
             return run
         try:
-            supervision.start(target, timeout)
+            supervision.start_supervisor(target, timeout)
         except Exception:
-            supervision.end(target, 1)
-            folder.remove(target)
+            supervision.end_supervisor(target, 1)
+            folder.remove_folder(target)
             raise
-        started = run_record.look(target)
+        started = run_record.look_up(target)
     if started is None:
         raise NotAvailable(f"the run in {target.path} was removed while it started")
     return started
@@ -117,21 +119,21 @@ def get(namespace: str, name: str, uid: str = "") -> Run | None:
     Raises:
         Unreadable: What its folder says is damaged.
     """
-    target = folder.of(namespace, name)
-    run = run_record.look(target)
+    target = folder.run_folder(namespace, name)
+    run = run_record.look_up(target)
     if run is None or (uid and run.uid != uid):
         return None
     begun = run.phase not in FINISHED and target.status.exists()
-    if not begun or run.host != platform.node() or folder.supervised(target):
+    if not begun or run.host != platform.node() or folder.is_supervised(target):
         return run
-    with folder.locked(target):
+    with folder.locked_folder(target):
         return _lost(target)
 
 
 def list_runs(namespace: str | None = None) -> Listing:
     """All runs of this machine's state folder, and the folders that cannot be read."""
     runs, unread = [], []
-    for each in folder.existing(namespace):
+    for each in folder.existing_folders(namespace):
         try:
             run = get(each.path.parent.name, each.path.name)
         except (InvalidInput, Unreadable) as error:
@@ -148,11 +150,11 @@ def suspend(namespace: str, name: str, uid: str, value: bool, *, owner: Owner | 
         NotAvailable: There is no such run.
         Refused: It is another owner's by now.
     """
-    target = folder.of(namespace, name)
-    with folder.locked(target):
-        run = run_record.present(target, uid, owner)
-        folder.write(target.control, {"suspend": value})
-    supervision.send(target, signal.SIGUSR1)
+    target = folder.run_folder(namespace, name)
+    with folder.locked_folder(target):
+        run = run_record.present_run(target, uid, owner)
+        folder.write_json(target.control, {"suspend": value})
+    supervision.signal_supervisor(target, signal.SIGUSR1)
     until = time.monotonic() + SUSPEND_TIMEOUT
     while time.monotonic() < until:
         run = get(namespace, name, uid) or run
@@ -171,10 +173,10 @@ def update_secrets(
         NotAvailable: There is no such run.
         Refused: It is another owner's by now.
     """
-    target = folder.of(namespace, name)
-    with folder.locked(target):
-        run_record.present(target, uid, owner)
-        folder.write(target.secrets, dict(data))
+    target = folder.run_folder(namespace, name)
+    with folder.locked_folder(target):
+        run_record.present_run(target, uid, owner)
+        folder.write_json(target.secrets, dict(data))
 
 
 def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None) -> None:
@@ -184,9 +186,9 @@ def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None 
         NotAvailable: There is no such run.
         Refused: It is another owner's by now.
     """
-    target = folder.of(namespace, name)
-    with folder.locked(target):
-        run_record.owned(target, run_record.present(target, uid, owner), to)
+    target = folder.run_folder(namespace, name)
+    with folder.locked_folder(target):
+        run_record.give_owner(target, run_record.present_run(target, uid, owner), to)
 
 
 def repair(
@@ -198,7 +200,7 @@ def repair(
         NotAvailable: There is no such run.
         Refused: It is another owner's by now.
     """
-    return run_record.present(folder.of(namespace, name), uid, owner)
+    return run_record.present_run(folder.run_folder(namespace, name), uid, owner)
 
 
 def delete(
@@ -209,16 +211,16 @@ def delete(
     Gone already, or another run of that name, is fine; one of another owner is left alone. With a
     uid it goes also where a file of its folder is damaged.
     """
-    target = folder.of(namespace, name)
-    with folder.locked(target):
-        run = run_record.identified(target) if uid else run_record.look(target)
+    target = folder.run_folder(namespace, name)
+    with folder.locked_folder(target):
+        run = run_record.identified_run(target) if uid else run_record.look_up(target)
         if run is None or (uid and run.uid != uid):
             return ""
         if owner is not None and not run.owner.is_same(owner):
             return sentences.left_alone(namespace, name, run.owner.shown())
-        ended = supervision.end(target, timeout)
+        ended = supervision.end_supervisor(target, timeout)
         ended = processes.kill_everywhere(run.uid) and ended
-        folder.remove(target)
+        folder.remove_folder(target)
     if run.host != platform.node() and run.phase not in FINISHED:
         return f"run {namespace}/{name} runs on {run.host}; its supervisor there ends by itself"
     if ended:
@@ -246,8 +248,8 @@ def logs(
     Raises:
         NotAvailable: There is no such run, or it never had such a pod.
     """
-    target = folder.of(namespace, name)
-    run = run_record.present(target)
+    target = folder.run_folder(namespace, name)
+    run = run_record.present_run(target)
     known = {node.pod for node in run.nodes} | {path.stem for path in target.logs.glob("*.log")}
     if pod is not None and pod not in known:
         shown = ", ".join(sorted(known)) or "none yet"
@@ -257,26 +259,34 @@ def logs(
         return tuple(sorted(target.logs.glob(f"{pod or '*'}.log")))
 
     if not follow:
-        return log_files.read(files, tail)
-    return log_files.follow(files, _over(target), tail)
+        return log_files.read_lines(files, tail)
+    return log_files.follow_lines(files, _over(target), tail)
 
 
 def _over(target: RunFolder) -> Callable[[], bool]:
-    return lambda: not folder.supervised(target)
+    return lambda: not folder.is_supervised(target)
 
 
 def _folder(submission: Submission) -> RunFolder:
     metadata = submission.job["metadata"]
-    return folder.of(metadata.get("namespace") or "default", metadata["name"])
+    return folder.run_folder(metadata.get("namespace") or "default", metadata["name"])
 
 
-def _adopted(target: RunFolder, run: Run, submission: Submission) -> Run | None:
-    """The run with its new owner, or None after one with other content was removed."""
-    if run.content != submission.content:
-        supervision.end(target, 60)
-        folder.remove(target)
-        return None
-    return run_record.owned(target, run, submission.owner)
+def _claimed(target: RunFolder, run: Run, submission: Submission, *, adopt: bool) -> Run | None:
+    """The run, with its new owner where it is adopted; None after one was removed.
+
+    Raises:
+        Refused: It has another owner or other content, and is not to be taken over.
+    """
+    match identity.claim(run, submission, adopt=adopt):
+        case Claim.SAME:
+            return run
+        case Claim.ADOPT:
+            return run_record.give_owner(target, run, submission.owner)
+        case Claim.REPLACE:
+            supervision.end_supervisor(target, 60)
+            folder.remove_folder(target)
+            return None
 
 
 def _made(target: RunFolder, submission: Submission) -> None:
@@ -288,7 +298,7 @@ def _made(target: RunFolder, submission: Submission) -> None:
     try:
         _create(target, submission)
     except OSError as error:
-        raise NotAvailable(full_disk.unwritten(target.path, error)) from error
+        raise NotAvailable(full_disk.not_written(target.path, error)) from error
 
 
 def _create(target: RunFolder, submission: Submission) -> None:
@@ -310,13 +320,13 @@ def _create(target: RunFolder, submission: Submission) -> None:
         "packages": submission.packages,
         "plugins": submission.plugins,
     }
-    folder.create(target, run_to_json(run), record, submission.secret_data)
+    folder.create_folder(target, run_to_json(run), record, submission.secret_data)
 
 
 def _lost(target: RunFolder) -> Run | None:
     """The run whose supervisor is gone, recorded as lost; what is left of it is ended."""
-    run = run_record.look(target)
-    if run is None or run.phase in FINISHED or folder.supervised(target):
+    run = run_record.look_up(target)
+    if run is None or run.phase in FINISHED or folder.is_supervised(target):
         return run
     processes.kill_everywhere(run.uid)
-    return guard.lost(target, "and its guard are gone")
+    return guard.record_loss(target, "and its guard are gone")

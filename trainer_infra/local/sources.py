@@ -19,7 +19,9 @@ class Sources:
     """Of each Secret, decoded."""
 
 
-def sources(objects: Iterable[JSON], own_secret: str, secret_data: Mapping[str, str]) -> Sources:
+def object_sources(
+    objects: Iterable[JSON], own_secret: str, secret_data: Mapping[str, str]
+) -> Sources:
     """The values of these objects; the job's own Secret has `secret_data`, not what is shown."""
     every = tuple(objects)
     own = {key: value.encode() for key, value in secret_data.items()}

@@ -23,17 +23,17 @@ PAUSE: Final = 0.02
 _SUPERVISOR_ENV: Final = (*env.INSTALLERS, "TRAINER_INFRA_")
 
 
-def start(target: RunFolder, timeout: float) -> None:
+def start_supervisor(target: RunFolder, timeout: float) -> None:
     """Start the supervisor unless one lives, and wait until it wrote its first status.
 
     Raises:
         NotAvailable: It ended, or did not answer in time.
     """
     until = time.monotonic() + timeout
-    if not folder.supervised(target):
+    if not folder.is_supervised(target):
         _launch(target, timeout)
     while not target.status.exists():
-        if time.monotonic() > until or not folder.supervised(target):
+        if time.monotonic() > until or not folder.is_supervised(target):
             said = target.output.read_text(encoding="utf-8", errors="replace").strip()
             last = said.splitlines()[-1] if said else f"no answer within {timeout:g} s"
             where = f"{target.path.parent.name}/{target.path.name}"
@@ -43,13 +43,13 @@ def start(target: RunFolder, timeout: float) -> None:
 
 def _launch(target: RunFolder, timeout: float) -> None:
     """Start the process that becomes guard and supervisor; it detaches before it answers."""
-    environment = env.inherited(*_SUPERVISOR_ENV) | {
+    environment = env.inherited_environment(*_SUPERVISOR_ENV) | {
         # The user's own path is kept for listed plugins; pods do not see it.
         "PYTHONPATH": os.pathsep.join(
             [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
         ),
-        names.STATE_HOME: str(folder.home()),
-        names.CACHE_HOME: str(folder.cache()),
+        names.STATE_HOME: str(folder.state_home()),
+        names.CACHE_HOME: str(folder.cache_home()),
         names.PROCESS_MARK: f"{_uid(target)}/supervisor",
     }
     arguments = [sys.executable, "-P", "-m", "trainer_infra.local.supervisor", str(target.path)]
@@ -68,22 +68,22 @@ def _launch(target: RunFolder, timeout: float) -> None:
 
 
 def _uid(target: RunFolder) -> str:
-    run = run_record.identified(target)
+    run = run_record.identified_run(target)
     return run.uid if run else ""
 
 
-def send(target: RunFolder, number: int) -> None:
+def signal_supervisor(target: RunFolder, number: int) -> None:
     """Signal the supervisor, when it is the very process that was recorded."""
-    found = (folder.read(target.identities) or {}).get("supervisor")
+    found = (folder.read_json(target.identities) or {}).get("supervisor")
     if found is not None:
-        processes.send(Identity(**found), number)
+        processes.send_signal(Identity(**found), number)
 
 
-def end(target: RunFolder, timeout: float) -> bool:
+def end_supervisor(target: RunFolder, timeout: float) -> bool:
     """End the supervisor and all its pods; whether everything ended in time."""
     until = time.monotonic() + timeout
-    send(target, signal.SIGTERM)
-    while folder.supervised(target):
+    signal_supervisor(target, signal.SIGTERM)
+    while folder.is_supervised(target):
         if time.monotonic() > until:
             # Guard and supervisor carry the mark as well.
             return processes.kill_everywhere(_uid(target))

@@ -20,7 +20,7 @@ from trainer_infra.local.folder import RunFolder
 from trainer_infra.local.reconciler import Reconciler
 
 LOCK_TIMEOUT: Final = 2.0
-"""Seconds to wait for the lock: `folder.supervised` takes it for a moment to look."""
+"""Seconds to wait for the lock: `folder.is_supervised` takes it for a moment to look."""
 
 
 def main() -> int:
@@ -32,7 +32,7 @@ def main() -> int:
         # Another supervisor, started by a submit that was killed, has run the job meanwhile.
         return 0
     if os.fork() == 0:
-        guard.watch(target, lambda: asyncio.run(supervise(target)))
+        guard.watch_supervisor(target, lambda: asyncio.run(supervise(target)))
         os._exit(0)
     return 0
 
@@ -78,8 +78,8 @@ async def supervise(target: RunFolder) -> None:
 def _sign(target: RunFolder) -> None:
     """Write who supervises: from now on signals come, so their handlers are there."""
     who = {"supervisor": os.getpid(), "guard": os.getppid()}
-    found = {role: processes.identity(pid) for role, pid in who.items()}
-    folder.write(
+    found = {role: processes.identity_of(pid) for role, pid in who.items()}
+    folder.write_json(
         target.identities, {role: asdict(each) for role, each in found.items() if each is not None}
     )
 
@@ -87,7 +87,7 @@ def _sign(target: RunFolder) -> None:
 def _guard_died(target: RunFolder) -> None:
     """Nobody is left to clean up after this process, so it does that itself, now."""
     processes.kill_descendants(os.getpid())
-    guard.lost(target, "lost its guard process")
+    guard.record_loss(target, "lost its guard process")
     os._exit(1)
 
 

@@ -34,7 +34,7 @@ class Known:
     """Kind and name of the JobSet, for problems."""
 
 
-def problems(objects: Sequence[JSON]) -> tuple[Problem, ...]:
+def unsupported_here(objects: Sequence[JSON]) -> tuple[Problem, ...]:
     """What this target cannot run among rendered objects, in the order of the fields.
 
     Keys that are made at create are said alone: the rest of such a job does not matter then.
@@ -62,7 +62,7 @@ def pod_specs(jobset: JSON) -> Iterator[tuple[str, dict[str, Any]]]:
         yield path, job["template"]["spec"]["template"]["spec"]
 
 
-def containers(path: str, pod: JSON) -> Iterator[tuple[str, JSON]]:
+def containers_of(path: str, pod: JSON) -> Iterator[tuple[str, JSON]]:
     """Field path and Container of each init container and container."""
     for kind in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(kind) or ()):
@@ -88,7 +88,7 @@ def _keys(value: JSON) -> frozenset[str]:
 
 
 def _in_jobset(jobset: JSON, known: Known) -> Iterator[Problem]:
-    for problem in unsupported.problems(jobset["spec"]):
+    for problem in unsupported.unsupported_fields(jobset["spec"]):
         yield replace(problem, where=known.where)
     claims = {
         template["metadata"]["name"]
@@ -100,7 +100,7 @@ def _in_jobset(jobset: JSON, known: Known) -> Iterator[Problem]:
         for index, volume in enumerate(volumes):
             yield from _in_volume(f"{path}.volumes[{index}]", volume, known)
         mountable = claims | {volume["name"] for volume in volumes}
-        for below, container in containers(path, pod):
+        for below, container in containers_of(path, pod):
             yield from _in_container(below, container, mountable, known)
             yield from _in_env(below, container, known)
 

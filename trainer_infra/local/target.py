@@ -21,7 +21,7 @@ class ThisMachine:
     get = staticmethod(runs.get)
     list_runs = staticmethod(runs.list_runs)
     suspend = staticmethod(runs.suspend)
-    retry = staticmethod(retry.retry)
+    retry = staticmethod(retry.retry_run)
     update_secrets = staticmethod(runs.update_secrets)
     repair = staticmethod(runs.repair)
     give = staticmethod(runs.give)
@@ -40,7 +40,7 @@ class ThisMachine:
         self, _job: JSON, objects: tuple[JSON, ...], _packages: Sequence[str] = ()
     ) -> tuple[Problem, ...]:
         """What this machine cannot run."""
-        return support.problems(objects)
+        return support.unsupported_here(objects)
 
     def behaviour(self, plugins: tuple[Plugin, ...], _owner: Owner) -> Behaviour:
         """The plugins alone: nothing is stored under the names of objects."""
@@ -48,7 +48,7 @@ class ThisMachine:
 
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
         """Ports that something else listens on, and what this machine has less of."""
-        lacking = capacity.warnings(objects, capacity.Machine.here())
+        lacking = capacity.capacity_warnings(objects, capacity.Machine.here())
         return (*map(str, ports.ports_in_use(objects)), *lacking)
 
     def unseen(self, _namespace: str) -> str:

@@ -23,7 +23,7 @@ PROCESSES: Final = "PET_NPROC_PER_NODE"
 """torchrun's number of processes, or a word such as `auto`, for which torchrun sets threads itself."""
 
 
-def variables(container: JSON, own: Mapping[str, str]) -> dict[str, str]:
+def thread_variables(container: JSON, own: Mapping[str, str]) -> dict[str, str]:
     """The variables that limit threads; none where the container asks for no processors, or sets one.
 
     Args:

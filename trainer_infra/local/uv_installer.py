@@ -22,7 +22,7 @@ INDEXES: Final = {"--index-url": "--default-index", "--extra-index-url": "--inde
 CONNECTION: Final = ("error sending request", "client error")
 
 
-def command() -> list[str] | None:
+def uv_command() -> list[str] | None:
     """How uv is started: the interpreter's own, else the one on PATH; None where there is none."""
     if find_spec("uv") is not None:
         return [sys.executable, "-m", "uv"]
@@ -49,7 +49,7 @@ def installer_for(
     if any(each.startswith(INDEXES["--extra-index-url"]) for each in wanted):
         # To pip all indexes are equal; uv by itself would take the first that knows a name.
         settings = {**settings, "UV_INDEX_STRATEGY": "unsafe-best-match"}
-    return Installer("uv", (make, install), settings, state, reason)
+    return Installer("uv", (make, install), settings, installation_state, failure_reason)
 
 
 def _told(line: str) -> str:
@@ -58,20 +58,20 @@ def _told(line: str) -> str:
     return f"{INDEXES[option]}={value}" if equals and option in INDEXES else line
 
 
-def state(lines: Sequence[str], _written: int) -> Installation:
+def installation_state(lines: Sequence[str], _written: int) -> Installation:
     """How far uv is; it names what is large, all of it at once, and each when it is there."""
-    found = installer.matches(rf" *Downloading (\S+) {installer.SIZE}", lines)
-    sizes = {each[1]: installer.size(each[2], each[3]) for each in found}
+    found = installer.matches_of(rf" *Downloading (\S+) {installer.SIZE}", lines)
+    sizes = {each[1]: installer.size_shown(each[2], each[3]) for each in found}
     announced = sum(sizes.values())
-    prepared = installer.matches(r"Prepared (\d+) packages?", lines)
+    prepared = installer.matches_of(r"Prepared (\d+) packages?", lines)
     if prepared:
         return Installation(announced, announced, True, int(prepared[-1][1]))
-    done = {each[1] for each in installer.matches(r" *Downloaded (\S+)", lines)}
+    done = {each[1] for each in installer.matches_of(r" *Downloaded (\S+)", lines)}
     downloaded = sum(bytes_ for name, bytes_ in sizes.items() if name in done)
     return Installation(downloaded, announced, True)
 
 
-def reason(lines: Sequence[str]) -> str:
+def failure_reason(lines: Sequence[str]) -> str:
     """Why uv failed: its chain of causes as one sentence."""
     begin = next((i for i, line in enumerate(lines) if re.match(BEGIN, line)), 0)
     # What a build wrote follows an empty line; its last line says what went wrong.

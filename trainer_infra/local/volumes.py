@@ -1,6 +1,6 @@
 """Volumes as folders: emptyDir, configMap, secret, downwardAPI, projected, claims and hostPath.
 
-Called by `pod_setup` for each try of a pod, after `support.problems` refused what cannot be a
+Called by `pod_setup` for each try of a pod, after `support.unsupported_here` refused what cannot be a
 folder. Claims live as long as the run and are shared by its pods; everything else is per try.
 """
 
@@ -21,14 +21,16 @@ Files = Mapping[str, tuple[bytes, int]]
 """Relative path to content and mode."""
 
 
-def mounts(container: JSON, volumes: Mapping[str, Path], variables: Mapping[str, str]) -> Mounts:
+def mounts_of(container: JSON, volumes: Mapping[str, Path], variables: Mapping[str, str]) -> Mounts:
     """The mounts of a container; `variables` are those that `subPathExpr` may name."""
     folders = {}
     for mount in container.get("volumeMounts") or ():
         path = str(mount["mountPath"]).rstrip("/")
         if path == SHARED_MEMORY:
             continue
-        below = mount.get("subPath") or expansion.expand(mount.get("subPathExpr") or "", variables)
+        below = mount.get("subPath") or expansion.expand_references(
+            mount.get("subPathExpr") or "", variables
+        )
         folders[path] = _sub_path(volumes[mount["name"]], below)
     return Mounts(folders)
 
@@ -43,7 +45,7 @@ def _sub_path(folder: Path, below: str) -> Path:
     return path
 
 
-def make(place: Place, base: Path, claims: Path) -> dict[str, Path]:
+def make_volumes(place: Place, base: Path, claims: Path) -> dict[str, Path]:
     """Make the folder of every volume of a pod, below `base` or `claims`.
 
     Raises:
@@ -148,10 +150,10 @@ def _downward(source: JSON, pod: JSON) -> Files:
     files = {}
     for item in source.get("items") or ():
         if "fieldRef" in item:
-            value = downward.field(pod, item["fieldRef"]["fieldPath"])
+            value = downward.downward_field(pod, item["fieldRef"]["fieldPath"])
         else:
             reference = item["resourceFieldRef"]
-            value = env.resource(_container(pod, reference["containerName"]), reference)
+            value = env.resource_amount(_container(pod, reference["containerName"]), reference)
         files[item["path"]] = (value.encode(), int(item.get("mode", default)))
     return files
 

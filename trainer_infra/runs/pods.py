@@ -26,7 +26,7 @@ def in_order(jobset: JSON | None, pods: Iterable[JSON]) -> tuple[JSON, ...]:
 
     def key(pod: JSON) -> tuple[Any, ...]:
         metadata = pod["metadata"]
-        step_name, *indices = place(pod)
+        step_name, *indices = place_of(pod)
         return (
             order.get(step_name, len(order)),
             *indices,
@@ -42,15 +42,15 @@ def name(pod: JSON) -> str:
     return str(pod["metadata"]["name"])
 
 
-def place(pod: JSON) -> Place:
+def place_of(pod: JSON) -> Place:
     """Which pod of the JobSet it is, whatever the try."""
     labels = pod["metadata"].get("labels") or {}
     found = (labels.get(key, "0") for key in (names.JOB_INDEX_LABEL, names.COMPLETION_INDEX))
     job, index = (int(each) if str(each).isdigit() else 0 for each in found)
-    return step(pod), job, index
+    return step_of(pod), job, index
 
 
-def step(pod: JSON) -> str:
+def step_of(pod: JSON) -> str:
     """The replicated job that the pod is of."""
     return str((pod["metadata"].get("labels") or {}).get(names.REPLICATED_JOB_LABEL, ""))
 
@@ -60,40 +60,40 @@ def host_name(pod: JSON) -> str:
     return str(pod["metadata"]["name"])[:-SUFFIX]
 
 
-def phase(pod: JSON) -> str:
+def phase_of(pod: JSON) -> str:
     """`Pending`, `Running`, `Succeeded` or `Failed`; a pod whose node is lost counts as running."""
     found = str((pod.get("status") or {}).get("phase") or "Pending")
     return "Running" if found == "Unknown" else found
 
 
-def node(pod: JSON) -> str:
+def node_of(pod: JSON) -> str:
     """The Kubernetes node that it runs on; empty before it has one."""
     return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
-def restarts(pod: JSON) -> int:
+def restart_count(pod: JSON) -> int:
     """How often its containers were started again."""
-    return sum(each.get("restartCount", 0) for each in containers(pod))
+    return sum(each.get("restartCount", 0) for each in container_statuses(pod))
 
 
-def gpus(pod: JSON) -> int:
+def gpu_count(pod: JSON) -> int:
     """Accelerators that its containers asked for."""
     listed = (pod.get("spec") or {}).get("containers") or ()
     return sum(resources.gpus(each.get("resources") or {}) for each in listed)
 
 
-def started(pod: JSON) -> str:
+def started_at(pod: JSON) -> str:
     """When the first of its containers started; empty before."""
     times = (
         (each.get(key) or {}).get(state, {}).get("startedAt")
-        for each in containers(pod)
+        for each in container_statuses(pod)
         for key in ("lastState", "state")
         for state in ("running", "terminated")
     )
     return min((each for each in times if each), default="")
 
 
-def containers(pod: JSON) -> tuple[JSON, ...]:
+def container_statuses(pod: JSON) -> tuple[JSON, ...]:
     """Statuses of its containers, those that initialize it first."""
     status = pod.get("status") or {}
     return (
@@ -104,7 +104,7 @@ def containers(pod: JSON) -> tuple[JSON, ...]:
 
 def is_over(pod: JSON) -> bool:
     """Whether its containers have ended for good."""
-    return phase(pod) in {"Succeeded", "Failed"}
+    return phase_of(pod) in {"Succeeded", "Failed"}
 
 
 def is_being_deleted(pod: JSON) -> bool:

@@ -52,7 +52,7 @@ def by_pod(pods: Iterable[JSON], lines: Mapping[str, tuple[str, ...]]) -> dict[s
     return found
 
 
-def newest(reports: Iterable[JSON]) -> JSON | None:
+def newest_report(reports: Iterable[JSON]) -> JSON | None:
     """The report that was made last; of several at the same second the first."""
     found: JSON | None = None
     for each in reports:
@@ -61,7 +61,7 @@ def newest(reports: Iterable[JSON]) -> JSON | None:
     return found
 
 
-def without(lines: Iterable[str]) -> list[str]:
+def without_reports(lines: Iterable[str]) -> list[str]:
     """The lines that are no reports."""
     return [line for line in lines if names.REPORT_PREFIX not in line]
 
@@ -69,7 +69,7 @@ def without(lines: Iterable[str]) -> list[str]:
 def without_last_words(pod: JSON) -> JSON:
     """The pod without reports in termination messages, which say nothing of why it ended."""
     return _with_messages(
-        pod, lambda said: "" if _status(said) else "\n".join(without(said.splitlines()))
+        pod, lambda said: "" if _status(said) else "\n".join(without_reports(said.splitlines()))
     )
 
 

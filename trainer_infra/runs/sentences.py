@@ -16,24 +16,24 @@ WHOLE: Final = 1000
 """From this number on, what is right of its point is not shown."""
 
 
-def short(run: Run, pod: str) -> str:
+def short_pod_name(run: Run, pod: str) -> str:
     """A pod's name without the run's: `node-0-1`."""
     return pod.removeprefix(f"{run.name}-")
 
 
-def percent(run: Run) -> int | None:
+def percent_done(run: Run) -> int | None:
     """Percent done of the run's last report; None before the first."""
     value: int | None = (run.status.get("trainerStatus") or {}).get("progressPercentage")
     return value
 
 
-def metrics(run: Run) -> dict[str, str]:
+def last_metrics(run: Run) -> dict[str, str]:
     """The metrics of the run's last report, by name."""
     reported = (run.status.get("trainerStatus") or {}).get("metrics") or ()
     return {metric["name"]: metric["value"] for metric in reported}
 
 
-def pairs(metrics: Mapping[str, float | str]) -> str:
+def metrics_line(metrics: Mapping[str, float | str]) -> str:
     """Metrics on one line, numbers with four digits: `loss=0.3333 accuracy=0.96`."""
     return " ".join(f"{name}={_short(value)}" for name, value in metrics.items())
 
@@ -51,24 +51,26 @@ def _short(value: float | str) -> str:
     return min(text, short, key=len)
 
 
-def progress(run: Run) -> str:
+def progress_line(run: Run) -> str:
     """One line on where a run is: its phase, how long to the end, why it waits, and its nodes."""
     parts = [f"{run.name}: {run.phase.lower()}"]
-    if remaining(run):
-        parts.append(f"{remaining(run)} left")
+    if remaining_time(run):
+        parts.append(f"{remaining_time(run)} left")
     if run.waiting_for:
         parts.append(f"waits: {run.waiting_for}")
-    return ", ".join([*parts, *(node(run, each) for each in run.nodes)])
+    return ", ".join([*parts, *(node_line(run, each) for each in run.nodes)])
 
 
-def node(run: Run, node: Node) -> str:
+def node_line(run: Run, node: Node) -> str:
     """One node: `node-0-1 40% loss=0.31`, its phase as long as it reported nothing."""
     done = node.phase if node.progress is None else f"{node.progress}%"
     restarts = f"{node.restarts} restarts" if node.restarts else ""
-    return " ".join(filter(None, (short(run, node.pod), done, pairs(node.metrics), restarts)))
+    return " ".join(
+        filter(None, (short_pod_name(run, node.pod), done, metrics_line(node.metrics), restarts))
+    )
 
 
-def failure(run: Run) -> str:
+def failure_lines(run: Run) -> str:
     """Why a run failed, and the last lines of the pod that failed it."""
     how = "is lost" if run.phase == LOST else "failed"
     lines = [f"TrainJob {run.name} {how}: {run.message or run.reason}"]
@@ -84,7 +86,7 @@ def failed_briefly(run: Run) -> str:
     """The same in one line, and what to do; empty of a run that did not fail."""
     if not may_be_retried(run):
         return ""
-    why = failure(run).partition("\n")[0]
+    why = failure_lines(run).partition("\n")[0]
     return f"{why}; see `{command('logs', run)}`; `{command('retry', run)}` runs it again"
 
 
@@ -93,7 +95,7 @@ def may_be_retried(run: Run) -> bool:
     return run.phase in {FAILED, LOST}
 
 
-def again(runs: Sequence[Run]) -> str:
+def retry_advice(runs: Sequence[Run]) -> str:
     """What to do about runs that failed, at least one: a command for each namespace."""
     names = defaultdict(list)
     for run in runs:
@@ -109,7 +111,7 @@ def no_retry(run: Run) -> str:
     return f"{run.name} has not failed, it is {run.phase.lower()}{again}"
 
 
-def submitted(runs: Sequence[tuple[str, str]]) -> str:
+def submitted_line(runs: Sequence[tuple[str, str]]) -> str:
     """What to say of runs that were just submitted, at least one, each as namespace and name."""
     namespace, name = runs[0]
     follow = f"`{_command('logs -f', name, namespace)}` follows"
@@ -118,31 +120,31 @@ def submitted(runs: Sequence[tuple[str, str]]) -> str:
     return f"{len(runs)} runs are submitted; `{_command('get', '', namespace)}` lists them, {follow} one"
 
 
-def complete(run: Run) -> str:
+def complete_line(run: Run) -> str:
     """How a run ended well: `digits is complete after 12s: loss=0.31`."""
-    after = f" after {length(run.started, run.finished)}" if run.started else ""
-    reported = pairs(metrics(run))
+    after = f" after {time_between(run.started, run.finished)}" if run.started else ""
+    reported = metrics_line(last_metrics(run))
     return f"{run.name} is complete{after}{f': {reported}' if reported else ''}"
 
 
-def elapsed(since: str, until: str = "") -> float:
+def seconds_between(since: str, until: str = "") -> float:
     """Seconds between two RFC 3339 times, the second one now when empty; clocks may differ."""
     end = datetime.fromisoformat(until) if until else datetime.now(UTC)
     return max(0.0, (end - datetime.fromisoformat(since)).total_seconds())
 
 
-def remaining(run: Run) -> str:
+def remaining_time(run: Run) -> str:
     """The time until the end as the run's last report estimates it: `5m`; empty without one."""
     seconds = (run.status.get("trainerStatus") or {}).get("estimatedRemainingSeconds")
-    return "" if seconds is None or finished(run) else duration(seconds)
+    return "" if seconds is None or is_finished(run) else duration_shown(seconds)
 
 
-def length(since: str, until: str = "") -> str:
+def time_between(since: str, until: str = "") -> str:
     """The time between two RFC 3339 times, the second one now when empty: `3m`, `2h`, `12s`."""
-    return duration(elapsed(since, until))
+    return duration_shown(seconds_between(since, until))
 
 
-def duration(time: float) -> str:
+def duration_shown(time: float) -> str:
     """Seconds as a person reads them."""
     seconds = int(time)
     for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
@@ -167,12 +169,12 @@ class Owned(Protocol):
         """Who declared it, or adopted it last."""
 
 
-def taken(run: Owned) -> str:
+def taken_by(run: Owned) -> str:
     """What to say to who had a run that another owner has now."""
     return f"run {run.namespace}/{run.name} belongs to {run.owner.shown()} now"
 
 
-def exists(run: Owned, owner: Owner) -> str:
+def exists_already(run: Owned, owner: Owner) -> str:
     """What to say to an owner who would submit a run where this one is."""
     what = f"run {run.namespace}/{run.name} exists and belongs to {run.owner.shown()}"
     if run.owner.is_same(owner):
@@ -185,7 +187,7 @@ def left_alone(namespace: str, name: str, whose: str) -> str:
     return f"run {namespace}/{name} is left alone: it belongs to {whose} now"
 
 
-def finished(run: Run) -> bool:
+def is_finished(run: Run) -> bool:
     """Whether a run has ended, well or not."""
     return run.phase in FINISHED
 

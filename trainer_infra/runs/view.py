@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.lifecycle import conditions, failure_reason
-from trainer_infra.lifecycle.failure_reason import FailureReason
+from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
 from trainer_infra.runs import causes, pods, reports, waiting_cause
 from trainer_infra.runs.causes import kueue_workload
@@ -60,7 +60,7 @@ class Observation:
     """What the driver itself waits for, for example an installation."""
 
 
-def current(known: Run, seen: Observation, now: datetime) -> Run:
+def current_run(known: Run, seen: Observation, now: datetime) -> Run:
     """The run as it is now.
 
     Args:
@@ -72,7 +72,7 @@ def current(known: Run, seen: Observation, now: datetime) -> Run:
     found = seen.status.get("conditions") or ()
     end = next((one for kind in FINISHED if (one := _true(found, kind))), None)
     phase = _phase(found, seen)
-    begun = (each for pod in seen.pods if (each := pods.started(pod)))
+    begun = (each for pod in seen.pods if (each := pods.started_at(pod)))
     run = replace(
         known,
         phase=phase,
@@ -91,15 +91,27 @@ def current(known: Run, seen: Observation, now: datetime) -> Run:
     return run if phase in FINISHED else _waiting(run, seen, now)
 
 
-def failed(run: Run, reason: str, message: str, now: datetime) -> Run:
-    """The run as Failed for a reason that no JobSet reports, for example a lost supervisor."""
-    condition = conditions.condition(names.FAILED, reason, message, now)
+def lost_run(run: Run, reason: str, why: str, now: datetime) -> Run:
+    """The run as Failed because what ran its pods is gone, which no JobSet reports.
+
+    Args:
+        run: as last known.
+        reason: of the condition.
+        why: a sentence on what is gone.
+        now: the time.
+    """
+    going = (each.pod for each in run.nodes if each.phase in {"Pending", "Running"})
+    pod = next(going, "")
+    first = FailureReason(FailureKind.NODE_LOST, pod, message=why)
+    message = first.sentence() if pod else why
+    condition = conditions.new_condition(names.FAILED, reason, message, now)
     found = conditions.with_condition(run.status.get("conditions") or (), condition)
     return replace(
         run,
         phase=FAILED,
         reason=reason,
         message=message,
+        failure=Failure(pod, str(first.kind)) if pod else None,
         status={**run.status, "conditions": list(found)},
         finished=condition["lastTransitionTime"],
         waiting_for="",
@@ -125,12 +137,12 @@ def leading_report(jobset: JSON, observed: Iterable[JSON], said: Mapping[str, JS
     tries = _tries(jobset, pods.in_order(jobset, observed)).values()
     of_nodes = (pods.name(pod) for each in tries for pod in reversed(each))
     first = next((said[name] for name in of_nodes if name in said), None)
-    return first or reports.newest(said.values())
+    return first or reports.newest_report(said.values())
 
 
 def failed_container(seen: Iterable[JSON]) -> str:
     """The container that ended the run; empty when it was the pod as a whole."""
-    first = failure_reason.first(seen)
+    first = failure_reason.first_failure(seen)
     return first.container if first else ""
 
 
@@ -145,12 +157,12 @@ def _waiting(run: Run, seen: Observation, now: datetime) -> Run:
     found = causes.waiting(seen.jobset, seen.pods, seen.surroundings, now)
     if found is None:
         return run
-    sentence, stuck = waiting_cause.shown(found, now)
+    sentence, stuck = waiting_cause.cause_shown(found, now)
     return replace(run, waiting_for=sentence, cause=str(found.cause), stuck=stuck)
 
 
 def _true(found: Sequence[JSON], kind: str) -> JSON | None:
-    return conditions.find(found, kind) if conditions.is_true(found, kind) else None
+    return conditions.find_condition(found, kind) if conditions.is_true(found, kind) else None
 
 
 def _phase(found: Sequence[JSON], seen: Observation) -> str:
@@ -160,7 +172,7 @@ def _phase(found: Sequence[JSON], seen: Observation) -> str:
     if seen.jobset is not None and kueue_workload.is_held(seen.jobset):
         # What Kueue took out again may have pods that are ending.
         return CREATED
-    begun = any(pods.phase(each) != "Pending" for each in seen.pods)
+    begun = any(pods.phase_of(each) != "Pending" for each in seen.pods)
     # Pods of an earlier try may be gone.
     theirs = (seen.jobset or {}).get("status") or {}
     counts = (
@@ -173,10 +185,10 @@ def _phase(found: Sequence[JSON], seen: Observation) -> str:
 
 def _failure(seen: Observation) -> Failure | None:
     """The pod that ended the run, when a pod did."""
-    first = failure_reason.first(reports.without_last_words(each) for each in seen.pods)
+    first = failure_reason.first_failure(reports.without_last_words(each) for each in seen.pods)
     if first is None:
         return None
-    lines = reports.without(seen.lines.get(first.pod, ()))[-LAST_LINES:]
+    lines = reports.without_reports(seen.lines.get(first.pod, ()))[-LAST_LINES:]
     return Failure(first.pod, _reason(first, seen.pods), first.exit_code, tuple(lines))
 
 
@@ -186,7 +198,7 @@ def _reason(first: FailureReason, observed: Iterable[JSON]) -> str:
         (each.get(key) or {}).get("terminated") or {}
         for pod in observed
         if pods.name(pod) == first.pod
-        for each in pods.containers(pod)
+        for each in pods.container_statuses(pod)
         if each["name"] == first.container
         for key in ("state", "lastState")
     )
@@ -200,17 +212,17 @@ def _tries(
     """The tries of each place in the training steps, the oldest first; none of one not made."""
     training = resolve.trainer_jobs(jobset["spec"])
     places: dict[pods.Place, list[JSON]] = {
-        pods.place(each): [] for each in planned if pods.step(each) in training
+        pods.place_of(each): [] for each in planned if pods.step_of(each) in training
     }
     for pod in observed:
-        if pods.step(pod) in training:
-            places.setdefault(pods.place(pod), []).append(pod)
+        if pods.step_of(pod) in training:
+            places.setdefault(pods.place_of(pod), []).append(pod)
     return places
 
 
 def _nodes(seen: Observation, phase: str) -> tuple[Node, ...]:
     assert seen.jobset is not None  # noqa: S101  the caller looked
-    planned = {pods.place(each): each for each in seen.planned}
+    planned = {pods.place_of(each): each for each in seen.planned}
     return tuple(
         _node(tries or [planned[place]], seen.reports, phase)
         for place, tries in _tries(seen.jobset, seen.pods, seen.planned).items()
@@ -224,11 +236,11 @@ def _node(tries: Sequence[JSON], said: Mapping[str, JSON], phase: str) -> Node:
     is_made_again = pods.is_being_deleted(pod) and pods.is_over(pod) and phase not in FINISHED
     return Node(
         pod=pods.name(pod),
-        phase="Pending" if is_made_again else pods.phase(pod),
+        phase="Pending" if is_made_again else pods.phase_of(pod),
         progress=report.get("progressPercentage"),
         metrics={each["name"]: each["value"] for each in report.get("metrics") or ()},
-        restarts=len(tries) - 1 + sum(map(pods.restarts, tries)),
-        step=pods.step(pod),
-        host=pods.node(pod),
-        gpus=pods.gpus(pod),
+        restarts=len(tries) - 1 + sum(map(pods.restart_count, tries)),
+        step=pods.step_of(pod),
+        host=pods.node_of(pod),
+        gpus=pods.gpu_count(pod),
     )

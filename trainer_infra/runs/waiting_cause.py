@@ -144,14 +144,14 @@ GATES: Final[Mapping[Cause, Gate]] = {
 """What a gate does about each cause, in the order of the causes."""
 
 
-def first(found: tuple[Waiting, ...]) -> Waiting | None:
+def first_cause(found: tuple[Waiting, ...]) -> Waiting | None:
     """The one to show: of those that end a gate soon the first, else the first, by their order."""
     order = list(GATES)
     by_rank = sorted(found, key=lambda each: (not _ends_soon(each.cause), order.index(each.cause)))
     return by_rank[0] if by_rank else None
 
 
-def shown(waiting: Waiting, now: datetime) -> tuple[str, str]:
+def cause_shown(waiting: Waiting, now: datetime) -> tuple[str, str]:
     """What a run waits for as of now, and the same when it will not go on unless you help.
 
     What a component may still do counts from when it could begin to; the rest counts at once.

@@ -23,7 +23,7 @@ def world(**tolerance: Any) -> World:
     spec = {"runtimeRef": {"name": "torch-distributed"}, "trainer": {"numNodes": 2}}
     job = TrainJob.from_wire({"metadata": {"name": "tj", "namespace": "n"}, "spec": spec})
     job_set = pipeline.render(job, runtime)[-1]["spec"]
-    assert unsupported.problems(job_set) == ()
+    assert unsupported.unsupported_fields(job_set) == ()
     made = World(dict(job_set))
     made.step()
     return made
@@ -80,12 +80,14 @@ def test_with_a_backoff_limit_a_pod_is_replaced_before_all_restart() -> None:
 def test_a_preempted_node_restarts_all_nodes_without_counting() -> None:
     """Only a cluster preempts: the Job's message is the one of Kubernetes 1.34."""
     spec = world(max_restarts=0).spec
-    (job,) = jobs.observe("tj", replicated_job.read(spec), (), run=0, attempt=0)
+    (job,) = jobs.observe_job("tj", replicated_job.read_jobs(spec), (), run=0, attempt=0)
     message = (
         "Pod n/tj-node-0-1-x7k2p has condition DisruptionTarget matching FailJob rule at index 0"
     )
     failure = JobFailure("PodFailurePolicy", message, T0, None)
-    assert failure_policy.apply(spec, [replace(job, failure=failure)], restarts=0) == Restart(
+    assert failure_policy.apply_policy(
+        spec, [replace(job, failure=failure)], restarts=0
+    ) == Restart(
         "FailurePolicy_preempted",
         "applying RestartJobSetAndIgnoreMaxRestarts failure policy action "
         "(first failed job: tj-node-0)",

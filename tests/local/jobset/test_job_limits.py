@@ -27,8 +27,8 @@ NOW = 100.0
 
 def failure(pods: tuple[Pod, ...], now: float = NOW, **job: Any) -> JobFailure | None:
     spec = jobset(replicated("node", 4, **job))
-    (only,) = job_module.observe("tj", replicated_job.read(spec), pods, run=0, attempt=0)
-    return job_failure.find(only, at(now), suspended=False)
+    (only,) = job_module.observe_job("tj", replicated_job.read_jobs(spec), pods, run=0, attempt=0)
+    return job_failure.find_failure(only, at(now), suspended=False)
 
 
 def tries(count: int, index: int = 0) -> tuple[Pod, ...]:

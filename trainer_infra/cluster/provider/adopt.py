@@ -1,7 +1,6 @@
 """Giving a run another owner: `adopt=True`, and an update after the owner's own name changed.
 
-Called by `submit` and `runs`. The same content stays the same run and gets new labels on everything;
-another content is deleted, so that the caller makes it anew.
+Called by `submit` and `runs`; everything of the run gets new labels.
 """
 
 from collections.abc import Mapping
@@ -9,49 +8,41 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import live_objects, ownership, refusal_explanation, run_labels, together
-from trainer_infra.cluster.provider import delete, object_rewrite
+from trainer_infra.cluster.provider import object_rewrite
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.record import JSON, Record
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
-from trainer_infra.runs.run import Contents, Owner, Submission
+from trainer_infra.runs.run import Contents, Owner
 
 NOTHING: Final = Contents()
 """Where no content of an object has to be known."""
-TIMEOUT: Final = 60.0
-"""Seconds for the end of a run whose place is taken."""
 
 
-async def adopted(client: KubeClient, record: Record, submission: Submission) -> Record | None:
-    """The record with its new owner; None when another run's was deleted."""
-    if record.content != submission.content:
-        await delete.removed(client, record, TIMEOUT)
-        return None
-    return await given(client, record, submission.owner, submission.contents)
-
-
-async def given(
+async def give_owner(
     client: KubeClient, record: Record, owner: Owner, known: Contents = NOTHING
 ) -> Record:
     """The record with that owner, once everything of the run has its labels."""
-    marks = run_labels.labels(owner, record.name)
-    if marks != run_labels.labels(record.owner, record.name):
+    marks = run_labels.labels_of(owner, record.name)
+    if marks != run_labels.labels_of(record.owner, record.name):
         # The objects first: until the record itself has its new owner, this is done again.
         await together.all_of(
             _relabelled(client, record, each, marks, known) for each in record.objects
         )
-    patch = of_record.adopted(record, owner, marks)
+    patch = of_record.owner_patch(record, owner, marks)
     try:
         stored = await client.apply(patch, manager=names.FIELD_MANAGER, force=True)
     except Answer as error:
-        raise refusal_explanation.said(error, patch) from error
-    return of_record.known(stored)
+        raise refusal_explanation.explain_refusal(error, patch) from error
+    return of_record.known_record(stored)
 
 
 async def _relabelled(
     client: KubeClient, record: Record, value: JSON, marks: Mapping[str, str], known: Contents
 ) -> None:
     """Give one object its new labels; what is gone, or somebody else's, is not made again."""
-    live = await live_objects.live(client, value, record.namespace)
+    live = await live_objects.live_object(client, value, record.namespace)
     if live is not None and ownership.is_of(live, record.uid):
-        await object_rewrite.rewritten(client, record, run_labels.labelled(value, marks), known)
+        await object_rewrite.rewrite_object(
+            client, record, run_labels.with_labels(value, marks), known
+        )

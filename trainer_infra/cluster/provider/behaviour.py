@@ -11,12 +11,12 @@ from trainer_infra.render.plugins import kueue
 from trainer_infra.runs.run import Owner
 
 
-def behaviour(plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
+def provider_behaviour(plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
     """The behaviour of this engine for the runs of an owner."""
     own = (
         active_deadline_seconds.PLUGIN,
         report_file.PLUGIN,
         kueue.LABELS_OF_TRAIN_JOB,
-        run_labels.plugin(owner),
+        run_labels.labels_plugin(owner),
     )
     return Behaviour((*plugins, *own))

@@ -28,7 +28,7 @@ LONGEST: Final = 0.5
 """Seconds between two looks at a JobSet that is being deleted and may not be watched; they double."""
 
 
-async def delete(
+async def delete_run(
     client: KubeClient, key: RunKey, within: float, rights: Rights | None = None
 ) -> str:
     """End a run and remove what is left of it; a warning sentence, or empty.
@@ -48,7 +48,7 @@ async def delete(
         if key.uid not in ("", value["metadata"]["uid"]):
             return ""
         try:
-            record = of_record.read(value)
+            record = of_record.read_record(value)
         except Unreadable:
             if not key.uid:
                 raise
@@ -64,16 +64,16 @@ async def _with_record(
     if key.owner is not None and not record.owner.is_same(key.owner):
         return sentences.left_alone(key.namespace, key.name, record.owner.shown())
     if rights is not None:
-        what = f"delete {ownership.run(record)}"
+        what = f"delete {ownership.run_shown(record)}"
         wanted = await of_rights.to_delete(client, (record.value, *record.objects))
         await rights.require(key.namespace, wanted, what)
-    return await removed(client, record, within)
+    return await remove_objects(client, record, within)
 
 
 async def _damaged_removed(client: KubeClient, key: RunKey, value: JSON, within: float) -> str:
     """Remove a run by its UID alone; the garbage collector takes what only the record could name."""
     if key.owner is not None and not of_record.may_be_of(value, key.owner):
-        return sentences.left_alone(key.namespace, key.name, ownership.shown(value))
+        return sentences.left_alone(key.namespace, key.name, ownership.owner_shown(value))
     left = await jobset_removed(client, key, within)
     with suppress(NotFound, Conflict):
         await client.delete(CONFIG_MAP, value["metadata"]["name"], key.namespace, uid=key.uid)
@@ -94,7 +94,7 @@ async def _jobset_of(client: KubeClient, key: RunKey, within: float) -> JSON | N
     return None
 
 
-async def removed(client: KubeClient, record: Record, within: float) -> str:
+async def remove_objects(client: KubeClient, record: Record, within: float) -> str:
     """Remove everything of a run; a warning sentence, or empty."""
     key = RunKey(record.namespace, record.name, record.uid)
     left = await jobset_removed(client, key, within)
@@ -144,12 +144,12 @@ async def _is_seen_to_go(client: KubeClient, jobset: JSON, within: float) -> boo
 
 async def _removed(client: KubeClient, record: Record, value: JSON) -> None:
     """Delete one object, if it is the run's: a cluster without a garbage collector keeps it."""
-    found = await live_objects.live(client, value, record.namespace)
+    found = await live_objects.live_object(client, value, record.namespace)
     if found is None or not ownership.is_of(found, record.uid):
         return
     metadata = found["metadata"]
     with suppress(NotFound, Conflict):
-        kind = await live_objects.address(client, value)
+        kind = await live_objects.resource_of(client, value)
         await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
 
 
@@ -158,6 +158,6 @@ def _left(jobset: JSON | None) -> str:
         return ""
     finalizers = ", ".join(jobset["metadata"].get("finalizers") or ()) or "none"
     return (
-        f"{ownership.where(jobset)} is still being deleted, and so may its pods be; it waits for "
+        f"{ownership.object_shown(jobset)} is still being deleted, and so may its pods be; it waits for "
         f"its finalizers: {finalizers}"
     )

@@ -46,16 +46,16 @@ class Described:
     """The oldest first; Kubernetes keeps them for an hour."""
 
 
-async def described(session: Session, namespace: str, name: str) -> Described | None:
+async def describe_run(session: Session, namespace: str, name: str) -> Described | None:
     """The run with its history; None when there is none of that name."""
     run = await run_lookup.at_one(session, namespace, name)
     if run is None:
         return None
-    found = await events.events(session.client, namespace, "")
+    found = await events.events_of(session.client, namespace, "")
     steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
     mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
-    record = await present.present(session.client, RunKey(namespace, name))
-    hidden = await secret_values.known(session.client, session.cache, record)
+    record = await present.present_record(session.client, RunKey(namespace, name))
+    hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     happened = (
         _happened(each, secret_values.event_message(each, record, hidden))
         # An earlier run may have had the same name.

@@ -28,16 +28,16 @@ def service_name(jobset: JSON) -> str:
     return str(network.get("subdomain") or jobset["metadata"]["name"])
 
 
-def refusal(live: JSON) -> Refused:
+def refusal_of(live: JSON) -> Refused:
     """Why an object that is not the run's ends its submit."""
     never = ", as a JobSet cannot change" if live["kind"] == names.JOBSET else ""
     return Refused(
-        f"{ownership.where(live)} exists and belongs to {ownership.shown(live)}; choose another "
+        f"{ownership.object_shown(live)} exists and belongs to {ownership.owner_shown(live)}; choose another "
         f"name, or delete it: adopt=True takes over runs, never single objects{never}"
     )
 
 
-def judge(found: Refused | None) -> None:
+def raise_found(found: Refused | None) -> None:
     """Raise what was found."""
     if found is not None:
         raise found
@@ -60,7 +60,7 @@ async def with_service(client: KubeClient, jobset: JSON) -> Refused | None:
     if of_jobset or ownership.is_going(live):
         return None
     return Refused(
-        f"{ownership.where(live)} exists and belongs to {ownership.shown(live)}, so JobSet cannot "
+        f"{ownership.object_shown(live)} exists and belongs to {ownership.owner_shown(live)}, so JobSet cannot "
         "make the headless Service of that name, by which pods find one another; choose another "
         "name, delete it, or set spec.network.subdomain of the runtime's JobSet"
     )
@@ -75,9 +75,11 @@ async def with_any(client: KubeClient, wanted: Sequence[JSON], uid: str) -> Refu
         uid: of the run that has the name now; empty where there is none.
     """
     namespace = wanted[-1]["metadata"]["namespace"]
-    found = await together.all_of(live_objects.live(client, each, namespace) for each in wanted)
+    found = await together.all_of(
+        live_objects.live_object(client, each, namespace) for each in wanted
+    )
     for live in found:
         is_free = live is None or ownership.is_going(live)
         if live is not None and not is_free and not ownership.is_of(live, uid):
-            return refusal(live)
+            return refusal_of(live)
     return await with_service(client, wanted[-1])

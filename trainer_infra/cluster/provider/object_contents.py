@@ -20,42 +20,42 @@ JSON = Mapping[str, Any]
 _CONTENT = ("data", "stringData", "binaryData")
 
 
-def new(value: JSON, record: Record, known: Contents) -> JSON:
+def to_create(value: JSON, record: Record, known: Contents) -> JSON:
     """The object as it is created; empty (`is_empty`) where nobody knows what is in it."""
-    return ssh_auth.filled(_with_contents(owned(value, record), record, known))
+    return ssh_auth.filled(_with_contents(owned_object(value, record), record, known))
 
 
 def is_empty(value: JSON) -> bool:
-    """Whether an object that `new` made lacks what should be in it."""
+    """Whether an object that `to_create` made lacks what should be in it."""
     if is_fixed(value):
         return not any(key in value for key in _CONTENT)
     return value["kind"] == "Secret" and None in (value.get("data") or {}).values()
 
 
 def is_content(path: str) -> bool:
-    """Whether a path of `drift.drift` is in what a Secret or a ConfigMap holds."""
+    """Whether a path of `drift.drifted_fields` is in what a Secret or a ConfigMap holds."""
     return path.partition(": ")[2].partition(".")[0] in _CONTENT
 
 
-def owned(value: JSON, record: Record) -> JSON:
+def owned_object(value: JSON, record: Record) -> JSON:
     """The object with the record as its controller, in the record's namespace."""
     metadata = {
         **value["metadata"],
         "namespace": value["metadata"].get("namespace") or record.namespace,
-        "ownerReferences": [of_record.reference(record)],
+        "ownerReferences": [of_record.owner_reference(record)],
     }
     return {**value, "metadata": metadata}
 
 
-def existing(value: JSON, record: Record, live: JSON, known: Contents) -> JSON:
+def to_apply(value: JSON, record: Record, live: JSON, known: Contents) -> JSON:
     """The object as it is applied over the live one, which is ours and so are its contents.
 
     Keys that were made at create stay as they are; values of the job's own Secret are written as
     they are known. `spec.suspend` is not repaired: it is the user's or Kueue's.
     """
     if is_own_secret(value, record) and known.secret_data:
-        return new(value, record, known)
-    whole = owned(value, record)
+        return to_create(value, record, known)
+    whole = owned_object(value, record)
     if value["kind"] == "Secret" or is_fixed(value):
         rest = {key: each for key, each in whole.items() if key not in _CONTENT}
         return rest | {key: live[key] for key in _CONTENT if key in live}

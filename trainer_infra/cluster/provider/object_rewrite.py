@@ -15,7 +15,7 @@ from trainer_infra.runs.run import Contents
 JSON = Mapping[str, Any]
 
 
-async def rewritten(client: KubeClient, record: Record, value: JSON, known: Contents) -> JSON:
+async def rewrite_object(client: KubeClient, record: Record, value: JSON, known: Contents) -> JSON:
     """An object of the record written over what is there, or made again when it is gone.
 
     Args:
@@ -28,26 +28,26 @@ async def rewritten(client: KubeClient, record: Record, value: JSON, known: Cont
         NotAvailable: It is gone, and nobody knows what was in it.
         Refused: It is somebody else's by now, or the cluster says no.
     """
-    now = await live_objects.live(client, value, record.namespace)
+    now = await live_objects.live_object(client, value, record.namespace)
     if now is not None and not ownership.is_of(now, record.uid):
         raise Refused(
-            f"{ownership.where(now)} belongs to {ownership.shown(now)} now; delete it, then run "
+            f"{ownership.object_shown(now)} belongs to {ownership.owner_shown(now)} now; delete it, then run "
             "`pulumi up` again to have ours back"
         )
-    changed = now is None or any(map(object_contents.is_content, drift.drift(value, now)))
+    changed = now is None or any(map(object_contents.is_content, drift.drifted_fields(value, now)))
     if now is None or changed:
-        whole = object_contents.new(value, record, known)
+        whole = object_contents.to_create(value, record, known)
         if object_contents.is_empty(whole):
             raise NotAvailable(
-                f"{ownership.where(whole)} was deleted or changed, and what was in it is kept "
+                f"{ownership.object_shown(whole)} was deleted or changed, and what was in it is kept "
                 "nowhere else; raise attempt to run the job again"
             )
     else:
-        whole = object_contents.existing(value, record, now, known)
+        whole = object_contents.to_apply(value, record, now, known)
     try:
         if now is not None and changed and now.get("immutable"):
-            kind, metadata = await live_objects.address(client, now), now["metadata"]
+            kind, metadata = await live_objects.resource_of(client, now), now["metadata"]
             await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
         return await client.apply(whole, manager=names.FIELD_MANAGER, force=True)
     except (Answer, NotServed) as error:
-        raise refusal_explanation.said(error, whole) from error
+        raise refusal_explanation.explain_refusal(error, whole) from error

@@ -12,9 +12,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.cluster.provider.record import JSON, Record, unreadable
+from trainer_infra.cluster.provider.record import JSON, Record, unreadable_record
 from trainer_infra.errors import InvalidInput
-from trainer_infra.lifecycle.status import Case, Delegation, status
+from trainer_infra.lifecycle.status import Case, Delegation, decide_status
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed import Observed
@@ -28,7 +28,7 @@ GONE: Final = "its JobSet was deleted before it ended; raise attempt to run it a
 UNFINISHED_SUBMIT: Final = "its submit, which did not end yet or was interrupted"
 
 
-def current(record: Record, seen: Observation, host: str, now: datetime) -> Run:
+def current_run(record: Record, seen: Observation, host: str, now: datetime) -> Run:
     """The run as it is now.
 
     Args:
@@ -48,7 +48,7 @@ def current(record: Record, seen: Observation, host: str, now: datetime) -> Run:
     said = reports.by_pod(seen.pods, seen.lines)
     leading = view.leading_report(seen.jobset, seen.pods, said)
     decided = _status(record, seen.jobset, seen, {"trainerStatus": leading} if leading else {}, now)
-    return view.current(declared, replace(seen, status=decided, reports=said), now)
+    return view.current_run(declared, replace(seen, status=decided, reports=said), now)
 
 
 def _status(record: Record, jobset: JSON, seen: Observation, known: JSON, now: datetime) -> JSON:
@@ -61,7 +61,7 @@ def _status(record: Record, jobset: JSON, seen: Observation, known: JSON, now: d
     )
     delegation = Delegation(deadline=True, suspend=kueue_workload.is_resumed(jobset))
     job = _train_job(record, known)
-    return status(Case(job, observed, now, _behaviour(record.plugins), delegation))
+    return decide_status(Case(job, observed, now, _behaviour(record.plugins), delegation))
 
 
 def _train_job(record: Record, known: JSON) -> TrainJob:
@@ -79,7 +79,7 @@ def _train_job(record: Record, known: JSON) -> TrainJob:
     try:
         return TrainJob.model_validate(least)
     except InvalidInput as error:
-        raise unreadable(record.value, f"data.{names.RECORD_JOB_KEY}: {error}") from None
+        raise unreadable_record(record.value, f"data.{names.RECORD_JOB_KEY}: {error}") from None
 
 
 @lru_cache(maxsize=16)

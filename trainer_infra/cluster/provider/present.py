@@ -29,7 +29,7 @@ class RunKey:
     """Whose it has to be; None for whoever's it is."""
 
 
-async def present(client: KubeClient, key: RunKey) -> Record:
+async def present_record(client: KubeClient, key: RunKey) -> Record:
     """The record.
 
     Raises:
@@ -39,10 +39,10 @@ async def present(client: KubeClient, key: RunKey) -> Record:
     """
     with suppress(NotFound):
         value = await client.get(CONFIG_MAP, of_record.name_of(key.name), key.namespace)
-        record = of_record.read(value)
+        record = of_record.read_record(value)
         if record is not None and key.uid in ("", record.uid):
             if key.owner is not None and not record.owner.is_same(key.owner):
-                raise Refused(sentences.taken(record))
+                raise Refused(sentences.taken_by(record))
             return record
     shown = f" with uid {key.uid}" if key.uid else ""
     raise NotAvailable(

@@ -1,6 +1,6 @@
 """The run record: the runtime snapshot's ConfigMap, which keeps what is known of a run. Pure.
 
-`config_map` makes it, `read` reads it, `status` is the patch of what is last known. It is created
+`config_map` makes it, `read_record` reads it, `status` is the patch of what is last known. It is created
 before everything else of a run and owns it, so its UID is the run's. Besides `runtime` it has the
 TrainJob, the objects as they were applied, without code and without values of Secrets, and the last
 known status; whose it is stands in labels and, whole, in annotations, beside the format that all of
@@ -117,7 +117,7 @@ def config_map(submission: Submission, objects: Sequence[JSON]) -> JSON:
     return {**snapshot, "metadata": metadata, "data": data}
 
 
-def read(value: JSON) -> Record | None:
+def read_record(value: JSON) -> Record | None:
     """The record in a ConfigMap; None when that is somebody else's.
 
     Raises:
@@ -131,10 +131,10 @@ def read(value: JSON) -> Record | None:
     try:
         return _read(value, notes, data)
     except ValueError as error:
-        raise unreadable(value, str(error)) from None
+        raise unreadable_record(value, str(error)) from None
 
 
-def unreadable(value: JSON, why: str) -> Unreadable:
+def unreadable_record(value: JSON, why: str) -> Unreadable:
     """The error of a record that cannot be read."""
     metadata = value["metadata"]
     return Unreadable(
@@ -146,9 +146,9 @@ def unreadable(value: JSON, why: str) -> Unreadable:
 
 def _read(value: JSON, notes: JSON, data: JSON) -> Record:
     metadata = value["metadata"]
-    record_fields.version(notes)
-    job = record_fields.job(data, metadata["name"])
-    owner, status = record_fields.owner(notes), record_fields.status(data)
+    record_fields.read_version(notes)
+    job = record_fields.read_job(data, metadata["name"])
+    owner, status = record_fields.read_owner(notes), record_fields.read_status(data)
     identity = {
         "namespace": metadata["namespace"],
         "name": job["metadata"]["name"],
@@ -161,10 +161,10 @@ def _read(value: JSON, notes: JSON, data: JSON) -> Record:
         **identity,
         value=value,
         job=job,
-        objects=record_fields.objects(data),
+        objects=record_fields.read_objects(data),
         plugins=tuple(filter(None, notes.get(names.PLUGINS_ANNOTATION, "").split(","))),
         status=status,
-        final=record_fields.final(status, identity),
+        final=record_fields.read_final(status, identity),
     )
 
 
@@ -172,33 +172,33 @@ def may_be_of(value: JSON, owner: Owner) -> bool:
     """Whether a record that cannot be read is that owner's, as far as it still says whose it is."""
     metadata = value["metadata"]
     try:
-        return record_fields.owner(metadata.get("annotations") or {}).is_same(owner)
+        return record_fields.read_owner(metadata.get("annotations") or {}).is_same(owner)
     except ValueError:
         found = metadata.get("labels") or {}
-        expected = {**run_labels.labels(owner, ""), names.RUN_LABEL: found.get(names.RUN_LABEL)}
+        expected = {**run_labels.labels_of(owner, ""), names.RUN_LABEL: found.get(names.RUN_LABEL)}
         return all(found.get(key, each) == each for key, each in expected.items())
 
 
-def known(value: JSON) -> Record:
+def known_record(value: JSON) -> Record:
     """The record in a ConfigMap that is known to be one.
 
     Raises:
         Bug: It is none.
     """
-    found = read(value)
+    found = read_record(value)
     if found is None:
         raise Bug(f"ConfigMap {value['metadata']['name']} is not a run record")
     return found
 
 
-def rewritten(record: Record, wanted: JSON) -> JSON:
+def rewrite_patch(record: Record, wanted: JSON) -> JSON:
     """The patch that makes a record what `config_map` wanted; what is known of the run stays."""
     return _whole(record, wanted["metadata"]["annotations"], wanted["data"], wanted)
 
 
-def adopted(record: Record, owner: Owner, marks: Mapping[str, str]) -> JSON:
+def owner_patch(record: Record, owner: Owner, marks: Mapping[str, str]) -> JSON:
     """The patch that gives a record, and what it keeps of its objects, a new owner."""
-    objects = [run_labels.labelled(each, marks) for each in record.objects]
+    objects = [run_labels.with_labels(each, marks) for each in record.objects]
     marked = {**marks, names.RECORD_LABEL: "true"}
     head = {"metadata": {"labels": marked}}
     return _whole(record, _owner_notes(owner), {names.RECORD_OBJECTS_KEY: _text(objects)}, head)
@@ -211,7 +211,7 @@ def _whole(record: Record, notes: JSON, data: JSON, rest: JSON) -> JSON:
     """
     before = record.value["metadata"]["annotations"]
     kept = {key: each for key, each in before.items() if key.startswith(names.OWN_PREFIX)}
-    newest = max(FORMAT, record_fields.version(before))
+    newest = max(FORMAT, record_fields.read_version(before))
     both = {**kept, **notes, names.FORMAT_ANNOTATION: str(newest)}
     old = {
         key: each for key, each in record.value["data"].items() if key != names.RECORD_STATUS_KEY
@@ -221,30 +221,30 @@ def _whole(record: Record, notes: JSON, data: JSON, rest: JSON) -> JSON:
     return {**rest, **patch, "metadata": metadata, "data": {**old, **data}}
 
 
-def submitted(record: Record, jobset_uid: str) -> JSON:
+def submitted_patch(record: Record, jobset_uid: str) -> JSON:
     """The patch that says that everything was submitted: a missing JobSet is a loss from then on."""
     known = {**record.status, "phase": record.status.get("phase", ""), "jobset": jobset_uid}
     return _status(record, known)
 
 
-def restarted(record: Record, jobset_uid: str) -> JSON:
+def restart_patch(record: Record, jobset_uid: str) -> JSON:
     """The patch that forgets how a run ended: it runs again, as another JobSet."""
     return _status(record, {"phase": "", "jobset": jobset_uid})
 
 
-def ended(record: Record, run: Run) -> JSON:
+def end_patch(record: Record, run: Run) -> JSON:
     """The patch that keeps a run as it ended."""
     return _status(record, {**record.status, **run_to_json(run), "jobset": record.jobset_uid})
 
 
-def suspended(record: Record, value: bool) -> JSON:
+def suspend_patch(record: Record, value: bool) -> JSON:
     """The patch that keeps whether the user wants the run suspended."""
     spec = {**record.job["spec"], "suspend": value}
     data = {names.RECORD_JOB_KEY: _text({**record.job, "spec": spec})}
     return {**_patch(record), "data": data}
 
 
-def reference(record: Record) -> JSON:
+def owner_reference(record: Record) -> JSON:
     """The owner reference that everything of the run has.
 
     It does not block the owner's deletion, which nothing waits for: some clusters (OpenShift) give

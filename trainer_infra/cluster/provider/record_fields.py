@@ -23,7 +23,7 @@ _CONDITION: Final = ("type", "status", "reason", "message")
 _TIMES: Final = ("started", "finished")
 
 
-def version(notes: JSON) -> int:
+def read_version(notes: JSON) -> int:
     """The format in which the record was written."""
     text = str(notes.get(names.FORMAT_ANNOTATION, FIRST))
     if not text.isdecimal():
@@ -31,7 +31,7 @@ def version(notes: JSON) -> int:
     return int(text)
 
 
-def owner(notes: JSON) -> Owner:
+def read_owner(notes: JSON) -> Owner:
     """Who declared the run."""
     where = f"metadata.annotations[{names.OWNER_ANNOTATION}]"
     found = _mapping(_json(notes, names.OWNER_ANNOTATION, where), where)
@@ -40,7 +40,7 @@ def owner(notes: JSON) -> Owner:
     )
 
 
-def job(data: JSON, record: str) -> JSON:
+def read_job(data: JSON, record: str) -> JSON:
     """The TrainJob.
 
     Args:
@@ -59,7 +59,7 @@ def job(data: JSON, record: str) -> JSON:
     return found
 
 
-def objects(data: JSON) -> tuple[JSON, ...]:
+def read_objects(data: JSON) -> tuple[JSON, ...]:
     """What was applied; nothing where the record says nothing."""
     where = f"data.{names.RECORD_OBJECTS_KEY}"
     key = names.RECORD_OBJECTS_KEY
@@ -67,7 +67,7 @@ def objects(data: JSON) -> tuple[JSON, ...]:
     return tuple(_object(each, f"{where}[{index}]") for index, each in enumerate(found))
 
 
-def status(data: JSON) -> JSON:
+def read_status(data: JSON) -> JSON:
     """What was last known; empty as long as not everything was submitted."""
     where = f"data.{names.RECORD_STATUS_KEY}"
     key = names.RECORD_STATUS_KEY
@@ -77,7 +77,7 @@ def status(data: JSON) -> JSON:
     return found
 
 
-def final(known: JSON, identity: JSON) -> Run | None:
+def read_final(known: JSON, identity: JSON) -> Run | None:
     """The run as it ended; None before that was seen.
 
     Args:

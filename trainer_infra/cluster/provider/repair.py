@@ -15,7 +15,7 @@ from trainer_infra.kube.refusals import Answer
 from trainer_infra.runs.run import Contents
 
 
-async def repair(client: KubeClient, key: RunKey, known: Contents) -> None:
+async def repair_run(client: KubeClient, key: RunKey, known: Contents) -> None:
     """Write every object again that has a field of ours changed, or is gone.
 
     A JobSet that is gone is a lost run: it is not made again.
@@ -30,16 +30,16 @@ async def repair(client: KubeClient, key: RunKey, known: Contents) -> None:
         Refused: The run, or an object of that name, is somebody else's by now, or the cluster says
             no.
     """
-    record = await present.present(client, key)
+    record = await present.present_record(client, key)
     for each in record.objects:
-        live = await live_objects.live(client, each, record.namespace)
+        live = await live_objects.live_object(client, each, record.namespace)
         if live is None and each["kind"] == names.JOBSET:
             continue
-        if drift.drift(each, live):
-            await object_rewrite.rewritten(client, record, each, known)
+        if drift.drifted_fields(each, live):
+            await object_rewrite.rewrite_object(client, record, each, known)
 
 
-async def secrets(client: KubeClient, key: RunKey, data: Mapping[str, str]) -> None:
+async def replace_secrets(client: KubeClient, key: RunKey, data: Mapping[str, str]) -> None:
     """Replace the values of the job's own Secret; a job without one has none.
 
     Args:
@@ -51,12 +51,12 @@ async def secrets(client: KubeClient, key: RunKey, data: Mapping[str, str]) -> N
         NotAvailable: There is no such run.
         Refused: It is another owner's by now, or the cluster says no.
     """
-    record = await present.present(client, key)
+    record = await present.present_record(client, key)
     for each in record.objects:
         if not object_contents.is_own_secret(each, record):
             continue
-        new = object_contents.new(each, record, Contents(data))
+        new = object_contents.to_create(each, record, Contents(data))
         try:
             await client.apply(new, manager=names.FIELD_MANAGER, force=True)
         except Answer as error:
-            raise refusal_explanation.said(error, new) from error
+            raise refusal_explanation.explain_refusal(error, new) from error

@@ -22,7 +22,7 @@ from trainer_infra.runs.run import Contents
 JSON = Mapping[str, Any]
 
 
-async def retry(client: KubeClient, key: RunKey, within: float, account: Rights) -> None:
+async def retry_run(client: KubeClient, key: RunKey, within: float, account: Rights) -> None:
     """Run it again.
 
     Args:
@@ -35,17 +35,17 @@ async def retry(client: KubeClient, key: RunKey, within: float, account: Rights)
         NotAvailable: There is no such run, its pods do not go, or contents of an object are lost.
         Refused: It is another owner's by now, a right is missing, or the cluster says no.
     """
-    record = await present.present(client, key)
-    what = f"retry {ownership.run(record)}"
+    record = await present.present_record(client, key)
+    what = f"retry {ownership.run_shown(record)}"
     wanted = await rights.to_submit(client, (record.value, *record.objects))
     await account.require(record.namespace, wanted, what)
     if left := await delete.jobset_removed(client, key, within):
         raise NotAvailable(f"{left}; run it again when that is gone")
     for each in record.objects[:-1]:
-        if await live_objects.live(client, each, record.namespace) is None:
-            await object_rewrite.rewritten(client, record, each, Contents())
-    jobset = await object_rewrite.rewritten(client, record, _jobset(record), Contents())
-    patch = of_record.restarted(record, jobset["metadata"]["uid"])
+        if await live_objects.live_object(client, each, record.namespace) is None:
+            await object_rewrite.rewrite_object(client, record, each, Contents())
+    jobset = await object_rewrite.rewrite_object(client, record, _jobset(record), Contents())
+    patch = of_record.restart_patch(record, jobset["metadata"]["uid"])
     await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
 
 

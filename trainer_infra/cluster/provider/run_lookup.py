@@ -78,7 +78,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
 
     async def looked(value: JSON) -> Run | str | None:
         try:
-            record = of_record.read(value)
+            record = of_record.read_record(value)
             if record is None:
                 return None
             key = (record.namespace, record.name)
@@ -103,19 +103,19 @@ async def log_lines(
         NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
             cannot be read to hide them.
     """
-    record = await present.present(session.client, key)
-    hidden = await secret_values.known(session.client, session.cache, record)
+    record = await present.present_record(session.client, key)
+    hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     if hidden is None:
-        raise NotAvailable(secret_values.reason(key.namespace, key.name))
+        raise NotAvailable(secret_values.lines_left_out(key.namespace, key.name))
     run = record.final or record.declared(session.host)
-    return await logs.opened(session.client, run, wanted, hidden)
+    return await logs.open_lines(session.client, run, wanted, hidden)
 
 
 def _read(value: JSON | None, uid: str) -> Record | None:
     """The record, when there is one and it has that UID, or none is asked for."""
     if value is None or uid not in ("", value["metadata"]["uid"]):
         return None
-    return of_record.read(value)
+    return of_record.read_record(value)
 
 
 async def _listed(
@@ -127,7 +127,7 @@ async def _listed(
     if (jobset := seen.jobset) is not None:
         failed = session.last_seen.failed_pods(record.namespace, jobset)
         seen = replace(seen, pods=observe.with_failed(seen.pods, failed))
-        around = await observe.surroundings(session, jobset, seen.pods, closely=False)
+        around = await observe.surroundings_of(session, jobset, seen.pods, closely=False)
         seen = replace(seen, surroundings=replace(around, nodes=nodes))
     return await _current(session, record, seen)
 
@@ -164,7 +164,7 @@ async def _looked(session: Session, record: Record, seen: Observation, *, closel
         return await _ended(session, record, seen, failed)
     drifted, seen = await asyncio.gather(
         _drift(session, record, jobset, closely=closely),
-        observe.completed(session, seen, closely=closely),
+        observe.with_surroundings(session, seen, closely=closely),
     )
     seen = replace(seen, drift=drifted)
     return await _current(session, record, seen)
@@ -186,17 +186,17 @@ async def _ended(
         run = await _current(session, record, seen)
     with suppress(Answer):
         # Who may only read sees the same; the next one who may write keeps it.
-        patch = of_record.ended(record, run)
+        patch = of_record.end_patch(record, run)
         await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
     return run
 
 
 async def _current(session: Session, record: Record, seen: Observation) -> Run:
     """The run as it is now, without values of its secrets that its program printed."""
-    known = await secret_values.known(session.client, session.cache, record)
+    known = await secret_values.secret_redaction(session.client, session.cache, record)
     if known is None:
-        seen = secret_values.hidden(seen)
-    run = observed_run.current(record, seen, session.host, datetime.now(UTC))
+        seen = secret_values.without_quotes(seen)
+    run = observed_run.current_run(record, seen, session.host, datetime.now(UTC))
     return secret_values.without_lines(run) if known is None else known.run(run)
 
 
@@ -207,23 +207,23 @@ async def _drift(
     found: dict[str, str] = {}
     for each in record.objects:
         if each["kind"] == names.JOBSET:
-            found |= drift.drift(each, jobset)
+            found |= drift.drifted_fields(each, jobset)
         elif closely or not is_fixed(each):
             # A list has whole objects: the code of a thousand runs to see that it is there.
             with suppress(Answer):
                 live = await _live(session, record, each, closely=closely)
-                found |= drift.drift(each, live)
+                found |= drift.drifted_fields(each, live)
     return found
 
 
 async def _live(session: Session, record: Record, value: JSON, *, closely: bool) -> JSON | None:
     # Secrets are not listed: that would take the right to read those of everyone.
     if closely or value["kind"] == SECRET.kind:
-        return await live_objects.live(session.client, value, record.namespace)
-    kind = await live_objects.address(session.client, value)
+        return await live_objects.live_object(session.client, value, record.namespace)
+    kind = await live_objects.resource_of(session.client, value)
     found = await session.objects(kind, record.namespace, names.RUN_LABEL)
     key = (record.namespace, value["metadata"]["name"])
-    return found.get(key) or await live_objects.live(session.client, value, record.namespace)
+    return found.get(key) or await live_objects.live_object(session.client, value, record.namespace)
 
 
 async def _get(client: KubeClient, kind: Resource, namespace: str, name: str) -> JSON | None:

@@ -85,8 +85,10 @@ class Cluster(Target):
     @override
     def is_here(self, host: str, namespace: str) -> bool | None:
         """Whether a host is this cluster; None where nothing can be compared."""
-        now = replace(identity.parsed(self.host(namespace)), server=self._here().client.server)
-        return identity.parsed(host).same(now)
+        now = replace(
+            identity.identity_from_text(self.host(namespace)), server=self._here().client.server
+        )
+        return identity.identity_from_text(host).same(now)
 
     @property
     @override
@@ -111,20 +113,23 @@ class Cluster(Target):
         self, job: JSON, objects: tuple[JSON, ...], packages: Sequence[str] = ()
     ) -> tuple[Problem, ...]:
         """What this engine cannot run; asks nobody."""
-        return (*unsupported.problems(job, objects), *unsupported.packages(packages))
+        return (
+            *unsupported.unsupported_fields(job, objects),
+            *unsupported.unsupported_packages(packages),
+        )
 
     @override
     def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
         """What renders the objects as this engine writes them; asks nobody."""
-        return behaviour.behaviour(plugins, owner)
+        return behaviour.provider_behaviour(plugins, owner)
 
     @override
     def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
         """What the cluster lacks, or that it does not answer."""
         found = self.served()
-        queues = served.queues(objects)
+        queues = served.queues_of(objects)
         missing = self._missing(queues) if found.kueue and queues else frozenset()
-        return served.warnings(found, objects, missing)
+        return served.served_warnings(found, objects, missing)
 
     @override
     def unseen(self, namespace: str) -> str:
@@ -158,7 +163,7 @@ class Cluster(Target):
 
     def described(self, namespace: str, name: str) -> Described | None:
         """The run with its history; None when there is none of that name."""
-        return self._ask(lambda session: describe.described(session, namespace, name))
+        return self._ask(lambda session: describe.describe_run(session, namespace, name))
 
     @override
     def suspend(
@@ -189,7 +194,7 @@ class Cluster(Target):
             raise Refused(sentences.no_retry(run))
         key = RunKey(namespace, name, run.uid, owner)
         self._change(
-            lambda session: retry.retry(session.client, key, RETRIED_WITHIN, session.rights)
+            lambda session: retry.retry_run(session.client, key, RETRIED_WITHIN, session.rights)
         )
         return self._known(key)
 
@@ -210,7 +215,7 @@ class Cluster(Target):
             Refused: It is another owner's by now.
         """
         key = RunKey(namespace, name, uid, owner)
-        self._change(lambda session: repair.secrets(session.client, key, data))
+        self._change(lambda session: repair.replace_secrets(session.client, key, data))
 
     @override
     def repair(
@@ -259,7 +264,7 @@ class Cluster(Target):
         """End a run and remove what is left of it; a warning sentence, or empty."""
         key = RunKey(namespace, name, uid, owner)
         return self._change(
-            lambda session: delete.delete(session.client, key, timeout, session.rights)
+            lambda session: delete.delete_run(session.client, key, timeout, session.rights)
         )
 
     @override
@@ -294,11 +299,11 @@ class Cluster(Target):
     def _look_what_is_served(self) -> Served:
         try:
             session = self._here(Patience(first_contact=SERVED_WITHIN))
-            return loop.run(served.served(session.client, session.host), SERVED_WITHIN)
+            return loop.run(served.what_is_served(session.client, session.host), SERVED_WITHIN)
         except (NotAvailable, Answer) as error:
-            return served.unasked(error)
+            return served.not_asked(error)
         except TimeoutError:
-            return served.unasked(NotAvailable(f"nothing came within {SERVED_WITHIN:g} s"))
+            return served.not_asked(NotAvailable(f"nothing came within {SERVED_WITHIN:g} s"))
 
     def _missing(self, queues: Iterable[Queue]) -> Collection[Queue]:
         """Those queues that are known not to be there; given up soon, as `served`."""
@@ -346,7 +351,7 @@ class Cluster(Target):
 async def _connected(address: tuple[str | None, str | None], patience: Patience | None) -> Session:
     client = await http.connect(*address, patience)
     try:
-        return Session(client, str(await served.identified(client)))
+        return Session(client, str(await served.identify_cluster(client)))
     except BaseException:
         await client.close()
         raise
@@ -354,11 +359,11 @@ async def _connected(address: tuple[str | None, str | None], patience: Patience 
 
 async def _identified(session: Session, namespace: str) -> None:
     """Complete what is known of the cluster by what a namespace of the user's shows."""
-    known = identity.parsed(session.host)
+    known = identity.identity_from_text(session.host)
     if known.authorities or not namespace:
         return
     found = await session.cache.answer(
-        (served.AUTHORITIES, namespace), lambda: served.authorities(session.client, namespace)
+        (served.AUTHORITIES, namespace), lambda: served.authorities_of(session.client, namespace)
     )
     if found:
         session.host = str(replace(known, authorities=found))
@@ -370,12 +375,12 @@ async def _submitted(session: Session, submission: Submission, adopt: bool, with
     wanted = await rights.to_submit(session.client, submission.objects)
     await session.rights.require(namespace, wanted, f"submit run {namespace}/{metadata['name']}")
     await _identified(session, namespace)
-    made = await submitting.submit(session.client, submission, take_over=adopt, within=within)
+    made = await submitting.submit_run(session.client, submission, take_over=adopt, within=within)
     # A namespace that is new shows its authorities a moment later.
     await _identified(session, namespace)
     if made.jobset is not None:
         seen = Observation(made.jobset)
-        return observed_run.current(made.record, seen, session.host, datetime.now(UTC))
+        return observed_run.current_run(made.record, seen, session.host, datetime.now(UTC))
     session.cache.forget()
     run = await run_lookup.at_one(session, made.record.namespace, made.record.name)
     if run is None:
@@ -386,16 +391,16 @@ async def _submitted(session: Session, submission: Submission, adopt: bool, with
 async def _suspended(session: Session, key: RunKey, *, value: bool) -> None:
     what = f"{'suspend' if value else 'resume'} run {key.namespace}/{key.name}"
     await session.rights.require(key.namespace, rights.CHANGE, what)
-    await suspending.suspend(session.client, key, value=value)
+    await suspending.suspend_run(session.client, key, value=value)
 
 
 async def _repaired(session: Session, key: RunKey, known: Contents) -> None:
     what = f"repair run {key.namespace}/{key.name}"
     await session.rights.require(key.namespace, rights.CHANGE, what)
-    await repair.repair(session.client, key, known)
+    await repair.repair_run(session.client, key, known)
 
 
 async def _given(session: Session, key: RunKey, to: Owner) -> None:
     what = f"give run {key.namespace}/{key.name} its owner's new name"
     await session.rights.require(key.namespace, rights.CHANGE, what)
-    await adopt.given(session.client, await present.present(session.client, key), to)
+    await adopt.give_owner(session.client, await present.present_record(session.client, key), to)

@@ -29,7 +29,9 @@ QUOTING: Final = frozenset({"Unhealthy", "ProbeWarning"})
 """Reasons of events in which the kubelet quotes what a probe printed."""
 
 
-async def known(client: KubeClient, cache: RequestCache, record: Record) -> Redaction | None:
+async def secret_redaction(
+    client: KubeClient, cache: RequestCache, record: Record
+) -> Redaction | None:
     """What is to be hidden; None where it cannot be read."""
     if not any(object_contents.is_own_secret(each, record) for each in record.objects):
         return NOTHING
@@ -49,7 +51,7 @@ def _of_secret(value: JSON) -> Redaction:
     return Redaction(frozenset(values))
 
 
-def hidden(seen: Observation) -> Observation:
+def without_quotes(seen: Observation) -> Observation:
     """What is seen of a run, without what its program printed and statuses quote."""
     return replace(seen, pods=tuple(map(reports.with_reports_alone, seen.pods)))
 
@@ -57,7 +59,7 @@ def hidden(seen: Observation) -> Observation:
 def event_message(event: JSON, record: Record, known: Redaction | None) -> str:
     """What an event says, without values of the run's secrets."""
     if known is None and event.get("reason") in QUOTING:
-        return reason(record.namespace, record.name)
+        return lines_left_out(record.namespace, record.name)
     return (known or NOTHING).text(event.get("message") or "")
 
 
@@ -65,11 +67,11 @@ def without_lines(run: Run) -> Run:
     """The run with a sentence in place of the last lines of the pod that failed."""
     if run.failure is None:
         return run
-    said = (reason(run.namespace, run.name),)
+    said = (lines_left_out(run.namespace, run.name),)
     return replace(run, failure=replace(run.failure, last_lines=said))
 
 
-def reason(namespace: str, name: str) -> str:
+def lines_left_out(namespace: str, name: str) -> str:
     """Why lines of a run are not shown."""
     return (
         f"(lines are left out: they may hold values of Secret {namespace}/{name}"

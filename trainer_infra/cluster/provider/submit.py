@@ -28,9 +28,12 @@ from trainer_infra.cluster.provider.record import JSON, Record
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound, NotServed
-from trainer_infra.runs import sentences
+from trainer_infra.runs import identity
+from trainer_infra.runs.identity import Claim
 from trainer_infra.runs.run import Submission
 
+REPLACED_WITHIN: Final = 60.0
+"""Seconds for the end of a run whose place is taken."""
 PAUSE: Final = 0.1
 """Seconds between two looks at an object that is being deleted."""
 CLEANUP: Final = 10.0
@@ -67,7 +70,7 @@ class _Wanted:
     """Until when an earlier run is waited for; of `time.monotonic`."""
 
 
-async def submit(
+async def submit_run(
     client: KubeClient, submission: Submission, *, take_over: bool = False, within: float = 20
 ) -> Submitted:
     """Make everything of a run that is not there yet.
@@ -88,8 +91,8 @@ async def submit(
     """
     job = submission.job
     whole = submission.objects
-    problems = unsupported.problems(job, whole)
-    problems += unsupported.packages(submission.packages)
+    problems = unsupported.unsupported_fields(job, whole)
+    problems += unsupported.unsupported_packages(submission.packages)
     if problems:
         raise InvalidInput(problems)
     others = [each for each in whole if not run_labels.is_record(each, job["metadata"]["name"])]
@@ -123,7 +126,7 @@ async def _made(wanted: _Wanted) -> Submitted:
         await together.all_of(_written(wanted, record, each) for each in own)
         return Submitted(record, None)
     try:
-        name_collision.judge(await service)
+        name_collision.raise_found(await service)
         record = await _agreeing(wanted, record)
         first, jobsets = wanted.objects[:-1], wanted.objects[-1:]
         await together.all_of(_written(wanted, record, each) for each in first)
@@ -141,9 +144,9 @@ async def _judge_names(wanted: _Wanted) -> None:
     Raises:
         Refused: An object is neither the run's that is taken over, nor free.
     """
-    live = await live_objects.live(wanted.client, wanted.record)
-    uid = live["metadata"]["uid"] if live and of_record.read(live) else ""
-    name_collision.judge(await name_collision.with_any(wanted.client, wanted.objects, uid))
+    live = await live_objects.live_object(wanted.client, wanted.record)
+    uid = live["metadata"]["uid"] if live and of_record.read_record(live) else ""
+    name_collision.raise_found(await name_collision.with_any(wanted.client, wanted.objects, uid))
 
 
 async def _record(wanted: _Wanted) -> tuple[Record, bool]:
@@ -156,9 +159,9 @@ async def _record(wanted: _Wanted) -> tuple[Record, bool]:
             if found is not None:
                 return found, False
         except Answer as error:
-            raise refusal_explanation.said(error, wanted.record) from error
+            raise refusal_explanation.explain_refusal(error, wanted.record) from error
         else:
-            return of_record.known(made), True
+            return of_record.known_record(made), True
 
 
 async def _found(wanted: _Wanted) -> Record | None:
@@ -168,24 +171,29 @@ async def _found(wanted: _Wanted) -> Record | None:
         Refused: It is another run's, and is not taken over.
     """
     metadata = wanted.record["metadata"]
-    live = await live_objects.live(wanted.client, wanted.record, metadata["namespace"])
+    live = await live_objects.live_object(wanted.client, wanted.record, metadata["namespace"])
     if live is None:
         return None
     if ownership.is_going(live):
         await _gone_soon(wanted, live)
         return None
-    record = of_record.read(live)
+    record = of_record.read_record(live)
     if record is None:
         raise Refused(
-            f"{ownership.where(live)} belongs to {ownership.shown(live)}, which is not a run of this "
+            f"{ownership.object_shown(live)} belongs to {ownership.owner_shown(live)}, which is not a run of this "
             "engine; choose another name, or delete that first"
         )
     submission = wanted.submission
-    if record.owner.is_same(submission.owner) and record.content == submission.content:
-        return record
-    if not wanted.adopt:
-        raise Refused(sentences.exists(record, submission.owner))
-    return await adopt.adopted(wanted.client, record, submission)
+    match identity.claim(record, submission, adopt=wanted.adopt):
+        case Claim.SAME:
+            return record
+        case Claim.ADOPT:
+            return await adopt.give_owner(
+                wanted.client, record, submission.owner, submission.contents
+            )
+        case Claim.REPLACE:
+            await delete.remove_objects(wanted.client, record, REPLACED_WITHIN)
+            return None
 
 
 async def _gone_soon(wanted: _Wanted, live: JSON | None) -> None:
@@ -199,7 +207,7 @@ async def _gone_soon(wanted: _Wanted, live: JSON | None) -> None:
         finalizers = ", ".join(live["metadata"].get("finalizers") or ()) or "none"
         raise NotAvailable(
             f"run {job['namespace']}/{job['name']} is not submitted: an earlier run of that name "
-            f"is still being deleted, {ownership.where(live)} waits for its finalizers "
+            f"is still being deleted, {ownership.object_shown(live)} waits for its finalizers "
             f"({finalizers}); try again"
         )
     await asyncio.sleep(PAUSE)
@@ -209,9 +217,9 @@ async def _agreeing(wanted: _Wanted, record: Record) -> Record:
     """The record with the objects as they are rendered now: an older release may have begun it."""
     if record.value["data"].items() >= wanted.record["data"].items():
         return record
-    patch = of_record.rewritten(record, wanted.record)
+    patch = of_record.rewrite_patch(record, wanted.record)
     applied = await wanted.client.apply(patch, manager=names.FIELD_MANAGER, force=True)
-    return of_record.known(applied)
+    return of_record.known_record(applied)
 
 
 async def _written(wanted: _Wanted, record: Record, value: JSON) -> JSON:
@@ -220,18 +228,18 @@ async def _written(wanted: _Wanted, record: Record, value: JSON) -> JSON:
     Raises:
         Refused: It is not this run's, or the cluster says no.
     """
-    new = object_contents.new(value, record, wanted.submission.contents)
+    new = object_contents.to_create(value, record, wanted.submission.contents)
     try:
         while True:
             try:
                 return await wanted.client.create(new, manager=names.FIELD_MANAGER)
             except Exists:
-                live = await live_objects.live(wanted.client, new)
+                live = await live_objects.live_object(wanted.client, new)
             if live is not None and not ownership.is_going(live):
                 return await _kept(wanted, record, new, live)
             await _gone_soon(wanted, live)
     except (Answer, NotServed) as error:
-        raise refusal_explanation.said(error, new) from error
+        raise refusal_explanation.explain_refusal(error, new) from error
 
 
 async def _kept(wanted: _Wanted, record: Record, new: JSON, live: JSON) -> JSON:
@@ -241,7 +249,7 @@ async def _kept(wanted: _Wanted, record: Record, new: JSON, live: JSON) -> JSON:
     values of the job's own Secret may have changed since.
     """
     if not ownership.is_of(live, record.uid):
-        raise name_collision.refusal(live)
+        raise name_collision.refusal_of(live)
     if not object_contents.is_own_secret(live, record):
         return live
     return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
@@ -253,18 +261,18 @@ async def _marked(wanted: _Wanted, record: Record, jobset: JSON) -> Record:
     Raises:
         NotAvailable: Somebody deleted the run meanwhile; what was written since is removed.
     """
-    patch = of_record.submitted(record, jobset["metadata"]["uid"])
+    patch = of_record.submitted_patch(record, jobset["metadata"]["uid"])
     try:
         stored = await wanted.client.apply(patch, manager=names.STATUS_MANAGER, force=True)
     except (Conflict, NotFound) as error:
         await _removed(wanted.client, record)
         raise NotAvailable(
-            f"{ownership.run(record)} was deleted while it was submitted; submit it again"
+            f"{ownership.run_shown(record)} was deleted while it was submitted; submit it again"
         ) from error
-    return of_record.known(stored)
+    return of_record.known_record(stored)
 
 
 async def _removed(client: KubeClient, record: Record) -> None:
     """Remove what there is of a run that could not be submitted, as far as the cluster answers."""
     with suppress(TrainerInfraError, TimeoutError):
-        await delete.removed(client.within(CLEANUP), record, CLEANUP)
+        await delete.remove_objects(client.within(CLEANUP), record, CLEANUP)

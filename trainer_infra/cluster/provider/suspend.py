@@ -22,7 +22,7 @@ from trainer_infra.runs.causes import kueue_workload
 JSON = Mapping[str, Any]
 
 
-async def suspend(client: KubeClient, key: RunKey, *, value: bool) -> None:
+async def suspend_run(client: KubeClient, key: RunKey, *, value: bool) -> None:
     """Suspend or resume a run; one that has ended stays as it is.
 
     Args:
@@ -34,32 +34,34 @@ async def suspend(client: KubeClient, key: RunKey, *, value: bool) -> None:
         NotAvailable: There is no such run, or its JobSet is gone.
         Refused: It is Kueue's to suspend, another owner's by now, or the cluster says no.
     """
-    record = await present.present(client, key)
+    record = await present.present_record(client, key)
     if record.final:
         return
     wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
     metadata = {"name": record.name, "namespace": record.namespace}
-    jobset = await live_objects.live(client, {**wanted, "metadata": metadata})
+    jobset = await live_objects.live_object(client, {**wanted, "metadata": metadata})
     if jobset is None or not ownership.is_of(jobset, record.uid):
-        raise NotAvailable(f"{ownership.run(record)} has no JobSet any more; run `pulumi refresh`")
+        raise NotAvailable(
+            f"{ownership.run_shown(record)} has no JobSet any more; run `pulumi refresh`"
+        )
     if workload := await _kueues(client, jobset):
-        queue = kueue_workload.queue(jobset)
+        queue = kueue_workload.queue_of(jobset)
         raise Refused(
-            f"{ownership.run(record)} is in queue {queue}, so Kueue alone suspends and resumes it; "
+            f"{ownership.run_shown(record)} is in queue {queue}, so Kueue alone suspends and resumes it; "
             f"change the queue, or spec.active of {workload}"
         )
     patch = {**wanted, "metadata": {**metadata, "uid": jobset["metadata"]["uid"]}}
     # The record first: what it says counts when this is interrupted and done again.
-    for each in (of_record.suspended(record, value), {**patch, "spec": {"suspend": value}}):
+    for each in (of_record.suspend_patch(record, value), {**patch, "spec": {"suspend": value}}):
         try:
             await client.apply(each, manager=names.SUSPEND_MANAGER, force=True)
         except Answer as error:
-            raise refusal_explanation.said(error, each) from error
+            raise refusal_explanation.explain_refusal(error, each) from error
 
 
 async def _kueues(client: KubeClient, jobset: JSON) -> str:
     """The Workload by which Kueue manages the JobSet; empty where no Kueue does."""
-    if not kueue_workload.queue(jobset):
+    if not kueue_workload.queue_of(jobset):
         return ""
     try:
         workload = await kueue_objects.workload_of(client, jobset)

@@ -18,12 +18,12 @@ JSON = Mapping[str, Any]
 _NOBODY: Final = "nobody is there to delete it: engine provider runs nothing in the cluster"
 
 
-def problems(job: JSON, objects: Sequence[JSON]) -> tuple[Problem, ...]:
+def unsupported_fields(job: JSON, objects: Sequence[JSON]) -> tuple[Problem, ...]:
     """What of a TrainJob and its objects cannot be run, in the order of the fields."""
     return (*_of_job(job), *_of_runtime(job, objects), *_of_jobset(objects))
 
 
-def packages(wanted: Sequence[str]) -> tuple[Problem, ...]:
+def unsupported_packages(wanted: Sequence[str]) -> tuple[Problem, ...]:
     """A problem where a job wants packages: its image has to have them."""
     if not wanted:
         return ()

@@ -7,10 +7,11 @@ Pure; called by the diffs of TrainJob, of its gate and of TrainJobs. Only what t
 from collections.abc import Collection
 from typing import Final
 
-from trainer_infra.deploy.operations import digests, identity
+from trainer_infra.deploy.operations import declared_run, digests
 from trainer_infra.deploy.operations.answers import Difference
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.json_values import JSONObject
+from trainer_infra.runs import identity
 
 OBSERVED: Final = frozenset({"uid", "host", "lastSeen", "digests"})
 """Outputs that are no inputs. Drift is not among them: a preview shows it as what the program does not
@@ -20,17 +21,17 @@ IN_PLACE: Final = ("labels", "annotations", "secretData", "adopt", "deleteTimeou
 
 def train_job_difference(olds: JSONObject, news: JSONObject) -> Difference:
     """Difference of two TrainJobs: old outputs, new inputs."""
-    replaces = [key for key in ("name", *identity.IDENTITY) if _differs(key, olds, news)]
+    replaces = [key for key in ("name", *declared_run.IDENTITY) if _differs(key, olds, news)]
     if digests.differs("code", olds, news):
         replaces.append("code")
     if digests.is_known("runtime", olds) and digests.differs("runtime", olds, news):
         replaces.append("runtime")
     if is_unknown(news.get("spec")) or (
-        identity.spec_of_run(news["spec"]) != identity.spec_of_run(olds["spec"])
+        identity.identity_of_spec(news["spec"]) != identity.identity_of_spec(olds["spec"])
     ):
         replaces.append("spec")
     known = not is_unknown(news.get("annotations"))
-    if known and identity.job_settings(news) != identity.job_settings(olds):
+    if known and declared_run.settings_of(news) != declared_run.settings_of(olds):
         replaces.append("annotations")
     suspends = not replaces and news["spec"] != olds["spec"]
     drifted = bool(olds.get("drift"))

@@ -100,7 +100,7 @@ class _Look:
         if run is None:
             raise NotAvailable(run_is_gone(given["jobName"]))
         if is_taken(given, run):
-            raise NotAvailable(f"{sentences.taken(run)}; run `pulumi refresh`")
+            raise NotAvailable(f"{sentences.taken_by(run)}; run `pulumi refresh`")
         if said := trouble(run) or self._stuck.trouble(run):
             raise RunFailed(said)
         return run
@@ -155,7 +155,7 @@ class Stuck:
                 self._not_before = now + RECOVERY
             is_first = self._looked == math.inf
             self._next_try = (
-                min(sentences.elapsed(run.created), waiting_cause.LATE) if is_first else 0.0
+                min(sentences.seconds_between(run.created), waiting_cause.LATE) if is_first else 0.0
             )
             self._cause, self._since = run.cause, now
         self._looked = now
@@ -172,7 +172,7 @@ def trouble(run: Run) -> str:
     """Why a run will not end well, and what to do; empty as long as it may."""
     if not sentences.may_be_retried(run):
         return ""
-    return f"{sentences.failure(run)}\n{sentences.again((run,))}"
+    return f"{sentences.failure_lines(run)}\n{sentences.retry_advice((run,))}"
 
 
 def run_is_gone(name: str) -> str:
@@ -229,25 +229,29 @@ def progress_line(run: Run) -> str:
     """
     if run.waiting_for:
         return run.waiting_for
-    done, left = sentences.percent(run), sentences.remaining(run)
+    done, left = sentences.percent_done(run), sentences.remaining_time(run)
     parts = ["" if done is None else f"{done}%", f"{left} left" if left else ""]
     return "  ".join(
-        filter(None, [*parts, sentences.pairs(sentences.metrics(run)), run.phase.lower()])
+        filter(
+            None, [*parts, sentences.metrics_line(sentences.last_metrics(run)), run.phase.lower()]
+        )
     )
 
 
 def outputs_of(run: Run) -> dict[str, Any]:
     """What a gate knows of a run."""
-    nodes = {sentences.short(run, each.pod): each.metrics for each in run.nodes if each.metrics}
+    nodes = {
+        sentences.short_pod_name(run, each.pod): each.metrics for each in run.nodes if each.metrics
+    }
     known: dict[str, Any] = {
         "status": phase_of(run),
-        "metrics": metric_values(sentences.metrics(run)),
+        "metrics": metric_values(sentences.last_metrics(run)),
     }
     known |= {"nodes": {name: metric_values(each) for name, each in nodes.items()}}
     known |= {"outputs": dict(run.outputs)}
     known |= {"startedAt": run.started, "finishedAt": run.finished}
     if run.started and run.finished:
-        known["durationSeconds"] = sentences.elapsed(run.started, run.finished)
+        known["durationSeconds"] = sentences.seconds_between(run.started, run.finished)
     return known
 
 

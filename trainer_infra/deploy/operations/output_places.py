@@ -1,7 +1,7 @@
 """Where the outputs of a run are kept on the target that a stack chose. Pure.
 
 `trainers.kept_outputs` has the addresses; here is what a target and a stack's configuration make of
-them. Called by `identity`, `rendering` and `options`.
+them. Called by `declared_run`, `rendering` and `options`.
 """
 
 from collections.abc import Mapping
@@ -16,7 +16,7 @@ def outputs_root(inputs: JSONObject) -> str:
     """The address below which a run's outputs are kept where they have none of their own."""
     if given := inputs.get("outputsAt"):
         return str(given)
-    return f"{folder.home()}/outputs" if inputs["target"] == targets.LOCAL else ""
+    return f"{folder.state_home()}/outputs" if inputs["target"] == targets.LOCAL else ""
 
 
 def output_places(inputs: JSONObject, name: str) -> Mapping[str, str]:
@@ -29,7 +29,7 @@ def output_places(inputs: JSONObject, name: str) -> Mapping[str, str]:
     if inputs["target"] != targets.LOCAL:
         return places
     # The folder that stands for volume claims on this machine has one for each namespace in it.
-    volumes = f"{folder.home()}/volumes/{inputs['namespace']}/"
+    volumes = f"{folder.state_home()}/volumes/{inputs['namespace']}/"
     return {
         key: each.replace(kept_outputs.CLAIM, volumes)
         if each.startswith(kept_outputs.CLAIM)

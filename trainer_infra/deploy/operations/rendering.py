@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
-from trainer_infra.deploy.operations import identity
-from trainer_infra.deploy.operations.identity import owner_of, runtime_of
+from trainer_infra.deploy.operations import declared_run
+from trainer_infra.deploy.operations.declared_run import owner_of, runtime_of
 from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
 from trainer_infra.deploy.operations.output_places import output_places
 from trainer_infra.errors import InvalidInput
@@ -19,7 +19,6 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render import listed
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers import compose, kept_outputs
-from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.compose import Composition
 
 
@@ -43,13 +42,13 @@ def previewed(inputs: JSONObject, olds: JSONObject, target: Target) -> Preview:
     Raises:
         InvalidInput: holds every problem that can be known before deployment.
     """
-    same = identity.is_same_run(inputs, olds)
+    same = declared_run.is_same_run(inputs, olds)
     if same:
         name, runtime = str(olds["name"]), runtime_of(olds)
         inputs = {**inputs, **{key: olds.get(key) for key in ("code", "plugins", "outputs")}}
     else:
         runtime = runtime_of(inputs)
-        name = identity.run_name(inputs, runtime)
+        name = declared_run.name_of(inputs, runtime)
     if inputs.get("outputs"):
         inputs = {**inputs, "outputs": output_places(inputs, name)}
     run = composed(inputs, name, runtime, target)
@@ -83,11 +82,10 @@ def composed(inputs: JSONObject, name: str, runtime: Runtime, target: Target) ->
         "spec": inputs["spec"],
     }
     job = kept_outputs.attach(job, runtime.to_wire(), inputs.get("outputs") or {})
-    code = Code.from_wire(inputs["code"]) if inputs.get("code") else None
     secrets = sorted(inputs.get("secretData") or {})
     plugins = listed.registry(inputs.get("plugins") or ())
     behaviour = target.behaviour(plugins, owner_of(inputs))
-    return compose.compose(job, runtime, code, secrets, behaviour)
+    return compose.compose(job, runtime, declared_run.code_of(inputs), secrets, behaviour)
 
 
 def by_role(objects: Iterable[JSONObject], job: str) -> dict[str, JSONObject]:

@@ -1,6 +1,6 @@
 """What the engine asks about a TrainJob: check, diff, create, read, update, delete.
 
-Called by `deploy.provider` with properties as plain JSONObject. Decisions are in `identity`, `rendering` and
+Called by `deploy.provider` with properties as plain JSONObject. Decisions are in `declared_run`, `rendering` and
 `changes`; the run itself is its target's. Rules: DESIGN.md, "Rules that make it trustworthy".
 """
 
@@ -10,15 +10,15 @@ from typing import Any, Final
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import (
     changes,
+    declared_run,
     digests,
     gate,
-    identity,
     options,
     rendering,
     targets,
 )
 from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
-from trainer_infra.deploy.operations.identity import owner_of
+from trainer_infra.deploy.operations.declared_run import owner_of
 from trainer_infra.deploy.operations.place import ResourcePlace, place_of
 from trainer_infra.deploy.operations.remediation_through_replace import (
     remember_remediation,
@@ -38,7 +38,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Contents, Owner, Run, Submission, owner_to_json
 from trainer_infra.runs.target import Target
-from trainer_infra.trainers.code import Code, config_map
+from trainer_infra.trainers.code import config_map
 
 TAKE_BACK: Final = (
     "`pulumi refresh` forgets it here, and `pulumi up` with adopt=True after that takes it back"
@@ -79,7 +79,7 @@ def create(given: JSONObject, session: StackSession) -> Created:
     run = target.submit(submission_of(given, target), adopt=bool(given.get("adopt")))
     session.created.add(run.uid)
     messages = session.messages(given["owner"]["urn"])
-    messages.info(sentences.submitted([(run.namespace, run.name)]))
+    messages.info(sentences.submitted_line([(run.namespace, run.name)]))
     return Created(f"{run.namespace}/{run.name}", digests.kept(outputs_of(given, run)))
 
 
@@ -89,7 +89,7 @@ def submission_of(given: JSONObject, target: Target) -> Submission:
     Raises:
         Refused: The rendering is not that of the specification.
     """
-    runtime = identity.runtime_of(given)
+    runtime = declared_run.runtime_of(given)
     run = rendering.composed(given, given["name"], runtime, target)
     if plain_json(rendering.by_role(run.objects, given["name"])) != given["rendered"]:
         raise Refused(
@@ -107,7 +107,7 @@ def submission_of(given: JSONObject, target: Target) -> Submission:
         secret_data=given.get("secretData") or {},
         packages=tuple((given.get("code") or {}).get("packages") or ()),
         owner=owner_of(given),
-        content=identity.content_of(given, run.runtime),
+        content=declared_run.content_of(given, run.runtime),
         plugins=tuple(given.get("plugins") or ()),
     )
 
@@ -128,7 +128,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
         messages.warn(f"{state['name']} stays as it was last seen: {error}")
         return Present(state)
     if run is not None and not run.owner.is_same(owner_of(state)):
-        messages.warn(f"{sentences.taken(run)}; {TAKE_BACK}")
+        messages.warn(f"{sentences.taken_by(run)}; {TAKE_BACK}")
         run = None
     if run is None:
         return None
@@ -183,13 +183,13 @@ def _kept(run: Run, olds: JSONObject, news: JSONObject) -> Owner:
     """
     before, after = owner_of(olds), owner_of(news)
     if not (run.owner.is_same(before) or run.owner.is_same(after)):
-        raise Refused(f"{sentences.taken(run)}, so nothing of it is changed; {TAKE_BACK}")
+        raise Refused(f"{sentences.taken_by(run)}, so nothing of it is changed; {TAKE_BACK}")
     return after if after.backend else replace(after, backend=run.owner.backend)
 
 
 def _contents(given: JSONObject) -> Contents:
     """What is in objects of the run, of which the record has only the names."""
-    code = Code.from_wire(given["code"]) if given.get("code") else None
+    code = declared_run.code_of(given)
     config_maps = (config_map(given, code),) if code else ()
     return Contents(given.get("secretData") or {}, config_maps)
 
@@ -214,7 +214,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
         messages.warn(warning)
     if state.get("outputs"):
         messages.info(
-            f"the outputs of {state['name']} are kept: {sentences.pairs(state['outputs'])}"
+            f"the outputs of {state['name']} are kept: {sentences.metrics_line(state['outputs'])}"
         )
 
 
@@ -254,13 +254,13 @@ def failure_of(given: JSONObject, session: StackSession) -> str:
 def _tell(preview: Preview, given: JSONObject, olds: JSONObject, session: StackSession) -> None:
     """Say what is worth knowing at preview though nothing is wrong."""
     messages = session.messages(given["owner"]["urn"])
-    if identity.is_same_run(given, olds):
-        if remark := identity.older_runtime(given, olds):
+    if declared_run.is_same_run(given, olds):
+        if remark := declared_run.older_runtime(given, olds):
             messages.info(remark)
         if "waitFor" not in given and (failure := failure_of(preview.inputs, session)):
             messages.warn(failure)
         return
-    if identity.is_of_another_runtime(given, olds):
+    if declared_run.is_of_another_runtime(given, olds):
         name = preview.inputs["runtime"]["metadata"]["name"]
         messages.info(f"its runtime {name} has changed, so it runs again; {KEEP}")
     objects = tuple(preview.inputs["rendered"].values())

@@ -13,7 +13,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import changes, options, rendering, targets
 from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
-from trainer_infra.deploy.operations.identity import owner_of, runtime_of
+from trainer_infra.deploy.operations.declared_run import owner_of, runtime_of
 from trainer_infra.deploy.operations.place import ResourcePlace, place_of
 from trainer_infra.deploy.operations.remediation_through_replace import (
     remember_remediation,
@@ -81,7 +81,7 @@ def _verdict(runtime: Runtime, news: JSONObject, olds: JSONObject) -> Verdict:
     behaviour = Behaviour(listed.registry(news.get("plugins") or ()))
     same = olds.get("spec") and all(olds.get(key) == news.get(key) for key in REPLACING)
     before = runtime_of({"runtime": wire_of(olds)}) if same else None
-    return admission.runtime_judged(runtime, before, behaviour)
+    return admission.judge_runtime(runtime, before, behaviour)
 
 
 def example(

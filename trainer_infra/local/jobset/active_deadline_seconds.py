@@ -10,7 +10,7 @@ from trainer_infra import names
 from trainer_infra.local.jobset.job import Job, JobFailure
 
 
-def deadline(job: Job) -> datetime | None:
+def deadline_of(job: Job) -> datetime | None:
     """When the Job must have finished; None without a deadline or before it has started."""
     seconds = job.replicated.spec.get("activeDeadlineSeconds")
     started = [pod.started for pod in job.current]
@@ -19,9 +19,9 @@ def deadline(job: Job) -> datetime | None:
     return min(started) + timedelta(seconds=seconds)
 
 
-def failure(job: Job, now: datetime) -> JobFailure | None:
+def deadline_failure(job: Job, now: datetime) -> JobFailure | None:
     """The failure of a Job that was active for too long; None otherwise."""
-    at = deadline(job)
+    at = deadline_of(job)
     if at is None or now < at:
         return None
     return JobFailure(*names.JOB_DEADLINE, at=at, pod=None)

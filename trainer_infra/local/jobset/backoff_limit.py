@@ -20,12 +20,12 @@ LONGEST_WAIT = timedelta(seconds=36)
 """A Job on a cluster waits 360 seconds at most."""
 
 
-def failure(job: Job) -> JobFailure | None:
+def backoff_failure(job: Job) -> JobFailure | None:
     """The failure of a Job whose pods failed too often; None otherwise."""
     limit = job.replicated.spec.get("backoffLimit")
     if limit is None and job.replicated.spec.get("backoffLimitPerIndex") is not None:
         return None
-    counted = pod_failure_policy.counted(job)
+    counted = pod_failure_policy.counted_failures(job)
     allowed = int(limit or 0)
     if job.replicated.retries_in_place:
         # A resumed Job has new pods, and those start to count at 0.
@@ -37,7 +37,7 @@ def failure(job: Job) -> JobFailure | None:
     if len(counted) <= allowed:
         return None
     last = counted[allowed]
-    return JobFailure(*names.BACKOFF_LIMIT, at=jobs.ended(last), pod=last.id)
+    return JobFailure(*names.BACKOFF_LIMIT, at=jobs.ended_at(last), pod=last.id)
 
 
 def not_before(job: Job, index: int, now: datetime) -> datetime:
@@ -50,4 +50,4 @@ def not_before(job: Job, index: int, now: datetime) -> datetime:
         return now
     # 64 seconds are more than the longest wait, and the thousandth doubling fits no timedelta.
     wait = min(FIRST_WAIT * (1 << min(len(failed) - 1, 6)), LONGEST_WAIT)
-    return max(now, jobs.ended(failed[-1]) + wait)
+    return max(now, jobs.ended_at(failed[-1]) + wait)

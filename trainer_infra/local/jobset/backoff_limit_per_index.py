@@ -18,15 +18,15 @@ def failed_indexes(job: Job) -> frozenset[int]:
     return frozenset(pod.id.index for pod in _last_failures(job))
 
 
-def failure(job: Job) -> JobFailure | None:
+def index_failure(job: Job) -> JobFailure | None:
     """The failure of a Job with too many failed indexes, or with nothing left but those."""
     last = _last_failures(job)
     most = job.replicated.spec.get("maxFailedIndexes")
     if most is not None and len(last) > most:
         pod = last[int(most)]
-        return JobFailure(*names.MAX_FAILED_INDEXES, at=jobs.ended(pod), pod=pod.id)
+        return JobFailure(*names.MAX_FAILED_INDEXES, at=jobs.ended_at(pod), pod=pod.id)
     if last and len(last) + len(job.succeeded) >= job.replicated.completions:
-        return JobFailure(*names.FAILED_INDEXES, at=jobs.ended(last[-1]), pod=last[0].id)
+        return JobFailure(*names.FAILED_INDEXES, at=jobs.ended_at(last[-1]), pod=last[0].id)
     return None
 
 
@@ -37,9 +37,11 @@ def _last_failures(job: Job) -> tuple[Pod, ...]:
         return ()
     failures: Counter[int] = Counter()
     last: dict[int, Pod] = {}
-    for pod in pod_failure_policy.counted(job):
+    for pod in pod_failure_policy.counted_failures(job):
         failures[pod.id.index] += 1
-        at_once = pod_failure_policy.action(job.replicated, pod) == pod_failure_policy.FAIL_INDEX
+        at_once = (
+            pod_failure_policy.action_for(job.replicated, pod) == pod_failure_policy.FAIL_INDEX
+        )
         if at_once or failures[pod.id.index] > limit:
             last.setdefault(pod.id.index, pod)
     return tuple(last.values())

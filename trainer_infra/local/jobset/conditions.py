@@ -39,7 +39,7 @@ class Condition:
         }
 
 
-def put(conditions: tuple[Condition, ...], new: Condition) -> tuple[Condition, ...]:
+def put_condition(conditions: tuple[Condition, ...], new: Condition) -> tuple[Condition, ...]:
     """The conditions with `new` among them, in the order in which their types appeared."""
     if all(old.type != new.type for old in conditions):
         return (*_without_exclusive(conditions, new), new) if new.status else conditions

@@ -81,7 +81,7 @@ def decide(name: str, spec: JSON, pods: tuple[Pod, ...], state: State, now: date
     if any(job.failure for job in jobs):
         state = _after_failure(spec, jobs, state, now)
         jobs = _observe(name, spec, pods, state, now)
-    elif success_policy.met(spec, jobs):
+    elif success_policy.is_successful(spec, jobs):
         state = _end(spec, jobs, state, (names.JOBSET_COMPLETED, *names.ALL_JOBS_COMPLETED), now)
     return _over(pods, state) if state.ended else _go_on(spec, jobs, pods, state, now)
 
@@ -98,18 +98,19 @@ def _resume(spec: JSON, pods: tuple[Pod, ...], state: State, now: datetime) -> S
 def _observe(
     name: str, spec: JSON, pods: tuple[Pod, ...], state: State, now: datetime
 ) -> tuple[Job, ...]:
-    jobs = job_module.observe(
-        name, replicated_job.read(spec), pods, run=state.run, attempt=state.attempt
+    jobs = job_module.observe_job(
+        name, replicated_job.read_jobs(spec), pods, run=state.run, attempt=state.attempt
     )
     suspended = _suspended(spec)
     return tuple(
-        replace(job, failure=job_failure.find(job, now, suspended=suspended)) for job in jobs
+        replace(job, failure=job_failure.find_failure(job, now, suspended=suspended))
+        for job in jobs
     )
 
 
 def _after_failure(spec: JSON, jobs: Sequence[Job], state: State, now: datetime) -> State:
     """The state of a JobSet that has failed, or of its next attempt."""
-    verdict = failure_policy.apply(spec, jobs, state.restarts_toward_max)
+    verdict = failure_policy.apply_policy(spec, jobs, state.restarts_toward_max)
     if isinstance(verdict, Fail):
         condition = (names.JOBSET_FAILED, verdict.reason, verdict.message)
         return _end(spec, jobs, replace(state, failure=verdict.pod), condition, now)
@@ -127,7 +128,7 @@ def _end(
     spec: JSON, jobs: Sequence[Job], state: State, condition: tuple[str, str, str], now: datetime
 ) -> State:
     """The state of a JobSet that has ended: Jobs that are not finished are removed."""
-    counts = (status.count(each, jobs) for each in replicated_job.read(spec))
+    counts = (status.count_jobs(each, jobs) for each in replicated_job.read_jobs(spec))
     state = replace(state, ended=tuple(status.without_pods(each) for each in counts))
     state = _put(state, condition, now)
     completed = condition[0] == names.JOBSET_COMPLETED
@@ -151,9 +152,9 @@ def _go_on(
     spec: JSON, jobs: Sequence[Job], pods: tuple[Pod, ...], state: State, now: datetime
 ) -> Decision:
     """Of a JobSet that has not ended: what is to run, or to stop while it is suspended."""
-    replicated = replicated_job.read(spec)
-    counts = {each.name: status.count(each, jobs) for each in replicated}
-    reached = startup.reached(spec, replicated, counts)
+    replicated = replicated_job.read_jobs(spec)
+    counts = {each.name: status.count_jobs(each, jobs) for each in replicated}
+    reached = startup.is_reached(spec, replicated, counts)
     start: tuple[Start, ...] = ()
     if suspended := _suspended(spec):
         state = replace(state, suspended=True)
@@ -161,9 +162,9 @@ def _go_on(
         state = _put(state, (names.JOBSET_RESTARTING, *names.RESTART_SUSPENDED), now, on=False)
         counts = _suspended_counts(jobs, counts, reached)
     else:
-        started = startup.waiting(replicated, counts) is None
+        started = startup.waiting_jobs(replicated, counts) is None
         state = _started(spec, state, now, started=started)
-        start = starts.find(spec, jobs, reached | startup.started(jobs), now)
+        start = starts.find_starts(spec, jobs, reached | startup.has_started(jobs), now)
     return Decision(
         state=state,
         start=start,
@@ -205,7 +206,7 @@ def _started(spec: JSON, state: State, now: datetime, *, started: bool) -> State
 
 def _wake_after(jobs: Sequence[Job], start: Sequence[Start], now: datetime) -> float | None:
     """Seconds until the first backoff or deadline ends."""
-    deadlines = (active_deadline_seconds.deadline(job) for job in jobs if not job.finished)
+    deadlines = (active_deadline_seconds.deadline_of(job) for job in jobs if not job.finished)
     times = [each for each in deadlines if each is not None]
     times += [each.not_before for each in start if each.not_before > now]
     return (min(times) - now).total_seconds() if times else None
@@ -219,7 +220,7 @@ def _put(state: State, condition: tuple[str, str, str], now: datetime, *, on: bo
     """The state with a condition: type, reason and message."""
     kind, reason, message = condition
     new = Condition(kind, on, reason, message, since=now)
-    return replace(state, conditions=conditions.put(state.conditions, new))
+    return replace(state, conditions=conditions.put_condition(state.conditions, new))
 
 
 def _status(state: State, counts: Sequence[JobCounts]) -> JSON:

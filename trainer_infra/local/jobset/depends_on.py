@@ -9,7 +9,9 @@ from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 from trainer_infra.local.jobset.status import JobCounts
 
 
-def met(job: ReplicatedJob, replicas: Mapping[str, int], counts: Mapping[str, JobCounts]) -> bool:
+def is_met(
+    job: ReplicatedJob, replicas: Mapping[str, int], counts: Mapping[str, JobCounts]
+) -> bool:
     """Whether all that `job` depends on has come far enough.
 
     `replicas` and `counts` are by name of the replicated job. A ready dependency may have finished

@@ -45,7 +45,7 @@ class _FailedJob:
     failure: JobFailure
 
 
-def apply(spec: JSON, jobs: Sequence[Job], restarts: int) -> Fail | Restart:
+def apply_policy(spec: JSON, jobs: Sequence[Job], restarts: int) -> Fail | Restart:
     """What follows the failure of at least one of `jobs`.
 
     `restarts` is how often the JobSet was restarted, as far as it counts towards `maxRestarts`.

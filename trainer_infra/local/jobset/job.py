@@ -61,7 +61,7 @@ class Job:
     def failed(self) -> tuple[Pod, ...]:
         """Its failed tries, in the order in which they ended."""
         failed = (pod for pod in self.tries if pod.phase is Phase.FAILED and pod.reason != STOPPED)
-        return tuple(sorted(failed, key=ended))
+        return tuple(sorted(failed, key=ended_at))
 
     @property
     def succeeded(self) -> frozenset[int]:
@@ -79,12 +79,12 @@ class Job:
         return self.complete or self.failure is not None
 
 
-def ended(pod: Pod) -> datetime:
+def ended_at(pod: Pod) -> datetime:
     """When a try ended; when it started, for one that could not be started."""
     return pod.finished or pod.started
 
 
-def observe(
+def observe_job(
     name: str, jobs: Iterable[ReplicatedJob], pods: Iterable[Pod], *, run: int, attempt: int
 ) -> tuple[Job, ...]:
     """Every Job of the JobSet `name`, in template order, without its failure.

@@ -14,13 +14,13 @@ from trainer_infra.local.jobset import (
 from trainer_infra.local.jobset.job import Job, JobFailure
 
 
-def find(job: Job, now: datetime, *, suspended: bool) -> JobFailure | None:
+def find_failure(job: Job, now: datetime, *, suspended: bool) -> JobFailure | None:
     """The failure of a Job; None when it has none. A suspended Job has no deadline."""
     if job.complete:
         return None
     return (
-        pod_failure_policy.failure(job)
-        or backoff_limit.failure(job)
-        or (None if suspended else active_deadline_seconds.failure(job, now))
-        or backoff_limit_per_index.failure(job)
+        pod_failure_policy.policy_failure(job)
+        or backoff_limit.backoff_failure(job)
+        or (None if suspended else active_deadline_seconds.deadline_failure(job, now))
+        or backoff_limit_per_index.index_failure(job)
     )

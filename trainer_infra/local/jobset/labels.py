@@ -16,7 +16,7 @@ from trainer_infra.render import endpoints
 def of_jobset(jobset: JSON, job: ReplicatedJob, replica: int, restarts: int) -> dict[str, str]:
     """What JobSet writes on the pods of one Job, as labels and as annotations."""
     metadata = jobset["metadata"]
-    every = replicated_job.read(jobset["spec"])
+    every = replicated_job.read_jobs(jobset["spec"])
     group = [other for other in every if other.group == job.group]
     job_name = replicated_job.job_name(metadata["name"], job.name, replica)
     key = f"{metadata.get('namespace', 'default')}/{job_name}".encode()

@@ -16,26 +16,26 @@ FAIL_JOB = "FailJob"
 FAIL_INDEX = "FailIndex"
 
 
-def action(job: ReplicatedJob, pod: Pod) -> str:
+def action_for(job: ReplicatedJob, pod: Pod) -> str:
     """What the first matching rule asks for; `Count` when none matches."""
     index = _match(job, pod)
     return "Count" if index is None else str(_rules(job)[index]["action"])
 
 
-def counted(job: Job) -> tuple[Pod, ...]:
+def counted_failures(job: Job) -> tuple[Pod, ...]:
     """The failed tries that count towards a backoff limit, in the order in which they ended."""
-    return tuple(pod for pod in job.failed if action(job.replicated, pod) != IGNORE)
+    return tuple(pod for pod in job.failed if action_for(job.replicated, pod) != IGNORE)
 
 
-def failure(job: Job) -> JobFailure | None:
+def policy_failure(job: Job) -> JobFailure | None:
     """The failure of a Job of which a pod matches a `FailJob` rule; None otherwise."""
     for pod in job.failed:
-        if action(job.replicated, pod) == FAIL_JOB:
+        if action_for(job.replicated, pod) == FAIL_JOB:
             message = (
                 f"Container {pod.container} for pod {job.name}-{pod.id.index} failed with exit code"
                 f" {pod.exit_code} matching {FAIL_JOB} rule at index {_match(job.replicated, pod)}"
             )
-            return JobFailure(names.POD_FAILURE_POLICY, message, jobs.ended(pod), pod.id)
+            return JobFailure(names.POD_FAILURE_POLICY, message, jobs.ended_at(pod), pod.id)
     return None
 
 

@@ -78,7 +78,7 @@ def pod_ids(spec: JSON) -> tuple[PodId, ...]:
     """Every pod of a JobSetSpec, in template order: replica outer, completion index inner."""
     return tuple(
         PodId(job.name, replica, index)
-        for job in replicated_job.read(spec)
+        for job in replicated_job.read_jobs(spec)
         for replica in range(job.replicas)
         for index in range(job.completions)
     )
@@ -102,7 +102,7 @@ def manifest(jobset: JSON, start: Start) -> JSON:
     """
     jobset_name = jobset["metadata"]["name"]
     pod = start.id
-    job = next(job for job in replicated_job.read(jobset["spec"]) if job.name == pod.job)
+    job = next(job for job in replicated_job.read_jobs(jobset["spec"]) if job.name == pod.job)
     name = endpoints.pod_name(jobset_name, pod.job, pod.replica, pod.index)
     job_name = replicated_job.job_name(jobset_name, pod.job, pod.replica)
     metadata = job.pod_template.get("metadata") or {}
@@ -131,7 +131,7 @@ def _pod_spec(jobset: JSON, job: ReplicatedJob) -> dict[str, Any]:
     for kind in ("initContainers", "containers"):
         if spec.get(kind):
             spec[kind] = [_with_completion_index(container) for container in spec[kind]]
-    if added := volume_claim_policies.volumes(jobset, spec):
+    if added := volume_claim_policies.claim_volumes(jobset, spec):
         spec["volumes"] = [*(spec.get("volumes") or ()), *added]
     if (jobset["spec"].get("network") or {}).get("enableDNSHostnames") is not False:
         spec["subdomain"] = endpoints.subdomain(jobset["metadata"]["name"], jobset["spec"])

@@ -56,7 +56,7 @@ class ReplicatedJob:
         return pod_template
 
 
-def read(spec: JSON) -> tuple[ReplicatedJob, ...]:
+def read_jobs(spec: JSON) -> tuple[ReplicatedJob, ...]:
     """The replicated jobs of a JobSetSpec, in their order."""
     return tuple(_read(entry) for entry in spec.get("replicatedJobs") or ())
 

@@ -14,7 +14,7 @@ from trainer_infra.local.jobset.pods import PodId, Start
 from trainer_infra.local.jobset.replicated_job import JSON
 
 
-def find(
+def find_starts(
     spec: JSON, jobs: Sequence[Job], allowed: Collection[str], now: datetime
 ) -> tuple[Start, ...]:
     """The tries to start in Jobs of the replicated jobs `allowed`, in template order."""

@@ -17,7 +17,9 @@ def in_order(spec: JSON) -> bool:
     return (spec.get("startupPolicy") or {}).get("startupPolicyOrder") == "InOrder"
 
 
-def waiting(replicated: Sequence[ReplicatedJob], counts: Mapping[str, JobCounts]) -> str | None:
+def waiting_jobs(
+    replicated: Sequence[ReplicatedJob], counts: Mapping[str, JobCounts]
+) -> str | None:
     """The first replicated job of which not every Job is ready or beyond; None at the end."""
     for job in replicated:
         if counts[job.name].started != job.replicas:
@@ -25,19 +27,19 @@ def waiting(replicated: Sequence[ReplicatedJob], counts: Mapping[str, JobCounts]
     return None
 
 
-def reached(
+def is_reached(
     spec: JSON, replicated: Sequence[ReplicatedJob], counts: Mapping[str, JobCounts]
 ) -> frozenset[str]:
     """Names of the replicated jobs whose turn has come."""
     replicas = {job.name: job.replicas for job in replicated}
-    met = [job.name for job in replicated if depends_on.met(job, replicas, counts)]
-    last = waiting(replicated, counts) if in_order(spec) else None
+    met = [job.name for job in replicated if depends_on.is_met(job, replicas, counts)]
+    last = waiting_jobs(replicated, counts) if in_order(spec) else None
     if last is None:
         return frozenset(met)
     order = [job.name for job in replicated]
     return frozenset(met).intersection(order[: order.index(last) + 1])
 
 
-def started(jobs: Sequence[Job]) -> frozenset[str]:
+def has_started(jobs: Sequence[Job]) -> frozenset[str]:
     """Names of the replicated jobs of which a pod was started in this attempt."""
     return frozenset(job.replicated.name for job in jobs if job.current)

@@ -33,7 +33,7 @@ class JobCounts:
         return self.ready + self.succeeded + self.failed
 
 
-def count(replicated: ReplicatedJob, jobs: Iterable[Job]) -> JobCounts:
+def count_jobs(replicated: ReplicatedJob, jobs: Iterable[Job]) -> JobCounts:
     """Count the Jobs of one replicated job."""
     own = [job for job in jobs if job.replicated.name == replicated.name]
     unfinished = [job for job in own if not job.finished]

@@ -9,7 +9,7 @@ from trainer_infra.local.jobset.job import Job
 from trainer_infra.local.jobset.replicated_job import JSON
 
 
-def met(spec: JSON, jobs: Sequence[Job]) -> bool:
+def is_successful(spec: JSON, jobs: Sequence[Job]) -> bool:
     """Whether enough Jobs have succeeded; at least one must have."""
     policy = spec.get("successPolicy") or {}
     targets = policy.get("targetReplicatedJobs") or ()

@@ -15,7 +15,7 @@ _GATED = "is behind a feature gate of JobSet that is off by default"
 _LOCAL = "is not supported on this machine"
 
 
-def problems(spec: JSON) -> tuple[Problem, ...]:
+def unsupported_fields(spec: JSON) -> tuple[Problem, ...]:
     """Every field of a JobSetSpec that would be run otherwise than on a cluster."""
     return (*_in_failure_policy(spec), *_in_jobs(spec))
 
@@ -33,7 +33,7 @@ def _in_failure_policy(spec: JSON) -> Iterator[Problem]:
 
 
 def _in_jobs(spec: JSON) -> Iterator[Problem]:
-    for index, job in enumerate(replicated_job.read(spec)):
+    for index, job in enumerate(replicated_job.read_jobs(spec)):
         if job.spec.get("successPolicy"):
             path = f"spec.replicatedJobs[{index}].template.spec.successPolicy"
             got = job.spec["successPolicy"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from trainer_infra.local.jobset.replicated_job import JSON
 
 
-def volumes(jobset: JSON, pod_spec: JSON) -> tuple[JSON, ...]:
+def claim_volumes(jobset: JSON, pod_spec: JSON) -> tuple[JSON, ...]:
     """The volumes to add to a pod of `jobset`, in the policies' order."""
     mounted = set(_mounted(pod_spec))
     return tuple(

@@ -27,15 +27,15 @@ def waiting(
         around: what else is known.
         now: the time.
     """
-    if held := suspension.waiting(jobset, around, now):
+    if held := suspension.waiting_suspended(jobset, around, now):
         # Nothing is made meanwhile, but pods of before may still be there.
-        return waiting_cause.first((held, *node.lost(pods, around.nodes)))
+        return waiting_cause.first_cause((held, *node.lost_pods(pods, around.nodes)))
     found = (
-        *node.lost(pods, around.nodes),
-        *containers.waiting(pods),
-        *steps.waiting(jobset, pods, around),
-        *claims.waiting(pods, around.events),
-        *schedule.waiting(pods, around.events),
-        *startup.waiting(pods, around.events),
+        *node.lost_pods(pods, around.nodes),
+        *containers.waiting_containers(pods),
+        *steps.waiting_steps(jobset, pods, around),
+        *claims.waiting_claims(pods, around.events),
+        *schedule.unscheduled_pods(pods, around.events),
+        *startup.starting_pods(pods, around.events),
     )
-    return waiting_cause.first(found)
+    return waiting_cause.first_cause(found)

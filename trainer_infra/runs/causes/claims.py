@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.runs import pods as of_pods
-from trainer_infra.runs.causes.surroundings import about
+from trainer_infra.runs.causes.surroundings import events_about
 from trainer_infra.runs.waiting_cause import Cause, Waiting
 
 JSON = Mapping[str, Any]
@@ -15,7 +15,7 @@ MISSING: Final = re.compile(r'persistentvolumeclaim "[^"]*" not found')
 UNBOUND: Final = re.compile(r"unbound immediate PersistentVolumeClaims|persistent volumes to bind")
 
 
-def waiting(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
+def waiting_claims(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
     """What pods without a node wait for, when it is a claim."""
     for pod in pods:
         said = _said(pod)
@@ -27,12 +27,12 @@ def waiting(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
             yield Waiting(Cause.CLAIM_UNBOUND, f"a volume for pod {name}: {said}{why}")
 
 
-def unbound(pod: JSON) -> tuple[str, ...]:
+def unbound_claims(pod: JSON) -> tuple[str, ...]:
     """Claims of a pod that may be why it has no node."""
-    return names(pod) if UNBOUND.search(_said(pod)) else ()
+    return claim_names(pod) if UNBOUND.search(_said(pod)) else ()
 
 
-def names(pod: JSON) -> tuple[str, ...]:
+def claim_names(pod: JSON) -> tuple[str, ...]:
     """Names of the claims that a pod mounts."""
     volumes = (pod.get("spec") or {}).get("volumes") or ()
     claims = (each.get("persistentVolumeClaim") or {} for each in volumes)
@@ -40,15 +40,15 @@ def names(pod: JSON) -> tuple[str, ...]:
 
 
 def _of_claims(pod: JSON, events: Sequence[JSON]) -> Iterator[str]:
-    for name in names(pod):
-        told = list(about(events, "PersistentVolumeClaim", name))
+    for name in claim_names(pod):
+        told = list(events_about(events, "PersistentVolumeClaim", name))
         if told:
             yield f"claim {name}: {told[-1]['message']}"
 
 
 def _said(pod: JSON) -> str:
     """What the scheduler says of a pod without a node."""
-    if of_pods.node(pod) or of_pods.phase(pod) != "Pending":
+    if of_pods.node_of(pod) or of_pods.phase_of(pod) != "Pending":
         return ""
-    found = of.find((pod.get("status") or {}).get("conditions") or (), "PodScheduled")
+    found = of.find_condition((pod.get("status") or {}).get("conditions") or (), "PodScheduled")
     return str((found or {}).get("message") or "")

@@ -17,14 +17,14 @@ OBJECT_MISSING: Final = re.compile(
 """What the kubelet says of a Secret or a ConfigMap that it needs and that is not there."""
 
 
-def waiting(pods: Iterable[JSON]) -> Iterator[Waiting]:
+def waiting_containers(pods: Iterable[JSON]) -> Iterator[Waiting]:
     """What containers of pods that have not ended wait for."""
     for pod in pods:
         if of_pods.is_over(pod):
             continue
-        for reason in failure_reason.waiting((pod,)):
+        for reason in failure_reason.waiting_reasons((pod,)):
             yield from _of_reason(reason)
-        for container in of_pods.containers(pod):
+        for container in of_pods.container_statuses(pod):
             yield from _crash_loop(pod, container)
 
 

@@ -82,7 +82,7 @@ class Waiting:
         return f"{self.sentence}; {self.cause.help}"
 
 
-def queue(jobset: JSON) -> str:
+def queue_of(jobset: JSON) -> str:
     """Kueue's queue of the JobSet; empty without one."""
     return str((jobset["metadata"].get("labels") or {}).get(names.KUEUE_QUEUE_LABEL, ""))
 
@@ -90,12 +90,12 @@ def queue(jobset: JSON) -> str:
 def is_held(jobset: JSON) -> bool:
     """Whether it is in a queue and suspended, so that only Kueue is to resume it."""
     leaves = "deletionTimestamp" in jobset["metadata"]
-    return bool(queue(jobset) and jobset["spec"].get("suspend") and not leaves)
+    return bool(queue_of(jobset) and jobset["spec"].get("suspend") and not leaves)
 
 
 def is_resumed(jobset: JSON) -> bool:
     """Whether it is in a queue and runs, whatever suspend its user wrote: Kueue decides."""
-    return bool(queue(jobset) and not jobset["spec"].get("suspend"))
+    return bool(queue_of(jobset) and not jobset["spec"].get("suspend"))
 
 
 def is_late(jobset: JSON, now: datetime) -> bool:
@@ -103,7 +103,7 @@ def is_late(jobset: JSON, now: datetime) -> bool:
     return now - datetime.fromisoformat(jobset["metadata"]["creationTimestamp"]) > MADE_WITHIN
 
 
-def waiting(jobset: JSON, queueing: Queueing | None, now: datetime) -> Waiting | None:
+def waiting_workload(jobset: JSON, queueing: Queueing | None, now: datetime) -> Waiting | None:
     """Why Kueue does not start the JobSet; None for one that is in no queue, not suspended or leaving.
 
     Args:
@@ -111,7 +111,7 @@ def waiting(jobset: JSON, queueing: Queueing | None, now: datetime) -> Waiting |
         queueing: what there is of it; None where that was not read.
         now: the time.
     """
-    name = queue(jobset)
+    name = queue_of(jobset)
     if not is_held(jobset):
         return None
     head = f"admission by Kueue to queue {name}"
@@ -145,7 +145,7 @@ def _of_workload(workload: JSON, cluster_queue: JSON | None) -> tuple[Cause, str
     if not workload["spec"].get("active", True):
         said = (evicted or {}).get("message") or "The workload is deactivated"
         return causes.DEACTIVATED, f"{said} (spec.active of Workload {name} is false)"
-    reserved = of.find(conditions, "QuotaReserved") or {}
+    reserved = of.find_condition(conditions, "QuotaReserved") or {}
     if reserved.get("status") != "True":
         cause, said = _unreserved(reserved.get("message", ""), cluster_queue)
         if not evicted or cause not in {causes.PENDING, causes.QUOTA_USED}:
@@ -180,7 +180,9 @@ def _unreserved(said: str, cluster_queue: JSON | None) -> tuple[Cause, str]:
     found = (each for head, tail, each in _BLOCKED if said.startswith(head) and said.endswith(tail))
     cause = next(found, None)
     if cause is causes.CLUSTER_QUEUE_INACTIVE and cluster_queue is not None:
-        active = of.find((cluster_queue.get("status") or {}).get("conditions") or (), "Active")
+        active = of.find_condition(
+            (cluster_queue.get("status") or {}).get("conditions") or (), "Active"
+        )
         if active is not None and active["status"] != "True":
             why = active.get("message", "")
             return _INACTIVE.get(active.get("reason", ""), cause), f"{said}: {why}"
@@ -199,4 +201,4 @@ def _checks(checks: Iterable[JSON]) -> Iterator[str]:
 
 
 def _true(conditions: Any, kind: str) -> JSON | None:
-    return of.find(conditions, kind) if of.is_true(conditions, kind) else None
+    return of.find_condition(conditions, kind) if of.is_true(conditions, kind) else None

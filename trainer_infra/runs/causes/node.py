@@ -10,16 +10,16 @@ from trainer_infra.runs.waiting_cause import Cause, Waiting
 JSON = Mapping[str, Any]
 
 
-def lost(pods: Iterable[JSON], nodes: Mapping[str, JSON]) -> Iterator[Waiting]:
+def lost_pods(pods: Iterable[JSON], nodes: Mapping[str, JSON]) -> Iterator[Waiting]:
     """Pods that have not ended and whose node is known not to answer."""
     for pod in pods:
-        if not of_pods.is_over(pod) and (sentence := _lost(pod, nodes.get(of_pods.node(pod)))):
+        if not of_pods.is_over(pod) and (sentence := _lost(pod, nodes.get(of_pods.node_of(pod)))):
             yield Waiting(Cause.NODE_LOST, sentence)
 
 
 def is_suspicious(pod: JSON) -> bool:
     """Whether its node may be lost: it has one, and is not ready there or is being deleted."""
-    if not of_pods.node(pod) or of_pods.is_over(pod):
+    if not of_pods.node_of(pod) or of_pods.is_over(pod):
         return False
     status = pod.get("status") or {}
     ready = of.is_true(status.get("conditions") or (), "Ready")
@@ -28,18 +28,18 @@ def is_suspicious(pod: JSON) -> bool:
 
 def is_lost(pod: JSON, nodes: Mapping[str, JSON]) -> bool:
     """Whether its node is known not to answer, so that its log cannot be read."""
-    return bool(_lost(pod, nodes.get(of_pods.node(pod))))
+    return bool(_lost(pod, nodes.get(of_pods.node_of(pod))))
 
 
 def _lost(pod: JSON, node: JSON | None) -> str:
-    name, place = pod["metadata"]["name"], of_pods.node(pod)
+    name, place = pod["metadata"]["name"], of_pods.node_of(pod)
     status = pod.get("status") or {}
     if node is None:
         # Who may not read nodes still sees what was done to the pod.
         if status.get("reason") == "NodeLost" or status.get("phase") == "Unknown":
             return f"pod {name} is on node {place}, which does not answer"
         return ""
-    ready = of.find((node.get("status") or {}).get("conditions") or (), "Ready")
+    ready = of.find_condition((node.get("status") or {}).get("conditions") or (), "Ready")
     if ready is None or ready["status"] == "True":
         return ""
     word = "is not ready" if ready["status"] == "False" else "does not answer"

@@ -15,23 +15,25 @@ MOST: Final = 3
 """Objects of a kind that are asked for at most, of one run."""
 
 
-def silent(jobset: JSON, pods: Sequence[JSON]) -> tuple[About, ...]:
+def silent_objects(jobset: JSON, pods: Sequence[JSON]) -> tuple[About, ...]:
     """Objects whose events say why pods are missing or do not start; none where all run."""
     if (jobset.get("spec") or {}).get("suspend"):
         return ()
     starting = [("Pod", each["metadata"]["name"]) for each in pods if startup.is_starting(each)]
-    unbound = [("PersistentVolumeClaim", name) for each in pods for name in claims.unbound(each)]
+    unbound = [
+        ("PersistentVolumeClaim", name) for each in pods for name in claims.unbound_claims(each)
+    ]
     return (*_makers(jobset, pods), *starting[:MOST], *dict.fromkeys(unbound[:MOST]))
 
 
 def _makers(jobset: JSON, pods: Sequence[JSON]) -> Iterator[About]:
     """The JobSet and the Jobs that have not made all their pods."""
-    lacking = steps.lacking(jobset, pods)
+    lacking = steps.lacking_steps(jobset, pods)
     if not lacking:
         return
     yield names.JOBSET, jobset["metadata"]["name"]
-    full = {_job(jobset, each) for each in pods if of_pods.phase(each) != "Failed"}
-    every = [job for step in lacking for job in steps.jobs(jobset, step)]
+    full = {_job(jobset, each) for each in pods if of_pods.phase_of(each) != "Failed"}
+    every = [job for step in lacking for job in steps.job_names(jobset, step)]
     # A Job with some of its pods may lack others; one without any surely does.
     yield from (("Job", each) for each in sorted(every, key=lambda job: job in full)[:MOST])
 
@@ -39,4 +41,4 @@ def _makers(jobset: JSON, pods: Sequence[JSON]) -> Iterator[About]:
 def _job(jobset: JSON, pod: JSON) -> str:
     """The Job of a pod."""
     index = (pod["metadata"].get("labels") or {}).get(names.JOB_INDEX_LABEL, "0")
-    return f"{jobset['metadata']['name']}-{of_pods.step(pod)}-{index}"
+    return f"{jobset['metadata']['name']}-{of_pods.step_of(pod)}-{index}"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra.runs.causes import quota
-from trainer_infra.runs.causes.surroundings import began
+from trainer_infra.runs.causes.surroundings import began_at
 from trainer_infra.runs.waiting_cause import Cause, Waiting
 
 JSON = Mapping[str, Any]
@@ -56,7 +56,7 @@ class Needs:
     pods: int
 
 
-def waiting(event: JSON, needs: Needs) -> Waiting:
+def waiting_after_refusal(event: JSON, needs: Needs) -> Waiting:
     """What a run waits for after a refusal."""
     said = str(event["message"])
     for each in _HEADS:
@@ -67,4 +67,4 @@ def waiting(event: JSON, needs: Needs) -> Waiting:
         cause = Cause.QUOTA_TOO_SMALL
         said += f" (the run needs {count} at a time)" if count > 1 else ""
     what = REASONS[event["reason"]].format(step=needs.step)
-    return Waiting(cause, f"{what} cannot be made: {said}", began(event))
+    return Waiting(cause, f"{what} cannot be made: {said}", began_at(event))

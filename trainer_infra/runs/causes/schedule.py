@@ -15,13 +15,15 @@ PREEMPTED: Final = "Preempted"
 """Reason of the event for a pod that made room."""
 
 
-def waiting(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
+def unscheduled_pods(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
     """What pods without a node wait for."""
     for pod in pods:
-        if of_pods.node(pod) or of_pods.phase(pod) != "Pending":
+        if of_pods.node_of(pod) or of_pods.phase_of(pod) != "Pending":
             continue
         name = pod["metadata"]["name"]
-        scheduled = of.find((pod.get("status") or {}).get("conditions") or (), "PodScheduled")
+        scheduled = of.find_condition(
+            (pod.get("status") or {}).get("conditions") or (), "PodScheduled"
+        )
         if scheduled is None:
             yield _silent(pod)
         elif scheduled.get("reason") == "SchedulingGated":
@@ -32,7 +34,7 @@ def waiting(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
 
 def is_unschedulable(pod: JSON) -> bool:
     """Whether a scheduler has found no place for it."""
-    scheduled = of.find((pod.get("status") or {}).get("conditions") or (), "PodScheduled")
+    scheduled = of.find_condition((pod.get("status") or {}).get("conditions") or (), "PodScheduled")
     return scheduled is not None and scheduled.get("reason") == "Unschedulable"
 
 

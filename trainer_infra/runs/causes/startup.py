@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from trainer_infra.runs import pods as of_pods
 from trainer_infra.runs.causes.containers import OBJECT_MISSING
-from trainer_infra.runs.causes.surroundings import about, began
+from trainer_infra.runs.causes.surroundings import began_at, events_about
 from trainer_infra.runs.waiting_cause import Cause, Waiting
 
 JSON = Mapping[str, Any]
@@ -21,7 +21,7 @@ CAUSES: Final[Mapping[str, Cause]] = {
 """Reasons of events that say why a container is not made yet."""
 
 
-def waiting(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
+def starting_pods(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
     """What pods that start wait for."""
     for pod in pods:
         if is_starting(pod):
@@ -30,11 +30,11 @@ def waiting(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
 
 def is_starting(pod: JSON) -> bool:
     """Whether it has a node and its containers are being made."""
-    if not of_pods.node(pod) or of_pods.is_over(pod):
+    if not of_pods.node_of(pod) or of_pods.is_over(pod):
         return False
-    states = (each.get("state") or {} for each in of_pods.containers(pod))
+    states = (each.get("state") or {} for each in of_pods.container_statuses(pod))
     reasons = {(each.get("waiting") or {}).get("reason") for each in states}
-    return bool(reasons & set(STARTING)) or not of_pods.containers(pod)
+    return bool(reasons & set(STARTING)) or not of_pods.container_statuses(pod)
 
 
 def _of_pod(pod: JSON, events: Sequence[JSON]) -> Waiting:
@@ -43,7 +43,7 @@ def _of_pod(pod: JSON, events: Sequence[JSON]) -> Waiting:
         if "running" in (container.get("state") or {}) and not _is_beside(pod, container["name"]):
             sentence = f"init container {container['name']} of pod {name}, which runs"
             return Waiting(Cause.INITIALIZING, sentence)
-    told = [each for each in about(events, "Pod", name) if each["reason"] in CAUSES]
+    told = [each for each in events_about(events, "Pod", name) if each["reason"] in CAUSES]
     if not told:
         return Waiting(Cause.STARTING, f"containers of pod {name} are being made")
     last = told[-1]
@@ -53,7 +53,7 @@ def _of_pod(pod: JSON, events: Sequence[JSON]) -> Waiting:
     cause = CAUSES[last["reason"]]
     if OBJECT_MISSING.search(last["message"]):
         cause = Cause.OBJECT_MISSING
-    return Waiting(cause, f"pod {name}: {last['message']}", began(last))
+    return Waiting(cause, f"pod {name}: {last['message']}", began_at(last))
 
 
 def _is_beside(pod: JSON, name: str) -> bool:

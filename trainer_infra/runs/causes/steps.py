@@ -14,15 +14,15 @@ from trainer_infra.runs.waiting_cause import Cause, Waiting
 JSON = Mapping[str, Any]
 
 
-def waiting(jobset: JSON, pods: Sequence[JSON], around: Surroundings) -> Iterator[Waiting]:
+def waiting_steps(jobset: JSON, pods: Sequence[JSON], around: Surroundings) -> Iterator[Waiting]:
     """What each step that lacks pods waits for."""
-    for step in lacking(jobset, pods):
-        mine = [each for each in pods if of_pods.step(each) == step["name"]]
+    for step in lacking_steps(jobset, pods):
+        mine = [each for each in pods if of_pods.step_of(each) == step["name"]]
         if found := _of_step(jobset, step, mine, around):
             yield found
 
 
-def lacking(jobset: JSON, pods: Sequence[JSON]) -> tuple[JSON, ...]:
+def lacking_steps(jobset: JSON, pods: Sequence[JSON]) -> tuple[JSON, ...]:
     """Replicated jobs that have fewer pods than they will, in the JobSet's order."""
     listed = (jobset.get("spec") or {}).get("replicatedJobs") or ()
     return tuple(each for each in listed if _lacks(jobset, each, pods))
@@ -30,12 +30,12 @@ def lacking(jobset: JSON, pods: Sequence[JSON]) -> tuple[JSON, ...]:
 
 def is_empty(jobset: JSON, pods: Sequence[JSON]) -> bool:
     """Whether a replicated job that lacks pods has none at all, though its JobSet was looked at."""
-    begun = {of_pods.step(each) for each in pods}
-    lacks = any(each["name"] not in begun for each in lacking(jobset, pods))
+    begun = {of_pods.step_of(each) for each in pods}
+    lacks = any(each["name"] not in begun for each in lacking_steps(jobset, pods))
     return lacks and bool(jobset.get("status"))
 
 
-def jobs(jobset: JSON, step: JSON) -> tuple[str, ...]:
+def job_names(jobset: JSON, step: JSON) -> tuple[str, ...]:
     """Names of the Jobs of a replicated job."""
     head = f"{jobset['metadata']['name']}-{step['name']}"
     return tuple(f"{head}-{index}" for index in range(_replicas(step)))
@@ -46,7 +46,8 @@ def _lacks(jobset: JSON, step: JSON, pods: Sequence[JSON]) -> bool:
     if status.get("succeeded", 0) >= _replicas(step) > 0:
         return False
     alive = sum(
-        of_pods.step(each) == step["name"] and of_pods.phase(each) != "Failed" for each in pods
+        of_pods.step_of(each) == step["name"] and of_pods.phase_of(each) != "Failed"
+        for each in pods
     )
     return bool(alive < _pods(step))
 
@@ -57,10 +58,14 @@ def _of_step(
     name = step["name"]
     refused = _refused(jobset, step, around.events)
     if refused and time_of(refused)[:19] >= _newest(pods):
-        return refusal.waiting(refused, refusal.Needs(name, _replicas(step), _pods(step)))
+        return refusal.waiting_after_refusal(
+            refused, refusal.Needs(name, _replicas(step), _pods(step))
+        )
     if before := _earlier(jobset, step):
         return Waiting(Cause.EARLIER_STEP, f"{name} waits for {before}")
-    if failed := failure_reason.first(each for each in pods if of_pods.phase(each) == "Failed"):
+    if failed := failure_reason.first_failure(
+        each for each in pods if of_pods.phase_of(each) == "Failed"
+    ):
         return Waiting(Cause.NEXT_POD, f"the next pod of {name} after {failed.sentence()}")
     return None if pods else _without_pods(jobset, name, around.jobs)
 
@@ -102,7 +107,7 @@ def _newest(pods: Sequence[JSON]) -> str:
 
 def _refused(jobset: JSON, step: JSON, events: Sequence[JSON]) -> JSON | None:
     """The newest refusal of what the step lacks."""
-    own = set(jobs(jobset, step))
+    own = set(job_names(jobset, step))
     mine = (each for each in events if _is_about(jobset, own, each))
     return max(mine, key=time_of, default=None)
 

@@ -34,14 +34,14 @@ def time_of(event: JSON) -> str:
     return str(found or "")
 
 
-def began(event: JSON) -> str:
+def began_at(event: JSON) -> str:
     """When it happened first; RFC 3339."""
     times = (event.get("firstTimestamp"), event.get("eventTime"))
     found = next((each for each in times if each), event["metadata"].get("creationTimestamp"))
     return str(found or "")
 
 
-def about(events: Sequence[JSON], kind: str, name: str) -> Iterator[JSON]:
+def events_about(events: Sequence[JSON], kind: str, name: str) -> Iterator[JSON]:
     """The events of one object, the oldest first."""
     for each in events:
         value = each["involvedObject"]

@@ -11,7 +11,7 @@ from trainer_infra.runs.waiting_cause import Cause, Waiting
 JSON = Mapping[str, Any]
 
 
-def waiting(jobset: JSON, around: Surroundings, now: datetime) -> Waiting | None:
+def waiting_suspended(jobset: JSON, around: Surroundings, now: datetime) -> Waiting | None:
     """What holds the JobSet back; None when nothing does."""
     if "deletionTimestamp" in jobset["metadata"]:
         finalizers = ", ".join(jobset["metadata"].get("finalizers") or ())
@@ -19,7 +19,7 @@ def waiting(jobset: JSON, around: Surroundings, now: datetime) -> Waiting | None
         return Waiting(Cause.DELETION, f"the end of its JobSet, which is being deleted{held}")
     if not (jobset["spec"] or {}).get("suspend"):
         return None
-    if queued := kueue_workload.waiting(jobset, around.queueing, now):
+    if queued := kueue_workload.waiting_workload(jobset, around.queueing, now):
         closed = queued.ended()
         return Waiting(Cause.QUEUE_CLOSED if closed else Cause.QUEUE, closed or queued.sentence)
     return Waiting(Cause.SUSPENDED, "a resume: its JobSet was suspended")

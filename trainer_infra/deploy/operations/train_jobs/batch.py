@@ -13,8 +13,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import (
+    declared_run,
     gate,
-    identity,
     options,
     rendering,
     targets,
@@ -117,8 +117,8 @@ def _tell(
     kept, failed, warned, objects = [], [], [], []
     for name, preview in previews.items():
         old = before.get(name, {})
-        if identity.is_same_run(preview.inputs, old):
-            kept += [(name, identity.older_runtime(declared[name], old))]
+        if declared_run.is_same_run(preview.inputs, old):
+            kept += [(name, declared_run.older_runtime(declared[name], old))]
             if not news.get("waitFor"):
                 failed += [(name, train_job.failure_of(preview.inputs, session))]
             continue
@@ -211,7 +211,7 @@ def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONO
     before_uids = _uids(olds)
     with_run = [each for each in state["members"].values() if "uid" in each]
     if new := [each for each in with_run if each["uid"] not in before_uids]:
-        messages.info(sentences.submitted([(each["namespace"], each["name"]) for each in new]))
+        messages.info(sentences.submitted_line([(each["namespace"], each["name"]) for each in new]))
     return state
 
 
@@ -265,7 +265,7 @@ def _read(target: Target, old: JSONObject | None, entry: JSONObject) -> tuple[Ke
     if run is None:
         return None, ""
     if not run.owner.is_same(owner_from_json(entry["owner"])):
-        return None, f"{sentences.taken(run)}; {train_job.TAKE_BACK}"
+        return None, f"{sentences.taken_by(run)}; {train_job.TAKE_BACK}"
     state = train_job.outputs_of(old, run)
     return Kept(state, {**entry, **members.entry_of(state)}), sentences.failed_briefly(run)
 

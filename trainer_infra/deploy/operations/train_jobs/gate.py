@@ -109,7 +109,7 @@ def _others(ended: BatchResult) -> str:
     if not ended.results:
         return ""
     reported = [
-        (name, sentences.pairs(each["metrics"]) or each["status"])
+        (name, sentences.metrics_line(each["metrics"]) or each["status"])
         for name, each in ended.results.items()
     ]
     how = f"tolerate_failures={len(ended.failures)} goes on with them"
@@ -134,7 +134,9 @@ def read(state: JSONObject, session: StackSession) -> Present:
         and not gate.is_taken(_with_owner(state, name), runs[each["uid"]])
     }
     failed = {
-        name: sentences.failure(run) for name, run in known.items() if sentences.may_be_retried(run)
+        name: sentences.failure_lines(run)
+        for name, run in known.items()
+        if sentences.may_be_retried(run)
     }
     results = {name: gate.outputs_of(run) for name, run in known.items() if name not in failed}
     before = state.get("failures") or {}
@@ -174,7 +176,7 @@ def wait(given: JSONObject, session: StackSession) -> BatchResult:
         if name not in failures
     }
     failed = [watch.failed[name] for name in failures if name in watch.failed]
-    return BatchResult(results, failures, sentences.again(failed) if failed else "")
+    return BatchResult(results, failures, sentences.retry_advice(failed) if failed else "")
 
 
 @dataclass(slots=True)
@@ -253,9 +255,9 @@ class _Watch:
         if run is None:
             self._bad[name] = gate.run_is_gone(known["name"])
         elif gate.is_taken(_with_owner(self.given, name), run):
-            self._bad[name] = f"{sentences.taken(run)}; run `pulumi refresh`"
+            self._bad[name] = f"{sentences.taken_by(run)}; run `pulumi refresh`"
         elif sentences.may_be_retried(run):
-            self._bad[name], self.failed[name] = sentences.failure(run), run
+            self._bad[name], self.failed[name] = sentences.failure_lines(run), run
         elif gate.has_happened(self.given, run):
             self.ended[name] = run
         elif said := self._watches[name].trouble(run):

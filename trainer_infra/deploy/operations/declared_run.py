@@ -1,47 +1,32 @@
-"""What makes the run of a TrainJob resource that run: its name, and what is another one.
+"""The run that inputs of a TrainJob resource declare: whose it is, its runtime and name, and which it is.
 
-Pure. Only what the user wrote counts, never the rendering (DESIGN.md, rule 2). The names of the inputs are
-an API: DESIGN.md, "Names that are an API".
+Pure. What makes a run what it is stands in `runs.identity`; here it is asked of inputs and of a state. Only
+what the user wrote counts, never the rendering (DESIGN.md, rule 2). The names of the inputs are an API:
+DESIGN.md, "Names that are an API".
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from trainer_infra import catalog, names
+from trainer_infra import catalog
 from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.deploy.operations.output_places import output_places
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.runs import identity
 from trainer_infra.runs.run import Owner, owner_from_json
-from trainer_infra.trainers.code import Code, content_hash
+from trainer_infra.trainers.code import Code
 
 IDENTITY: Final = ("attempt", "namespace", "target", "engine")
 """Inputs that, with spec and code, make a run what it is."""
-LONGEST: Final = 54
-"""Characters of a resource whose run's name, nine longer, is a DNS label."""
-SHORTENED: Final = 36
-"""Characters that are left of a longer one: JobSet makes `<run>-node-0-9999-abcde` of it, of at most 63."""
-_LEGAL: Final = re.compile("[a-z][-a-z0-9]*")
 
 
 def owner_of(properties: JSONObject) -> Owner:
     """Who declares, or declared, what a resource makes."""
     return owner_from_json(properties["owner"])
-
-
-def spec_of_run(spec: JSONObject) -> JSONObject:
-    """The part of a spec that makes a run what it is; suspending it does not make it another."""
-    return {key: value for key, value in spec.items() if key != "suspend"}
-
-
-def job_settings(inputs: JSONObject) -> JSONObject:
-    """The annotations that change what is rendered; all others can be edited in place."""
-    annotations = inputs.get("annotations") or {}
-    return {key: annotations[key] for key in names.JOB_SETTINGS if key in annotations}
 
 
 def runtime_of(inputs: JSONObject) -> Runtime:
@@ -64,43 +49,34 @@ def runtime_of(inputs: JSONObject) -> Runtime:
     return runtime
 
 
-def run_name(inputs: JSONObject, runtime: Runtime) -> str:
-    """The given name, or `<resource>-<8 hex of whose it is and what makes the run what it is>`.
-
-    So two stacks of one program have a run each. A resource whose name no run may have gives one that
-    reads like it, and is in the digest itself: `lr-0.1` and `lr_0.1` are runs of their own.
-    """
+def name_of(inputs: JSONObject, runtime: Runtime) -> str:
+    """The given name, else one by its identity."""
     if inputs.get("name"):
         return str(inputs["name"])
-    owner, resource = owner_of(inputs), str(inputs["resource"])
-    label = _label(resource)
-    # A resource that has a legal name keeps the digest of earlier releases.
-    apart = [] if label == resource else [resource]
-    digest = content_hash([owner.project, owner.stack, content_of(inputs, runtime), *apart])
-    return f"{label}-{digest}"
-
-
-def _label(resource: str) -> str:
-    """The resource's name, made one that a run's may begin with where it is none."""
-    if _LEGAL.fullmatch(resource) and len(resource) <= LONGEST:
-        return resource
-    plain = re.sub("[^a-z0-9]+", "-", resource.lower()).strip("-")
-    named = plain if plain[:1].isalpha() else f"run-{plain}"
-    return named[:SHORTENED].strip("-")
+    content = content_of(inputs, runtime)
+    return identity.run_name(str(inputs["resource"]), owner_of(inputs), content)
 
 
 def content_of(inputs: JSONObject, runtime: Runtime) -> str:
     """Eight hex digits of what makes the run what it is."""
-    return content_hash(
-        [
-            spec_of_run(inputs["spec"]),
-            _code_of_user(inputs),
-            runtime.to_wire(),
-            inputs.get("attempt", 1),
-            job_settings(inputs),
-            *([inputs["outputs"]] if inputs.get("outputs") else []),
-        ]
+    job = {"spec": inputs["spec"], "metadata": {"annotations": inputs.get("annotations")}}
+    return identity.content(
+        job,
+        code_of(inputs),
+        runtime.to_wire(),
+        attempt=inputs.get("attempt", 1),
+        outputs=inputs.get("outputs"),
     )
+
+
+def settings_of(inputs: JSONObject) -> JSONObject:
+    """The annotations of the job that change what is rendered."""
+    return identity.job_settings(inputs.get("annotations") or {})
+
+
+def code_of(inputs: JSONObject) -> Code | None:
+    """What the trainer packed; None where the job brings its own command."""
+    return Code.from_wire(inputs["code"]) if inputs.get("code") else None
 
 
 def is_same_run(inputs: JSONObject, olds: JSONObject) -> bool:
@@ -117,10 +93,11 @@ def _same_but_for_runtime(inputs: JSONObject, olds: JSONObject) -> bool:
     if not olds.get("name") or not olds.get("runtime"):
         return False
     return (
-        spec_of_run(inputs["spec"]) == spec_of_run(olds.get("spec") or {})
+        identity.identity_of_spec(inputs["spec"])
+        == identity.identity_of_spec(olds.get("spec") or {})
         and inputs.get("name") in (None, olds["name"])
         and _code_of_user(inputs) == _code_of_user(olds)
-        and job_settings(inputs) == job_settings(olds)
+        and settings_of(inputs) == settings_of(olds)
         and _same_outputs(inputs, olds)
         and all(inputs.get(key) == olds.get(key) for key in IDENTITY)
     )
@@ -153,8 +130,8 @@ def _same_runtime(inputs: JSONObject, olds: JSONObject) -> bool:
 
 def _code_of_user(inputs: JSONObject) -> JSONObject | None:
     """The user's part of the code: our launcher changes with a release, which retrains nothing."""
-    code = inputs.get("code")
-    return Code.from_wire(code).of_the_user() if code else None
+    code = code_of(inputs)
+    return code.of_the_user() if code else None
 
 
 def older_runtime(inputs: JSONObject, olds: JSONObject) -> str:
