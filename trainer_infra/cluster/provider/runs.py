@@ -51,7 +51,7 @@ from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
-from trainer_infra.runs.target import RuntimeStore, Target
+from trainer_infra.runs.target import Target
 from trainer_infra.runs.view import Observation
 
 JSON = Mapping[str, Any]
@@ -92,7 +92,7 @@ class Cluster(Target):
 
     @property
     @override
-    def runtimes(self) -> RuntimeStore:
+    def runtimes(self) -> ClusterRuntimes:
         """Runtimes of the cluster as objects, which this engine reads none of."""
         return ClusterRuntimes(lambda what: self._ask(lambda session: what(session.client)))
 
@@ -332,14 +332,7 @@ class Cluster(Target):
             session.cache.forget()
 
     def _here(self, patience: Patience | None = None) -> Session:
-        """The connection, made once.
-
-        Args:
-            patience: how long to go on trying; None for the usual.
-
-        Raises:
-            NotAvailable: There is no kubeconfig, or the cluster cannot be reached.
-        """
+        """The connection, made once, or `NotAvailable`; None is the usual patience."""
         with self._lock:
             if self._session is None:
                 self._session = loop.run(_connected(self._address, patience))
