@@ -23,10 +23,10 @@ def test_a_policy_reports_what_is_bad_and_nothing_else(rule: AnyRule, case: Case
     parameters: Any = rule.parameters(**(case.parameters or {}))
     chosen = Chosen(rule, rule.severity, parameters)
     good, bad = (case.objects(is_good=is_good) for is_good in (True, False))
-    assert policy_form.messages(chosen, good, case.pools) == ()
+    assert policy_form.policy_messages(chosen, good, case.pools) == ()
 
-    [finding] = policy_form.form(chosen, bad, case.pools)
+    [finding] = policy_form.crossguard_form(chosen, bad, case.pools)
 
     assert finding.path == case.bad.path
-    (message,) = policy_form.messages(chosen, bad, case.pools)
+    (message,) = policy_form.policy_messages(chosen, bad, case.pools)
     assert message.startswith(f"{path_text(case.bad.path)}: ")

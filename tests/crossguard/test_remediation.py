@@ -53,7 +53,7 @@ def resource(wire: JSON) -> JSON:
 
 def servicer(pack: Pack = MENDS) -> Any:
     settled = Settled(pack, (), (), is_whole=False)
-    return Servicer("acme", list(policy_pack.policies(settled)))
+    return Servicer("acme", list(policy_pack.policies_of_pack(settled)))
 
 
 def asked(kind: str, properties: JSON) -> AnalyzeRequest:

@@ -66,7 +66,7 @@ def test_a_member_is_exactly_the_train_job_that_it_would_be_alone() -> None:
         "secretData": {"t": "value-of-a"},
     }
     here = targets.open_target(targets.LOCAL)
-    assert members.members_of(BORN)["a"] == rendering.previewed(alone, {}, here).inputs
+    assert members.members_of(BORN)["a"] == rendering.preview_run(alone, {}, here).inputs
 
 
 def test_an_unchanged_batch_changes_nothing() -> None:
@@ -80,13 +80,13 @@ def test_every_member_changes_by_itself() -> None:
     spec = {**JOBS["b"]["spec"], "suspend": True}
     new = declared({"d": job("d"), "a": job("other"), "b": {**JOBS["b"], "spec": spec}})
     news = checked(new, BORN)
-    assert members.changes(STATE, news) == {
+    assert members.member_changes(STATE, news) == {
         "d": Change.SUBMIT,
         "a": Change.REPLACE,
         "b": Change.UPDATE,
         "c": Change.DELETE,
     }
-    assert members.differences(STATE, news) == {
+    assert members.shown_differences(STATE, news) == {
         'jobs["a"]': "UPDATE",
         'jobs["b"]': "UPDATE",
         'jobs["c"]': "DELETE",
@@ -100,8 +100,8 @@ def test_a_changed_secret_is_an_update_of_that_member_and_shows_nothing_else() -
     secrets = {**BORN["secretData"], "b": {"t": "another"}}
     news = checked(declared(JOBS, secretData=secrets), BORN)
     expected = {"a": Change.NONE, "b": Change.UPDATE, "c": Change.NONE}
-    assert members.changes(STATE, news) == expected
-    assert members.differences(STATE, news) == {'secretData["b"]': "UPDATE"}
+    assert members.member_changes(STATE, news) == expected
+    assert members.shown_differences(STATE, news) == {'secretData["b"]': "UPDATE"}
 
 
 def test_a_member_with_an_error_is_tried_again_and_no_other() -> None:
@@ -112,8 +112,8 @@ def test_a_member_with_an_error_is_tried_again_and_no_other() -> None:
     failed = members.batch_outputs(BORN, "here", kept)
     news = checked(declared(JOBS), BORN)
     expected = {"a": Change.NONE, "b": Change.SUBMIT, "c": Change.NONE}
-    assert members.changes(failed, news) == expected
-    assert members.differences(failed, news) == {}
+    assert members.member_changes(failed, news) == expected
+    assert members.shown_differences(failed, news) == {}
     assert batch.diff(failed, news, StackSession()).changes is True
 
 
@@ -123,7 +123,7 @@ def test_a_run_that_could_not_be_deleted_is_tried_again_though_nothing_declares_
         name: Kept(one, STATE["members"][name]) for name, one in members.members_of(STATE).items()
     }
     state = members.batch_outputs(BORN, "here", {**kept, "gone": Kept(None, left)})
-    assert members.changes(state, checked(declared(JOBS), BORN))["gone"] is Change.DELETE
+    assert members.member_changes(state, checked(declared(JOBS), BORN))["gone"] is Change.DELETE
 
 
 def test_another_target_is_another_batch() -> None:
@@ -139,9 +139,9 @@ def test_a_runtime_that_is_edited_in_the_program_is_another_run_of_its_members()
         return {"a": {**JOBS["a"], "runtime": runtime, **more}, "b": JOBS["b"], "c": JOBS["c"]}
 
     expected = {"a": Change.REPLACE, "b": Change.NONE, "c": Change.NONE}
-    assert members.changes(STATE, checked(declared(given()), BORN)) == expected
+    assert members.member_changes(STATE, checked(declared(given()), BORN)) == expected
     of_resource = checked(declared(given(runtimeResource=True)), BORN)
-    assert set(members.changes(STATE, of_resource).values()) == {Change.NONE}
+    assert set(members.member_changes(STATE, of_resource).values()) == {Change.NONE}
     assert of_resource["jobs"]["b"] == BORN["jobs"]["b"]
 
 
@@ -149,9 +149,9 @@ def test_a_member_of_a_given_name_runs_again_on_an_edited_runtime() -> None:
     jobs = {"a": job("a", name="mine", runtime=json.loads(BORN["jobs"]["a"]["runtime"]))}
     born = checked(declared(jobs))
     state = running(born)
-    assert members.changes(state, checked(declared(jobs), born)) == {"a": Change.NONE}
+    assert members.member_changes(state, checked(declared(jobs), born)) == {"a": Change.NONE}
     jobs["a"]["runtime"]["metadata"]["labels"] = {"edited": "yes"}
-    assert members.changes(state, checked(declared(jobs), born)) == {"a": Change.REPLACE}
+    assert members.member_changes(state, checked(declared(jobs), born)) == {"a": Change.REPLACE}
 
 
 def test_problems_name_their_member() -> None:
@@ -196,16 +196,16 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_texts_kept_apart_come_back_as_they_were(value: Any) -> None:
-    referring, apart = shared_texts.shared(value)
-    assert shared_texts.restored(referring, apart) == value
+    referring, apart = shared_texts.share_texts(value)
+    assert shared_texts.restore_texts(referring, apart) == value
 
 
 def test_texts_of_one_field_are_told_apart() -> None:
     long = ["x" * shared_texts.LONG, "y" * shared_texts.LONG]
-    referring, apart = shared_texts.shared([{"file.py": each} for each in long])
+    referring, apart = shared_texts.share_texts([{"file.py": each} for each in long])
     assert len(apart) == 2
     assert all(re_name.startswith("file.py ") for re_name in apart)
-    assert shared_texts.restored(referring, apart) == [{"file.py": each} for each in long]
+    assert shared_texts.restore_texts(referring, apart) == [{"file.py": each} for each in long]
 
 
 @pytest.mark.parametrize("count", [3, 12])
@@ -217,5 +217,5 @@ def test_a_list_of_members_is_cut(count: int) -> None:
 
 def test_a_member_keeps_the_plugins_that_it_was_born_with() -> None:
     news = checked(declared(JOBS, plugins=["nobody.knows:This"]), BORN)
-    assert set(members.changes(STATE, news).values()) == {Change.NONE}
+    assert set(members.member_changes(STATE, news).values()) == {Change.NONE}
     assert [one.get("plugins") for one in members.members_of(news).values()] == [[], [], []]

@@ -18,7 +18,7 @@ INPUTS: dict[str, Any] = {
     "rendered": {"JobSet": {"spec": {"suspend": True}}},
 }
 SEEN = {"uid": "1", "host": "here", "lastSeen": "Suspended"}
-STATE = digests.kept({**INPUTS, **SEEN})
+STATE = digests.with_digests({**INPUTS, **SEEN})
 OLDER = {**INPUTS, **SEEN}
 """A state of a release that kept all inputs among the outputs."""
 RESUMED = {
@@ -35,7 +35,7 @@ TrainJob("job", runtime="jax-distributed", suspend=True,
 def test_the_outputs_have_digests_in_place_of_what_is_large() -> None:
     assert not set(digests.LARGE) & STATE.keys()
     assert STATE["digests"].keys() == set(digests.LARGE)
-    assert digests.kept({"name": "tj", "code": CODE})["digests"].keys() == {"code"}
+    assert digests.with_digests({"name": "tj", "code": CODE})["digests"].keys() == {"code"}
 
 
 def test_the_same_inputs_are_no_change_for_a_state_of_this_and_of_an_older_release() -> None:
@@ -58,7 +58,7 @@ def test_other_code_is_another_run_for_a_state_of_this_and_of_an_older_release()
 
 def test_code_where_there_was_none_is_another_run() -> None:
     without = {key: each for key, each in OLDER.items() if key != "code"}
-    for state in (without, digests.kept(without)):
+    for state in (without, digests.with_digests(without)):
         assert train_job_difference(state, INPUTS).replaces == ("code",)
         assert train_job_difference(state, INPUTS).paths == {"code": "ADD_REPLACE"}
 

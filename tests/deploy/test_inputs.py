@@ -29,7 +29,7 @@ def given(**changed: Any) -> dict[str, Any]:
 
 def checked(new: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
     """The inputs as check gives them back."""
-    return dict(rendering.previewed(new, olds, targets.open_target(new["target"])).inputs)
+    return dict(rendering.preview_run(new, olds, targets.open_target(new["target"])).inputs)
 
 
 BORN = checked(given(), {})

@@ -32,7 +32,7 @@ def run(progress: int | None = None, remaining: int | None = None, **metrics: st
     ],
 )
 def test_percent_and_time_left_come_first(seen: Run, line: str) -> None:
-    assert gate.progress_line(seen) == line
+    assert gate.status_line(seen) == line
 
 
 @pytest.mark.parametrize(

@@ -22,7 +22,7 @@ def result(value: Any, then: Callable[[Any], Mapping[str, Any]]) -> tuple[bool, 
     """Whether the result is known, and what it is."""
 
     async def run() -> tuple[bool, Any]:
-        found = outputs.opened(value(), lambda _plain: None, then, ("spec",))["spec"]
+        found = outputs.open_outputs(value(), lambda _plain: None, then, ("spec",))["spec"]
         return await found.is_known(), await found.future()
 
     return asyncio.run(run())

@@ -103,7 +103,7 @@ def _forms() -> Mapping[str, Form]:
         return FORMS
     from trainer_infra.crossguard import policy_form  # noqa: PLC0415  it loads Pulumi
 
-    return {**FORMS, "CrossGuard": policy_form.form}
+    return {**FORMS, "CrossGuard": policy_form.crossguard_form}
 
 
 def _found(pack: str | None) -> Found | None:

@@ -1,7 +1,7 @@
 """Runtimes as objects of the cluster: applied, looked at and deleted for who declares them.
 
-`ClusterRuntimes` is what a target offers of them. A runtime is no run: it has labels that say whose it is, an
-annotation with the backend, and nothing owns it. Engine `provider` reads none of them; other users
+`ClusterRuntimes` is what a target offers of them. A runtime is no run: it has labels that say whose it
+is, an annotation with the backend, and nothing owns it. Engine `provider` reads none of them; other users
 of the cluster, and a controller, do.
 """
 
@@ -10,13 +10,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
+from typing_extensions import override
+
 from trainer_infra import names
-from trainer_infra.cluster import drift as field_drift
-from trainer_infra.cluster import ownership, refusal_explanation, run_labels
+from trainer_infra.cluster import drift, ownership, refusal_explanation, run_labels
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, NotFound, NotServed
 from trainer_infra.runs.run import Owner
+from trainer_infra.runs.target import RuntimeStore
 
 JSON = Mapping[str, Any]
 
@@ -27,46 +29,43 @@ INSTALL_CRDS: Final = (
 
 
 @dataclass(frozen=True, slots=True)
-class ClusterRuntimes:
-    """Runtimes of a cluster; keeps `runs.target.RuntimeStore`."""
+class ClusterRuntimes(RuntimeStore):
+    """Runtimes of a cluster."""
 
     ask: Callable[[Callable[[KubeClient], Coroutine[Any, Any, Any]]], Any]
     """Gives the cluster's client to a coroutine, and waits for what that finds."""
 
+    @override
     def missing(self, kind: str) -> str:
-        """What to do when the cluster does not serve the kind; empty when it does."""
         return str(self.ask(lambda client: missing_kind(client, kind)))
 
+    @override
     def create(self, runtime: JSON, owner: Owner, *, adopt: bool) -> JSON:
-        """The runtime as stored; see `create_runtime`."""
         value = with_owner(runtime, owner)
         made: JSON = self.ask(lambda client: create_runtime(client, value, adopt=adopt))
         return made
 
+    @override
     def apply(self, runtime: JSON, owner: Owner, uid: str) -> JSON:
-        """That very runtime as it is declared; see `apply_runtime`."""
         value = with_owner(runtime, owner)
         stored: JSON = self.ask(lambda client: apply_runtime(client, value, uid))
         return stored
 
+    @override
     def get(self, runtime: JSON) -> JSON | None:
-        """The runtime of that name as it is now; see `live_runtime`."""
         stored: JSON | None = self.ask(lambda client: live_runtime(client, runtime))
         return stored
 
+    @override
     def other_owner(self, stored: JSON, owner: Owner) -> str:
-        """Whose the runtime is by now, when it is another owner's; else empty.
-
-        What somebody removed says nothing: that is drift.
-        """
         return taken_by(stored, owner)
 
+    @override
     def drift(self, runtime: JSON, owner: Owner, stored: JSON) -> Mapping[str, str]:
-        """Fields that we declare and somebody changed, as `Run.drift` has them."""
-        return field_drift.drifted_fields(with_owner(runtime, owner), stored)
+        return drift.drifted_fields(with_owner(runtime, owner), stored)
 
+    @override
     def delete(self, runtime: JSON, owner: Owner, uid: str) -> str:
-        """Delete that very runtime; see `delete_runtime`."""
         return str(self.ask(lambda client: delete_runtime(client, runtime, uid, owner)))
 
 

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.crossguard.values import plain_value
-from trainer_infra.deploy.operations import training_runtime
+from trainer_infra.deploy.operations.declared_run import wire_object
 from trainer_infra.deploy.operations.train_jobs.members import members_of
 from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import subject as subjects
@@ -70,7 +70,7 @@ def _objects(
         for member, each in members_of(properties).items():
             yield member, train_job(each)
     elif ours in names.RUNTIMES and properties.get("spec") is not None:
-        yield "", subjects.of(training_runtime.wire_of(properties))
+        yield "", subjects.of(wire_object(ours, properties))
 
 
 def class_of_type(kind: str) -> str:
@@ -86,7 +86,7 @@ def is_plain(kind: str) -> bool:
     return kind.startswith(_KUBERNETES)
 
 
-def runtimes(declared: Iterable[DeclaredObject]) -> dict[Key, AnyRuntime]:
+def runtimes_among(declared: Iterable[DeclaredObject]) -> dict[Key, AnyRuntime]:
     """Those of the objects that are runtimes, to which others may refer."""
     return tree.runtimes(each.subject.object.raw for each in declared)
 
@@ -100,16 +100,9 @@ def _as_it_is(value: JSONObject, runtimes: Runtimes) -> Subject:
 
 
 def wire_of_train_job(properties: JSONObject) -> dict[str, Any]:
-    """The TrainJob that the inputs say, as a manifest would."""
-    keys = ("name", "namespace", "labels", "annotations")
-    metadata = {key: properties[key] for key in keys if properties.get(key)}
-    metadata.setdefault("name", UNKNOWN)
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": names.TRAIN_JOB,
-        "metadata": metadata,
-        "spec": properties.get("spec", UNKNOWN),
-    }
+    """The TrainJob that the inputs say, as a manifest would; with what is missing as unknown."""
+    name, spec = properties.get("name") or UNKNOWN, properties.get("spec", UNKNOWN)
+    return wire_object(names.TRAIN_JOB, {**properties, "name": name, "spec": spec})
 
 
 def train_job(properties: JSONObject) -> Subject:
@@ -118,10 +111,7 @@ def train_job(properties: JSONObject) -> Subject:
     given, rendered = properties.get("runtime"), properties.get("rendered")
     if isinstance(given, Mapping) and isinstance(rendered, Mapping):
         return subjects.given(subjects.of(value, AnyRuntime(given, None)), rendered.values())
-    runtime = AnyRuntime.read(given) if isinstance(given, Mapping) else _named(value)
-    return subjects.of(value, runtime)
-
-
-def _named(value: JSONObject) -> AnyRuntime | None:
+    if isinstance(given, Mapping):
+        return subjects.of(value, AnyRuntime.read(given))
     key = tree.reference(value)
-    return tree.shipped(key) if key else None
+    return subjects.of(value, tree.shipped(key) if key else None)

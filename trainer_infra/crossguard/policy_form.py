@@ -26,20 +26,26 @@ from trainer_infra.rules.pool import Pool
 JSON = Mapping[str, Any]
 
 
-def form(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> tuple[Finding, ...]:
+def crossguard_form(
+    chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]
+) -> tuple[Finding, ...]:
     """What the rule's policy reports of the first object of a stack of them all.
 
     A report is the finding of the plain form that says the same; one that says anything else is a
     finding without a place.
     """
-    said = messages(chosen, objects, pools)
-    plain = {policy_pack.message(each): each for each in trial.plain(chosen, objects, pools)}
+    said = policy_messages(chosen, objects, pools)
+    plain = {
+        policy_pack.finding_message(each): each for each in trial.plain(chosen, objects, pools)
+    }
     return tuple(plain.get(each, Finding((), each)) for each in said)
 
 
-def messages(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> tuple[str, ...]:
+def policy_messages(
+    chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]
+) -> tuple[str, ...]:
     """What the policy reports."""
-    servicer = Servicer("one", list(policy_pack.policies(_settled(chosen, pools))))
+    servicer = Servicer("one", list(policy_pack.policies_of_pack(_settled(chosen, pools))))
     first, *others = objects
     sent = [_sent(index, each) for index, each in enumerate((*others, first))]
     answers = [servicer.Analyze(AnalyzeRequest(**each), None) for each in sent]

@@ -51,13 +51,13 @@ def serve(chosen: Pack, file: Path | None = None, environment: str | None = None
     try:
         found = configuration.read(file.read_text("utf-8"), str(file)) if file else Configuration()
         where = environment or os.environ.get(ENVIRONMENT)
-        known = list(policies(configuration.settled(found, where, chosen)))
+        known = list(policies_of_pack(configuration.settled(found, where, chosen)))
     except (InvalidInput, OSError) as error:
         sys.exit(f"policy pack {chosen.name}: {error}")
-    server.serve(server.Servicer(chosen.name, known, chosen.description))
+    server.serve_policies(server.Servicer(chosen.name, known, chosen.description))
 
 
-def policies(settled: Settled) -> Iterator[crossguard.Policy]:
+def policies_of_pack(settled: Settled) -> Iterator[crossguard.Policy]:
     """A policy for every rule that is applied, and two that say what those kept to themselves."""
     rules = pack.applied(settled.pack)
     verdicts = Verdicts(settled, rules)
@@ -219,10 +219,10 @@ def _configured(applied: Applied, args: Any) -> Chosen:
 
 
 def _message(declared: DeclaredObject, finding: Finding) -> str:
-    return f"{_member(declared)}{message(finding)}"
+    return f"{_member(declared)}{finding_message(finding)}"
 
 
-def message(finding: Finding) -> str:
+def finding_message(finding: Finding) -> str:
     """`<field>: <what>, got <value>; <fix> (<where it was seen>)`."""
     seen = f" (seen at {finding.seen_at})" if finding.seen_at else ""
     return f"{finding.problem('')}{seen}"

@@ -12,7 +12,7 @@ from trainer_infra import names
 from trainer_infra.crossguard import values
 from trainer_infra.crossguard.declared_objects import class_of_type, wire_of_train_job
 from trainer_infra.deploy.operations import rendering, targets, training_runtime
-from trainer_infra.deploy.operations.declared_run import runtime_of
+from trainer_infra.deploy.operations.declared_run import runtime_of, wire_object
 from trainer_infra.deploy.operations.values import is_unknown, plain_json
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
@@ -53,10 +53,13 @@ def _ours(kind: str, known: JSONObject, changes: tuple[Change, ...]) -> JSONObje
     if kind == names.TRAIN_JOB:
         value = wire_of_train_job(known)
     elif kind in names.RUNTIMES:
-        value = training_runtime.wire_of(known)
+        value = wire_object(kind, known)
     else:
         return None
-    made = _parts(patch.applied(value, changes))
+    patched = patch.applied(value, changes)
+    metadata = patched["metadata"]
+    made = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
+    made["spec"] = patched["spec"]
     if is_unknown(values.to_engine(known)):
         # `check` rendered nothing of it either.
         return made
@@ -66,14 +69,7 @@ def _ours(kind: str, known: JSONObject, changes: tuple[Change, ...]) -> JSONObje
 def _rendered(kind: str, whole: JSONObject) -> JSONObject | None:
     target = targets.open_target(whole["target"])
     if kind == names.TRAIN_JOB:
-        run = rendering.composed(whole, str(whole["name"]), runtime_of(whole), target)
+        run = rendering.compose_run(whole, str(whole["name"]), runtime_of(whole), target)
         return rendering.by_role(run.objects, str(whole["name"]))
-    runtime = runtime_of({"runtime": training_runtime.wire_of(whole)})
-    return training_runtime.example(whole, runtime, target)[0]
-
-
-def _parts(value: JSONObject) -> dict[str, Any]:
-    """What a patch can change of an object, as inputs."""
-    metadata = value["metadata"]
-    given = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
-    return {"spec": value["spec"], **given}
+    runtime = runtime_of({"runtime": wire_object(kind, whole)})
+    return training_runtime.example_objects(whole, runtime, target)[0]

@@ -108,7 +108,7 @@ class Servicer(_PolicyAnalyzerServicer):
         return PolicyResource(*of_resource, None, None, [], {})
 
 
-def serve(servicer: Servicer) -> None:
+def serve_policies(servicer: Servicer) -> None:
     """Answer the engine until it ends; it reads the port from the standard output."""
     pool = ThreadPoolExecutor(_WORKERS)
     server = grpc.server(pool, options=[("grpc.max_receive_message_length", _LARGEST_MESSAGE)])

@@ -112,7 +112,7 @@ class Verdicts:
 
     def _resource(self, args: ResourceValidationArgs) -> JudgedResource:
         found = self._declared[args.urn] = declared_objects.declared_objects(args, self._runtimes)
-        self._runtimes.update(declared_objects.runtimes(found))
+        self._runtimes.update(declared_objects.runtimes_among(found))
         return self._asked(args.props, found, self.alone, is_of_stack=False)
 
     def _stack(self, resources: Sequence[PolicyResource]) -> JudgedResource:
@@ -124,7 +124,7 @@ class Verdicts:
             else declared_objects.declared_objects(each)
             for each in resources
         }
-        runtimes = declared_objects.runtimes(chain.from_iterable(known.values()))
+        runtimes = declared_objects.runtimes_among(chain.from_iterable(known.values()))
         for each in resources:
             if declared_objects.is_plain(each.resource_type):
                 known[each.urn] = declared_objects.declared_objects(each, runtimes)

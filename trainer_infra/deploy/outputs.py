@@ -54,7 +54,7 @@ class _Opened:
     resources: set[pulumi.Resource] = field(default_factory=set)
 
 
-def opened(
+def open_outputs(
     value: Any,
     judge: Callable[[Any], None],
     then: Callable[[Any], Mapping[str, Any]],

@@ -47,7 +47,7 @@ class Provider(ResourceProvider):
         given = from_engine(news)
         if paths := given.pop(MISPLACED, ()):
             # A transform has put secrets where they would be copied.
-            return CheckResult(given, boundary.failures(map(secret_door.problem, paths)))
+            return CheckResult(given, boundary.failures(map(secret_door.misplaced_secret, paths)))
         answer = self._operations.check(from_engine(_olds), given, SESSION)
         return CheckResult(dict(answer.inputs), boundary.failures(answer.problems))
 

@@ -51,7 +51,7 @@ SETTINGS: Final[Mapping[str, Callable[[pulumi.Config, str], Any]]] = {
 """Keys of `trainer:` in the stack's configuration, and how each is read."""
 
 
-def parts(job: Arguments, where: str) -> dict[str, Any]:
+def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
     """Runtime, spec, code and secretData: now where everything is known, else when its Outputs are.
 
     Args:
@@ -73,7 +73,7 @@ def parts(job: Arguments, where: str) -> dict[str, Any]:
         parts = made(whole)
         secret = parts["secretData"]
         return {**parts, "secretData": pulumi.Output.secret(secret) if secret else None}
-    later = outputs.opened(whole, judge, made, PARTS)
+    later = outputs.open_outputs(whole, judge, made, PARTS)
     return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
 
 
@@ -88,7 +88,7 @@ def _inputs(job: Arguments, where: str) -> dict[str, Any]:
     raise Bug("what a TrainJob says was refused without a problem")
 
 
-def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
+def closed_inputs(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
     """The inputs, none of which can be secret, or a text that cannot be encoded.
 
     Args:
@@ -97,7 +97,7 @@ def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
     """
 
     def judge(plain: Mapping[str, Any]) -> None:
-        _refuse(secret_door.misplaced(plain, ""), where)
+        _refuse(secret_door.misplaced_secrets(plain, ""), where)
         _refuse(engine_values.uncarried_values(plain), where)
 
     own = {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
@@ -105,11 +105,11 @@ def closed(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
     later = {key: value for key, value in given.items() if outputs.has_output(value)}
     judge({key: value for key, value in given.items() if key not in later})
     for key, value in later.items():
-        given |= outputs.opened({key: value}, judge, dict, (key,))
+        given |= outputs.open_outputs({key: value}, judge, dict, (key,))
     return {**inputs, **given}
 
 
-def event(wait_for: object, where: str) -> None:
+def refuse_no_event(wait_for: object, where: str) -> None:
     """Refuse what is no event by its type: a gate is there or not when the program is written."""
     if wait_for is not None and not isinstance(wait_for, str):
         what, fix = "is not an event to wait for", 'write "running" or "complete"'
@@ -124,13 +124,15 @@ def _refuse(problems: Iterator[Problem], where: str) -> None:
         raise pulumi.RunError("\n".join(found))
 
 
-def settings() -> dict[str, Any]:
+def stack_settings() -> dict[str, Any]:
     """What the stack's configuration says of every resource of ours.
 
     A target has no default, so that nobody trains on a machine by accident; its engine has one.
     """
     secret = (key for key in SETTINGS if pulumi.runtime.is_config_secret(f"trainer:{key}"))
-    _refuse((secret_door.problem(f"trainer:{key}") for key in secret), "stack configuration")
+    _refuse(
+        (secret_door.misplaced_secret(f"trainer:{key}") for key in secret), "stack configuration"
+    )
     config = pulumi.Config("trainer")
     found = {key: read(config, key) for key, read in SETTINGS.items()}
     if found["target"] == targets.KUBERNETES:
@@ -170,7 +172,9 @@ def known_runtime(runtime: AnyRuntime) -> Any:
     return given.to_wire() if hasattr(type(given), "to_wire") else given
 
 
-def owner(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) -> dict[str, Any]:
+def owner_inputs(
+    kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None
+) -> dict[str, Any]:
     """Who declares what a resource makes; becomes labels of every object of it.
 
     Which backend the stack is in, the provider finds out (`backend`).
@@ -179,11 +183,13 @@ def owner(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) 
         "organization": pulumi.get_organization(),
         "project": pulumi.get_project(),
         "stack": pulumi.get_stack(),
-        "urn": urn(kind, name, opts),
+        "urn": resource_urn(kind, name, opts),
     }
 
 
-def urn(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) -> pulumi.Output[str]:
+def resource_urn(
+    kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None
+) -> pulumi.Output[str]:
     """The URN that the resource will have, which messages to the engine name.
 
     Raises:
@@ -193,4 +199,4 @@ def urn(kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None) ->
         raise pulumi.RunError(f"{kind.__name__} {name}: {names.NOT_IMPORTED}")
     parent = opts.parent if opts else None
     made = pulumi.resource.create_urn(name, f"pulumi-python:{kind._resource_type_name}", parent)  # noqa: SLF001  Pulumi keeps it there
-    return secret_transform.last(made, opts)
+    return secret_transform.after_transforms(made, opts)

@@ -1,7 +1,7 @@
 """What a Pulumi program constructs for a runtime: TrainingRuntime and ClusterTrainingRuntime.
 
 `TrainJob(runtime=...)` takes one of them. Everything is decided by the provider's check
-(`training_runtime`), which also shows what a TrainJob on it renders to.
+(`operations.training_runtime`), which also shows what a TrainJob on it renders to.
 """
 
 from collections.abc import Mapping
@@ -83,18 +83,18 @@ class RuntimeResource(TrainerResource):
         namespace = outputs.plain_inputs(namespace)
         inputs = {
             **metadata,
-            **registration.settings(),
+            **registration.stack_settings(),
             "kind": self._runtime_kind,
             "name": name,
             "namespace": namespace,
             "spec": whole["spec"],
             "adopt": adopt,
-            "owner": registration.owner(type(self), resource_name, opts),
+            "owner": registration.owner_inputs(type(self), resource_name, opts),
             "rendered": None,
             "uid": None,
             "host": None,
         }
-        closed = registration.closed(inputs, where)
+        closed = registration.closed_inputs(inputs, where)
         super().__init__(self._provider_class(), resource_name, closed, opts)
         self._object = {
             "apiVersion": names.API_VERSION,

@@ -83,7 +83,7 @@ class TrainJob(TrainerResource):
             delete_timeout: Seconds that a delete waits for the processes to end.
             opts: Options of the resource.
         """
-        registration.event(wait_for, f"TrainJob {resource_name}")
+        registration.refuse_no_event(wait_for, f"TrainJob {resource_name}")
         if suspend is True and wait_for is not None:
             raise pulumi.RunError(
                 f"TrainJob {resource_name}: wait_for={wait_for!r} would wait for ever for a job "
@@ -100,7 +100,7 @@ class TrainJob(TrainerResource):
             annotations=annotations,
         )
         inputs: dict[str, Any] = {
-            **registration.settings(),
+            **registration.stack_settings(),
             "resource": resource_name,
             "name": name,
             "namespace": namespace,
@@ -111,10 +111,10 @@ class TrainJob(TrainerResource):
             "outputs": registration.kept_outputs(outputs),
             "outputsAt": registration.outputs_root() if outputs is not None else None,
             "runtimeResource": isinstance(runtime, TrainerResource) or None,
-            "owner": registration.owner(type(self), resource_name, opts),
+            "owner": registration.owner_inputs(type(self), resource_name, opts),
         }
         where = f"TrainJob {resource_name}"
-        inputs = registration.closed(inputs, where) | registration.parts(job, where)
+        inputs = registration.closed_inputs(inputs, where) | registration.job_inputs(job, where)
         # Each input is an Output of the program as well, and costs as much where it is None.
         given = {key: value for key, value in inputs.items() if value is not None}
         super().__init__(TrainJobProvider(), resource_name, dict.fromkeys(OUTPUTS) | given, opts)
@@ -173,7 +173,7 @@ class TrainJobResult(TrainerResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for `job` to be `running` or `complete`."""
-        settings = registration.settings()
+        settings = registration.stack_settings()
         inputs = {
             "namespace": job.namespace,
             "jobName": job.name,
@@ -183,7 +183,7 @@ class TrainJobResult(TrainerResource):
             "target": settings["target"],
             "engine": settings["engine"],
             "until": until,
-            "urn": registration.urn(type(self), resource_name, opts),
+            "urn": registration.resource_urn(type(self), resource_name, opts),
             "status": None,
             "metrics": None,
             "nodes": None,
@@ -192,5 +192,5 @@ class TrainJobResult(TrainerResource):
             "finishedAt": None,
             "durationSeconds": None,
         }
-        closed = registration.closed(inputs, f"TrainJobResult {resource_name}")
+        closed = registration.closed_inputs(inputs, f"TrainJobResult {resource_name}")
         super().__init__(TrainJobResultProvider(), resource_name, closed, opts)

@@ -88,7 +88,7 @@ class TrainJobs(TrainerResource):
                 ended, so wait_for has to be `complete`.
             opts: Options of the resource.
         """
-        registration.event(wait_for, f"TrainJobs {resource_name}")
+        registration.refuse_no_event(wait_for, f"TrainJobs {resource_name}")
         _judge(resource_name, jobs, waits=wait_for is not None)
         where = f"TrainJobs {resource_name}"
         if max_parallel is not None and wait_for != "complete":
@@ -101,16 +101,16 @@ class TrainJobs(TrainerResource):
                 f"{where}: tolerate_failures is about the gate, which waits for all; "
                 'add wait_for="complete"'
             )
-        registration.closed({"resource": resource_name, "jobs": list(jobs)}, where)
+        registration.closed_inputs({"resource": resource_name, "jobs": list(jobs)}, where)
         made = {member: _job(args, f"{where}: {member}") for member, args in jobs.items()}
         # It is the gate's as well, and an awaitable is awaited once.
         max_parallel = outputs.plain_inputs(max_parallel)
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}
-        jobs_shown, apart = shared_texts.shared(made)
+        jobs_shown, apart = shared_texts.share_texts(made)
         inputs: dict[str, Any] = {
-            **registration.settings(),
+            **registration.stack_settings(),
             "resource": resource_name,
-            "owner": registration.owner(type(self), resource_name, opts),
+            "owner": registration.owner_inputs(type(self), resource_name, opts),
             "waitFor": wait_for,
             "maxParallel": max_parallel,
             "outputsAt": registration.outputs_root(),
@@ -180,7 +180,7 @@ class TrainJobsResult(TrainerResource):
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
         """Wait for every member of `jobs` to be `running` or `complete`."""
-        settings = registration.settings()
+        settings = registration.stack_settings()
         # The mocks of a unit test leave out what they are not asked for, here and in `results`.
         members = jobs.members.apply(lambda known: known or {})
         inputs = {
@@ -194,11 +194,11 @@ class TrainJobsResult(TrainerResource):
             "until": until,
             "tolerateFailures": tolerate_failures,
             "maxParallel": max_parallel,
-            "urn": registration.urn(type(self), resource_name, opts),
+            "urn": registration.resource_urn(type(self), resource_name, opts),
             "results": None,
             "failures": None,
         }
-        closed = registration.closed(inputs, f"TrainJobsResult {resource_name}")
+        closed = registration.closed_inputs(inputs, f"TrainJobsResult {resource_name}")
         super().__init__(TrainJobsResultProvider(), resource_name, closed, opts)
 
 
@@ -255,7 +255,7 @@ def _job(args: TrainJobArgs, where: str) -> dict[str, Any]:
     }
     runtime = registration.known_runtime(args["runtime"])
     job = Arguments(runtime=runtime, **cast("dict[str, Any]", given))
-    made = registration.closed(inputs, where) | registration.parts(job, where)
+    made = registration.closed_inputs(inputs, where) | registration.job_inputs(job, where)
     return {key: each for key, each in made.items() if each is not None}
 
 

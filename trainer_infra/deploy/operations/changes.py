@@ -22,9 +22,9 @@ IN_PLACE: Final = ("labels", "annotations", "secretData", "adopt", "deleteTimeou
 def train_job_difference(olds: JSONObject, news: JSONObject) -> Difference:
     """Difference of two TrainJobs: old outputs, new inputs."""
     replaces = [key for key in ("name", *declared_run.IDENTITY) if _differs(key, olds, news)]
-    if digests.differs("code", olds, news):
+    if digests.input_differs("code", olds, news):
         replaces.append("code")
-    if digests.is_known("runtime", olds) and digests.differs("runtime", olds, news):
+    if digests.is_known("runtime", olds) and digests.input_differs("runtime", olds, news):
         replaces.append("runtime")
     if is_unknown(news.get("spec")) or (
         identity.identity_of_spec(news["spec"]) != identity.identity_of_spec(olds["spec"])
@@ -63,7 +63,7 @@ def _shown(olds: JSONObject, news: JSONObject, replaces: Collection[str]) -> dic
     found = {}
     for key in sorted((before | news.keys()) - hidden):
         large = key in digests.LARGE
-        if digests.differs(key, olds, news) if large else _differs(key, olds, news):
+        if digests.input_differs(key, olds, news) if large else _differs(key, olds, news):
             kind = "UPDATE" if key in news else "DELETE"
             kind = kind if key in before else "ADD"
             found[key] = f"{kind}_REPLACE" if key in replaces else kind

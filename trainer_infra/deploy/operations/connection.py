@@ -24,7 +24,7 @@ class Connection:
     """Why it is that of the last `up` and not the one configured now; empty where it is that one."""
 
 
-def configured(
+def configured_connection(
     told: Connection, project: str, stack: str, config_file: Callable[[], Path | None]
 ) -> Connection:
     """The connection of a stack by its file; as told where the file is not what configures it.

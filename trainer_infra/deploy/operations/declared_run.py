@@ -7,9 +7,9 @@ DESIGN.md, "Names that are an API".
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
-from trainer_infra import catalog
+from trainer_infra import catalog, names
 from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
@@ -27,6 +27,17 @@ IDENTITY: Final = ("attempt", "namespace", "target", "engine")
 def owner_of(properties: JSONObject) -> Owner:
     """Who declares, or declared, what a resource makes."""
     return owner_from_json(properties["owner"])
+
+
+def wire_object(kind: str, properties: JSONObject) -> dict[str, Any]:
+    """The TrainJob or the runtime that properties of a resource say, as a manifest would."""
+    keys = ("name", "namespace", "labels", "annotations")
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": kind,
+        "metadata": {key: properties[key] for key in keys if properties.get(key)},
+        "spec": properties.get("spec") or {},
+    }
 
 
 def runtime_of(inputs: JSONObject) -> Runtime:

@@ -3,7 +3,7 @@
 The engine writes the whole state before and after every step, and logs each value on each of its ways
 between processes: of a hundred TrainJobs that is half of what an `up` computes. So a state has code,
 runtime and rendering once, as inputs, and its outputs say by digests whether they are still the same.
-Called by `train_job` and `changes`.
+Called by `train_job`, `changes` and `train_jobs.members`.
 """
 
 from typing import Any, Final
@@ -18,7 +18,7 @@ DIGESTS: Final = "digests"
 """The output that has their digests, by name of the input."""
 
 
-def kept(outputs: JSONObject) -> dict[str, Any]:
+def with_digests(outputs: JSONObject) -> dict[str, Any]:
     """The outputs as a state keeps them."""
     rest = {key: each for key, each in outputs.items() if key not in LARGE}
     digests = {key: content_hash(outputs[key]) for key in LARGE if key in outputs}
@@ -30,7 +30,7 @@ def is_known(key: str, olds: JSONObject) -> bool:
     return key in olds or key in (olds.get(DIGESTS) or {})
 
 
-def differs(key: str, olds: JSONObject, news: JSONObject) -> bool:
+def input_differs(key: str, olds: JSONObject, news: JSONObject) -> bool:
     """Whether a large input is another one than in `olds`: a state of this or an older release, or inputs."""
     known = (olds.get(DIGESTS) or {}).get(key)
     if known is None or key in olds:

@@ -1,6 +1,6 @@
 """Waiting for a TrainJob: progress while it runs, a sentence when it fails, outputs at its end.
 
-Called by `train_job_result`; its parts are those of a batch's gate too (`train_jobs_result`). Rules:
+Called by `train_job_result`; its parts are those of a batch's gate too (`train_jobs.gate`). Rules:
 DESIGN.md, rule 3.
 """
 
@@ -34,7 +34,7 @@ UNREACHABLE_FOR: Final = 300.0
 """Seconds that a cluster may not answer before that fails the wait."""
 
 
-def wait(given: JSONObject, session: StackSession) -> dict[str, Any]:
+def wait_for_run(given: JSONObject, session: StackSession) -> dict[str, Any]:
     """Outputs of the gate once the event has happened.
 
     Raises:
@@ -43,19 +43,21 @@ def wait(given: JSONObject, session: StackSession) -> dict[str, Any]:
         NotAvailable: The run is gone, or its cluster does not answer for minutes.
         Interrupted: Ctrl-C was pressed.
     """
-    look = _Look(given, session)
-    messages = session.messages(given["urn"])
-    progress = Progress(messages)
+    target, messages = session.target(given), session.messages(given["urn"])
+    progress, silence, stuck = Progress(messages), Silence(), Stuck()
     is_first = True
     while True:
-        run = look.again()
-        if run is not None and has_happened(given, run):
-            return outputs_of(run)
+        run = _look(given, target, silence)
+        if run is not None:
+            if sentence := failure_of_run(run) or stuck.trouble(run):
+                raise RunFailed(sentence)
+            if has_happened(given, run):
+                return outputs_of(run)
         if is_first:
-            warn_of_unseen(look.target, (given["namespace"],), messages)
+            warn_of_unseen(target, (given["namespace"],), messages)
             is_first = False
-        progress.show(look.silence if run is None else progress_line(run))
-        pause(session, INTERVALS[given["target"]], given["host"])
+        progress.show(silence.why if run is None else status_line(run))
+        pause_between_looks(session, INTERVALS[given["target"]], given["host"])
 
 
 def warn_of_unseen(target: Target, namespaces: Iterable[str], messages: Messages) -> None:
@@ -74,36 +76,19 @@ def is_held(run: Run) -> bool:
     return run.phase == SUSPENDED and not run.started
 
 
-class _Look:
-    """Looks at one run, and knows since when it is stuck or its cluster is silent."""
-
-    def __init__(self, given: JSONObject, session: StackSession) -> None:
-        self._given = given
-        self.target = session.target(given)
-        self._silence = Silence()
-        self._stuck = Stuck()
-
-    @property
-    def silence(self) -> str:
-        """Why nothing is known now."""
-        return self._silence.why
-
-    def again(self) -> Run | None:
-        """The run as it is now; None while its cluster does not answer."""
-        given = self._given
-        try:
-            run = self.target.get(given["namespace"], given["jobName"], given["uid"])
-        except Unreachable as error:
-            self._silence.goes_on(error)
-            return None
-        self._silence.ends()
-        if run is None:
-            raise NotAvailable(run_is_gone(given["jobName"]))
-        if is_taken(given, run):
-            raise NotAvailable(f"{sentences.taken_by(run)}; run `pulumi refresh`")
-        if said := trouble(run) or self._stuck.trouble(run):
-            raise RunFailed(said)
-        return run
+def _look(given: JSONObject, target: Target, silence: "Silence") -> Run | None:
+    """The run as it is now; None while its cluster does not answer."""
+    try:
+        run = target.get(given["namespace"], given["jobName"], given["uid"])
+    except Unreachable as error:
+        silence.goes_on(error)
+        return None
+    silence.ends()
+    if run is None:
+        raise NotAvailable(run_is_gone(given["jobName"]))
+    if is_taken(given, run):
+        raise NotAvailable(f"{sentences.taken_by(run)}; run `pulumi refresh`")
+    return run
 
 
 class Silence:
@@ -168,7 +153,7 @@ class Stuck:
         )
 
 
-def trouble(run: Run) -> str:
+def failure_of_run(run: Run) -> str:
     """Why a run will not end well, and what to do; empty as long as it may."""
     if not sentences.may_be_retried(run):
         return ""
@@ -204,7 +189,7 @@ class Progress:
         self._messages.status(message)
 
 
-def pause(session: StackSession, seconds: float, where: str) -> None:
+def pause_between_looks(session: StackSession, seconds: float, where: str) -> None:
     """Wait until the next look.
 
     Args:
@@ -222,7 +207,7 @@ def pause(session: StackSession, seconds: float, where: str) -> None:
         )
 
 
-def progress_line(run: Run) -> str:
+def status_line(run: Run) -> str:
     """One line on where a run is: why it waits, or how far it is, with its last metrics.
 
     What one wants to know first comes first: a narrow terminal cuts the end.

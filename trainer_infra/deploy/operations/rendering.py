@@ -1,7 +1,7 @@
 """Inputs of a TrainJob resource -> every object of its run, before anything is created. Pure.
 
-`check` shows what `previewed` gives at preview and at deployment; `create` asks `composed` again and so
-submits exactly what was shown.
+A check shows what `preview_run` gives, at preview and at deployment; a create asks `compose_run` again and
+so submits exactly what was shown. Called by the operations, and where a policy has changed inputs.
 """
 
 import re
@@ -32,7 +32,7 @@ class Preview:
     """What is worth knowing of a new run although nothing is wrong."""
 
 
-def previewed(inputs: JSONObject, olds: JSONObject, target: Target) -> Preview:
+def preview_run(inputs: JSONObject, olds: JSONObject, target: Target) -> Preview:
     """Everything that can be known before deployment.
 
     When what makes the run what it is did not change since `olds`, the job keeps the name, the
@@ -51,7 +51,7 @@ def previewed(inputs: JSONObject, olds: JSONObject, target: Target) -> Preview:
         name = declared_run.name_of(inputs, runtime)
     if inputs.get("outputs"):
         inputs = {**inputs, "outputs": output_places(inputs, name)}
-    run = composed(inputs, name, runtime, target)
+    run = compose_run(inputs, name, runtime, target)
     shown = by_role(run.objects, name)
     leaks = tuple(leaked_secrets(inputs, shown))
     packages = (inputs.get("code") or {}).get("packages") or ()
@@ -65,22 +65,13 @@ def previewed(inputs: JSONObject, olds: JSONObject, target: Target) -> Preview:
     return Preview(plain, () if same else run.warnings)
 
 
-def composed(inputs: JSONObject, name: str, runtime: Runtime, target: Target) -> Composition:
+def compose_run(inputs: JSONObject, name: str, runtime: Runtime, target: Target) -> Composition:
     """Every object of the run, as its target writes it; its outputs have their places by now.
 
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
     """
-    metadata = {"name": name, "namespace": inputs["namespace"]}
-    for key in ("labels", "annotations"):
-        if inputs.get(key):
-            metadata[key] = inputs[key]
-    job = {
-        "apiVersion": names.API_VERSION,
-        "kind": names.TRAIN_JOB,
-        "metadata": metadata,
-        "spec": inputs["spec"],
-    }
+    job = declared_run.wire_object(names.TRAIN_JOB, {**inputs, "name": name})
     job = kept_outputs.attach(job, runtime.to_wire(), inputs.get("outputs") or {})
     secrets = sorted(inputs.get("secretData") or {})
     plugins = listed.registry(inputs.get("plugins") or ())

@@ -94,7 +94,7 @@ class StackSession:
         # A secret is opened once, however many resources ask for it.
         with self._lock:
             if key not in self._configured:
-                self._configured[key] = connection.configured(*key, self.config_file)
+                self._configured[key] = connection.configured_connection(*key, self.config_file)
             return self._configured[key]
 
     def new_remarks(self, sentences: Iterable[str]) -> tuple[str, ...]:

@@ -59,7 +59,7 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
     if choice or is_unknown(news):
         return Checked(news, problems)
     try:
-        preview = rendering.previewed(news, olds, session.target(news))
+        preview = rendering.preview_run(news, olds, session.target(news))
     except InvalidInput as error:
         return Checked(news, (*problems, *options.named_once(error.problems, news)))
     if not problems:
@@ -80,7 +80,7 @@ def create(given: JSONObject, session: StackSession) -> Created:
     session.created.add(run.uid)
     messages = session.messages(given["owner"]["urn"])
     messages.info(sentences.submitted_line([(run.namespace, run.name)]))
-    return Created(f"{run.namespace}/{run.name}", digests.kept(outputs_of(given, run)))
+    return Created(f"{run.namespace}/{run.name}", digests.with_digests(outputs_of(given, run)))
 
 
 def submission_of(given: JSONObject, target: Target) -> Submission:
@@ -90,7 +90,7 @@ def submission_of(given: JSONObject, target: Target) -> Submission:
         Refused: The rendering is not that of the specification.
     """
     runtime = declared_run.runtime_of(given)
-    run = rendering.composed(given, given["name"], runtime, target)
+    run = rendering.compose_run(given, given["name"], runtime, target)
     if plain_json(rendering.by_role(run.objects, given["name"])) != given["rendered"]:
         raise Refused(
             f"TrainJob {given['name']}: rendered is not what its spec renders to; "
@@ -99,7 +99,7 @@ def submission_of(given: JSONObject, target: Target) -> Submission:
     if given.get("maxParallel"):
         # The gate of the batch starts it when it is its turn, as Kueue does with what it queues.
         held = {**given, "spec": {**given["spec"], "suspend": True}}
-        run = rendering.composed(held, given["name"], runtime, target)
+        run = rendering.compose_run(held, given["name"], runtime, target)
     return Submission(
         job=run.job.to_wire(),
         runtime=run.runtime.to_wire(),
@@ -139,10 +139,10 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
     """Bring the run to what the program says, in place; the outputs."""
-    return digests.kept(updated(olds, news, session))
+    return digests.with_digests(update_run(olds, news, session))
 
 
-def updated(olds: JSONObject, news: JSONObject, session: StackSession) -> dict[str, Any]:
+def update_run(olds: JSONObject, news: JSONObject, session: StackSession) -> dict[str, Any]:
     """What is known of a run once it was suspended or resumed, got secret values, or was repaired.
 
     Raises:

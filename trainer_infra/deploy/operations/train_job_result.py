@@ -28,7 +28,7 @@ def diff(olds: JSONObject, news: JSONObject, _session: StackSession) -> Differen
 
 def create(given: JSONObject, session: StackSession) -> Created:
     """Wait; a run that fails fails the deployment."""
-    outputs = gate.wait(given, session)
+    outputs = gate.wait_for_run(given, session)
     return Created(f"{given['namespace']}/{given['jobName']}", {**given, **outputs})
 
 

@@ -6,14 +6,13 @@ TrainJobs carry.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 
-from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import changes, options, rendering, targets
 from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
-from trainer_infra.deploy.operations.declared_run import owner_of, runtime_of
+from trainer_infra.deploy.operations.declared_run import owner_of, runtime_of, wire_object
 from trainer_infra.deploy.operations.place import ResourcePlace, place_of
 from trainer_infra.deploy.operations.remediation_through_replace import (
     remember_remediation,
@@ -26,7 +25,6 @@ from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.lifecycle import admission
-from trainer_infra.lifecycle.admission import Verdict
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.runs.target import RuntimeStore, Target
@@ -51,40 +49,23 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
     if is_unknown(news):
         return Checked(news)
     try:
-        runtime = runtime_of({"runtime": wire_of(news)})
+        runtime = runtime_of({"runtime": wire_object(news["kind"], news)})
     except InvalidInput as error:
         return Checked(news, options.named_once(error.problems, news))
-    verdict = _verdict(runtime, news, olds)
+    same = olds.get("spec") and all(olds.get(key) == news.get(key) for key in REPLACING)
+    before = runtime_of({"runtime": wire_object(olds["kind"], olds)}) if same else None
+    behaviour = Behaviour(listed.registry(news.get("plugins") or ()))
+    verdict = admission.judge_runtime(runtime, before, behaviour)
     if verdict.problems:
         return Checked(news, verdict.problems)
     messages, target = session.messages(news["owner"]["urn"]), session.target(news)
-    rendered, remarks = example(news, runtime, target)
+    rendered, remarks = example_objects(news, runtime, target)
     for each in (*verdict.warnings, *remarks, *_missing(news["kind"], target.runtimes)):
         messages.warn(each)
     return Checked({**news, "rendered": rendered})
 
 
-def wire_of(given: JSONObject) -> dict[str, Any]:
-    """The runtime object that the properties say."""
-    keys = ("name", "namespace", "labels", "annotations")
-    metadata = {key: given[key] for key in keys if given.get(key)}
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": given["kind"],
-        "metadata": metadata,
-        "spec": given.get("spec") or {},
-    }
-
-
-def _verdict(runtime: Runtime, news: JSONObject, olds: JSONObject) -> Verdict:
-    """What an API server would say of it; of an edit also what cannot be edited."""
-    behaviour = Behaviour(listed.registry(news.get("plugins") or ()))
-    same = olds.get("spec") and all(olds.get(key) == news.get(key) for key in REPLACING)
-    before = runtime_of({"runtime": wire_of(olds)}) if same else None
-    return admission.judge_runtime(runtime, before, behaviour)
-
-
-def example(
+def example_objects(
     given: JSONObject, runtime: Runtime, target: Target
 ) -> tuple[JSONObject | None, tuple[str, ...]]:
     """The objects of a TrainJob that says nothing but its runtime, by role, and remarks on them."""
@@ -94,7 +75,7 @@ def example(
         "spec": {"runtimeRef": {"name": runtime.metadata.name, "kind": runtime.kind}},
     }
     try:
-        run = rendering.composed(job, EXAMPLE, runtime, target)
+        run = rendering.compose_run(job, EXAMPLE, runtime, target)
     except InvalidInput as error:
         problems = "; ".join(map(str, error.problems))
         return None, (f"no example is shown, a TrainJob on it has to say more: {problems}",)
@@ -127,7 +108,7 @@ def create(given: JSONObject, session: StackSession) -> Created:
     if target.runtimes is None:
         return Created(id_, {**given, "host": host})
     owner, adopt = owner_of(given), bool(given.get("adopt"))
-    stored = target.runtimes.create(wire_of(given), owner, adopt=adopt)
+    stored = target.runtimes.create(wire_object(given["kind"], given), owner, adopt=adopt)
     session.created.add(stored["metadata"]["uid"])
     return Created(id_, _outputs(given, host, stored, target.runtimes))
 
@@ -141,7 +122,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; it is kept as it was")
         return Present(state)
-    stored = store.get(wire_of(state))
+    stored = store.get(wire_object(state["kind"], state))
     if stored is None or stored["metadata"]["uid"] != state["uid"]:
         return None
     if other := store.other_owner(stored, owner_of(state)):
@@ -164,13 +145,13 @@ def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObj
     if store is None:
         return {**news, "host": olds["host"]}
     place.required()
-    stored = store.get(wire_of(olds))
+    stored = store.get(wire_object(olds["kind"], olds))
     others = [store.other_owner(stored, owner_of(each)) for each in (olds, news)] if stored else []
     if others and all(others):
         raise Refused(
             f"{_shown(olds)} belongs to {others[0]} now, so it is not changed; {TAKE_BACK}"
         )
-    stored = store.apply(wire_of(news), owner_of(news), olds["uid"])
+    stored = store.apply(wire_object(news["kind"], news), owner_of(news), olds["uid"])
     return _outputs(news, place.host, stored, store)
 
 
@@ -182,7 +163,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
     if store is None:
         return
     place.required()
-    if sentence := store.delete(wire_of(state), owner_of(state), state["uid"]):
+    if sentence := store.delete(wire_object(state["kind"], state), owner_of(state), state["uid"]):
         session.messages(state["owner"]["urn"]).warn(sentence)
 
 
@@ -194,7 +175,7 @@ def _place(state: JSONObject, session: StackSession) -> tuple[ResourcePlace, Run
     """Where the object of a state is, and what stores it there."""
 
     def is_there(target: Target) -> bool:
-        stored = target.runtimes.get(wire_of(state)) if target.runtimes else None
+        stored = target.runtimes.get(wire_object(state["kind"], state)) if target.runtimes else None
         return stored is not None and stored["metadata"]["uid"] == state["uid"]
 
     place = place_of(state, _shown(state), is_there, session)
@@ -203,6 +184,6 @@ def _place(state: JSONObject, session: StackSession) -> tuple[ResourcePlace, Run
 
 def _outputs(given: JSONObject, host: str, stored: JSONObject, store: RuntimeStore) -> JSONObject:
     kept = {key: given[key] for key in given if key != "drift"}
-    drift = dict(store.drift(wire_of(given), owner_of(given), stored))
+    drift = dict(store.drift(wire_object(given["kind"], given), owner_of(given), stored))
     seen = {"uid": stored["metadata"]["uid"], "host": host}
     return kept | seen | ({"drift": drift} if drift else {})

@@ -83,7 +83,7 @@ def _checked(one: JSONObject, old: JSONObject, target: Target) -> _CheckedMember
     if is_unknown(one):
         return _CheckedMember(one, problems)
     try:
-        preview = rendering.previewed(one, old, target)
+        preview = rendering.preview_run(one, old, target)
     except InvalidInput as error:
         return _CheckedMember(one, (*problems, *options.named_once(error.problems, one)))
     return _CheckedMember(preview.inputs, problems, None if problems else preview)
@@ -136,21 +136,21 @@ def _tell(
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
     """Another target is another batch; all else is an update, which may replace members."""
-    if drift := [(name, _drift_line(each)) for name, each in (olds.get("drift") or {}).items()]:
+    drifted = (olds.get("drift") or {}).items()
+    drift = [
+        (name, ", ".join(f"{at}: {now}" for at, now in each.items())) for name, each in drifted
+    ]
+    if drift:
         # The engine shows what the program changed; of this it would show nothing.
         lines = f"to be repaired, somebody changed them:\n{member_lines(drift)}"
         session.messages(news["owner"]["urn"]).info(lines)
     replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
-    paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.differences(olds, news)
-    changed = any(each is not Change.NONE for each in members.changes(olds, news).values())
+    paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)
+    changed = any(each is not Change.NONE for each in members.member_changes(olds, news).values())
     if _is_unlimited(olds, news):
         paths["maxParallel"] = "DELETE"
         changed = True
     return Difference(bool(replaces) or changed, replaces, paths=paths)
-
-
-def _drift_line(drift: Mapping[str, str]) -> str:
-    return ", ".join(f"{path}: {now}" for path, now in drift.items())
 
 
 def create(given: JSONObject, session: StackSession) -> Created:
@@ -195,7 +195,7 @@ def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONO
     before, after, entries = members_of(olds), members_of(news), entries_of(olds)
     namespace = next((str(each["namespace"]) for each in after.values()), "")
     host, runs = target.host(namespace), MemberRuns(target, session)
-    changes = members.changes(olds, news)
+    changes = members.member_changes(olds, news)
     kept: dict[str, Kept] = {}
     attempts = {}
     for name, change in changes.items():

@@ -87,7 +87,7 @@ def _results(given: JSONObject, session: StackSession) -> JSONObject:
         Unreachable: The cluster does not answer for minutes.
         Interrupted: Ctrl-C was pressed.
     """
-    ended = wait(given, session)
+    ended = wait_for_members(given, session)
     failures = _first_lines(ended.failures)
     results = {"results": ended.results, "failures": failures}
     if not ended.failures:
@@ -143,13 +143,13 @@ def read(state: JSONObject, session: StackSession) -> Present:
     return Present(
         {
             **state,
-            "results": {**members.without(state["results"], failed), **results},
-            "failures": {**members.without(before, results), **_first_lines(failed)},
+            "results": {**members.without_keys(state["results"], failed), **results},
+            "failures": {**members.without_keys(before, results), **_first_lines(failed)},
         }
     )
 
 
-def wait(given: JSONObject, session: StackSession) -> BatchResult:
+def wait_for_members(given: JSONObject, session: StackSession) -> BatchResult:
     """How every member ended, once all did; starts the next ones where not all may run at once.
 
     Raises:
@@ -168,7 +168,7 @@ def wait(given: JSONObject, session: StackSession) -> BatchResult:
         if not watch.over:
             took = time.monotonic() - began
             seconds = max(gate.INTERVALS[given["target"]], took * PAUSE)
-            gate.pause(session, seconds, given["host"])
+            gate.pause_between_looks(session, seconds, given["host"])
     failures = dict(watch.troubles())
     results = {
         name: gate.outputs_of(run)

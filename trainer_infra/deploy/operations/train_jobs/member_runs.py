@@ -11,7 +11,7 @@ from typing import Any, Final
 from trainer_infra.deploy.operations import train_job
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs.member_pool import Attempt
-from trainer_infra.deploy.operations.train_jobs.members import Change, Kept, entry_of
+from trainer_infra.deploy.operations.train_jobs.members import Change, Kept, entry_of, without_keys
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import owner_from_json
@@ -49,27 +49,25 @@ class MemberRuns:
         if change is Change.SUBMIT and member.new is not None:
             new = member.new
             return Attempt(
-                lambda: self._submit(member, new), lambda sentence: _failed(member, new, sentence)
+                lambda: self._submit(member, new), lambda error: _failed(member, new, error)
             )
         if change is Change.DELETE or member.old is None or member.new is None:
-            return Attempt(
-                lambda: self._delete(member), lambda sentence: _undeleted(member, sentence)
-            )
+            return Attempt(lambda: self._delete(member), lambda error: _undeleted(member, error))
         old, new = member.old, member.new
-        as_it_was = _with(Kept(_kept(old, new), entry_of(old)), member.known.get("replaced"))
+        # The engine keeps old secrets encrypted only where new ones are secret too.
+        hidden = frozenset() if new.get("secretData") else frozenset({"secretData"})
+        as_it_was = Kept(without_keys(old, hidden), entry_of(old))
+        as_it_was = _with(as_it_was, member.known.get("replaced"))
         do = self._replace if change is Change.REPLACE else self._update
-        return Attempt(
-            lambda: do(member, old, new), lambda sentence: _with_error(as_it_was, sentence)
-        )
+        return Attempt(lambda: do(member, old, new), lambda error: _with_error(as_it_was, error))
 
     def _submit(self, member: Member, new: JSONObject) -> Kept:
         self._sweep(member, new["name"])
         return self._submitted(new)
 
     def _submitted(self, new: JSONObject) -> Kept:
-        run = self.target.submit(
-            train_job.submission_of(new, self.target), adopt=bool(new.get("adopt"))
-        )
+        submission = train_job.submission_of(new, self.target)
+        run = self.target.submit(submission, adopt=bool(new.get("adopt")))
         state = train_job.outputs_of(new, run)
         return Kept(state, entry_of(state))
 
@@ -91,7 +89,7 @@ class MemberRuns:
 
     def _update(self, member: Member, old: JSONObject, new: JSONObject) -> Kept:
         self._sweep(member)
-        state = train_job.updated(old, new, self.session)
+        state = train_job.update_run(old, new, self.session)
         return Kept(state, entry_of(state))
 
     def _delete(self, member: Member) -> Kept:
@@ -123,13 +121,6 @@ class MemberRuns:
         sentence = self.target.delete(*key, timeout, owner=owner_from_json(run["owner"]))
         if sentence:
             self.warnings.append(sentence)
-
-
-def _kept(old: JSONObject, new: JSONObject) -> JSONObject:
-    """The old properties where the engine keeps them encrypted: only if new ones are secret too."""
-    if new.get("secretData"):
-        return old
-    return {key: each for key, each in old.items() if key != "secretData"}
 
 
 def _run(state: JSONObject) -> dict[str, Any]:

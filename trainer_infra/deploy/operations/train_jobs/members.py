@@ -62,7 +62,7 @@ def members_of(batch: JSONObject) -> dict[str, dict[str, Any]]:
 
 
 def _one(batch: JSONObject, member: str) -> dict[str, Any]:
-    job = shared_texts.restored(_open(batch["jobs"][member]), batch.get("texts") or {})
+    job = shared_texts.restore_texts(_open(batch["jobs"][member]), batch.get("texts") or {})
     one: dict[str, Any] = {key: batch[key] for key in SHARED if key in batch} | job
     one["resource"] = f"{batch['resource']}-{member}"
     for key in ("secretData", "drift"):
@@ -93,7 +93,9 @@ def batch_inputs(batch: JSONObject, jobs: Mapping[str, JSONObject]) -> dict[str,
     """The batch's inputs with these members' TrainJob properties."""
     rest = {key: each for key, each in batch.items() if key not in _BY_MEMBER}
     secrets = {name: job["secretData"] for name, job in jobs.items() if job.get("secretData")}
-    kept, apart = shared_texts.shared({name: _its_own(batch, job) for name, job in jobs.items()})
+    kept, apart = shared_texts.share_texts(
+        {name: _its_own(batch, job) for name, job in jobs.items()}
+    )
     known = {"texts": apart, "secretData": secrets}
     closed = {name: _closed(job) for name, job in kept.items()}
     return {**rest, "jobs": closed, **{key: each for key, each in known.items() if each}}
@@ -108,7 +110,7 @@ def batch_outputs(batch: JSONObject, host: str, kept: Mapping[str, Kept]) -> dic
         if each.seen is not None
     }
     drift = {name: job["drift"] for name, job in jobs.items() if job.get("drift")}
-    short = {name: without(job, SHOWN) | _digests(job) for name, job in jobs.items()}
+    short = {name: without_keys(job, SHOWN) | _digests(job) for name, job in jobs.items()}
     state = {**batch_inputs(batch, short), "host": host, "members": seen}
     return state | ({"drift": drift} if drift else {})
 
@@ -124,15 +126,15 @@ def _of_batch(batch: JSONObject, member: str, seen: JSONObject) -> JSONObject:
     """An entry of `members`, without what the batch says."""
     whose = owner_from_json(seen.get("owner") or {})
     same = whose.is_same(owner_from_json(member_owner(batch, member)))
-    return without(seen, frozenset({"owner"})) if same else seen
+    return without_keys(seen, frozenset({"owner"})) if same else seen
 
 
-def differences(olds: JSONObject, news: JSONObject) -> dict[str, str]:
+def shown_differences(olds: JSONObject, news: JSONObject) -> dict[str, str]:
     """Inputs that a preview shows, by path and kind of change: members, secrets and texts.
 
     A member that is only tried again is declared as it was, and so is not among them.
     """
-    changed = {name for name, each in changes(olds, news).items() if each is not Change.NONE}
+    changed = {name for name, each in member_changes(olds, news).items() if each is not Change.NONE}
     found = {}
     for key in ("jobs", "secretData", "texts"):
         before, after = _declared(olds, key), _declared(news, key)
@@ -147,7 +149,7 @@ def _declared(batch: JSONObject, key: str) -> JSONObject:
     if key == "secretData":
         return batch.get(key) or {}
     hidden = SHOWN | {digests.DIGESTS}
-    jobs = {name: without(job, hidden) for name, job in (batch.get("jobs") or {}).items()}
+    jobs = {name: without_keys(job, hidden) for name, job in (batch.get("jobs") or {}).items()}
     if key == "jobs":
         return jobs
     known = batch.get("texts") or {}
@@ -193,12 +195,12 @@ def _text(value: JSONObject) -> str:
 
 def _its_own(batch: JSONObject, job: JSONObject) -> dict[str, Any]:
     """What a batch keeps of a member; one that was born without plugins has none added."""
-    own = without(job, APART | (OBSERVED - {digests.DIGESTS}) | {"drift"})
-    own = own if own.get("outputs") else without(own, frozenset({"outputs"}))
+    own = without_keys(job, APART | (OBSERVED - {digests.DIGESTS}) | {"drift"})
+    own = own if own.get("outputs") else without_keys(own, frozenset({"outputs"}))
     return own | ({"plugins": job.get("plugins") or []} if batch.get("plugins") else {})
 
 
-def without(properties: JSONObject, keys: Container[str]) -> dict[str, Any]:
+def without_keys(properties: JSONObject, keys: Container[str]) -> dict[str, Any]:
     """The properties but for these."""
     return {key: each for key, each in properties.items() if key not in keys}
 
@@ -208,7 +210,7 @@ def entry_of(properties: JSONObject) -> dict[str, Any]:
     return {key: properties[key] for key in ("name", "namespace", "uid", "lastSeen", "owner")}
 
 
-def changes(olds: JSONObject, news: JSONObject) -> dict[str, Change]:
+def member_changes(olds: JSONObject, news: JSONObject) -> dict[str, Change]:
     """What becomes of every member: those of the program in its order, then those left out."""
     before, known = members_of(olds), olds.get("members") or {}
     found = {

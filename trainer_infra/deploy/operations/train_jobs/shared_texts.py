@@ -18,7 +18,7 @@ LONG: Final = 200
 _BEGIN, _END = "<text ", ">"
 
 
-def shared(value: JSON) -> tuple[Any, dict[str, str]]:
+def share_texts(value: JSON) -> tuple[Any, dict[str, str]]:
     """The value with a reference in place of each long text, and the texts by name.
 
     A text is named for the field that it was first found in, so that a preview compares it with
@@ -40,7 +40,7 @@ def shared(value: JSON) -> tuple[Any, dict[str, str]]:
     return with_leaves(value, referring), {key: text for text, key in keys.items()}
 
 
-def restored(value: JSON, texts: Mapping[str, str]) -> Any:
+def restore_texts(value: JSON, texts: Mapping[str, str]) -> Any:
     """The value that `shared` was given."""
     return with_leaves(
         value, lambda leaf: texts.get(_name(leaf), leaf) if _is_reference(leaf) else leaf
