@@ -16,6 +16,7 @@ JSON = Mapping[str, Any]
 class ThisMachine:
     """Runs that are processes here; keeps `runs.target.Target`."""
 
+    runtimes = None
     submit = staticmethod(runs.submit)
     get = staticmethod(runs.get)
     list_runs = staticmethod(runs.list_runs)
