@@ -164,9 +164,7 @@ def test_documents_without_a_train_job_are_an_error(cli: Command) -> None:
     assert cli("render", "-f", "runtime.yaml").err == (
         "no document of runtime.yaml is a TrainJob\n"
     )
-    assert cli("render", "-f", "empty").err == (
-        "empty: the folder has no object of the trainer\n"
-    )
+    assert cli("render", "-f", "empty").err == ("empty: the folder has no object of the trainer\n")
 
 
 def test_a_name_that_only_a_server_makes_is_an_error(cli: Command) -> None:
