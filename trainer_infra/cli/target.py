@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from trainer_infra.cli import context
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.targets import KUBERNETES, LOCAL, PROVIDER, TARGETS
 from trainer_infra.deploy.stack_config import Project, Settings
 from trainer_infra.errors import NotAvailable
+from trainer_infra.kube import kubeconfig_context
 from trainer_infra.runs.target import Target
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ def _place(asked: Asked, stacks: Sequence[Settings]) -> Place:
     if found.kind == LOCAL:
         this_machine = targets.open_target(LOCAL)
         return Place(this_machine, LOCAL, "on this machine", asked.namespace or "default")
-    seen = context.of(found.kubeconfig, found.context)
+    seen = kubeconfig_context.context_of(found.kubeconfig, found.context)
     shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
     cluster = targets.open_cluster(found.kubeconfig, found.context)
     namespace = asked.namespace or seen.namespace

@@ -28,7 +28,7 @@ class Context:
     """Its own, else `default`."""
 
 
-def of(kubeconfig: str | None, name: str | None) -> Context:
+def context_of(kubeconfig: str | None, name: str | None) -> Context:
     """The named or current context.
 
     Args:
