@@ -9,13 +9,15 @@ import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from trainer_infra.deploy.operations import connection, targets
 from trainer_infra.deploy.operations.connection import Connection
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.target import Target
+
+if TYPE_CHECKING:
+    from trainer_infra.runs.target import Target
 
 
 class EngineGone(TrainerInfraError):
@@ -66,11 +68,11 @@ class StackSession:
     remedied: dict[str, tuple[JSONObject, JSONObject]] = field(default_factory=dict)
     """The same as they were checked and as a policy changed them, by URN."""
     _remarks: set[str] = field(default_factory=set)
-    _clusters: dict[tuple[str | None, str | None], Target] = field(default_factory=dict)
+    _clusters: dict[tuple[str | None, str | None], "Target"] = field(default_factory=dict)
     _configured: dict[tuple[Connection, str, str], Connection] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def target(self, properties: JSONObject, reached: Connection | None = None) -> Target:
+    def target(self, properties: JSONObject, reached: Connection | None = None) -> "Target":
         """The target of a resource; nothing is asked of it yet.
 
         Args:
