@@ -1,8 +1,8 @@
 """What all operations of one stack share: its connection, its messages, and what was done already.
 
-Whoever serves a stack makes one `StackSession` and hands it to every operation: the process of a dynamic
-provider has one (`deploy.boundary`), a process that serves several stacks has one for each. Safe to use
-from several threads.
+Whoever serves a stack makes one `StackSession` and hands it to every operation: the process of a
+dynamic provider has one (`deploy.boundary`), a process that serves several stacks has one for each.
+Safe to use from several threads.
 """
 
 import threading
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class EngineGone(TrainerInfraError):
-    """The engine that asked is no more: nobody is left to tell."""
+    """The engine that asked has ended: nothing can be said to the user any more."""
 
 
 class Messages(Protocol):
@@ -100,7 +100,7 @@ class StackSession:
             return self._configured[key]
 
     def new_remarks(self, sentences: Iterable[str]) -> tuple[str, ...]:
-        """Those of the sentences that were not said in this session: a cluster's hold for all runs."""
+        """Those of the sentences that are new in this session: what holds of a cluster is said once."""
         new = tuple(each for each in sentences if each and each not in self._remarks)
         self._remarks.update(new)
         return new
