@@ -10,8 +10,8 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
-from trainer_infra.kube import shape
-from trainer_infra.kube.shape import Schema
+from tests.fake_api_server import schema_shape
+from tests.fake_api_server.schema_shape import Schema
 
 JSON = Mapping[str, Any]
 Field = tuple[str, ...]
@@ -52,27 +52,27 @@ def of(value: Any, schema: Schema, path: Field = ()) -> FieldSet:
 
 
 def _of(value: Any, schema: Schema, path: Field) -> Iterator[Field]:
-    if isinstance(value, Mapping) and value and not shape.is_atomic_map(schema):
+    if isinstance(value, Mapping) and value and not schema_shape.is_atomic_map(schema):
         for name, item in value.items():
             if item is not None:
-                yield from _of(item, shape.field(schema, name), (*path, f"f:{name}"))
-    elif isinstance(value, Sequence) and value and shape.is_set(schema):
+                yield from _of(item, schema_shape.field(schema, name), (*path, f"f:{name}"))
+    elif isinstance(value, Sequence) and value and schema_shape.is_set(schema):
         yield from ((*path, f"v:{json.dumps(item)}") for item in value)
-    elif isinstance(value, Sequence) and value and shape.keys(schema):
+    elif isinstance(value, Sequence) and value and schema_shape.keys(schema):
         for item in value:
             place = (*path, key(item, schema))
             yield (*place, ITSELF)
-            yield from _of(item, shape.items(schema), place)
+            yield from _of(item, schema_shape.items(schema), place)
     else:
         yield path
 
 
 def key(item: JSON, schema: Schema) -> str:
     """The part of a path for an item of a list by keys."""
-    below = shape.items(schema)
+    below = schema_shape.items(schema)
     found = {
-        name: item.get(name, shape.field(below, name).get("default"))
-        for name in sorted(shape.keys(schema))
+        name: item.get(name, schema_shape.field(below, name).get("default"))
+        for name in sorted(schema_shape.keys(schema))
     }
     present = {name: value for name, value in found.items() if value is not None}
     return f"k:{json.dumps(present, separators=(',', ':'))}"
@@ -92,32 +92,34 @@ def at(value: Any, path: Field, schema: Schema) -> Any:
 def _step(value: Any, part: str, schema: Schema) -> tuple[Any, Schema]:
     mark, name = part[:2], part[2:]
     if mark == "f:" and isinstance(value, Mapping):
-        return value.get(name, MISSING), shape.field(schema, name)
+        return value.get(name, MISSING), schema_shape.field(schema, name)
     if mark == "v:" and isinstance(value, Sequence):
         item = json.loads(name)
         return item if item in value else MISSING, {}
     if mark == "k:" and isinstance(value, Sequence):
         found = (item for item in value if key(item, schema) == part)
-        return next(found, MISSING), shape.items(schema)
+        return next(found, MISSING), schema_shape.items(schema)
     return MISSING, {}
 
 
 def merged(live: Any, applied: Any, schema: Schema) -> Any:
     """A live value with what was applied; what is new in a list comes last."""
     if isinstance(applied, Mapping) and isinstance(live, Mapping):
-        if shape.is_atomic_map(schema):
+        if schema_shape.is_atomic_map(schema):
             return dict(applied)
         changed = {
-            name: merged(live.get(name), item, shape.field(schema, name))
+            name: merged(live.get(name), item, schema_shape.field(schema, name))
             for name, item in applied.items()
             if item is not None
         }
         return {**live, **changed}
     if isinstance(applied, Mapping):
-        return merged({}, applied, schema) if not shape.is_atomic_map(schema) else dict(applied)
-    if isinstance(applied, Sequence) and isinstance(live, Sequence) and shape.is_set(schema):
+        return (
+            merged({}, applied, schema) if not schema_shape.is_atomic_map(schema) else dict(applied)
+        )
+    if isinstance(applied, Sequence) and isinstance(live, Sequence) and schema_shape.is_set(schema):
         return [*live, *(item for item in applied if item not in live)]
-    if isinstance(applied, Sequence) and shape.keys(schema):
+    if isinstance(applied, Sequence) and schema_shape.keys(schema):
         return _merged_items(live or (), applied, schema)
     return applied
 
@@ -125,7 +127,7 @@ def merged(live: Any, applied: Any, schema: Schema) -> Any:
 def _merged_items(live: Sequence[JSON], applied: Sequence[JSON], schema: Schema) -> list[Any]:
     there = {key(item, schema): item for item in live}
     ours = {
-        key(item, schema): merged(there.get(key(item, schema)), item, shape.items(schema))
+        key(item, schema): merged(there.get(key(item, schema)), item, schema_shape.items(schema))
         for item in applied
     }
     return list(ours.values() if there.keys() <= ours.keys() else {**there, **ours}.values())
@@ -142,7 +144,7 @@ def without(value: Any, gone: FieldSet, schema: Schema) -> Any:
         below.setdefault(first, set()).add(tuple(rest))
     if isinstance(value, Mapping):
         pairs = (
-            (name, without(item, _under(below, f"f:{name}"), shape.field(schema, name)))
+            (name, without(item, _under(below, f"f:{name}"), schema_shape.field(schema, name)))
             for name, item in value.items()
         )
         left: Any = {name: item for name, item in pairs if item is not MISSING}
@@ -158,9 +160,9 @@ def _under(below: Mapping[str, set[Field]], part: str) -> FieldSet:
 
 
 def _item_without(item: Any, below: Mapping[str, set[Field]], schema: Schema) -> Any:
-    if shape.is_set(schema):
+    if schema_shape.is_set(schema):
         return MISSING if f"v:{json.dumps(item)}" in below else item
-    if not shape.keys(schema):
+    if not schema_shape.keys(schema):
         return item
     gone = _under(below, key(item, schema))
-    return MISSING if (ITSELF,) in gone else without(item, gone, shape.items(schema))
+    return MISSING if (ITSELF,) in gone else without(item, gone, schema_shape.items(schema))

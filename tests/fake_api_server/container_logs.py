@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from trainer_infra.kube import store
+from tests.fake_api_server import object_store
+from tests.fake_api_server.request_judgement import refused
 from trainer_infra.kube.client import LogOf
-from trainer_infra.kube.judgement import refused
 
 JSON = Mapping[str, Any]
 
@@ -41,7 +41,7 @@ class Logs:
     def write(self, namespace: str, pod: str, container: str, text: str) -> None:
         """Add a line."""
         log = self._logs.setdefault((namespace, pod, container), Log())
-        log.lines.append(Line(store.now(), text))
+        log.lines.append(Line(object_store.now(), text))
 
     def end(self, namespace: str, pod: str, container: str) -> None:
         """No line comes any more."""

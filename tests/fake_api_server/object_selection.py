@@ -7,12 +7,12 @@ import copy
 from collections.abc import Mapping
 from typing import Any
 
-from trainer_infra.kube import selector
+from tests.fake_api_server import label_selector
+from tests.fake_api_server.label_selector import Matches
+from tests.fake_api_server.object_store import Event
+from tests.fake_api_server.request_judgement import refused
 from trainer_infra.kube.client import Change, Selection
-from trainer_infra.kube.judgement import refused
 from trainer_infra.kube.resource import Resource
-from trainer_infra.kube.selector import Matches
-from trainer_infra.kube.store import Event
 
 JSON = Mapping[str, Any]
 
@@ -24,8 +24,8 @@ def matching(selection: Selection, asked: str) -> Matches:
         Invalid: A selector cannot be read.
     """
     try:
-        labels = selector.labels(selection.labels)
-        fields = selector.fields(selection.fields, selection.resource.kind)
+        labels = label_selector.labels(selection.labels)
+        fields = label_selector.fields(selection.fields, selection.resource.kind)
     except ValueError as error:
         raise refused("BadRequest", str(error), asked) from None
     inside = selection.namespace if selection.resource.namespaced else ""

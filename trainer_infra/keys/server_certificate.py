@@ -1,6 +1,7 @@
-"""The progress endpoint's certificate: an authority and a server certificate, made per run.
+"""The certificate of a server at one address, and the authority that signed it.
 
-Called by the supervisor. The authority's key is thrown away, so nothing else can be signed with it.
+Asked for by `local.endpoint`. The authority's key is thrown away, so nothing else can be signed with
+it.
 """
 
 import datetime as dt
@@ -14,10 +15,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from trainer_infra.local.network import LOOPBACK
-
 VALID: Final = dt.timedelta(days=3650)
-"""Longer than any run; the certificate goes with its run's folder."""
+"""Longer than any run; the certificate goes with the folder of its run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,15 +24,15 @@ class Certificate:
     """PEM texts."""
 
     authority: bytes
-    """What the pods trust."""
+    """What clients trust."""
     server: bytes
-    """What the endpoint shows."""
+    """What the server shows."""
     key: bytes
-    """The endpoint's private key."""
+    """The server's private key."""
 
 
-def make() -> Certificate:
-    """A new authority and a certificate for the loopback address."""
+def make_certificate(address: str) -> Certificate:
+    """A new authority and a certificate for an IP address."""
     authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
     issuer = _name("trainer-infra run")
     authority = (
@@ -42,12 +41,12 @@ def make() -> Certificate:
         .add_extension(_usage(signs_certificates=True), critical=True)
         .sign(authority_key, hashes.SHA256())
     )
-    address = x509.IPAddress(ipaddress.ip_address(LOOPBACK))
+    alternative = x509.IPAddress(ipaddress.ip_address(address))
     server = (
-        _builder(_name(LOOPBACK), issuer, key.public_key(), authority_key.public_key())
+        _builder(_name(address), issuer, key.public_key(), authority_key.public_key())
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.SubjectAlternativeName([address]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([alternative]), critical=False)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .sign(authority_key, hashes.SHA256())
     )

@@ -14,8 +14,18 @@ from typing import Any
 
 from typing_extensions import override
 
-from trainer_infra.kube import applying, judgement, selected, shape, store
-from trainer_infra.kube.applying import STATUS, Writer
+from tests.fake_api_server import (
+    object_selection,
+    object_store,
+    request_judgement,
+    schema_shape,
+    server_side_apply,
+)
+from tests.fake_api_server.container_logs import Logs
+from tests.fake_api_server.object_store import Place, Store
+from tests.fake_api_server.request_judgement import refused
+from tests.fake_api_server.served_kinds import KINDS, WITHOUT_STATUS
+from tests.fake_api_server.server_side_apply import STATUS, Writer
 from trainer_infra.kube.client import (
     JSON,
     Change,
@@ -25,13 +35,9 @@ from trainer_infra.kube.client import (
     Propagation,
     Selection,
 )
-from trainer_infra.kube.container_logs import Logs
-from trainer_infra.kube.judgement import refused
 from trainer_infra.kube.refusals import NotServed
 from trainer_infra.kube.request import named
 from trainer_infra.kube.resource import ACCESS_REVIEW, NAMESPACE, POD, Resource
-from trainer_infra.kube.served import KINDS, WITHOUT_STATUS
-from trainer_infra.kube.store import Place, Store
 
 
 class Memory(KubeClient):
@@ -90,7 +96,7 @@ class Memory(KubeClient):
     async def list(self, selection: Selection) -> Page:
         """All selected objects."""
         self._served(selection.resource.api_version, selection.resource.kind)
-        wanted = selected.matching(selection, f"list {selection.resource.plural}")
+        wanted = object_selection.matching(selection, f"list {selection.resource.plural}")
         found = (value for _, value in self._store.all(selection.resource) if wanted(value))
         return Page(tuple(copy.deepcopy(list(found))), str(self._store.version))
 
@@ -110,11 +116,11 @@ class Memory(KubeClient):
         if self._store.get(kind, place) is not None:
             message = f'{_plural(kind)} "{place[1]}" already exists'
             raise refused("AlreadyExists", message, asked, kind, place[1])
-        config = applying.own(_coded(value), "", kind not in WITHOUT_STATUS)
+        config = server_side_apply.own(_coded(value), "", kind not in WITHOUT_STATUS)
         whole = {**_head(kind, place), **config}
         whole["metadata"] = {**config.get("metadata", {}), **_head(kind, place)["metadata"]}
         writer = Writer(manager, "Update")
-        new = applying.created(whole, config, writer, store.now())
+        new = server_side_apply.created(whole, config, writer, object_store.now())
         return self._stored(kind, place, new, asked, dry_run)
 
     @override
@@ -173,7 +179,9 @@ class Memory(KubeClient):
                 f"the UID in the precondition ({uid}) does not match the UID in record ({found})"
             )
             raise refused("Conflict", message, asked, resource, name)
-        finalizer = {"Foreground": store.FOREGROUND, "Orphan": store.ORPHAN}.get(propagation, "")
+        finalizer = {"Foreground": object_store.FOREGROUND, "Orphan": object_store.ORPHAN}.get(
+            propagation, ""
+        )
         self._store.delete(resource, _at(resource, namespace, name), finalizer)
         self._wake()
 
@@ -186,7 +194,7 @@ class Memory(KubeClient):
         """
         asked = f"watch {selection.resource.plural}"
         self._served(selection.resource.api_version, selection.resource.kind)
-        wanted, version = selected.matching(selection, asked), int(since or 0)
+        wanted, version = object_selection.matching(selection, asked), int(since or 0)
         if version == 0:
             page, version = await self.list(selection), self._store.version
             for value in page.items:
@@ -198,11 +206,13 @@ class Memory(KubeClient):
                 raise refused("Expired", message, asked)
             for event in events:
                 version = event.version
-                change = selected.change(event, selection.resource, wanted)
+                change = object_selection.change(event, selection.resource, wanted)
                 if change is not None:
                     yield change
             if not events and not await self._changed(self._bookmarks):
-                yield Change("BOOKMARK", selected.bookmark(selection.resource, self._store.version))
+                yield Change(
+                    "BOOKMARK", object_selection.bookmark(selection.resource, self._store.version)
+                )
 
     @override
     async def logs(self, wanted: LogOf) -> AsyncGenerator[str, None]:
@@ -260,8 +270,8 @@ class Memory(KubeClient):
         place = _at(kind, metadata.get("namespace") or "default", metadata.get("name") or "")
         asked = f"{verb} {named(kind, place[1], place[0])}"
         size = len(json.dumps(value))
-        if size > judgement.LARGEST_REQUEST:
-            limit = f"limit is {judgement.LARGEST_REQUEST}"
+        if size > request_judgement.LARGEST_REQUEST:
+            limit = f"limit is {request_judgement.LARGEST_REQUEST}"
             message = f"Request entity too large: {limit}"
             raise refused("RequestEntityTooLarge", message, asked)
         return kind, place, asked
@@ -301,18 +311,22 @@ class Memory(KubeClient):
         place = _at(kind, metadata.get("namespace") or "default", metadata["name"])
         old = self._store.get(kind, place)
         _check_identity(kind, old, metadata, asked)
-        config = applying.own(_coded(value), writer.subresource, kind not in WITHOUT_STATUS)
-        new = applying.applied(old or _head(kind, place), config, writer, store.now(), asked)
+        config = server_side_apply.own(
+            _coded(value), writer.subresource, kind not in WITHOUT_STATUS
+        )
+        new = server_side_apply.applied(
+            old or _head(kind, place), config, writer, object_store.now(), asked
+        )
         if new == old:
             return copy.deepcopy(new)
         return self._stored(kind, place, new, asked, dry_run)
 
     def _stored(self, kind: Resource, place: Place, new: JSON, asked: str, dry_run: bool) -> JSON:
         old = self._store.get(kind, place)
-        made = shape.defaulted(
-            self._store.complete(kind, old, new), shape.of(kind.api_version, kind.kind)
+        made = schema_shape.defaulted(
+            self._store.complete(kind, old, new), schema_shape.of(kind.api_version, kind.kind)
         )
-        judgement.judge(kind, old, made, asked)
+        request_judgement.judge(kind, old, made, asked)
         if not dry_run:
             made = self._store.put(kind, place, made)
             self._wake()

@@ -9,8 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from trainer_infra.kube import field_set, refusals, shape
-from trainer_infra.kube.field_set import Field, FieldSet
+from tests.fake_api_server import field_set, schema_shape
+from tests.fake_api_server.field_set import Field, FieldSet
+from trainer_infra.kube import refusals
 
 JSON = Mapping[str, Any]
 
@@ -109,7 +110,7 @@ def created(value: JSON, set_by: JSON, writer: Writer, now: str) -> dict[str, An
         writer: who.
         now: RFC 3339 time.
     """
-    schema = shape.of(value["apiVersion"], value["kind"])
+    schema = schema_shape.of(value["apiVersion"], value["kind"])
     mine = _entry(value, writer, now, field_set.of(set_by, schema))
     return _with_entries(value, (mine,) if mine.fields else ())
 
@@ -127,7 +128,7 @@ def applied(live: JSON, config: JSON, writer: Writer, now: str, asked: str) -> d
     Raises:
         Conflict: Others own a field with another value, and it is not forced.
     """
-    schema = shape.of(live["apiVersion"], live["kind"])
+    schema = schema_shape.of(live["apiVersion"], live["kind"])
     known = entries(live)
     before = next((each for each in known if each.is_of(writer)), None)
     others = [each for each in known if not each.is_of(writer)]

@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from trainer_infra.errors import Bug
-from trainer_infra.lifecycle import ssh_auth
+from trainer_infra.lifecycle import generated_secrets
 
 KEYS = {
     "apiVersion": "v1",
@@ -42,7 +42,7 @@ def content(value: Any, key: str) -> bytes:
 
 
 def test_ssh_keys_are_a_pair_that_openssh_reads(tmp_path: Path) -> None:
-    made = ssh_auth.filled(KEYS)
+    made = generated_secrets.with_generated(KEYS)
     private, public = content(made, "ssh-privatekey"), content(made, "ssh-publickey")
 
     assert private.startswith(b"-----BEGIN EC PRIVATE KEY-----\n")
@@ -60,19 +60,22 @@ def test_ssh_keys_are_a_pair_that_openssh_reads(tmp_path: Path) -> None:
 
 
 def test_everything_but_the_contents_stays_and_the_given_object_is_not_changed() -> None:
-    made = ssh_auth.filled(KEYS)
+    made = generated_secrets.with_generated(KEYS)
     assert {**made, "data": KEYS["data"]} == KEYS
     assert set(made["data"]) == {"ssh-privatekey", "ssh-publickey"}
 
 
 def test_each_call_makes_other_ssh_keys() -> None:
-    assert ssh_auth.filled(KEYS)["data"] != ssh_auth.filled(KEYS)["data"]
+    assert (
+        generated_secrets.with_generated(KEYS)["data"]
+        != generated_secrets.with_generated(KEYS)["data"]
+    )
 
 
 def test_a_curve_certificate_has_the_keys_that_the_reference_makes_of_the_same_uid() -> None:
     # What Kubeflow Trainer v2.3.0 writes for this UID.
     value = curve(ownerReferences=owner("11111111-2222-3333-4444-555555555555"))
-    text = content(ssh_auth.filled(value), "curve.cert").decode()
+    text = content(generated_secrets.with_generated(value), "curve.cert").decode()
     settings = [line for line in text.splitlines() if not line.startswith("#")]
     assert settings == [
         "metadata",
@@ -84,20 +87,22 @@ def test_a_curve_certificate_has_the_keys_that_the_reference_makes_of_the_same_u
 
 
 def test_the_same_owner_has_the_same_certificate() -> None:
-    one, same, other = (ssh_auth.filled(curve(ownerReferences=owner(uid))) for uid in "aab")
+    one, same, other = (
+        generated_secrets.with_generated(curve(ownerReferences=owner(uid))) for uid in "aab"
+    )
     assert one == same
     assert one != other
 
 
 def test_a_certificate_without_an_owner_is_our_own_mistake() -> None:
     with pytest.raises(Bug, match="Secret job-1-flux-curve has no controller"):
-        ssh_auth.filled(curve())
+        generated_secrets.with_generated(curve())
 
 
-def test_contents_that_nobody_makes_are_our_own_mistake() -> None:
+def test_contents_that_nothing_makes_are_our_own_mistake() -> None:
     secret = {"kind": "Secret", "metadata": {"name": "x"}, "data": {"a": "<generated>"}}
-    with pytest.raises(Bug, match="nobody makes the contents of Secret x"):
-        ssh_auth.filled(secret)
+    with pytest.raises(Bug, match="Secret x wants contents that nothing makes"):
+        generated_secrets.with_generated(secret)
 
 
 @pytest.mark.parametrize(
@@ -110,4 +115,4 @@ def test_contents_that_nobody_makes_are_our_own_mistake() -> None:
     ],
 )
 def test_other_objects_stay_as_they_are(value: dict[str, Any]) -> None:
-    assert ssh_auth.filled(value) is value
+    assert generated_secrets.with_generated(value) is value
