@@ -1,8 +1,8 @@
 """Names that are an API: the pickled provider, its module and the resource types."""
 
 import base64
+import pickle
 
-import dill
 import pytest
 from pulumi.dynamic.dynamic import serialize_provider
 
@@ -42,7 +42,7 @@ def test_a_provider_is_pickled_by_reference(name: str) -> None:
     ],
 )  # fmt: skip
 def test_the_state_of_an_earlier_release_finds_its_provider(name: str, state: str) -> None:
-    provider = dill.loads(base64.b64decode(state))
+    provider = pickle.loads(base64.b64decode(state))
     assert type(provider) is getattr(providers, f"{name}Provider")
     assert serialize_provider(provider) == state
 
