@@ -1,7 +1,7 @@
 """What a dynamic provider needs at its edge with the engine, met once for all our providers.
 
 Numbers arrive as floats, unknown values as objects, exceptions leave as Python tracebacks, and a
-cancelled operation is not told (spec/pulumi-facts.md section 2.2, rows 6, 13, 14, 17 and 18).
+cancelled operation is not told (Pulumi facts rows 6, 13, 14, 17 and 18).
 `provider` derives from `Provider`; nothing else here is called from outside the room.
 """
 

@@ -2,7 +2,7 @@
 
 Pure. `provider.check` calls `checked` at preview and at deployment; `provider.create` calls
 `composed` again and so submits exactly what was shown. The names of the inputs are an API:
-DESIGN.md, "Names that are an API".
+design "Names that are an API".
 """
 
 import json
@@ -198,7 +198,7 @@ def checked(inputs: JSON, olds: JSON) -> Checked:
 
     When what makes the run what it is did not change since `olds`, the job keeps the name, the
     runtime and the rendering it was born with: a new release or an edited runtime retrains nothing
-    and changes nothing (DESIGN.md, rule 2).
+    and changes nothing (design rule 2).
 
     Raises:
         InvalidInput: holds every problem that can be known before deployment.

@@ -2,7 +2,7 @@
 
 Stack configuration `trainer:target` and `trainer:engine` are inputs of every resource;
 `trainer:kubeconfig` and `trainer:context` are not, so that no credential is among them: the
-serving process gets them by `configure` (DESIGN.md, "Targets and engines").
+serving process gets them by `configure` (design "Targets and engines").
 """
 
 import threading

@@ -1,7 +1,7 @@
 """What the engine asks about a TrainJob: check, diff, create, read, update, delete.
 
 Called by `provider.TrainJobProvider` with properties as JSON. Decisions are in `inputs` and
-`changes`; the run itself is its target's. Rules: DESIGN.md, "Rules that make it trustworthy".
+`changes`; the run itself is its target's. Rules: design rules 1 to 5.
 """
 
 from collections.abc import Mapping

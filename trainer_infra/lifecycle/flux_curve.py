@@ -1,7 +1,7 @@
 """curve.cert of a Flux job: the certificate by which its brokers know one another.
 
 The same owner has the same certificate, so that writing it again changes nothing. Called by
-`ssh_auth.filled`. Rule: spec/trainer-behaviour.md section 3.7.
+`ssh_auth.filled`. Rule: reference behaviour 3.7.
 """
 
 import base64
