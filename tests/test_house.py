@@ -76,6 +76,39 @@ def test_every_path_that_the_documentation_names_exists(document: Path) -> None:
     assert missing == []
 
 
+ADDED = (
+    "a rule",
+    "a plugin: a framework",
+    "a plugin: a scheduler",
+    "a spec field",
+    "a runtime",
+    "a v1 kind",
+    "an output format",
+    "an engine",
+)
+
+
+def missing_files(page: str) -> dict[str, list[str]]:
+    """What each row of "Add one" names and the repository does not have, by the row's first cell."""
+    section = page.split("\n## Add one\n")[1].split("\n## ", maxsplit=1)[0]
+    rows = [line.split(" | ", 1) for line in section.splitlines() if line.startswith("| a")]
+    return {
+        added.removeprefix("| "): [
+            path
+            for path in re.findall(r"`([\w.-]+/[\w./-]*)`", cells)
+            if not (ROOT / path).exists()
+        ]
+        for added, cells in rows
+    }
+
+
+def test_every_file_that_add_one_names_exists() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    assert missing_files(page) == {added: [] for added in ADDED}
+    wrong = page.replace("rules/tuning/lora_nodes.py", "rules/tuning/lora.py")
+    assert missing_files(wrong)["a rule"] == ["trainer_infra/rules/tuning/lora.py"]
+
+
 def test_every_deviation_is_a_row_of_the_compatibility_page_asked_for_and_tested() -> None:
     page = (ROOT / "docs" / "compatibility.md").read_text()
     row = re.compile(r"^\| ([\w-]+) \| [^|]+ \| [^|]+ \|$", re.MULTILINE)
