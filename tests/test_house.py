@@ -76,6 +76,60 @@ def test_every_path_that_the_documentation_names_exists(document: Path) -> None:
     assert missing == []
 
 
+ADDED = (
+    "a rule",
+    "a plugin: a framework",
+    "a plugin: a scheduler",
+    "a spec field",
+    "a runtime",
+    "a v1 kind",
+    "an output format",
+    "an engine",
+)
+
+
+def missing_files(page: str) -> dict[str, list[str]]:
+    """What each row of "Add one" names and the repository does not have, by the row's first cell."""
+    section = page.split("\n## Add one\n")[1].split("\n## ", maxsplit=1)[0]
+    rows = [line.split(" | ", 1) for line in section.splitlines() if line.startswith("| a")]
+    return {
+        added.removeprefix("| "): [
+            path
+            for path in re.findall(r"`([\w.-]+/[\w./-]*)`", cells)
+            if not (ROOT / path).exists()
+        ]
+        for added, cells in rows
+    }
+
+
+def test_every_file_that_add_one_names_exists() -> None:
+    page = (ROOT / "CONTRIBUTING.md").read_text()
+    assert missing_files(page) == {added: [] for added in ADDED}
+    wrong = page.replace("rules/tuning/lora_nodes.py", "rules/tuning/lora.py")
+    assert missing_files(wrong)["a rule"] == ["trainer_infra/rules/tuning/lora.py"]
+
+
+def test_the_architecture_page_lists_the_rooms_in_the_order_of_their_layers() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text()
+    rooms = page.split("\n## Rooms", maxsplit=1)[1].split("\n## ", maxsplit=1)[0]
+    listed = [
+        re.findall(r"`(\w+)/?`", each) for each in re.findall(r"^- (.*?):", rooms, re.MULTILINE)
+    ]
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [each.split(" | ") for each in reversed(contract["contracts"][0]["layers"])]
+    floors = {room: floor for floor, layer in enumerate(layers) for room in layer}
+    found = [floors[room] for row in listed for room in row]
+    assert found == sorted(found)
+    assert {*floors} == {room for row in listed for room in row}
+
+
+def test_the_words_of_the_architecture_page_are_in_order_and_on_one_line_each() -> None:
+    words = (ROOT / "ARCHITECTURE.md").read_text().split("\n## Words\n")[1]
+    rows = re.findall(r"^\| ([\w ]+) \| (.+) \|$", words, re.MULTILINE)[1:]
+    assert len(rows) == len(words.strip().splitlines()) - 4
+    assert [word for word, _ in rows] == sorted({word for word, _ in rows})
+
+
 def test_every_deviation_is_a_row_of_the_compatibility_page_asked_for_and_tested() -> None:
     page = (ROOT / "docs" / "compatibility.md").read_text()
     row = re.compile(r"^\| ([\w-]+) \| [^|]+ \| [^|]+ \|$", re.MULTILINE)

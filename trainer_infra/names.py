@@ -1,7 +1,7 @@
 """Every fixed string that a cluster or a user can see: labels, env names, reasons, messages.
 
-Rooms read these instead of spelling them. Sources: spec/trainer-behaviour.md sections 1.3, 3, 4.1
-and 6 (Kubeflow Trainer v2.3.0), and DESIGN.md for the names that are our own.
+Rooms read these instead of spelling them. Sources: reference behaviour 1.3, 3, 4.1
+and 6; names that are our own: design "Names that are an API".
 """
 
 from typing import Final
@@ -20,7 +20,7 @@ WITH_PODS: Final = RUNTIMES | {TRAIN_JOB, JOBSET}
 
 MANAGED_BY: Final = "trainer.kubeflow.org/trainjob-controller"
 
-# Labels and annotations of the reference (section 4.1) and of JobSet.
+# Labels and annotations of the reference (reference behaviour 4.1) and of JobSet.
 ANCESTOR_LABEL: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
 FRAMEWORK_LABEL: Final = "trainer.kubeflow.org/framework"
 SUPPORT_LABEL: Final = "trainer.kubeflow.org/support"
@@ -77,7 +77,7 @@ SHORT_TYPES: Final = {
 CODE_MANAGER: Final = "trainer-infra.dev/code"
 OUTPUTS_MANAGER: Final = "trainer-infra.dev/outputs"
 
-# Replicated jobs and containers with a meaning (section 4.1).
+# Replicated jobs and containers with a meaning (reference behaviour 4.1).
 NODE: Final = "node"
 LAUNCHER: Final = "launcher"
 TRAINER: Final = "trainer"
@@ -85,7 +85,7 @@ DATASET_INITIALIZER: Final = "dataset-initializer"
 MODEL_INITIALIZER: Final = "model-initializer"
 INITIALIZER_VOLUME: Final = "initializer"
 
-# Env names that plugins write (section 3).
+# Env names that plugins write (reference behaviour 3).
 PET_NNODES: Final = "PET_NNODES"
 PET_NPROC_PER_NODE: Final = "PET_NPROC_PER_NODE"
 PET_NODE_RANK: Final = "PET_NODE_RANK"
@@ -105,10 +105,10 @@ OMPI_RSH_ARGS: Final = "OMPI_MCA_plm_rsh_args"
 STORAGE_URI: Final = "STORAGE_URI"
 RENDEZVOUS_PORT: Final = 29500
 
-# TorchTune, a mode of torch's plugin (section 3.3).
+# TorchTune, a mode of torch's plugin (reference behaviour 3.3).
 TUNE_RUN: Final = ("tune", "run")
 
-# Gang schedulers of podGroupPolicy: their PodGroups and what pods carry (sections 3.8 and 3.9).
+# Gang schedulers of podGroupPolicy: their PodGroups and what pods carry (reference behaviour 3.8 and 3.9).
 POD_GROUP: Final = "PodGroup"
 COSCHEDULING_API_VERSION: Final = "scheduling.x-k8s.io/v1alpha1"
 COSCHEDULING_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
@@ -166,7 +166,7 @@ QUEUEING_KINDS: Final = frozenset(
     )
 )
 
-# The progress protocol (section 6).
+# The progress protocol (reference behaviour 6).
 PROGRESS_URL: Final = "KUBEFLOW_TRAINER_SERVER_URL"
 PROGRESS_CA: Final = "KUBEFLOW_TRAINER_SERVER_CA_CERT"
 PROGRESS_TOKEN: Final = "KUBEFLOW_TRAINER_SERVER_TOKEN"  # noqa: S105  the variable's name
@@ -175,7 +175,7 @@ PROGRESS_MOUNT: Final = "/var/run/secrets/kubeflow/trainer"
 PROGRESS_CA_KEY: Final = "ca.crt"
 TLS_CONFIG_SUFFIX: Final = "-tls-config"
 
-# Conditions of a TrainJob (section 1.3).
+# Conditions of a TrainJob (reference behaviour 1.3).
 SUSPENDED: Final = "Suspended"
 RESUMED: Final = "Resumed"
 COMPLETE: Final = "Complete"
@@ -191,7 +191,7 @@ NOT_IMPORTED: Final = (
 DEADLINE_MESSAGE: Final = "TrainJob exceeded its active deadline"
 RUNTIME_NOT_SUPPORTED: Final = "TrainingRuntimeNotSupported"
 
-# Reasons of a TrainJob's events; the first is the reference's (section 4.6).
+# Reasons of a TrainJob's events; the first is the reference's (reference behaviour 4.6).
 EVENT_CREATION_FAILED: Final = "TrainJobResourcesCreationFailed"
 EVENT_CREATED: Final = "TrainJobResourcesCreated"
 EVENT_SUSPENDED: Final = "TrainJobSuspended"
@@ -242,7 +242,7 @@ MAX_FAILED_INDEXES: Final = (
 )
 POD_FAILURE_POLICY: Final = "PodFailurePolicy"
 
-# A TrainJob's child objects (closing table of section 3), and those of our own.
+# A TrainJob's child objects (reference behaviour 3.11), and those of our own.
 SNAPSHOT_SUFFIX: Final = "-runtime-snapshot"
 SNAPSHOT_KEY: Final = "runtime"
 SSH_AUTH_SUFFIX: Final = "-mpi-ssh-auth"

@@ -1,4 +1,4 @@
-"""Each limit of section 1 at its boundary: the last value that fits, and the first that does not."""
+"""Each limit of reference behaviour 1.1 to 1.4 at its boundary: the last value that fits, and the first that does not."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Rules of the published schemas that compare with the old object. Spec sections 1.1, 1.2, 1.4."""
+"""Rules of the published schemas that compare with the old object. Reference behaviour 1.1, 1.2, 1.4."""
 
 import copy
 from typing import Any

@@ -1,4 +1,4 @@
-"""The limits and rules of a runtime: spec/trainer-behaviour.md section 1.4, and JobSet v0.12's."""
+"""The limits and rules of a runtime: reference behaviour 1.4, and JobSet v0.12's."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""The limits and rules of a TrainJob: spec/trainer-behaviour.md sections 1.0 to 1.3, v2.3.0."""
+"""The limits and rules of a TrainJob: reference behaviour 1.0 to 1.3, v2.3.0."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""`trainer-infra render`: documents in, objects out. Golden folders: section 14 of the spec."""
+"""`trainer-infra render`: documents in, objects out. Golden folders: reference behaviour 14."""
 
 import json
 import re

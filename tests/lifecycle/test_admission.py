@@ -1,4 +1,4 @@
-"""TrainJobs and runtimes before they are stored. Rules and messages: spec sections 1.6 and 5."""
+"""TrainJobs and runtimes before they are stored. Rules and messages: reference behaviour 1.6 and 5."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""TrainJob and observed JobSet in -> what to do next out. Rules: spec sections 4.5 to 4.9."""
+"""TrainJob and observed JobSet in -> what to do next out. Rules: reference behaviour 4.5 to 4.9."""
 
 from datetime import timedelta
 from typing import Any

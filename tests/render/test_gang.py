@@ -1,4 +1,4 @@
-"""Which pods are scheduled all at once: spec/trainer-behaviour.md sections 3.8 and 3.9, and Q15."""
+"""Which pods are scheduled all at once: reference behaviour 3.8 and 3.9, and Q15."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Strategic merge: spec/trainer-behaviour.md section 4.3."""
+"""Strategic merge: reference behaviour 4.3."""
 
 import copy
 

@@ -1,4 +1,4 @@
-"""Names that JobSet would refuse after admission (Q7). Rule: spec section 12.3, JobSet v0.12."""
+"""Names that JobSet would refuse after admission (Q7). Rule: reference behaviour 12.3, JobSet v0.12."""
 
 from typing import Any
 

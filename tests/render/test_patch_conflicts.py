@@ -1,4 +1,4 @@
-"""Two runtime patches on one field: what is said of them. Merge keys: spec section 4.3."""
+"""Two runtime patches on one field: what is said of them. Merge keys: reference behaviour 4.3."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""TorchTune: recipes, configs and what it cannot run; spec/trainer-behaviour.md section 3.3."""
+"""TorchTune: recipes, configs and what it cannot run; reference behaviour 3.3."""
 
 from typing import Any
 

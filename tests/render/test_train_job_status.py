@@ -1,4 +1,4 @@
-"""Where training pods report progress to: spec/trainer-behaviour.md section 3.10."""
+"""Where training pods report progress to: reference behaviour 3.10."""
 
 from typing import Any
 

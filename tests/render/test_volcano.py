@@ -1,4 +1,4 @@
-"""Volcano's validation: the queue's name and the priority classes; section 3.9."""
+"""Volcano's validation: the queue's name and the priority classes; reference behaviour 3.9."""
 
 from typing import Any
 

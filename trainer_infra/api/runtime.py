@@ -1,6 +1,6 @@
 """TrainingRuntime and ClusterTrainingRuntime: the blueprint that TrainJobs run on.
 
-Fields of spec/trainer-behaviour.md section 1.4 (API v2.3.0). The two kinds differ in scope only.
+Fields of reference behaviour 1.4 (API v2.3.0). The two kinds differ in scope only.
 The JobSetSpec inside `template.spec` stays plain JSON: render merges into it, and schema.py
 checks it against JobSet's published schema.
 """

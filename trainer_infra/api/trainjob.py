@@ -1,6 +1,6 @@
 """TrainJob, one training run: what a user writes and the status it gets.
 
-Fields of spec/trainer-behaviour.md sections 1.1 to 1.3 (API v2.3.0). Limits and rules are in the
+Fields of reference behaviour 1.1 to 1.3 (API v2.3.0). Limits and rules are in the
 published schema, which schema.py checks; defaults are not filled in here: an unset field is None.
 """
 
@@ -152,7 +152,7 @@ class Metric(KubeModel):
 
 
 class TrainerStatus(KubeModel):
-    """What the training itself reported (section 6)."""
+    """What the training itself reported (reference behaviour 6)."""
 
     progress_percentage: StrictInt | None = None
     """0 to 100."""

@@ -1,6 +1,6 @@
 """The shipped runtimes, as typed data. One file per family of runtimes that are built alike.
 
-Facts: spec/trainer-behaviour.md section 8.1. `get` is what a TrainJob's runtime name is looked up
+Facts: reference behaviour 8.1. `get` is what a TrainJob's runtime name is looked up
 with; `trainer-infra catalog` prints what is here. docs/catalog.md says what is ours and what the
 reference's.
 """

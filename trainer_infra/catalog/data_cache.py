@@ -1,6 +1,6 @@
 """torch-distributed-with-cache: PyTorch whose data comes from a cache that an initializer starts.
 
-Facts: spec/trainer-behaviour.md section 8.1, the reference's data-cache overlay. The cache's pods
+Facts: reference behaviour 8.1, the reference's data-cache overlay. The cache's pods
 are made by the initializer, whose service account must exist in the namespace of the TrainJob.
 """
 

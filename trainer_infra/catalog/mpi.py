@@ -1,6 +1,6 @@
 """deepspeed-distributed and mlx-distributed: a launcher that starts processes on nodes over SSH.
 
-Facts: spec/trainer-behaviour.md section 8.1. The launcher is a node itself, starts when the nodes'
+Facts: reference behaviour 8.1. The launcher is a node itself, starts when the nodes'
 SSH servers answer, and its end is the end of the run.
 """
 

@@ -1,7 +1,7 @@
 """Runtimes of one job `node`, without command or resources of its own: the policy is all they say.
 
 torch-distributed, jax-distributed and xgboost-distributed are the reference's
-(spec/trainer-behaviour.md section 8.1). flux-distributed has the name, image and policy of its
+(reference behaviour 8.1). flux-distributed has the name, image and policy of its
 flux example, and plain-distributed is ours: nodes without a framework.
 """
 

@@ -1,7 +1,7 @@
 """torchtune-*: fine-tuning of one model each, with initializers that fetch the data and the model.
 
-Facts: spec/trainer-behaviour.md section 8.1 for the first three. torchtune-llama3.3-70b is ours:
-the one model that torchtune trains on several nodes (section 3.3), as its configuration
+Facts: reference behaviour 8.1 for the first three. torchtune-llama3.3-70b is ours:
+the one model that torchtune trains on several nodes (reference behaviour 3.3), as its configuration
 `llama3_3/70B_full_multinode` of torchtune 0.6.1 assumes: two nodes of eight GPUs.
 """
 

@@ -16,9 +16,12 @@ import typer
 from trainer_infra.cli import policy, runs
 from trainer_infra.cli.options import (
     Context,
+    CpuOfPython,
     MigratedAs,
+    NodesOfPython,
     ObjectFormat,
     Plugins,
+    RuntimeOfPython,
     TableFormat,
     TargetName,
 )
@@ -168,15 +171,9 @@ def run(
         typer.Option("--namespace", "-n", metavar="NAME", help="The run's namespace."),
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Submit and return.")] = False,
-    runtime: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Python: else plain-distributed.")
-    ] = None,
-    nodes: Annotated[
-        int | None, typer.Option(metavar="N", help="Python: the number of nodes.")
-    ] = None,
-    cpu: Annotated[
-        str | None, typer.Option(metavar="N", help="Python: processors of each node.")
-    ] = None,
+    runtime: RuntimeOfPython = None,
+    nodes: NodesOfPython = None,
+    cpu: CpuOfPython = None,
     arg: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=JSON", help="Python: an argument of the function; repeatable."),

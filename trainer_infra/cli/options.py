@@ -125,3 +125,12 @@ Plugins = Annotated[
         "--plugin", metavar="MODULE:NAME", help="A plugin of another package; repeatable, in order."
     ),
 ]
+RuntimeOfPython = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Python: else plain-distributed.")
+]
+NodesOfPython = Annotated[
+    int | None, typer.Option(metavar="N", help="Python: the number of nodes.")
+]
+CpuOfPython = Annotated[
+    str | None, typer.Option(metavar="N", help="Python: processors of each node.")
+]

@@ -1,7 +1,7 @@
 """Which runtime each TrainJob of some documents runs on: one of the same documents, or shipped.
 
 Called by `render` and `submission`. A TrainingRuntime serves TrainJobs of its own namespace, a
-ClusterTrainingRuntime all of them (spec/trainer-behaviour.md section 4.2).
+ClusterTrainingRuntime all of them (reference behaviour 4.2).
 """
 
 from collections import Counter

@@ -2,7 +2,7 @@
 
 Called by `look` with what was applied (the record's objects) and what is there. Only fields that we
 applied count; what the server, a webhook, JobSet or Kueue adds is theirs. `spec.suspend` never
-counts, and what a Secret holds is never shown. DESIGN.md, rule 4.
+counts, and what a Secret holds is never shown. Design rule 4.
 """
 
 import json

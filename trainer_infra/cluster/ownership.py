@@ -1,6 +1,6 @@
 """Whose an object of the cluster is, as an error names it. Pure.
 
-Called before anything that exists is changed: what is not the record's is left alone (DESIGN.md,
+Called before anything that exists is changed: what is not the record's is left alone (design
 rule 2).
 """
 

@@ -1,7 +1,7 @@
 """Labels of every object of a run: whose it is, found again whatever the state says. Pure.
 
 A render plugin of engine `provider` puts them on; `record` and `adopt` read and renew them. What a
-killed create left behind is found by them (DESIGN.md, rule 5).
+killed create left behind is found by them (design rule 5).
 """
 
 import hashlib

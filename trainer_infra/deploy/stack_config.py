@@ -24,7 +24,7 @@ from trainer_infra.errors import NotAvailable
 JSON = Mapping[str, Any]
 
 KEYS: Final = ("target", "engine", "kubeconfig", "context")
-"""Of the namespace `trainer` (DESIGN.md, "Targets and engines")."""
+"""Of the namespace `trainer` (design "Targets and engines")."""
 
 
 @dataclass(frozen=True, slots=True)

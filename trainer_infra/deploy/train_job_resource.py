@@ -1,7 +1,7 @@
 """What a Pulumi program constructs: TrainJob, and TrainJobResult, the gate that waits for one.
 
 The constructors split secrets off, pack the code and name the runtime; everything else is decided
-by the provider's check. Rules: DESIGN.md, "Rules that make it trustworthy".
+by the provider's check. Rules: design rules 1 to 5.
 """
 
 from collections.abc import Sequence

@@ -1,7 +1,7 @@
 """What a Pulumi program constructs for many runs: TrainJobs, and TrainJobsResult, its one gate.
 
 The constructor splits off secrets and packs the code of every member as that of a TrainJob does
-(`train_job_resource`); everything else is decided by the provider's check. Rules: DESIGN.md, rule 6.
+(`train_job_resource`); everything else is decided by the provider's check. Rules: design rule 6.
 """
 
 from collections.abc import Mapping, Sequence

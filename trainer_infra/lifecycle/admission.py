@@ -3,7 +3,7 @@
 Called by whoever admits objects: the controller's webhooks, the provider's check, `trainer-infra
 render`. `with_defaults` completes a TrainJob, `judge_train_job` and `judge_runtime` give every problem and
 warning at once. What only a cluster knows (API errors, PriorityClasses) is the caller's.
-Rules and messages: spec/trainer-behaviour.md sections 1.6 and 5; docs/lifecycle.md.
+Rules and messages: reference behaviour 1.6 and 5; docs/lifecycle.md.
 
 The reference skips the check of a runtime with the label
 `trainer.kubeflow.org/webhook-validation: disabled`: that is a selector of its webhooks, which the

@@ -1,6 +1,6 @@
 """spec.activeDeadlineSeconds: when a TrainJob has run for too long.
 
-Rules: spec/trainer-behaviour.md section 4.8. The clock starts at creation and again at every
+Rules: reference behaviour 4.8. The clock starts at creation and again at every
 resume; a suspended or finished job has none. The reference reads the resume from the TrainJob's
 own condition, which ours removes (suspend.py), so ours reads the JobSet's.
 """

@@ -35,7 +35,7 @@ WARNING: Final = "Warning"
 LONGEST: Final = 1024
 """Bytes of a message."""
 ERROR_LENGTH: Final = 950
-"""Characters of an error that an event shows (section 4.6, step 3)."""
+"""Characters of an error that an event shows (reference behaviour 4.6)."""
 
 
 def condition_changes(before: Conditions, after: Conditions) -> Iterator[Event]:

@@ -1,7 +1,7 @@
 """Contents of Secrets that are made at create, and never shown: MPI's SSH keys, Flux's certificate.
 
 `with_generated` is called by the drivers on each object before they write it. Rules:
-spec/trainer-behaviour.md sections 3.6 and 3.7.
+reference behaviour 3.6 and 3.7.
 """
 
 import base64

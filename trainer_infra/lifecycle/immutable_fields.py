@@ -1,7 +1,7 @@
 """What an update of a TrainJob may not change: spec fields, and patches at the wrong time.
 
 Called by `admission` on updates. The published schema's rules come first (api/transitions.py); they
-let an optional field be added or removed (Q12). Rules: spec/trainer-behaviour.md sections 1.6, 5.1.
+let an optional field be added or removed (Q12). Rules: reference behaviour 1.6, 5.1.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,7 +23,7 @@ OPTIONAL: Final = ("initializer", "trainer", "activeDeadlineSeconds")
 _PATCHES: Final = "spec.runtimePatches"
 _POD_FIELDS: Final = ("nodeSelector", "tolerations", "schedulingGates")
 _POD_METADATA: Final = ("annotations", "labels")
-"""What JobSet takes in the pods of a JobSet that is or gets suspended (section 4.9)."""
+"""What JobSet takes in the pods of a JobSet that is or gets suspended: reference behaviour 4.9."""
 
 
 def of_spec(old: TrainJob, new: TrainJob) -> Iterable[Problem]:
@@ -47,7 +47,7 @@ def of_presence(old: TrainJob, new: TrainJob) -> Iterable[Problem]:
 
 
 def of_patches(old: TrainJob, new: TrainJob, observed: Observed) -> Iterable[Problem]:
-    """Patches that change while pods may run; messages of section 5.1."""
+    """Patches that change while pods may run; messages of reference behaviour 5.1."""
     if not patches_differ(old, new):
         return
     if not (old.spec.suspend or new.spec.suspend):

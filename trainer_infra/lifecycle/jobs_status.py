@@ -1,6 +1,6 @@
 """status.jobsStatus and the terminal conditions: what the JobSet says, as the TrainJob says it.
 
-Rules: spec/trainer-behaviour.md section 4.7.
+Rules: reference behaviour 4.7.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """spec.runtimePatches[].time: when a manager last changed its patch, for people to see.
 
-Called by `admission.with_defaults`, the mutating half of admission. Rule: spec/trainer-behaviour.md
-section 5.3. Every other default is the schema's.
+Called by `admission.with_defaults`, the mutating half of admission. Rule: reference behaviour
+5.3. Every other default is the schema's.
 """
 
 from datetime import datetime

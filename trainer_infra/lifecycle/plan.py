@@ -2,7 +2,7 @@
 
 Pure. Called by every driver with what it observed; the driver applies, deletes, writes the status
 and the events, in that order, and calls again when something changed or `requeue_after` has passed.
-Rules: spec/trainer-behaviour.md sections 4.2 and 4.5 to 4.9; docs/lifecycle.md.
+Rules: reference behaviour 4.2 and 4.5 to 4.9; docs/lifecycle.md.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

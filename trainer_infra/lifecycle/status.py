@@ -1,7 +1,7 @@
 """status of a TrainJob: its conditions, the counts of its Jobs, and what plugins add. Pure.
 
 Called by `plan`, and alone by a driver whose objects are stored already: nothing is rendered. Rules:
-spec/trainer-behaviour.md sections 4.6 to 4.8; docs/lifecycle.md.
+reference behaviour 4.6 to 4.8; docs/lifecycle.md.
 """
 
 from collections.abc import Mapping
@@ -109,7 +109,7 @@ def seconds_left(case: TrainJobCase, current: Conditions) -> float | None:
 
 
 def _conditions(case: TrainJobCase, current: Conditions) -> Conditions:
-    """Sections 4.6 to 4.8: unsupported runtime, suspend, the JobSet's end, the deadline."""
+    """Reference behaviour 4.6 to 4.8: unsupported runtime, suspend, the JobSet's end, the deadline."""
     unsupported = runtime_ref.unsupported(case.job)
     if unsupported and not conditions.is_finished(current):
         failed = conditions.new_condition(

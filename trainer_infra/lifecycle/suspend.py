@@ -1,8 +1,8 @@
-"""spec.suspend: the Suspended condition. Rules: spec/trainer-behaviour.md section 4.6, step 4.
+"""spec.suspend: the Suspended condition. Rules: reference behaviour 4.6.
 
 The reference leaves Suspended=False on a resumed job. The published SDK takes any condition for
 "not running" and would report such a job as Created to its end, so ours removes the entry
-(DESIGN.md, "Compatibility"); the deadline reads the JobSet's own condition instead.
+(design "Compatibility"); the deadline reads the JobSet's own condition instead.
 """
 
 from datetime import datetime

@@ -1,6 +1,6 @@
 """The progress endpoint of a TrainJob, without a transport: a request in, a response out.
 
-Rules: spec/trainer-behaviour.md section 6; statuses, messages and bodies are those of the
+Rules: reference behaviour 6; statuses, messages and bodies are those of the
 reference. Mounted by local/endpoint.py; who may report and where a report goes are given to it.
 """
 

@@ -1,4 +1,4 @@
-"""metadata of a TrainJob's child objects: names of the closing table of section 3.
+"""metadata of a TrainJob's child objects: their names are those of reference behaviour 3.11.
 
 Called by plugins that build an object besides the JobSet. `owner` adds the owner afterwards.
 """

@@ -1,8 +1,7 @@
 """The named deviations from the reference: where ours decides otherwise, and on purpose.
 
 Every branch of render and lifecycle that differs from Kubeflow Trainer v2.3.0 asks for one of these
-(`Draft.ours`, `Behaviour.ours`). The values are the ids of docs/compatibility.md; Q1 to Q21 are
-those of spec/trainer-behaviour.md section 13.
+(`Draft.ours`, `Behaviour.ours`). The values are the ids of docs/compatibility.md.
 """
 
 from enum import StrEnum

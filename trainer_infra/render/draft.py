@@ -1,7 +1,7 @@
 """The frozen value that travels through the phases: a Draft with one PodSet per replicated job.
 
 `resolve` makes the first one; plugins return changed copies; the JobSet plugin turns the last one
-into an object. Rules: spec/trainer-behaviour.md sections 2.2 to 2.4.
+into an object. Rules: reference behaviour 2.2 to 2.4.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -150,7 +150,7 @@ def upsert_ports(
 ) -> tuple[JSON, ...]:
     """Ports are the same when their numbers are, or their names where both have one.
 
-    With `unnamed_are_same` two unnamed ports are the same, as in the reference (section 2.4), which
+    With `unnamed_are_same` two unnamed ports are the same, as in reference behaviour 2.4, which
     corrupts a container with two of them (Q17).
     """
     return upsert(items, new, _same_number_or_unnamed if unnamed_are_same else _same_port)

@@ -1,6 +1,6 @@
 """Stable host names of a JobSet's pods, and the address of a job's first node.
 
-`<jobset>-<replicatedJob>-<replica>-<index>.<subdomain>`: spec/trainer-behaviour.md sections 2.4
+`<jobset>-<replicatedJob>-<replica>-<index>.<subdomain>`: reference behaviour 2.4
 and 3. Used by plugins and by the local target, which replaces them with loopback addresses.
 """
 

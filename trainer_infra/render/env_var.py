@@ -2,7 +2,7 @@
 
 Called by `resolve` where the reference is followed. It keeps of a variable's source what it knows:
 a field's path without its API version, and nothing of a key in a file. Ours keeps all that is
-written. Rule: spec/trainer-behaviour.md section 2.4.
+written. Rule: reference behaviour 2.4.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """Which pods of a TrainJob are scheduled all at once, and the PodGroup that says so.
 
 Pure; called by the plugins coscheduling, volcano, kai, yunikorn and kueue, which add what their
-scheduler reads. Rules: spec/trainer-behaviour.md sections 3.8 and 3.9.
+scheduler reads. Rules: reference behaviour 3.8 and 3.9.
 
 The reference counts every pod, also of jobs that start only after others (Q15): such a group never
 fills. Here a job that another one waits for to complete is outside, with everything before it; a

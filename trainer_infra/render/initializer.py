@@ -1,6 +1,6 @@
 """spec.initializer: the runtime must have the job, the container and the mount it needs.
 
-Rules and messages: spec/trainer-behaviour.md section 5.1, item 4.
+Rules and messages: reference behaviour 5.1.
 """
 
 from collections.abc import Iterable

@@ -1,7 +1,7 @@
 """metadata.ownerReferences: an object of a stored TrainJob goes when the TrainJob goes.
 
 A TrainJob that is not stored in an API server has no UID and owns nothing. Rule:
-spec/trainer-behaviour.md section 4.5.
+reference behaviour 4.5.
 """
 
 from collections.abc import Mapping

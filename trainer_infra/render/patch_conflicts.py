@@ -2,7 +2,7 @@
 
 Called by `pipeline.warnings` and by `lifecycle.plan` for an event. What counts
 as one field is what `merge` takes for one: an item of a list with a merge key is found by its key,
-any other list is one value. Rule: spec/trainer-behaviour.md section 4.3.
+any other list is one value. Rule: reference behaviour 4.3.
 """
 
 from collections.abc import Iterator, Mapping

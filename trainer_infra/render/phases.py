@@ -3,7 +3,7 @@
 A plugin is one `Plugin` value with a function per phase it takes part in; ours are listed in
 `plugins/__init__.py`, those of other packages are listed by the user (docs/plugins.md).
 `pipeline` runs the phases in the order of the fields below, and within a phase the plugins in
-registry order. Names of the phases: spec/trainer-behaviour.md section 2.1.
+registry order. Names of the phases: reference behaviour 2.1.
 """
 
 from collections.abc import Callable, Iterable, Mapping

@@ -2,7 +2,7 @@
 
 Pure; called by gang.py for a PodGroup's minResources and by YuniKorn's plugin. Rule:
 k8s.io/component-helpers `resource.PodRequests` without options, on the pod as it is written, as
-the reference calls it (spec/trainer-behaviour.md section 2.2, SinglePodRequests).
+the reference calls it (reference behaviour 2.2, SinglePodRequests).
 """
 
 from collections.abc import Mapping

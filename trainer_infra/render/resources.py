@@ -1,7 +1,7 @@
 """Resources of a node: the resourcesPerNode merge, and counts of processors and accelerators.
 
 Called by `resolve` and by plugins that derive process counts. Rules:
-spec/trainer-behaviour.md sections 2.3 (step 4) and 2.4.
+reference behaviour 2.3 and 2.4.
 """
 
 from collections.abc import Mapping

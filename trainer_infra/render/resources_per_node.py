@@ -1,7 +1,7 @@
 """spec.trainer.resourcesPerNode: merged with the runtime's, it must be what a pod may ask for.
 
 The reference admits any, and the pods are then refused for ever. Rule: Kubernetes' validation of
-ResourceRequirements; the merge is section 2.3, step 4, of spec/trainer-behaviour.md.
+ResourceRequirements; the merge: reference behaviour 2.3.
 """
 
 from collections.abc import Iterable, Mapping

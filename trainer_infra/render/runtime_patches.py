@@ -1,6 +1,6 @@
 """spec.runtimePatches: a patch may only name what the runtime has.
 
-Rules and messages: spec/trainer-behaviour.md section 5.1, item 4.
+Rules and messages: reference behaviour 5.1.
 """
 
 import re

@@ -1,7 +1,7 @@
 """The runtime snapshot: a ConfigMap that keeps the runtime a TrainJob was born with.
 
 `config_map` makes it, `runtime` reads it back. Rules and messages:
-spec/trainer-behaviour.md section 4.2.
+reference behaviour 4.2.
 """
 
 import json

@@ -1,7 +1,7 @@
 """TorchTune, a mode of torch's plugin: `tune run` becomes a recipe, its config and overrides.
 
 Pure; called by plugins/torch.py when spec.trainer.command is exactly `tune run`. A TrainJob without
-spec.trainer keeps the runtime's own command. Rules: spec/trainer-behaviour.md section 3.3, KEP-2401.
+spec.trainer keeps the runtime's own command. Rules: reference behaviour 3.3, KEP-2401.
 """
 
 from collections.abc import Iterable
@@ -161,7 +161,7 @@ def _switched_on(args: tuple[str, ...], item: str) -> bool:
 def _nodes(draft: Draft) -> int:
     """Training nodes, from the TrainJob or else the runtime.
 
-    The reference's validation leaves the runtime's mlPolicy.numNodes out (section 3.3).
+    The reference's validation leaves the runtime's mlPolicy.numNodes out (reference behaviour 3.3).
     """
     trainer = draft.job.spec.trainer
     if trainer and trainer.num_nodes is not None:

@@ -1,7 +1,7 @@
 """What all ML policy plugins do to the training nodes: count, user environment, their own.
 
 A framework plugin says which variables it writes; this file writes them. Rules:
-spec/trainer-behaviour.md sections 3.1, 3.2 and 3.4.
+reference behaviour 3.1, 3.2 and 3.4.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """What travels to a training pod, and how it gets there.
 
 `custom` makes a Code from what the user gave; `attach` adds it to a TrainJob: the command, one
-runtime patch with the mounts, and an immutable ConfigMap named by content (DESIGN.md rules 1 and
+runtime patch with the mounts, and an immutable ConfigMap named by content (design rules 1 and
 2). Called by the drivers before rendering. Pure.
 """
 
@@ -68,7 +68,7 @@ class Code:
         """The wire form without what trainer_infra itself adds.
 
         A new release of ours brings another launcher, and a comment or a line more changes nothing;
-        neither is a reason to train again (DESIGN.md rule 2): a driver that finds this part
+        neither is a reason to train again (design rule 2): a driver that finds this part
         unchanged keeps the code the job was born with.
         """
         files = self.files.items()

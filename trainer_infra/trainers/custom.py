@@ -1,8 +1,7 @@
 """CustomTrainer: the user's own training code as a TrainJob's trainer.
 
 Users construct it; the deploy room and the command line call `pack` at preview. What comes out
-goes to `code.attach`. Issue 3, deliverable 5; the defects it avoids are in spec/sdk-contract.md
-section 3.2.
+goes to `code.attach`. The defects it avoids: SDK contract 3.2.
 """
 
 import functools

@@ -1,6 +1,6 @@
 """A Python function as `train`: its source travels alone, so it must be complete by itself.
 
-Called by `custom`. What cannot work is found here, at preview: spec/sdk-contract.md section 3.1
+Called by `custom`. What cannot work is found here, at preview: SDK contract 3.1
 lists what a function loses when only its source is shipped.
 """
 

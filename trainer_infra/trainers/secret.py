@@ -1,7 +1,7 @@
 """A value that nobody may read by accident.
 
 Users write it in `env` and `func_args` of a CustomTrainer and in an initializer's token. `custom`
-moves the value to the job's own Secret and leaves a reference behind (DESIGN.md, rule 1).
+moves the value to the job's own Secret and leaves a reference behind (design rule 1).
 """
 
 from collections.abc import Iterator, Mapping

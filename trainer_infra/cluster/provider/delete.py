@@ -2,7 +2,7 @@
 
 Called by `runs`, and by `submit` for what it could not complete. The JobSet is deleted in the
 foreground, so that it is gone when its pods are. Interrupted anywhere, it goes on with the next
-call: the record, by which everything is found, goes last (DESIGN.md, rule 5).
+call: the record, by which everything is found, goes last (design rule 5).
 """
 
 import asyncio

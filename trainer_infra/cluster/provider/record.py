@@ -5,7 +5,7 @@ before everything else of a run and owns it, so its UID is the run's. Besides `r
 TrainJob, the objects as they were applied, without code and without values of Secrets, and the last
 known status; whose it is stands in labels and, whole, in annotations, beside the format that all of
 it is in. What another release wrote is read as far as it is known here, and kept whole when it is
-written again. DESIGN.md, engine `provider`.
+written again. Design "Targets and engines".
 """
 
 import json

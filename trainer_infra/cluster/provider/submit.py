@@ -3,7 +3,7 @@
 Called by `runs`. Everything is created, never applied over what is there: of two writers exactly
 one makes each object, and the other finds it. So a submit that was killed at any point, or still
 runs in another process, is completed by the next one of the same content, to exactly one JobSet
-(DESIGN.md, rule 5). A torch job takes four round trips: record, what its pods mount, JobSet, and
+(design rule 5). A torch job takes four round trips: record, what its pods mount, JobSet, and
 the mark in the record that all of it is there.
 """
 

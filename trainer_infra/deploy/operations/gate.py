@@ -1,7 +1,7 @@
 """Waiting for a TrainJob: progress while it runs, a sentence when it fails, outputs at its end.
 
 Called by `train_job_result`; its parts are those of a batch's gate too (`train_jobs.gate`). Rules:
-DESIGN.md, rule 3.
+design rule 3.
 """
 
 import json

@@ -38,7 +38,7 @@ def preview_run(inputs: JSONObject, olds: JSONObject, target: Target) -> Preview
 
     When what makes the run what it is did not change since `olds`, the job keeps the name, the
     runtime and the rendering it was born with: a new release or an edited runtime retrains nothing
-    and changes nothing (DESIGN.md, rule 2).
+    and changes nothing (design rule 2).
 
     Raises:
         InvalidInput: holds every problem that can be known before deployment.

@@ -1,7 +1,7 @@
 """Where runs can live, and what opens such a place: for Pulumi's resources and for the command line.
 
 Stack configuration `trainer:target` and `trainer:engine` are inputs of every resource;
-`trainer:kubeconfig` and `trainer:context` are not, so that no credential is among them (DESIGN.md,
+`trainer:kubeconfig` and `trainer:context` are not, so that no credential is among them (design
 "Targets and engines"). Only the room of the target that is chosen is imported.
 """
 

@@ -1,6 +1,6 @@
 """CoScheduling: the gang as a PodGroup of the scheduler-plugins project.
 
-The template names the scheduler. Rules: spec/trainer-behaviour.md section 3.8.
+The template names the scheduler. Rules: reference behaviour 3.8.
 """
 
 from collections.abc import Iterable, Mapping

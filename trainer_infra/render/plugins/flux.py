@@ -1,7 +1,7 @@
 """Flux: the HPC scheduler inside the job; the first node starts it and runs the command on all.
 
 An init container copies Flux into the pod, so that any image can be used. Rules:
-spec/trainer-behaviour.md section 3.7; the scripts: render/flux_scripts.py; the certificate is made
+reference behaviour 3.7; the scripts: render/flux_scripts.py; the certificate is made
 at create: keys/curve_certificate.py.
 """
 

@@ -1,6 +1,6 @@
 """JAX: one process per node, which finds its coordinator by three variables.
 
-Rules: spec/trainer-behaviour.md section 3.4.
+Rules: reference behaviour 3.4.
 """
 
 from trainer_infra import names

@@ -1,7 +1,7 @@
 """JobSet: the object that runs a TrainJob.
 
 Writes what the plugins decided and what the TrainJob says into the runtime's template. Rules:
-spec/trainer-behaviour.md sections 4.4 and 4.5; validation: section 5.1.
+reference behaviour 4.4 and 4.5; validation: reference behaviour 5.1.
 """
 
 from collections.abc import Iterable, Mapping

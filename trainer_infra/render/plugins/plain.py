@@ -1,6 +1,6 @@
 """PlainML: runtimes without a framework of their own.
 
-Rules: spec/trainer-behaviour.md section 3.1.
+Rules: reference behaviour 3.1.
 """
 
 from trainer_infra.render import trainer_env

@@ -1,6 +1,6 @@
 """Torch: torchrun's PET_* variables in the trainer and in the envInjection targets.
 
-Rules: spec/trainer-behaviour.md section 3.2; torchtune, a mode of it, is torchtune.py.
+Rules: reference behaviour 3.2; torchtune, a mode of it, is torchtune.py.
 """
 
 from collections.abc import Iterable, Mapping

@@ -1,7 +1,7 @@
 """TrainJobStatus: training pods learn where to report progress, and get what they need for it.
 
 Off unless a controller lists it (the reference's alpha feature gate): `plugin(server)`. Rules:
-spec/trainer-behaviour.md section 3.10; the protocol is section 6.
+reference behaviour 3.10; the protocol: reference behaviour 6.
 """
 
 from collections.abc import Iterable, Mapping
@@ -31,7 +31,7 @@ TOKEN_KEY: Final = "token"  # noqa: S105  a file's name
 
 @dataclass(frozen=True, slots=True)
 class StatusServer:
-    """Where the controller takes reports, as its configuration says (section 8.3)."""
+    """Where the controller takes reports, as its configuration says (reference behaviour 8.3)."""
 
     service: str
     """Name of its Service: certManagement.webhookServiceName."""

@@ -1,6 +1,6 @@
 """Volcano: the gang as a PodGroup of Volcano, with queue, priority and network topology.
 
-The template names the scheduler. Rules: spec/trainer-behaviour.md section 3.9.
+The template names the scheduler. Rules: reference behaviour 3.9.
 """
 
 from collections.abc import Collection, Iterable, Mapping

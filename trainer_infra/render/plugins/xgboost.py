@@ -1,7 +1,7 @@
 """XGBoost: workers that find their tracker by four variables.
 
 The first node runs the tracker; there is a worker for each GPU, or one on each node. Rules:
-spec/trainer-behaviour.md section 3.5.
+reference behaviour 3.5.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
 """depends-on: replicated jobs wait for earlier ones only.
 
-JobSet v0.12's webhook (spec/trainer-behaviour.md section 12.3). That a status is Ready or Complete
+JobSet v0.12's webhook (reference behaviour 12.3). That a status is Ready or Complete
 is in the schemas, and `schema` says it.
 """
 

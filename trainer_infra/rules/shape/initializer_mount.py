@@ -1,6 +1,6 @@
 """initializer-mount: what initializers fetch is on a volume that the training nodes mount.
 
-Facts: spec/trainer-behaviour.md sections 5.1 (the volume's name) and 7.1 (the folders that the
+Facts: reference behaviour 5.1 and 7.1 (the volume's name, the folders that the
 reference's images write to). The data cache keeps nothing in a volume.
 """
 

@@ -2,7 +2,7 @@
 
 JobSet refuses a JobSet whose longest pod name, `<name>-<job>-<replica>-<index>-<5 characters>`, or
 claim name, `<claim>-<name>`, has more than 63 characters or is no DNS label (RFC 1035): JobSet
-v0.12's webhook, spec/trainer-behaviour.md section 12.3.
+v0.12's webhook, reference behaviour 12.3.
 """
 
 import re

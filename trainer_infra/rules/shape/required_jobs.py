@@ -1,6 +1,6 @@
 """required-jobs: a runtime has the jobs and containers that TrainJobs are written into.
 
-Facts: spec/trainer-behaviour.md sections 3.6, 4.5, 5.1 and 5.2: what the admission of runtimes and
+Facts: reference behaviour 3.6, 4.5, 5.1 and 5.2: what the admission of runtimes and
 TrainJobs demands, and the names by which MPI's plugin finds the launcher and the nodes.
 """
 

@@ -1,6 +1,6 @@
 """reserved-env: nobody but the runtime's policy sets the variables that it fills.
 
-Facts: spec/trainer-behaviour.md sections 3.2 to 3.6. The reference refuses those of torch, MPI and
+Facts: reference behaviour 3.2 to 3.6. The reference refuses those of torch, MPI and
 XGBoost in spec.trainer.env; JAX's it lets through, and they win over the right ones. What stands
 in a runtime is overwritten.
 """

@@ -8,8 +8,8 @@ A lower bound of what each GPU holds, so that what is found cannot work:
     QLoRA                weights in 4 bits / GPUs
 
 Weights, gradients and states have 2 bytes per parameter each (torchtune's bf16), 4 with
-`dtype=fp32`. FSDP shards all of them over the GPUs of all nodes: Rajbhandari et al., "ZeRO", 2020,
-section 5 (Pos+g+p), which torchtune's distributed recipes use. Its configs for a single device step
+`dtype=fp32`. FSDP shards all of them over the GPUs of all nodes: Rajbhandari et al., "ZeRO", 2020
+(Pos+g+p), which torchtune's distributed recipes use. Its configs for a single device step
 the optimizer in the backward pass with paged 8-bit states (torchtune, "Memory Optimization
 Overview"), so that weights alone count there. Activations, adapters and buffers come on top.
 

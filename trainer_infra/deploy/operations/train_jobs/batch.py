@@ -2,7 +2,7 @@
 
 Called by `deploy.provider` with properties as plain JSON. Every member is judged, rendered and named as
 the TrainJob that it is (`members`); `member_runs` acts on one of them, `member_pool` on all at the same
-time. Rules: DESIGN.md, rule 6.
+time. Rules: design rule 6.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -1,7 +1,7 @@
 """What the engine asks about the gate of a batch of TrainJobs: check, diff, create, read, update.
 
 Called by `deploy.provider` with properties as plain JSON. One gate waits for all members and then
-fails with every member that failed or cannot go on, unless so many are tolerated (DESIGN.md, rules
+fails with every member that failed or cannot go on, unless so many are tolerated (design rules
 3 and 6). It shares its parts with the gate of one TrainJob: `operations.gate`.
 """
 
