@@ -1,6 +1,6 @@
 """What a difference between two sets of inputs means: nothing, an update in place, a new run.
 
-Pure; called by the providers' diff. Only what the user said counts, never the rendering
+Pure; called by `train_job`, `members` and `train_job_result` for their diff. Only what the user said counts, never the rendering
 (design rule 2).
 """
 

@@ -1,6 +1,6 @@
 """Metrics as a program reads them: numbers where they are, and a sentence for one that is missing.
 
-`values` is called by `gate`, `Metrics` by the resources. On the wire a metric is a text, as in the
+`gate` calls `values`; `resources` and `batch` offer `Metrics`. On the wire a metric is a text, as in the
 TrainJob's status.
 """
 

@@ -1,6 +1,6 @@
 """What the engine asks about a runtime resource: check, diff, create, read, update, delete.
 
-Called by the providers of TrainingRuntime and ClusterTrainingRuntime with properties as JSON; which
+Called by `provider`, for TrainingRuntime and ClusterTrainingRuntime, with properties as JSON; which
 of the two it is stands in `kind`. On target local there is nothing to make: the resource holds the
 runtime that TrainJobs carry. On Kubernetes it is an object (`cluster.runtimes`).
 """

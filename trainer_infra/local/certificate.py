@@ -1,6 +1,6 @@
 """The progress endpoint's certificate: an authority and a server certificate, made per run.
 
-Called by the supervisor. The authority's key is thrown away, so nothing else can be signed with it.
+Called by `endpoint`. The authority's key is thrown away, so nothing else can be signed with it.
 """
 
 import datetime as dt
