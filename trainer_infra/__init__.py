@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
-    from trainer_infra.deploy.batch import TrainJobArgs, TrainJobs, TrainJobsResult
-    from trainer_infra.deploy.resources import TrainJob, TrainJobResult
     from trainer_infra.deploy.run_result import RunResult
     from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime, TrainingRuntime
+    from trainer_infra.deploy.train_job_resource import TrainJob, TrainJobResult
+    from trainer_infra.deploy.train_jobs_resource import TrainJobArgs, TrainJobs, TrainJobsResult
     from trainer_infra.trainers.custom import CustomTrainer
     from trainer_infra.trainers.secret import Secret
     from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs, TrainerArgs
@@ -43,11 +43,11 @@ _HOME = {
     "RunResult": "trainer_infra.deploy.run_result",
     "RuntimePatchArgs": "trainer_infra.trainers.wire_types",
     "Secret": "trainer_infra.trainers.secret",
-    "TrainJob": "trainer_infra.deploy.resources",
-    "TrainJobArgs": "trainer_infra.deploy.batch",
-    "TrainJobResult": "trainer_infra.deploy.resources",
-    "TrainJobs": "trainer_infra.deploy.batch",
-    "TrainJobsResult": "trainer_infra.deploy.batch",
+    "TrainJob": "trainer_infra.deploy.train_job_resource",
+    "TrainJobArgs": "trainer_infra.deploy.train_jobs_resource",
+    "TrainJobResult": "trainer_infra.deploy.train_job_resource",
+    "TrainJobs": "trainer_infra.deploy.train_jobs_resource",
+    "TrainJobsResult": "trainer_infra.deploy.train_jobs_resource",
     "TrainerArgs": "trainer_infra.trainers.wire_types",
     "TrainingRuntime": "trainer_infra.deploy.runtime_resources",
     "with_fault_tolerance": "trainer_infra.api.fault_tolerance",

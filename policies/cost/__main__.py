@@ -1,6 +1,6 @@
 """The pack `cost` for `pulumi up --policy-pack policies/cost`; its rules are in docs/rules.md."""
 
-from trainer_infra.deploy import crossguard
+from trainer_infra.crossguard import policy_pack
 from trainer_infra.rules import packs
 
-crossguard.serve(packs.COST)
+policy_pack.serve(packs.COST)

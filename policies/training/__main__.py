@@ -1,6 +1,6 @@
 """The pack `training` for `pulumi up --policy-pack policies/training`; its rules are in docs/rules.md."""
 
-from trainer_infra.deploy import crossguard
+from trainer_infra.crossguard import policy_pack
 from trainer_infra.rules import packs
 
-crossguard.serve(packs.TRAINING)
+policy_pack.serve(packs.TRAINING)

@@ -57,7 +57,7 @@ class Command:
 
     def write(self, name: str, text: str) -> str:
         """Write a file of the folder; its name."""
-        (self.folder / name).parent.mkdir(exist_ok=True)
+        (self.folder / name).parent.mkdir(exist_ok=True, parents=True)
         (self.folder / name).write_text(text)
         return name
 

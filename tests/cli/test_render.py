@@ -164,9 +164,7 @@ def test_documents_without_a_train_job_are_an_error(cli: Command) -> None:
     assert cli("render", "-f", "runtime.yaml").err == (
         "no document of runtime.yaml is a TrainJob\n"
     )
-    assert cli("render", "-f", "empty").err == (
-        "empty: cannot be read: the folder has no file named *.yaml, *.yml, *.json\n"
-    )
+    assert cli("render", "-f", "empty").err == ("empty: the folder has no object of the trainer\n")
 
 
 def test_a_name_that_only_a_server_makes_is_an_error(cli: Command) -> None:
@@ -239,3 +237,14 @@ def test_usage_errors_end_with_2(cli: Command, arguments: list[str], told: str) 
 def test_version_and_help_end_with_0(cli: Command) -> None:
     assert cli("--version").out == "trainer-infra 0.1.0\n"
     assert cli("--help").code == 0
+
+
+def test_a_folder_is_read_as_check_reads_it(cli: Command) -> None:
+    cli.write("all/team/job.yaml", JOB.replace("NAME", "deep"))
+    cli.write("all/config.yaml", "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: other}\n")
+    cli.write("all/values.yml", "not: an object\n")
+    assert named(cli("render", "-f", "all").out)[-1] == "JobSet deep"
+    cli.write("all/wrong.yaml", JOB.replace("NAME", "typo").replace("numNodes", "numNode"))
+    assert cli("render", "-f", "all").err == (
+        "all/wrong.yaml:4:55: spec.trainer.numNode: unknown field; did you mean numNodes?\n"
+    )

@@ -175,7 +175,7 @@ def test_a_detached_run_goes_on_and_is_followed_by_the_same_command(cli: Command
     _, told = process.communicate(timeout=600)
     assert process.returncode == 1
     # Which of the two is seen depends on how far the deletion is.
-    ends = ("run digits is gone: it was deleted", "TrainJob digits failed: the supervisor")
+    ends = ("run digits is gone: it was deleted", "TrainJob digits failed: pod digits-node-0-0: ")
     assert told.splitlines()[-1].startswith(ends)
 
 

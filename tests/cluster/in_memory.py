@@ -5,10 +5,10 @@ from typing import Any
 
 from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, container, ended
+from tests.fake_api_server.memory import Memory
 from trainer_infra import names
 from trainer_infra.cluster.provider import run_lookup, submit
 from trainer_infra.cluster.session import Session
-from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.resource import JOBSET
 from trainer_infra.runs.run import Run
 

@@ -12,12 +12,12 @@ from typing_extensions import override
 
 from tests.cluster.relayed import Relayed
 from tests.cluster.submissions import OTHER, SECRET, Job
+from tests.fake_api_server.memory import Memory
 from trainer_infra.cluster.provider import delete, submit
 from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import resource
 from trainer_infra.kube.client import Selection
-from trainer_infra.kube.memory import Memory
 from trainer_infra.runs.run import Submission
 
 T = TypeVar("T")

@@ -5,9 +5,9 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.cluster.world import RUNNING, container, ended
+from tests.fake_api_server.memory import Memory
 from trainer_infra import names
 from trainer_infra.cluster.last_seen import FailedPod, LastSeen
-from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.resource import POD
 
 JOBSET = {"metadata": {"uid": "u1"}, "status": {"restarts": 1}}

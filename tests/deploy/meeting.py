@@ -9,7 +9,7 @@ from typing import Any
 from pulumi.dynamic import CreateResult, Resource
 from typing_extensions import override
 
-from trainer_infra.deploy.boundary import Provider
+from trainer_infra.deploy.provider import Provider
 
 TOGETHER = 12
 """Creates that wait for each other: three times as many as the SDK's script serves at once."""

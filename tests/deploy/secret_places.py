@@ -10,9 +10,9 @@ from typing import Any
 import pulumi
 
 from trainer_infra import CustomTrainer, Secret, TrainingRuntime, TrainJob, TrainJobs, catalog
-from trainer_infra.deploy.batch import TrainJobsResult
-from trainer_infra.deploy.resources import TrainJobResult
 from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime
+from trainer_infra.deploy.train_job_resource import TrainJobResult
+from trainer_infra.deploy.train_jobs_resource import TrainJobsResult
 
 JSON = dict[str, Any]
 Place = tuple[Callable[[str, Any], object], str]

@@ -7,8 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from trainer_infra.deploy import inputs, members, texts, train_jobs
-from trainer_infra.deploy.members import Change, Kept
+from trainer_infra.deploy.operations import rendering, targets
+from trainer_infra.deploy.operations.session import StackSession
+from trainer_infra.deploy.operations.train_jobs import batch, members, shared_texts
+from trainer_infra.deploy.operations.train_jobs.members import Change, Kept
 
 ENV = {"name": "T", "valueFrom": {"secretKeyRef": {"name": "trainer-infra-own-secret", "key": "t"}}}
 
@@ -31,19 +33,23 @@ def declared(jobs: dict[str, Any], **changed: Any) -> dict[str, Any]:
     }
 
 
-def checked(batch: dict[str, Any], olds: dict[str, Any] | None = None) -> dict[str, Any]:
-    result = train_jobs.check(olds or {}, batch)
-    assert [each.reason for each in result.failures] == []
-    return result.inputs
+def checked(given: dict[str, Any], olds: dict[str, Any] | None = None) -> dict[str, Any]:
+    result = batch.check(olds or {}, given, StackSession())
+    assert result.problems == ()
+    return dict(result.inputs)
 
 
-def running(batch: dict[str, Any]) -> dict[str, Any]:
+def problems(given: dict[str, Any]) -> list[str]:
+    return [str(each) for each in batch.check({}, given, StackSession()).problems]
+
+
+def running(given: dict[str, Any]) -> dict[str, Any]:
     """The state once every member runs."""
     kept = {
         name: Kept(one, {"name": one["name"], "namespace": "default", "uid": name, "lastSeen": ""})
-        for name, one in members.of(batch).items()
+        for name, one in members.members_of(given).items()
     }
-    return members.outputs(batch, "here", kept)
+    return members.batch_outputs(given, "here", kept)
 
 
 JOBS = {name: job(name) for name in ("a", "b", "c")}
@@ -59,27 +65,28 @@ def test_a_member_is_exactly_the_train_job_that_it_would_be_alone() -> None:
         "owner": {"project": "project", "stack": "test", "urn": "urn:sweep#a"},
         "secretData": {"t": "value-of-a"},
     }
-    assert members.of(BORN)["a"] == inputs.checked(alone, {}).inputs
+    here = targets.open_target(targets.LOCAL)
+    assert members.members_of(BORN)["a"] == rendering.preview_run(alone, {}, here).inputs
 
 
 def test_an_unchanged_batch_changes_nothing() -> None:
     again = checked(declared(JOBS), BORN)
     assert again == BORN
-    result = train_jobs.diff(STATE, again)
-    assert (result.changes, result.replaces) == (False, [])
+    result = batch.diff(STATE, again, StackSession())
+    assert (result.changes, result.replaces) == (False, ())
 
 
 def test_every_member_changes_by_itself() -> None:
     spec = {**JOBS["b"]["spec"], "suspend": True}
     new = declared({"d": job("d"), "a": job("other"), "b": {**JOBS["b"], "spec": spec}})
     news = checked(new, BORN)
-    assert members.changes(STATE, news) == {
+    assert members.member_changes(STATE, news) == {
         "d": Change.SUBMIT,
         "a": Change.REPLACE,
         "b": Change.UPDATE,
         "c": Change.DELETE,
     }
-    assert members.differences(STATE, news) == {
+    assert members.shown_differences(STATE, news) == {
         'jobs["a"]': "UPDATE",
         'jobs["b"]': "UPDATE",
         'jobs["c"]': "DELETE",
@@ -93,31 +100,35 @@ def test_a_changed_secret_is_an_update_of_that_member_and_shows_nothing_else() -
     secrets = {**BORN["secretData"], "b": {"t": "another"}}
     news = checked(declared(JOBS, secretData=secrets), BORN)
     expected = {"a": Change.NONE, "b": Change.UPDATE, "c": Change.NONE}
-    assert members.changes(STATE, news) == expected
-    assert members.differences(STATE, news) == {'secretData["b"]': "UPDATE"}
+    assert members.member_changes(STATE, news) == expected
+    assert members.shown_differences(STATE, news) == {'secretData["b"]': "UPDATE"}
 
 
 def test_a_member_with_an_error_is_tried_again_and_no_other() -> None:
-    kept = {name: Kept(one, STATE["members"][name]) for name, one in members.of(STATE).items()}
+    kept = {
+        name: Kept(one, STATE["members"][name]) for name, one in members.members_of(STATE).items()
+    }
     kept["b"] = Kept(kept["b"].job, {"name": "x", "namespace": "default", "error": "no"})
-    failed = members.outputs(BORN, "here", kept)
+    failed = members.batch_outputs(BORN, "here", kept)
     news = checked(declared(JOBS), BORN)
     expected = {"a": Change.NONE, "b": Change.SUBMIT, "c": Change.NONE}
-    assert members.changes(failed, news) == expected
-    assert members.differences(failed, news) == {}
-    assert train_jobs.diff(failed, news).changes is True
+    assert members.member_changes(failed, news) == expected
+    assert members.shown_differences(failed, news) == {}
+    assert batch.diff(failed, news, StackSession()).changes is True
 
 
 def test_a_run_that_could_not_be_deleted_is_tried_again_though_nothing_declares_it() -> None:
     left = {"name": "x", "namespace": "default", "error": "no", "replaced": [{"uid": "1"}]}
-    kept = {name: Kept(one, STATE["members"][name]) for name, one in members.of(STATE).items()}
-    state = members.outputs(BORN, "here", {**kept, "gone": Kept(None, left)})
-    assert members.changes(state, checked(declared(JOBS), BORN))["gone"] is Change.DELETE
+    kept = {
+        name: Kept(one, STATE["members"][name]) for name, one in members.members_of(STATE).items()
+    }
+    state = members.batch_outputs(BORN, "here", {**kept, "gone": Kept(None, left)})
+    assert members.member_changes(state, checked(declared(JOBS), BORN))["gone"] is Change.DELETE
 
 
 def test_another_target_is_another_batch() -> None:
     news = {**BORN, "target": "kubernetes", "engine": "provider"}
-    assert train_jobs.diff(STATE, news).replaces == ["target", "engine"]
+    assert batch.diff(STATE, news, StackSession()).replaces == ("target", "engine")
 
 
 def test_a_runtime_that_is_edited_in_the_program_is_another_run_of_its_members() -> None:
@@ -128,9 +139,9 @@ def test_a_runtime_that_is_edited_in_the_program_is_another_run_of_its_members()
         return {"a": {**JOBS["a"], "runtime": runtime, **more}, "b": JOBS["b"], "c": JOBS["c"]}
 
     expected = {"a": Change.REPLACE, "b": Change.NONE, "c": Change.NONE}
-    assert members.changes(STATE, checked(declared(given()), BORN)) == expected
+    assert members.member_changes(STATE, checked(declared(given()), BORN)) == expected
     of_resource = checked(declared(given(runtimeResource=True)), BORN)
-    assert set(members.changes(STATE, of_resource).values()) == {Change.NONE}
+    assert set(members.member_changes(STATE, of_resource).values()) == {Change.NONE}
     assert of_resource["jobs"]["b"] == BORN["jobs"]["b"]
 
 
@@ -138,40 +149,37 @@ def test_a_member_of_a_given_name_runs_again_on_an_edited_runtime() -> None:
     jobs = {"a": job("a", name="mine", runtime=json.loads(BORN["jobs"]["a"]["runtime"]))}
     born = checked(declared(jobs))
     state = running(born)
-    assert members.changes(state, checked(declared(jobs), born)) == {"a": Change.NONE}
+    assert members.member_changes(state, checked(declared(jobs), born)) == {"a": Change.NONE}
     jobs["a"]["runtime"]["metadata"]["labels"] = {"edited": "yes"}
-    assert members.changes(state, checked(declared(jobs), born)) == {"a": Change.REPLACE}
+    assert members.member_changes(state, checked(declared(jobs), born)) == {"a": Change.REPLACE}
 
 
 def test_problems_name_their_member() -> None:
     bad = {**job("x"), "spec": {"runtimeRef": {"name": "jax-distributd"}}}
-    result = train_jobs.check({}, declared({"a": job("a"), "b": bad, "c": job("c", attempt=0)}))
-    reasons = [each.reason for each in result.failures]
+    reasons = problems(declared({"a": job("a"), "b": bad, "c": job("c", attempt=0)}))
     assert [each.split(": ")[0] for each in reasons] == ["jobs.b", "jobs.c"]
     assert "did you mean jax-distributed" in reasons[0]
 
 
 def test_two_members_of_one_name_are_refused() -> None:
     both = {name: job(name, name="same") for name in ("a", "b")}
-    result = train_jobs.check({}, declared(both))
-    assert [each.reason for each in result.failures] == [
+    assert problems(declared(both)) == [
         "jobs.b: name: is the name of member 'a' too, got 'same'; leave it out"
     ]
 
 
 def test_a_secret_in_plain_text_is_refused_by_member_and_path() -> None:
-    result = train_jobs.check({}, declared({"a": job("value-of-a"), "b": job("b")}))
-    (failure,) = result.failures
-    assert failure.reason.startswith("jobs.a: spec.trainer.command[1]: holds the value of secret")
+    (problem,) = problems(declared({"a": job("value-of-a"), "b": job("b")}))
+    assert problem.startswith("jobs.a: spec.trainer.command[1]: holds the value of secret")
 
 
 def test_a_thousand_members_carry_their_common_code_once() -> None:
     code = {"files": {"main.py": "x = 1\n" * 3000}, "packages": [], "secretArgs": False}
     spec = {"runtimeRef": {"name": "jax-distributed"}, "trainer": {"numNodes": 2}}
     one = job(spec=spec, code=code)
-    batch = checked(declared({f"m{index}": one for index in range(50)}, secretData={}))
-    assert len(batch["texts"]["main.py"]) == 18000
-    assert len(json.dumps(batch)) / 50 < 4500
+    made = checked(declared({f"m{index}": one for index in range(50)}, secretData={}))
+    assert len(made["texts"]["main.py"]) == 18000
+    assert len(json.dumps(made)) / 50 < 4500
 
 
 json_values = st.recursive(
@@ -179,8 +187,8 @@ json_values = st.recursive(
     | st.booleans()
     | st.integers()
     | st.text()
-    | st.text(min_size=texts.LONG)
-    | st.sampled_from(["<text a>", "<text >", "y" * texts.LONG]),
+    | st.text(min_size=shared_texts.LONG)
+    | st.sampled_from(["<text a>", "<text >", "y" * shared_texts.LONG]),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=20,
 )
@@ -188,26 +196,26 @@ json_values = st.recursive(
 
 @given(json_values)
 def test_texts_kept_apart_come_back_as_they_were(value: Any) -> None:
-    referring, apart = texts.shared(value)
-    assert texts.restored(referring, apart) == value
+    referring, apart = shared_texts.share_texts(value)
+    assert shared_texts.restore_texts(referring, apart) == value
 
 
 def test_texts_of_one_field_are_told_apart() -> None:
-    long = ["x" * texts.LONG, "y" * texts.LONG]
-    referring, apart = texts.shared([{"file.py": each} for each in long])
+    long = ["x" * shared_texts.LONG, "y" * shared_texts.LONG]
+    referring, apart = shared_texts.share_texts([{"file.py": each} for each in long])
     assert len(apart) == 2
     assert all(re_name.startswith("file.py ") for re_name in apart)
-    assert texts.restored(referring, apart) == [{"file.py": each} for each in long]
+    assert shared_texts.restore_texts(referring, apart) == [{"file.py": each} for each in long]
 
 
 @pytest.mark.parametrize("count", [3, 12])
 def test_a_list_of_members_is_cut(count: int) -> None:
-    lines = members.listed((str(index), "no") for index in range(count)).splitlines()
+    lines = members.member_lines((str(index), "no") for index in range(count)).splitlines()
     assert lines[0] == "0: no"
     assert lines[-1] == ("2: no" if count == 3 else "and 2 more")
 
 
 def test_a_member_keeps_the_plugins_that_it_was_born_with() -> None:
     news = checked(declared(JOBS, plugins=["nobody.knows:This"]), BORN)
-    assert set(members.changes(STATE, news).values()) == {Change.NONE}
-    assert [one.get("plugins") for one in members.of(news).values()] == [[], [], []]
+    assert set(members.member_changes(STATE, news).values()) == {Change.NONE}
+    assert [one.get("plugins") for one in members.members_of(news).values()] == [[], [], []]

@@ -3,7 +3,8 @@
 from typing import Any
 
 from tests.deploy.project import Stack
-from trainer_infra.deploy import changes, digests
+from trainer_infra.deploy.operations import digests
+from trainer_infra.deploy.operations.changes import train_job_difference
 
 CODE = {"files": {"source/a.py": "print(1)"}, "packages": [], "secretArgs": False}
 OTHER = {**CODE, "files": {"source/a.py": "print(2)"}}
@@ -17,7 +18,7 @@ INPUTS: dict[str, Any] = {
     "rendered": {"JobSet": {"spec": {"suspend": True}}},
 }
 SEEN = {"uid": "1", "host": "here", "lastSeen": "Suspended"}
-STATE = digests.kept({**INPUTS, **SEEN})
+STATE = digests.with_digests({**INPUTS, **SEEN})
 OLDER = {**INPUTS, **SEEN}
 """A state of a release that kept all inputs among the outputs."""
 RESUMED = {
@@ -34,13 +35,13 @@ TrainJob("job", runtime="jax-distributed", suspend=True,
 def test_the_outputs_have_digests_in_place_of_what_is_large() -> None:
     assert not set(digests.LARGE) & STATE.keys()
     assert STATE["digests"].keys() == set(digests.LARGE)
-    assert digests.kept({"name": "tj", "code": CODE})["digests"].keys() == {"code"}
+    assert digests.with_digests({"name": "tj", "code": CODE})["digests"].keys() == {"code"}
 
 
 def test_the_same_inputs_are_no_change_for_a_state_of_this_and_of_an_older_release() -> None:
     for state in (STATE, OLDER):
-        assert changes.of_train_job(state, INPUTS).changes is False
-        assert changes.shown(state, INPUTS, ()) == {}
+        assert train_job_difference(state, INPUTS).changes is False
+        assert train_job_difference(state, INPUTS).paths == {}
 
 
 def test_other_code_is_another_run_for_a_state_of_this_and_of_an_older_release() -> None:
@@ -49,31 +50,33 @@ def test_other_code_is_another_run_for_a_state_of_this_and_of_an_older_release()
             {**INPUTS, "code": OTHER},
             {key: INPUTS[key] for key in INPUTS if key != "code"},
         ):
-            found = changes.of_train_job(state, news)
-            assert found.replaces == ["code"]
-    assert changes.shown(STATE, {**INPUTS, "code": OTHER}, ["code"]) == {"code": "UPDATE_REPLACE"}
+            found = train_job_difference(state, news)
+            assert found.replaces == ("code",)
+    found = train_job_difference(STATE, {**INPUTS, "code": OTHER})
+    assert found.paths == {"code": "UPDATE_REPLACE"}
 
 
 def test_code_where_there_was_none_is_another_run() -> None:
     without = {key: each for key, each in OLDER.items() if key != "code"}
-    for state in (without, digests.kept(without)):
-        assert changes.of_train_job(state, INPUTS).replaces == ["code"]
-        assert changes.shown(state, INPUTS, ["code"]) == {"code": "ADD_REPLACE"}
+    for state in (without, digests.with_digests(without)):
+        assert train_job_difference(state, INPUTS).replaces == ("code",)
+        assert train_job_difference(state, INPUTS).paths == {"code": "ADD_REPLACE"}
 
 
 def test_what_is_shown_of_a_change_are_the_inputs_that_differ_and_the_drift() -> None:
     for state in (STATE, OLDER):
-        assert changes.shown(state, RESUMED, ()) == {"spec": "UPDATE", "rendered": "UPDATE"}
-        assert changes.shown({**state, "drift": {"spec": "kubectl"}}, INPUTS, ()) == {
-            "drift": "DELETE"
-        }
-        assert changes.shown({**state, "labels": {"a": "b"}}, INPUTS, ()) == {"labels": "DELETE"}
+        resumed = train_job_difference(state, RESUMED)
+        assert resumed.paths == {"spec": "UPDATE", "rendered": "UPDATE"}
+        drifted = train_job_difference({**state, "drift": {"spec": "kubectl"}}, INPUTS)
+        assert drifted.paths == {"drift": "DELETE"}
+        labelled = train_job_difference({**state, "labels": {"a": "b"}}, INPUTS)
+        assert labelled.paths == {"labels": "DELETE"}
 
 
 def test_what_is_not_rendered_as_yet_is_not_shown_as_deleted() -> None:
     known = ("name", "namespace", "attempt", "spec")
     unknown = {**{key: INPUTS[key] for key in known}, "labels": {"a": "b"}}
-    assert changes.shown(STATE, unknown, ()) == {"labels": "ADD"}
+    assert train_job_difference(STATE, unknown).paths == {"labels": "ADD"}
 
 
 def test_a_state_has_code_and_rendering_once_and_a_preview_shows_what_changes_in_them(

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from trainer_infra.deploy.gate import Stuck
+from trainer_infra.deploy.operations.gate import Stuck
 from trainer_infra.runs.run import RUNNING, Owner, Run
 from trainer_infra.runs.waiting_cause import Cause
 

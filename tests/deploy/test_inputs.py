@@ -6,7 +6,9 @@ from typing import Any
 import pytest
 
 from trainer_infra import catalog, names
-from trainer_infra.deploy import boundary, changes, inputs, targets
+from trainer_infra.deploy.operations import declared_run, options, rendering, targets
+from trainer_infra.deploy.operations.changes import train_job_difference
+from trainer_infra.deploy.operations.values import UNKNOWN, plain_json
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.code import content_hash
 
@@ -27,7 +29,7 @@ def given(**changed: Any) -> dict[str, Any]:
 
 def checked(new: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
     """The inputs as check gives them back."""
-    return inputs.checked(new, olds).inputs
+    return dict(rendering.preview_run(new, olds, targets.open_target(new["target"])).inputs)
 
 
 BORN = checked(given(), {})
@@ -82,7 +84,7 @@ def test_resources_that_read_alike_are_runs_of_their_own() -> None:
 def test_a_resource_that_a_run_may_be_named_after_is_named_as_ever() -> None:
     """Its run is found again by the next release."""
     found = {each: checked(given(resource=each), {})["name"] for each in ("job", "a-", "x" * 39)}
-    content = inputs.content(given(), inputs.runtime_of(given()))
+    content = declared_run.content_of(given(), declared_run.runtime_of(given()))
     digest = content_hash(["project", "test", content])
     assert found == {each: f"{each}-{digest}" for each in found}
 
@@ -91,17 +93,17 @@ def test_suspending_keeps_name_and_runtime_and_changes_the_rendering() -> None:
     held = checked(given(spec={**given()["spec"], "suspend": True}), BORN)
     assert (held["name"], held["runtime"]) == (BORN["name"], BORN["runtime"])
     assert held["rendered"]["JobSet"]["spec"]["suspend"] is True
-    result = changes.of_train_job(BORN, held)
-    assert (result.changes, result.replaces) == (True, [])
+    result = train_job_difference(BORN, held)
+    assert (result.changes, result.replaces) == (True, ())
 
 
 def test_a_shipped_runtime_that_is_passed_whole_is_the_catalogs() -> None:
     whole = catalog.get("jax-distributed").to_wire()
     old = checked(given(runtime=edited("older")), {})
-    assert inputs.unchanged(given(runtime=whole), old)
-    assert not inputs.unchanged(given(runtime=edited("newer")), old)
-    assert inputs.is_of_another_runtime(given(runtime=edited("newer")), old)
-    assert inputs.unchanged(given(runtime=edited("newer"), runtimeResource=True), old)
+    assert declared_run.is_same_run(given(runtime=whole), old)
+    assert not declared_run.is_same_run(given(runtime=edited("newer")), old)
+    assert declared_run.is_of_another_runtime(given(runtime=edited("newer")), old)
+    assert declared_run.is_same_run(given(runtime=edited("newer"), runtimeResource=True), old)
 
 
 def test_an_unchanged_job_keeps_its_runtime_and_rendering_whatever_the_catalog_says() -> None:
@@ -109,12 +111,12 @@ def test_an_unchanged_job_keeps_its_runtime_and_rendering_whatever_the_catalog_s
     assert "older" in str(old["rendered"])
     again = checked(given(), old)
     assert again == old
-    assert changes.of_train_job(old, again).changes is False
-    assert inputs.born_with(given(), old).startswith(f"{old['name']} keeps the runtime")
+    assert train_job_difference(old, again).changes is False
+    assert declared_run.older_runtime(given(), old).startswith(f"{old['name']} keeps the runtime")
 
 
 def edited(image: str) -> dict[str, Any]:
-    runtime: dict[str, Any] = boundary.plain(BORN["runtime"])
+    runtime: dict[str, Any] = plain_json(BORN["runtime"])
     pods = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
     pods["spec"]["containers"][0]["image"] = image
     return runtime
@@ -140,14 +142,14 @@ def edited(image: str) -> dict[str, Any]:
 def test_what_makes_a_run_another_one_replaces_it(
     changed: dict[str, Any], replaces: list[str]
 ) -> None:
-    result = changes.of_train_job(BORN, checked(given(**changed), BORN))
-    assert (result.changes, result.replaces) == (True, replaces)
+    result = train_job_difference(BORN, checked(given(**changed), BORN))
+    assert (result.changes, list(result.replaces)) == (True, replaces)
 
 
 def test_an_annotation_that_renders_nothing_is_an_update_in_place() -> None:
     new = checked(given(annotations={"team": "vision"}), BORN)
-    result = changes.of_train_job(BORN, new)
-    assert (result.changes, result.replaces) == (True, [])
+    result = train_job_difference(BORN, new)
+    assert (result.changes, result.replaces) == (True, ())
     assert new["rendered"] == BORN["rendered"]
 
 
@@ -160,8 +162,8 @@ def test_a_changed_secret_value_is_an_update_in_place() -> None:
     old = checked(given(spec=spec, secretData={"env.T": "first-value"}), {})
     new = checked(given(spec=spec, secretData={"env.T": "second-value"}), old)
     assert new["rendered"] == old["rendered"]
-    result = changes.of_train_job(old, new)
-    assert (result.changes, result.replaces) == (True, [])
+    result = train_job_difference(old, new)
+    assert (result.changes, result.replaces) == (True, ())
 
 
 def test_a_secret_in_plain_text_is_refused_where_it_stands() -> None:
@@ -172,24 +174,24 @@ def test_a_secret_in_plain_text_is_refused_where_it_stands() -> None:
 
 
 def test_a_missing_choice_names_the_choices() -> None:
-    missing = [str(problem) for problem in targets.problems(given(target=None))]
+    missing = [str(problem) for problem in targets.choice_problems(given(target=None))]
     assert missing == [
         (
             "stack configuration: trainer:target: is not set; run `pulumi config set "
             "trainer:target local` or `pulumi config set trainer:target kubernetes`"
         )
     ]
-    (unknown,) = targets.problems(given(target="moon"))
+    (unknown,) = targets.choice_problems(given(target="moon"))
     assert "must be local or kubernetes, got 'moon'" in str(unknown)
 
 
 def test_an_attempt_below_one_is_refused() -> None:
-    (problem,) = inputs.options(given(attempt=0))
+    (problem,) = options.option_problems(given(attempt=0))
     assert str(problem) == "attempt: must be a whole number from 1, got 0"
 
 
 def test_numbers_are_whole_again_and_nothing_is_lost() -> None:
-    assert boundary.plain({"a": 2.0, "b": [1.5, 3.0, None], "c": None, "d": {"e": "1.0"}}) == {
+    assert plain_json({"a": 2.0, "b": [1.5, 3.0, None], "c": None, "d": {"e": "1.0"}}) == {
         "a": 2,
         "b": [1.5, 3, None],
         "d": {"e": "1.0"},
@@ -197,8 +199,8 @@ def test_numbers_are_whole_again_and_nothing_is_lost() -> None:
 
 
 def test_options_that_are_not_known_yet_are_no_problem_and_bad_ones_are() -> None:
-    unknown = dict.fromkeys(("attempt", "adopt", "deleteTimeout"), boundary.UNKNOWN_TEXT)
-    assert list(inputs.options(given(**unknown))) == []
+    unknown = dict.fromkeys(("attempt", "adopt", "deleteTimeout"), UNKNOWN)
+    assert list(options.option_problems(given(**unknown))) == []
     wrong = {"attempt": 0, "adopt": 1, "deleteTimeout": float("nan")}
-    paths = [each.path for each in inputs.options(given(**wrong))]
+    paths = [each.path for each in options.option_problems(given(**wrong))]
     assert paths == ["attempt", "adopt", "delete_timeout"]

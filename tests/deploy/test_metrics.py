@@ -1,7 +1,8 @@
 """Metrics of a run: those of node 0, numbers, and a sentence for one that was not reported."""
 
 from tests.deploy.project import Stack
-from trainer_infra.deploy import metrics
+from trainer_infra.deploy.operations import gate
+from trainer_infra.deploy.run_result import Metrics
 
 REPORTING = """
 from trainer_infra import TrainJobs
@@ -63,5 +64,5 @@ def test_a_metric_that_was_not_reported_is_one_sentence(stack: Stack) -> None:
 
 def test_what_json_has_no_number_for_stays_text() -> None:
     given = {"a": "nan", "b": "inf", "c": "1e400", "d": "true", "e": '"x"', "f": "1_0", "g": "-2"}
-    assert metrics.values(given) == {**given, "g": -2}
-    assert metrics.Metrics({}, "TrainJob j").get("a") is None
+    assert gate.metric_values(given) == {**given, "g": -2}
+    assert Metrics({}, "TrainJob j").get("a") is None

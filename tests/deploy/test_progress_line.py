@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from trainer_infra.deploy import gate
+from trainer_infra.deploy.operations import gate
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Owner, Run
 
@@ -32,7 +32,7 @@ def run(progress: int | None = None, remaining: int | None = None, **metrics: st
     ],
 )
 def test_percent_and_time_left_come_first(seen: Run, line: str) -> None:
-    assert gate.progress(seen) == line
+    assert gate.status_line(seen) == line
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,9 @@ import pytest
 from pulumi.dynamic.dynamic import serialize_provider
 
 from trainer_infra.deploy import provider as providers
-from trainer_infra.deploy.batch import TrainJobs, TrainJobsResult
-from trainer_infra.deploy.resources import TrainJob, TrainJobResult
 from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime, TrainingRuntime
+from trainer_infra.deploy.train_job_resource import TrainJob, TrainJobResult
+from trainer_infra.deploy.train_jobs_resource import TrainJobs, TrainJobsResult
 
 KINDS = (
     TrainJob,

@@ -34,7 +34,9 @@ def test_results_of_members_that_ended_are_kept_where_others_failed(stack: Stack
     )
     (gate,) = stack.resources("trainer:Results")
     assert gate["outputs"]["results"].keys() == {"good", "fine"}
-    assert re.match(r"TrainJob sweep-bad-\w+ failed: pod .*42", gate["outputs"]["failures"]["bad"])
+    assert re.match(
+        r"TrainJob sweep-bad-\w+ failed: .*pod .*42", gate["outputs"]["failures"]["bad"]
+    )
     before = uids(stack)
 
     assert "1 of 3 TrainJobs failed" in stack.up(ok=False), "the next up looks again"

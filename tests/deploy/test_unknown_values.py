@@ -7,7 +7,7 @@ from typing import Any
 import pulumi
 
 from trainer_infra.deploy import outputs
-from trainer_infra.deploy.boundary import UNKNOWN_TEXT
+from trainer_infra.deploy.operations.values import UNKNOWN
 from trainer_infra.trainers.secret import Secret
 
 
@@ -22,7 +22,7 @@ def result(value: Any, then: Callable[[Any], Mapping[str, Any]]) -> tuple[bool, 
     """Whether the result is known, and what it is."""
 
     async def run() -> tuple[bool, Any]:
-        found = outputs.opened(value(), lambda _plain: None, then, ("spec",))["spec"]
+        found = outputs.open_outputs(value(), lambda _plain: None, then, ("spec",))["spec"]
         return await found.is_known(), await found.future()
 
     return asyncio.run(run())
@@ -34,7 +34,7 @@ def test_all_else_is_known() -> None:
 
     assert result(given, lambda plain: {"spec": plain}) == (
         True,
-        {"image": UNKNOWN_TEXT, "numNodes": 2},
+        {"image": UNKNOWN, "numNodes": 2},
     )
 
 
@@ -44,7 +44,7 @@ def test_a_text_that_is_made_with_it_is_unknown_as_a_whole() -> None:
 
     assert result(given, lambda plain: {"spec": ["run", f"--image={plain['image']}"]}) == (
         True,
-        ["run", UNKNOWN_TEXT],
+        ["run", UNKNOWN],
     )
 
 

@@ -4,6 +4,7 @@ A citation has one form for each place: `reference behaviour 3.3`, `SDK contract
 `design rule 2`, `design "Names that are an API"`, `decision 0002`, `Q7`, `docs/page.md`.
 """
 
+import ast
 import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -202,7 +203,9 @@ def test_a_link_of_a_page_and_a_heading_of_its_own_are_looked_up() -> None:
 
 def test_comments_and_docstrings_are_read_with_their_lines() -> None:
     source = '"""One\ntwo."""\nX = 1\n"""Three."""\n# four\n# five\nY = 2  # six\n'
-    assert sorted((each.line, each.text) for each in prose.of_python(source)) == [
+    assert sorted(
+        (each.line, each.text) for each in prose.of_python(source, ast.parse(source))
+    ) == [
         (1, "One\ntwo."),
         (4, "Three."),
         (5, "four\nfive\nsix"),

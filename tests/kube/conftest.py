@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from tests.fake_api_server.memory import Memory
 from tests.kube import real_server
 from tests.kube.real_server import RealServer
 from tests.kube.scripted import Say, Scripted, Speak, config
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.retry import Patience
 
 HISTORY = 20

@@ -2,11 +2,11 @@
 
 import pytest
 
+from tests.fake_api_server.memory import Memory
 from tests.kube import objects
 from tests.kube.scripted import JSON, Say, Speak, gathered, status
 from trainer_infra.kube.client import KubeClient, LogOf
 from trainer_infra.kube.loop import iterate, run
-from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.refusals import Invalid
 
 A = "2026-01-01T00:00:01.100000000Z"

@@ -4,10 +4,10 @@ from typing import Any
 
 import pytest
 
+from tests.fake_api_server.memory import Memory
 from tests.kube import objects
 from trainer_infra.kube.client import JSON, Selection
 from trainer_infra.kube.loop import run
-from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.refusals import Forbidden, NotFound, NotServed
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, NAMESPACE, SECRET, Resource
 

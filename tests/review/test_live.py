@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from typing_extensions import override
 
+from tests.fake_api_server.memory import Memory
 from tests.kube import objects
 from tests.review import checked
 from trainer_infra import names
 from trainer_infra.kube.client import JSON, KubeClient, Page, Selection
 from trainer_infra.kube.loop import run
-from trainer_infra.kube.memory import Memory
 from trainer_infra.kube.refusals import Unreachable, of_status
 from trainer_infra.kube.resource import JOBSET, TRAIN_JOB, TRAINING_RUNTIME, Resource
 from trainer_infra.review import live

@@ -77,7 +77,7 @@ def parse(value: Mapping[str, Any], where: str = "") -> TrainJob | Runtime:
     Raises:
         InvalidInput: with every problem found; one that names the known kinds when it is another.
     """
-    found = _findings(value)
+    found = findings(value)
     if found:
         raise InvalidInput(finding.problem(where) for finding in found)
     return _model(value)
@@ -100,7 +100,7 @@ def _problems(source: Source) -> list[Problem]:
     """Everything wrong with a document, by line; what its YAML hides is not reported twice."""
     found = {finding.path: finding for finding in source.findings}
     for path, value in _objects(source.value):
-        for finding in _findings(value):
+        for finding in findings(value):
             whole = replace(finding, path=(*path, *finding.path))
             found.setdefault(whole.path, whole)
     by_line = sorted(found.values(), key=lambda finding: source.place(finding.path))
@@ -114,7 +114,8 @@ def _problem(finding: Finding, source: Source) -> Problem:
     return finding.problem(f"{source.file}:{line}:{column}")
 
 
-def _findings(value: object) -> tuple[Finding, ...]:
+def findings(value: object) -> tuple[Finding, ...]:
+    """Everything wrong with a JSON object, by field; that its kind is unknown goes before all else."""
     if not isinstance(value, Mapping):
         return (Finding((), "must be an object with apiVersion and kind", value),)
     kind = value.get("kind")

@@ -4,19 +4,17 @@ Called by `render` and `submission`. One document's problems do not hide another
 read comes back beside the problems, and the caller adds what it finds in there.
 """
 
-import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
+from trainer_infra import names
 from trainer_infra.api import manifests, yaml_source
 from trainer_infra.api.manifests import Document
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.errors import InvalidInput, Problem
-
-SUFFIXES: Final = (".yaml", ".yml", ".json")
-STDIN: Final = "-"
+from trainer_infra.review import documents, sources
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +29,12 @@ class Read:
     """Names of objects that have problems: whoever refers to one has no problem of its own."""
 
 
-def read(sources: Sequence[str]) -> Read:
-    """The documents of files, of folders (their own files, sorted) and of `-`, which is stdin."""
-    found = [_file(path) for source in sources for path in _paths(source)]
+def read(paths: Sequence[str]) -> Read:
+    """The documents of files, of `-`, which is stdin, and of what `check` finds in folders.
+
+    A file holds objects of ours alone; other objects of a folder are passed over.
+    """
+    found = [_folder(each) if Path(each).is_dir() else _file(each) for each in paths]
     return Read(
         tuple(document for each in found for document in each.documents),
         tuple(problem for each in found for problem in each.problems),
@@ -41,43 +42,59 @@ def read(sources: Sequence[str]) -> Read:
     )
 
 
-def _paths(source: str) -> list[str]:
-    """The files of a folder; what is none, and an empty folder, stand for themselves."""
-    if source == STDIN or not Path(source).is_dir():
-        return [source]
-    found = sorted(str(each) for each in Path(source).iterdir() if each.suffix in SUFFIXES)
-    return found or [source]
+def _folder(path: str) -> Read:
+    found = sources.read([path])
+    problems = [Problem("", each) for each in found.problems]
+    good: list[Document] = []
+    unread: set[str] = set()
+    ours = [each for each in found.documents if _is_ours(each.value)]
+    if not ours and not problems:
+        problems.append(Problem("", "the folder has no object of the trainer", where=path))
+    for each in ours:
+        wrong = _problems(each)
+        if wrong:
+            problems += wrong
+            unread.update(_names(each.value))
+        else:
+            typed = manifests.parse(each.value)
+            good.append(Document(typed, each.file, each.place(each.at(()))[0]))
+    return Read(tuple(good), tuple(problems), frozenset(unread))
+
+
+def _is_ours(value: Mapping[str, Any]) -> bool:
+    return str(value["apiVersion"]).partition("/")[0] == names.GROUP
+
+
+def _problems(document: documents.Document) -> list[Problem]:
+    """Everything wrong with an object, by line; what its YAML hides is not reported twice."""
+    found = {each.path: each for each in document.findings()}
+    for each in manifests.findings(document.value):
+        found.setdefault(each.path, each)
+    places = [(document.place(document.at(each.path)), each) for each in found.values()]
+    places.sort(key=lambda each: each[0])
+    return [each.problem(f"{document.file}:{line}:{column}") for (line, column), each in places]
 
 
 def _file(path: str) -> Read:
-    name = "stdin" if path == STDIN else path
     try:
-        text = _text(path)
-    except OSError as error:
-        return Read((), (Problem("", f"cannot be read: {error.strerror}", where=name),))
-    except UnicodeDecodeError as error:
-        return Read((), (Problem("", f"is not UTF-8 text: {error}", where=name),))
+        text, name = sources.text_of(path)
+    except InvalidInput as error:
+        return Read((), tuple(error.problems))
     try:
         return Read(manifests.load(text, name))
     except InvalidInput as error:
         return _partly(text, name, error.problems)
 
 
-def _text(path: str) -> str:
-    if path != STDIN and Path(path).is_dir():
-        raise OSError(0, f"the folder has no file named *{', *'.join(SUFFIXES)}")
-    return sys.stdin.read() if path == STDIN else Path(path).read_text(encoding="utf-8")
-
-
 def _partly(text: str, name: str, problems: Sequence[Problem]) -> Read:
     """The documents of a text that have no problem, when others have some."""
     try:
-        sources = yaml_source.read(text, name)
+        written = yaml_source.read(text, name)
     except InvalidInput:
         return Read((), tuple(problems))
     good: list[Document] = []
     unread: set[str] = set()
-    for each in sources:
+    for each in written:
         document = None if each.findings else _document(each, name)
         if document is None:
             unread.update(_names(each.value))

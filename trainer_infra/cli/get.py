@@ -17,7 +17,8 @@ from trainer_infra.cli import known, nodes, screen, selection, table
 from trainer_infra.cli.screen import PHASES, PIPE, Screen
 from trainer_infra.cli.selection import Selection
 from trainer_infra.cli.table import Column
-from trainer_infra.cli.target import KUBERNETES, Place
+from trainer_infra.cli.target import Place
+from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Failure, Node, Owner, Run
 

@@ -15,7 +15,8 @@ from typing import Final
 import typer
 
 from trainer_infra.cli import known
-from trainer_infra.cli.target import KUBERNETES, Place
+from trainer_infra.cli.target import Place
+from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import CREATED, LOST, SUSPENDED, Run

@@ -6,11 +6,10 @@ job that cannot be migrated does not stop the others.
 """
 
 import json
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import typer
 
@@ -21,8 +20,10 @@ from trainer_infra.api.yaml_source import Source
 from trainer_infra.cli.migration_program import program
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.migrate.migration import Migration
+from trainer_infra.review import sources
 
-STDIN = "-"
+Placed: TypeAlias = tuple[Source, FieldPath, Any]
+"""An object, and where it is in which document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,21 +63,37 @@ def _migrated(files: Sequence[str]) -> tuple[list[Migrated], list[Problem], int]
     problems: list[Problem] = []
     refused = 0
     for file in files:
-        try:
-            sources = yaml_source.read(*_text(file))
-        except InvalidInput as error:
-            problems += error.problems
-            continue
-        for source in sources:
-            for path, value in _objects(source.value):
-                try:
-                    found.append(_one(source, path, value))
-                except InvalidInput as error:
-                    problems += error.problems
-                    refused += 1
+        objects, unread = _of_folder(file) if Path(file).is_dir() else _of_file(file)
+        problems += unread
+        for source, path, value in objects:
+            try:
+                found.append(_one(source, path, value))
+            except InvalidInput as error:
+                problems += error.problems
+                refused += 1
     if not found and not problems:
         problems = [Problem("", f"no document in {', '.join(files)}")]
     return found, problems, refused
+
+
+def _of_file(file: str) -> tuple[list[Placed], Sequence[Problem]]:
+    """Every object of a file, or of stdin, each of which has to be a v1 job; or why there is none."""
+    try:
+        documents = yaml_source.read(*sources.text_of(file))
+    except InvalidInput as error:
+        return [], error.problems
+    return [(each, path, value) for each in documents for path, value in _objects(each.value)], ()
+
+
+def _of_folder(folder: str) -> tuple[list[Placed], Sequence[Problem]]:
+    """The v1 jobs of a folder, as `check` reads it, and what could not be read."""
+    found = sources.read([folder])
+    jobs = [
+        (each.source, each.start, each.value)
+        for each in found.documents
+        if each.source is not None and each.value["kind"] in migrate.KINDS
+    ]
+    return jobs, [Problem("", each) for each in found.problems]
 
 
 def _one(source: Source, path: FieldPath, value: Any) -> Migrated:
@@ -102,17 +119,6 @@ def _one(source: Source, path: FieldPath, value: Any) -> Migrated:
     lines = ((source.place((*path, *note.path))[0], note) for note in migration.notes)
     lost = tuple(f"{source.file}:{line}: {note}" for line, note in lines)
     return Migrated(f"{origin} ({place})", migration, lost)
-
-
-def _text(file: str) -> tuple[str, str]:
-    """The text of a file and what problems call it."""
-    name = "stdin" if file == STDIN else file
-    try:
-        text = sys.stdin.read() if file == STDIN else Path(file).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise InvalidInput([Problem("", f"cannot be read: {why}", where=name)]) from None
-    return text, name
 
 
 def _objects(value: Any) -> Iterator[tuple[FieldPath, Any]]:

@@ -1,10 +1,12 @@
-"""Options that several commands share. Called by `main`; imports nothing but typer."""
+"""Options that several commands share. Called by `main`; imports little besides typer."""
 
 import re
 from enum import StrEnum
 from typing import Annotated
 
 import typer
+
+from trainer_infra.deploy.operations import targets
 
 
 class Written(StrEnum):
@@ -25,8 +27,8 @@ class MigratedAs(StrEnum):
 class Where(StrEnum):
     """Where runs live."""
 
-    LOCAL = "local"
-    KUBERNETES = "kubernetes"
+    LOCAL = targets.LOCAL
+    KUBERNETES = targets.KUBERNETES
 
 
 class Listed(StrEnum):

@@ -9,7 +9,8 @@ from typing import Final
 
 import typer
 
-from trainer_infra.cli.target import LOCAL, Place
+from trainer_infra.cli.target import Place
+from trainer_infra.deploy.operations.targets import LOCAL
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.local import disk_use, folder
 from trainer_infra.runs.run import Run

@@ -101,9 +101,9 @@ def _forms() -> Mapping[str, Form]:
     """The plain form, and CrossGuard's where Pulumi is installed."""
     if importlib.util.find_spec("pulumi_policy") is None:
         return FORMS
-    from trainer_infra.deploy import crossguard_form  # noqa: PLC0415  it loads Pulumi
+    from trainer_infra.crossguard import policy_form  # noqa: PLC0415  it loads Pulumi
 
-    return {**FORMS, "CrossGuard": crossguard_form.form}
+    return {**FORMS, "CrossGuard": policy_form.crossguard_form}
 
 
 def _found(pack: str | None) -> Found | None:

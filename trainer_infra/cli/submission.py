@@ -24,6 +24,7 @@ from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.local import capacity, support
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.review import sources
 from trainer_infra.runs import identity
 from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.trainers import compose
@@ -38,7 +39,7 @@ PLAIN: Final = one_job.PLAIN_DISTRIBUTED.name
 """The runtime of a Python file that names none: it needs nothing but Python."""
 KINDS: Final = (
     "a Python file (FILE.py, FILE.py:FUNCTION), a folder (FOLDER:FILE.py), or a TrainJob in "
-    f"{', '.join(documents.SUFFIXES)} or stdin (-)"
+    f"{', '.join(sources.SUFFIXES)} or stdin (-)"
 )
 SHELL: Final = frozenset((".sh", ".bash", ".zsh"))
 
@@ -84,7 +85,7 @@ def of(file: str, named: Named, python: Python) -> Submission:
         Usage: the options do not fit the file.
         InvalidInput: holds every problem of the file, or of running it on this machine.
     """
-    if file == documents.STDIN or PurePath(file).suffix in documents.SUFFIXES:
+    if file == sources.STDIN or PurePath(file).suffix in sources.SUFFIXES:
         return _of_yaml(file, named, python)
     _check_kind(file)
     return _of_python(file, named, python)

@@ -9,24 +9,20 @@ import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from trainer_infra.cli import context
 from trainer_infra.deploy import stack_config
+from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.operations.targets import KUBERNETES, LOCAL, PROVIDER, TARGETS
 from trainer_infra.deploy.stack_config import Project, Settings
 from trainer_infra.errors import NotAvailable
 from trainer_infra.runs.target import Target
 
 if TYPE_CHECKING:
     from trainer_infra.cluster.provider.runs import Cluster
-
-LOCAL: Final = "local"
-KUBERNETES: Final = "kubernetes"
-TARGETS: Final = (LOCAL, KUBERNETES)
-PROVIDER: Final = "provider"
-"""The engine whose runs the command line knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,25 +92,13 @@ def _needs_stack(asked: Asked) -> bool:
 def _place(asked: Asked, stacks: Sequence[Settings]) -> Place:
     found = _connection(asked, stacks)
     if found.kind == LOCAL:
-        from trainer_infra.local.target import ThisMachine  # noqa: PLC0415  only one is loaded
-
-        return Place(ThisMachine(), LOCAL, "on this machine", asked.namespace or "default")
+        this_machine = targets.open_target(LOCAL)
+        return Place(this_machine, LOCAL, "on this machine", asked.namespace or "default")
     seen = context.of(found.kubeconfig, found.context)
     shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
-    cluster = _cluster(found)
+    cluster = targets.open_cluster(found.kubeconfig, found.context)
     namespace = asked.namespace or seen.namespace
     return Place(cluster, KUBERNETES, shown, namespace, cluster)
-
-
-def _cluster(found: _Connection) -> "Cluster":
-    try:
-        from trainer_infra.cluster.provider.runs import Cluster  # noqa: PLC0415  only one is loaded
-    except ModuleNotFoundError as error:
-        raise NotAvailable(
-            f"talking to a cluster needs the package {error.name}; "
-            "install `trainer-infra[kubernetes]`"
-        ) from None
-    return Cluster(found.kubeconfig, found.context)
 
 
 def _connection(asked: Asked, stacks: Sequence[Settings]) -> _Connection:

@@ -1,21 +1,24 @@
 """Runtimes as objects of the cluster: applied, looked at and deleted for who declares them.
 
-Called by `deploy.training_runtime`. A runtime is no run: it has labels that say whose it is, an
-annotation with the backend, and nothing owns it. Engine `provider` reads none of them; other users
+`ClusterRuntimes` is what a target offers of them. A runtime is no run: it has labels that say whose it
+is, an annotation with the backend, and nothing owns it. Engine `provider` reads none of them; other users
 of the cluster, and a controller, do.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
+from typing_extensions import override
+
 from trainer_infra import names
-from trainer_infra.cluster import drift as of_fields
-from trainer_infra.cluster import ownership, refusal_explanation, run_labels
+from trainer_infra.cluster import drift, ownership, refusal_explanation, run_labels
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, NotFound, NotServed
 from trainer_infra.runs.run import Owner
+from trainer_infra.runs.target import RuntimeStore
 
 JSON = Mapping[str, Any]
 
@@ -23,6 +26,47 @@ INSTALL_CRDS: Final = (
     "install it with `trainer-infra crds | kubectl apply --server-side -f -`; TrainJobs that carry "
     "their runtime, or name one of the catalog's, need none"
 )
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterRuntimes(RuntimeStore):
+    """Runtimes of a cluster."""
+
+    ask: Callable[[Callable[[KubeClient], Coroutine[Any, Any, Any]]], Any]
+    """Gives the cluster's client to a coroutine, and waits for what that finds."""
+
+    @override
+    def missing(self, kind: str) -> str:
+        return str(self.ask(lambda client: missing_kind(client, kind)))
+
+    @override
+    def create(self, runtime: JSON, owner: Owner, *, adopt: bool) -> JSON:
+        value = with_owner(runtime, owner)
+        made: JSON = self.ask(lambda client: create_runtime(client, value, adopt=adopt))
+        return made
+
+    @override
+    def apply(self, runtime: JSON, owner: Owner, uid: str) -> JSON:
+        value = with_owner(runtime, owner)
+        stored: JSON = self.ask(lambda client: apply_runtime(client, value, uid))
+        return stored
+
+    @override
+    def get(self, runtime: JSON) -> JSON | None:
+        stored: JSON | None = self.ask(lambda client: live_runtime(client, runtime))
+        return stored
+
+    @override
+    def other_owner(self, stored: JSON, owner: Owner) -> str:
+        return taken_by(stored, owner)
+
+    @override
+    def drift(self, runtime: JSON, owner: Owner, stored: JSON) -> Mapping[str, str]:
+        return drift.drifted_fields(with_owner(runtime, owner), stored)
+
+    @override
+    def delete(self, runtime: JSON, owner: Owner, uid: str) -> str:
+        return str(self.ask(lambda client: delete_runtime(client, runtime, uid, owner)))
 
 
 def with_owner(value: JSON, owner: Owner) -> JSON:
@@ -114,11 +158,6 @@ async def live_runtime(client: KubeClient, value: JSON) -> JSON | None:
     except (Answer, NotServed) as error:
         raise await _said(client, error, value) from error
     return None
-
-
-def runtime_drift(value: JSON, there: JSON) -> Mapping[str, str]:
-    """Fields that we declare and somebody changed, as `Run.drift` has them."""
-    return of_fields.drifted_fields(value, there)
 
 
 async def delete_runtime(client: KubeClient, value: JSON, uid: str, owner: Owner) -> str:

@@ -1,5 +1,5 @@
-"""Pulumi's side: TrainJob and its gate as dynamic resources. The only room that imports Pulumi.
+"""Pulumi's side: our resources, and the dynamic providers that the engine calls for them.
 
-`resources` is what a program constructs; `provider` is what the engine calls; `inputs` and
-`changes` decide, without I/O.
+`train_job_resource` and its siblings are what a program constructs, `operations` decides without Pulumi,
+`provider` and `boundary` are the edge between the two.
 """

@@ -1,68 +1,53 @@
-"""What a dynamic provider needs at its edge with the engine, met once for all our providers.
+"""What our dynamic providers need at their edge with the engine, met once for all of them.
 
 Numbers arrive as floats, unknown values as objects, exceptions leave as Python tracebacks, and a
-cancelled operation is not told (Pulumi facts rows 6, 13, 14, 17 and 18).
-`provider` derives from `Provider`; nothing else here is called from outside the room.
+cancelled operation is not told (Pulumi facts rows 6, 13, 14, 17 and 18). Here is
+also what is of the serving process and not of an operation: its one session, its arguments, its end.
+Called by `provider` alone.
 """
 
+import os
 import sys
 import threading
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent import futures
+from contextlib import contextmanager
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final
 
 import grpc
-from pulumi.dynamic import CheckFailure, ConfigureRequest, ResourceProvider
+from pulumi.dynamic import CheckFailure, ConfigureRequest
 from pulumi.output import Unknown
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, status_pb2
-from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.deploy import targets
+from trainer_infra.deploy.operations.answers import Unfinished
+from trainer_infra.deploy.operations.connection import Connection
+from trainer_infra.deploy.operations.session import EngineGone, StackSession
+from trainer_infra.deploy.operations.values import plain_json
 from trainer_infra.errors import Problem, TrainerInfraError
-
-CANCELLED: Final = threading.Event()
-"""Set once the user pressed Ctrl-C; the process serves one operation of the engine, then ends."""
 
 ENGINE_TIMEOUT: Final = 5.0
 """Seconds after which an engine that does not answer is taken for gone."""
-
-
-def plain(value: Any) -> Any:
-    """The value as JSON has it: whole floats are integers, keys with None are left out."""
-    # Most values are texts, and asking whether one is a Mapping takes ten times as long.
-    if isinstance(value, str):
-        return value
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    if isinstance(value, Mapping):
-        return {key: plain(each) for key, each in value.items() if each is not None}
-    if isinstance(value, list | tuple):
-        return [plain(each) for each in value]
-    return value
-
-
-def unknown(value: Any) -> bool:
-    """Whether the value is, or holds, one that only the deployment will tell."""
-    if isinstance(value, str):
-        return value == UNKNOWN_TEXT
-    if isinstance(value, Mapping):
-        return any(unknown(each) for each in value.values())
-    if isinstance(value, list | tuple):
-        return any(unknown(each) for each in value)
-    return isinstance(value, Unknown)
-
-
 AT_ONCE: Final = 64
 """Operations that are served at once at most; how many the engine asks for is its `--parallel`."""
+_CONFIG_FILE: Final = "--config-file"
+_SHELLS: Final = 2
+"""Processes between this one and the Pulumi command, at most, and one more."""
 
-UNKNOWN_TEXT: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
-"""How the engine writes an unknown value on the wire."""
+
+def from_engine(properties: Mapping[str, Any]) -> dict[str, Any]:
+    """The properties as plain JSON, without the pickled provider that the engine keeps among them."""
+    plain: dict[str, Any] = plain_json(properties, Unknown)
+    plain.pop("__provider", None)
+    return plain
 
 
-def failures(problems: tuple[Problem, ...]) -> list[CheckFailure]:
+def failures(problems: Iterable[Problem]) -> list[CheckFailure]:
     """The problems as the engine shows them: one line each.
 
     No property is named: the engine would print its whole value, and the path is in the sentence.
@@ -70,24 +55,88 @@ def failures(problems: tuple[Problem, ...]) -> list[CheckFailure]:
     return [CheckFailure("", str(problem)) for problem in problems]
 
 
-class Provider(ResourceProvider):
-    """A provider of ours. Holds no state: it is pickled by reference into every resource."""
+class EngineMessages:
+    """Messages that the engine shows beside a resource; keeps `session.Messages`."""
 
-    serialize_as_secret_always = False
-    """A reference is no secret, and the engine would encrypt it in every resource, twice."""
+    def __init__(self, urn: str) -> None:
+        self._urn = urn
 
-    @override
-    def configure(self, req: ConfigureRequest) -> None:
-        """Make the process that serves us report errors and Ctrl-C as users need them."""
-        targets.configure(req)
-        serving = sys.modules["__main__"]
-        servicer = getattr(serving, "DynamicResourceProviderServicer", None)
-        if servicer is not None:
-            serving.traceback = _OneLine  # type: ignore[attr-defined]  # the SDK's script has it
-            # gRPC bound the method when the server started, so the function itself must change.
-            servicer.Cancel.__code__ = _cancel.__code__
-            serving.proto = _Messages(serving.proto)  # type: ignore[attr-defined]  # the same
-            _serve_more_at_once()
+    def status(self, message: str) -> None:
+        """A message that the next one replaces."""
+        self._send(engine_pb2.INFO, message, ephemeral=True)
+
+    def info(self, message: str) -> None:
+        """A message that stays."""
+        self._send(engine_pb2.INFO, message)
+
+    def warn(self, message: str) -> None:
+        """Something that worked, but not as asked."""
+        self._send(engine_pb2.WARNING, message)
+
+    def _send(self, severity: Any, message: str, *, ephemeral: bool = False) -> None:
+        engine = _engine()
+        if engine is None:
+            return
+        request = engine_pb2.LogRequest(
+            severity=severity, message=message, urn=self._urn, ephemeral=ephemeral
+        )
+        try:
+            engine.Log(request, timeout=ENGINE_TIMEOUT)
+        except grpc.RpcError as error:
+            raise EngineGone("the Pulumi engine ended while a gate was waiting") from error
+
+
+@cache
+def _engine() -> Any:
+    """The engine that started this process; None where none did."""
+    address = sys.argv[1] if len(sys.argv) > 1 else ""
+    return engine_pb2_grpc.EngineStub(grpc.insecure_channel(address)) if ":" in address else None
+
+
+def _config_file() -> Path | None:
+    """The file that the Pulumi command was told to read in place of the stack's own."""
+    import psutil  # noqa: PLC0415  a program does not need it
+
+    process = psutil.Process().parent()
+    for _ in range(_SHELLS):
+        words = process.cmdline() if process else []
+        for word, following in pairwise((*words, "")):
+            option, _, value = word.partition("=")
+            if option == _CONFIG_FILE and process:
+                return Path(process.cwd()) / (value or following)
+        process = process.parent() if process else None
+    return None
+
+
+SESSION: Final = StackSession(EngineMessages, config_file=_config_file)
+"""The one of this process, which serves one operation of the engine on one stack, then ends."""
+
+
+@contextmanager
+def while_engine_lives() -> Iterator[None]:
+    """End the process when the engine is gone.
+
+    The command that asked was killed: this process must not wait on for nobody. What it waits for goes
+    on, and the next `pulumi up` waits for it again.
+    """
+    try:
+        yield
+    except EngineGone:
+        os._exit(1)
+
+
+def configure(request: ConfigureRequest) -> None:
+    """Take the stack's connection, and make this process report errors and Ctrl-C as users need them."""
+    found = [request.config.get(f"trainer:{key}") for key in ("kubeconfig", "context")]
+    SESSION.connection = Connection(*found)
+    serving = sys.modules["__main__"]
+    servicer = getattr(serving, "DynamicResourceProviderServicer", None)
+    if servicer is not None:
+        serving.traceback = _OneLine  # type: ignore[attr-defined]  # the SDK's script has it
+        # gRPC bound the method when the server started, so the function itself must change.
+        servicer.Cancel.__code__ = _cancel.__code__
+        serving.proto = _DetailedProto(serving.proto)  # type: ignore[attr-defined]  # the same
+        _serve_more_at_once()
 
 
 def _serve_more_at_once() -> None:
@@ -114,7 +163,7 @@ class _OneLine:
         error = sys.exc_info()[1]
         if isinstance(error, Unfinished):
             call = sys._getframe(1).f_locals  # noqa: SLF001  the SDK hands over nothing else
-            call["context"].set_trailing_metadata(((DETAILS, error.details(call["request"])),))
+            call["context"].set_trailing_metadata(((DETAILS, _details(error, call["request"])),))
         if isinstance(error, KeyError) and error.args == ("__provider",):
             # The SDK's own: to import a resource, the engine sends nothing to know it by.
             return names.NOT_IMPORTED
@@ -125,27 +174,15 @@ DETAILS: Final = "grpc-status-details-bin"
 """Where gRPC carries a status whole."""
 
 
-class Unfinished(TrainerInfraError):
-    """An operation that failed, and made something all the same: the state keeps it.
-
-    The engine shows the sentence, and asks for an update at the next `up`.
-    """
-
-    def __init__(self, message: str, id_: str, outputs: Mapping[str, Any]) -> None:
-        super().__init__(message)
-        self._id, self._outputs = id_, outputs
-
-    def details(self, request: Any) -> bytes:
-        """The status that tells the engine, of a request to create or update."""
-        failed = provider_pb2.ErrorResourceInitFailed(id=self._id, reasons=[str(self)])
-        inputs = (
-            request.news if isinstance(request, provider_pb2.UpdateRequest) else request.properties
-        )
-        failed.properties.CopyFrom(inputs)
-        failed.properties.update(self._outputs)
-        status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=str(self))
-        status.details.add().Pack(failed)
-        return status.SerializeToString()
+def _details(error: Unfinished, request: Any) -> bytes:
+    """The status that tells the engine what was made all the same, of a request to create or update."""
+    failed = provider_pb2.ErrorResourceInitFailed(id=error.created.id, reasons=[str(error)])
+    is_update = isinstance(request, provider_pb2.UpdateRequest)
+    failed.properties.CopyFrom(request.news if is_update else request.properties)
+    failed.properties.update(error.created.outputs)
+    status = status_pb2.Status(code=grpc.StatusCode.UNKNOWN.value[0], message=str(error))
+    status.details.add().Pack(failed)
+    return status.SerializeToString()
 
 
 class Detail(threading.local):
@@ -165,7 +202,7 @@ OF_OUTPUTS: Final = frozenset({"drift"})
 """Paths of which the engine finds the old value among the outputs."""
 
 
-class _Messages:
+class _DetailedProto:
     """Stands in for the `proto` module of the serving process: a diff says its details as well."""
 
     def __init__(self, proto: Any) -> None:
@@ -191,45 +228,7 @@ def _cancel(_self: object, _request: object, _context: object) -> object:
     # Runs with the globals of the serving process, so it brings its own names.
     from google.protobuf import empty_pb2  # noqa: PLC0415  see above
 
-    from trainer_infra.deploy.boundary import CANCELLED  # noqa: PLC0415  see above
+    from trainer_infra.deploy.boundary import SESSION  # noqa: PLC0415  see above
 
-    CANCELLED.set()
+    SESSION.cancelled.set()
     return empty_pb2.Empty()
-
-
-class Messages:
-    """Messages to the user, beside the resource they are about."""
-
-    def __init__(self, urn: str) -> None:
-        self._urn = urn
-        self._stub: Any = None
-        address = sys.argv[1] if len(sys.argv) > 1 else ""
-        if ":" in address:
-            self._stub = engine_pb2_grpc.EngineStub(grpc.insecure_channel(address))
-
-    def status(self, message: str) -> None:
-        """A message that the next one replaces."""
-        self._send(engine_pb2.INFO, message, ephemeral=True)
-
-    def info(self, message: str) -> None:
-        """A message that stays."""
-        self._send(engine_pb2.INFO, message)
-
-    def warn(self, message: str) -> None:
-        """Something that worked, but not as asked."""
-        self._send(engine_pb2.WARNING, message)
-
-    def _send(self, severity: Any, message: str, *, ephemeral: bool = False) -> None:
-        if self._stub is None:
-            return
-        request = engine_pb2.LogRequest(
-            severity=severity, message=message, urn=self._urn, ephemeral=ephemeral
-        )
-        try:
-            self._stub.Log(request, timeout=ENGINE_TIMEOUT)
-        except grpc.RpcError as error:
-            raise EngineGone("the Pulumi engine ended while a gate was waiting") from error
-
-
-class EngineGone(TrainerInfraError):
-    """The engine that asked is no more: nobody is left to tell."""

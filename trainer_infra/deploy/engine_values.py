@@ -1,6 +1,6 @@
 """Values that the engine's protocol cannot carry, each by its place. Pure.
 
-Called by `declared` for every resource of ours, before the engine gets their inputs: what the protocol
+Called by `registration` for every resource of ours, before the engine gets their inputs: what the protocol
 says of such a value ends in a traceback. YAML gives dates, a sweep numbers as keys, and bytes that are
 no UTF-8 give texts that no encoding has.
 """
@@ -9,44 +9,38 @@ from collections.abc import Iterator, Mapping
 from datetime import date
 from typing import Any, Final
 
-from trainer_infra.api.finding import Path, path_text
+from trainer_infra.api.finding import path_text
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject, JSONPath, json_leaves
 
 _HIDDEN: Final = "secretData"
 """Input whose values are shown nowhere."""
 
 
-def problems(inputs: Mapping[str, Any]) -> Iterator[Problem]:
+def uncarried_values(inputs: JSONObject) -> Iterator[Problem]:
     """A problem for each such value and key among the inputs."""
-    for path, value in _leaves(inputs, ()):
-        what, fix = _uncarried(value)
-        if what:
-            got = None if path[0] == _HIDDEN else value
-            yield Problem(_visible(path_text(path)), what, got, fix)
+    for path, value in json_leaves(inputs):
+        yield from _problems(path, value)
     for path, key in _keys(inputs, ()):
-        if not isinstance(key, str):
+        if isinstance(key, str):
+            yield from _problems((*path, key), key)
+        else:
             yield Problem(path_text(path), "must have texts as keys", key, f'write "{key}"')
 
 
-def _leaves(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Every value that is no list or mapping, and every key as a text."""
-    if isinstance(value, Mapping):
-        for key, each in value.items():
-            yield (*path, str(key)), str(key)
-            yield from _leaves(each, (*path, str(key)))
-    elif isinstance(value, list | tuple):
-        for index, each in enumerate(value):
-            yield from _leaves(each, (*path, index))
-    else:
-        yield path, value
+def _problems(path: JSONPath, value: Any) -> Iterator[Problem]:
+    what, fix = _uncarried(value)
+    if what:
+        got = None if path[0] == _HIDDEN else value
+        yield Problem(_visible(path_text(path)), what, got, fix)
 
 
-def _keys(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
+def _keys(value: Any, path: JSONPath) -> Iterator[tuple[JSONPath, Any]]:
     """Every key, with the path of its mapping."""
     if isinstance(value, Mapping):
         for key, each in value.items():
             yield path, key
-            yield from _keys(each, (*path, str(key)))
+            yield from _keys(each, (*path, key))
     elif isinstance(value, list | tuple):
         for index, each in enumerate(value):
             yield from _keys(each, (*path, index))

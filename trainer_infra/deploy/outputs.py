@@ -1,7 +1,7 @@
 """Pulumi Outputs inside what a user wrote -> plain values, with secret ones marked as Secret.
 
 The engine keeps a secret encrypted only under the input name it came in (Pulumi facts
-row 12), so secrets must be known before the inputs are made. Called by `declared`.
+row 12), so secrets must be known before the inputs are made. Called by `registration`.
 """
 
 import asyncio
@@ -13,21 +13,19 @@ from typing import Any, TypeVar
 import pulumi
 from pulumi import _types  # no public name tells an input type
 
-from trainer_infra.deploy.boundary import UNKNOWN_TEXT
+from trainer_infra.deploy.operations.values import UNKNOWN
+from trainer_infra.json_values import json_leaves, with_leaves
 from trainer_infra.trainers.secret import Secret
 
 T = TypeVar("T")
 
 
-def found_in(value: Any) -> bool:
+def has_output(value: Any) -> bool:
     """Whether the value is, or holds, an Output."""
-    if isinstance(value, Secret):
-        return found_in(value.value)
-    if isinstance(value, Mapping):
-        return any(found_in(each) for each in value.values())
-    if isinstance(value, list | tuple):
-        return any(found_in(each) for each in value)
-    return isinstance(value, pulumi.Output)
+    return any(
+        has_output(leaf.value) if isinstance(leaf, Secret) else isinstance(leaf, pulumi.Output)
+        for _, leaf in json_leaves(value)
+    )
 
 
 def plain_inputs(value: Any) -> Any:
@@ -36,15 +34,15 @@ def plain_inputs(value: Any) -> Any:
     What stands in an input type, of pulumi_kubernetes for example, would else reach the engine
     unseen, secrets too. An awaitable can be awaited only once.
     """
-    if isinstance(value, Secret):
-        return Secret(plain_inputs(value.value))
-    if isinstance(value, Mapping):
-        return {key: plain_inputs(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [plain_inputs(each) for each in value]
-    if _types.is_input_type(type(value)):
-        return plain_inputs(_types.input_type_to_dict(value))
-    return pulumi.Output.from_input(value) if inspect.isawaitable(value) else value
+
+    def plain(leaf: Any) -> Any:
+        if isinstance(leaf, Secret):
+            return Secret(plain_inputs(leaf.value))
+        if _types.is_input_type(type(leaf)):
+            return plain_inputs(_types.input_type_to_dict(leaf))
+        return pulumi.Output.from_input(leaf) if inspect.isawaitable(leaf) else leaf
+
+    return with_leaves(value, plain)
 
 
 @dataclass(slots=True)
@@ -56,7 +54,7 @@ class _Opened:
     resources: set[pulumi.Resource] = field(default_factory=set)
 
 
-def opened(
+def open_outputs(
     value: Any,
     judge: Callable[[Any], None],
     then: Callable[[Any], Mapping[str, Any]],
@@ -120,15 +118,13 @@ async def _open(value: Any, state: _Opened) -> Any:
     state.resources |= await value.resources()
     if not await value.is_known():
         state.complete = False
-        return Secret(UNKNOWN_TEXT) if await value.is_secret() else UNKNOWN_TEXT
+        return Secret(UNKNOWN) if await value.is_secret() else UNKNOWN
     inner = await _open(await value.future(), state)
     return Secret(inner) if await value.is_secret() else inner
 
 
 def _unknown_whole(value: Any) -> Any:
     """The value, with texts that have an unknown one in them unknown as a whole."""
-    if isinstance(value, Mapping):
-        return {key: _unknown_whole(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_unknown_whole(each) for each in value]
-    return UNKNOWN_TEXT if isinstance(value, str) and UNKNOWN_TEXT in value else value
+    return with_leaves(
+        value, lambda leaf: UNKNOWN if isinstance(leaf, str) and UNKNOWN in leaf else leaf
+    )

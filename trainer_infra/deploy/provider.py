@@ -1,228 +1,133 @@
 """The dynamic providers: what the Pulumi engine calls for our resources.
 
-Pickled by reference into every resource, so path and names are an API. Every program imports this
-file for that reference alone; what a provider does is in the module of its resource (`train_job`,
-`train_jobs_result` and so on), which only the process that serves it loads.
+Pickled by reference into the state of every resource, so path and names are an API, and none has a value
+of its own. Every program imports this file for that reference alone; what a provider does is in the
+module of `operations` that it names, which only the process that serves it loads.
 """
 
-from collections.abc import Callable, Mapping
-from typing import Any
+from importlib import import_module
+from typing import Any, ClassVar
 
-from pulumi.dynamic import CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+from pulumi.dynamic import (
+    CheckResult,
+    ConfigureRequest,
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    ResourceProvider,
+    UpdateResult,
+)
 from typing_extensions import override
 
 from trainer_infra.deploy import boundary, secret_door
-from trainer_infra.deploy.boundary import Provider
+from trainer_infra.deploy.boundary import SESSION, from_engine
 from trainer_infra.deploy.secret_transform import MISPLACED
 
 Properties = dict[str, Any]
 
 
-class TrainJobProvider(Provider):
-    """A TrainJob: submitted at create, never waited for."""
+class Provider(ResourceProvider):
+    """Hands every call over to a module, as plain JSON, and gives its answer to the engine."""
+
+    serialize_as_secret_always = False
+    """A reference is no secret, and the engine would encrypt it in every resource, twice."""
+    module: ClassVar[str]
+    """The module of `operations` that decides."""
+
+    @property
+    def _operations(self) -> Any:
+        return import_module(f"trainer_infra.deploy.operations.{self.module}")
+
+    @override
+    def configure(self, req: ConfigureRequest) -> None:
+        boundary.configure(req)
 
     @override
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import remedied, train_job
-
-        return _judged(news, lambda given: remedied.kept(train_job.check(_own(_olds), given)))
+        given = from_engine(news)
+        if paths := given.pop(MISPLACED, ()):
+            # A transform has put secrets where they would be copied.
+            return CheckResult(given, boundary.failures(map(secret_door.misplaced_secret, paths)))
+        answer = self._operations.check(from_engine(_olds), given, SESSION)
+        return CheckResult(dict(answer.inputs), boundary.failures(answer.problems))
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import remedied, train_job
-
-        remedied.noticed(_own(_news))
-        return train_job.diff(_own(_olds), _own(_news))
+        answer = self._operations.diff(from_engine(_olds), from_engine(_news), SESSION)
+        boundary.DETAIL.paths = answer.paths
+        first = answer.delete_before_replace
+        return DiffResult(answer.changes, list(answer.replaces), delete_before_replace=first)
 
     @override
     def create(self, props: Properties) -> CreateResult:
-        from trainer_infra.deploy import train_job
-
-        return train_job.create(_own(props))
+        answer = self._operations.create(from_engine(props), SESSION)
+        return CreateResult(answer.id, dict(answer.outputs))
 
     @override
     def read(self, id_: str, props: Properties) -> ReadResult:
-        from trainer_infra.deploy import train_job
-
-        return train_job.read(id_, _own(props))
+        answer = self._operations.read(from_engine(props), SESSION)
+        if answer is None:
+            return ReadResult("", {})
+        inputs = None if answer.inputs is None else dict(answer.inputs)
+        return ReadResult(id_, dict(answer.outputs), inputs)
 
     @override
     def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
-        from trainer_infra.deploy import train_job
-
-        return train_job.update(_own(_olds), _own(_news))
+        outputs = self._operations.update(from_engine(_olds), from_engine(_news), SESSION)
+        return UpdateResult(dict(outputs))
 
     @override
     def delete(self, _id: str, _props: Properties) -> None:
-        from trainer_infra.deploy import train_job
-
-        train_job.delete(_own(_props))
+        self._operations.delete(from_engine(_props), SESSION)
 
 
-class TrainJobResultProvider(Provider):
-    """A gate: waits for a TrainJob at create, and knows how it ended."""
+class TrainJobProvider(Provider):
+    """A TrainJob: submitted at create, never waited for."""
 
-    @override
-    def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import train_job_result
-
-        return _judged(news, train_job_result.check)
-
-    @override
-    def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import train_job_result
-
-        return train_job_result.diff(_own(_olds), _own(_news))
-
-    @override
-    def create(self, props: Properties) -> CreateResult:
-        from trainer_infra.deploy import train_job_result
-
-        return train_job_result.create(_own(props))
-
-    @override
-    def read(self, id_: str, props: Properties) -> ReadResult:
-        from trainer_infra.deploy import train_job_result
-
-        return train_job_result.read(id_, _own(props))
+    module = "train_job"
 
 
 class TrainJobsProvider(Provider):
     """A batch of TrainJobs: all submitted at create, never waited for."""
 
-    @override
-    def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import train_jobs
-
-        return _judged(news, lambda given: train_jobs.check(_own(_olds), given))
-
-    @override
-    def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import train_jobs
-
-        return train_jobs.diff(_own(_olds), _own(_news))
-
-    @override
-    def create(self, props: Properties) -> CreateResult:
-        from trainer_infra.deploy import train_jobs
-
-        return train_jobs.create(_own(props))
-
-    @override
-    def read(self, id_: str, props: Properties) -> ReadResult:
-        from trainer_infra.deploy import train_jobs
-
-        return train_jobs.read(id_, _own(props))
-
-    @override
-    def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
-        from trainer_infra.deploy import train_jobs
-
-        return train_jobs.update(_own(_olds), _own(_news))
-
-    @override
-    def delete(self, _id: str, _props: Properties) -> None:
-        from trainer_infra.deploy import train_jobs
-
-        train_jobs.delete(_own(_props))
+    module = "train_jobs.batch"
 
 
-class TrainJobsResultProvider(Provider):
-    """The gate of a batch: waits for all its TrainJobs at create, and knows how they ended."""
-
-    @override
-    def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import train_jobs_result
-
-        return _judged(news, train_jobs_result.check)
-
-    @override
-    def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import train_jobs_result
-
-        return train_jobs_result.diff(_own(_olds), _own(_news))
-
-    @override
-    def create(self, props: Properties) -> CreateResult:
-        from trainer_infra.deploy import train_jobs_result
-
-        return train_jobs_result.create(_own(props))
-
-    @override
-    def read(self, id_: str, props: Properties) -> ReadResult:
-        from trainer_infra.deploy import train_jobs_result
-
-        return train_jobs_result.read(id_, _own(props))
-
-    @override
-    def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
-        from trainer_infra.deploy import train_jobs_result
-
-        return train_jobs_result.update(_own(_news))
-
-
-class _RuntimeProvider(Provider):
-    """A runtime of either kind."""
-
-    @override
-    def check(self, _olds: Properties, news: Properties) -> CheckResult:
-        from trainer_infra.deploy import remedied, training_runtime
-
-        return _judged(
-            news, lambda given: remedied.kept(training_runtime.check(_own(_olds), given))
-        )
-
-    @override
-    def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:
-        from trainer_infra.deploy import remedied, training_runtime
-
-        remedied.noticed(_own(_news))
-        return training_runtime.diff(_own(_olds), _own(_news))
-
-    @override
-    def create(self, props: Properties) -> CreateResult:
-        from trainer_infra.deploy import training_runtime
-
-        return training_runtime.create(_own(props))
-
-    @override
-    def read(self, id_: str, props: Properties) -> ReadResult:
-        from trainer_infra.deploy import training_runtime
-
-        return training_runtime.read(id_, _own(props))
-
-    @override
-    def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
-        from trainer_infra.deploy import training_runtime
-
-        return training_runtime.update(_own(_olds), _own(_news))
-
-    @override
-    def delete(self, _id: str, _props: Properties) -> None:
-        from trainer_infra.deploy import training_runtime
-
-        training_runtime.delete(_own(_props))
-
-
-class TrainingRuntimeProvider(_RuntimeProvider):
+class TrainingRuntimeProvider(Provider):
     """A TrainingRuntime: an object of a namespace, where there is a cluster."""
 
+    module = "training_runtime"
 
-class ClusterTrainingRuntimeProvider(_RuntimeProvider):
+
+class ClusterTrainingRuntimeProvider(TrainingRuntimeProvider):
     """A ClusterTrainingRuntime: an object of the cluster, where there is one."""
 
 
-def _judged(news: Properties, judge: Callable[[Properties], CheckResult]) -> CheckResult:
-    """What `judge` says, unless a transform has put secrets where they would be copied."""
-    given = _own(news)
-    paths = given.pop(MISPLACED, ())
-    if not paths:
-        return judge(given)
-    return CheckResult(given, boundary.failures(tuple(map(secret_door.problem, paths))))
+class _GateProvider(Provider):
+    """A gate: it waits in create and update, as long as the engine does, and has nothing to delete."""
+
+    @override
+    def create(self, props: Properties) -> CreateResult:
+        with boundary.while_engine_lives():
+            return super().create(props)
+
+    @override
+    def update(self, _id: str, _olds: Properties, _news: Properties) -> UpdateResult:
+        with boundary.while_engine_lives():
+            return super().update(_id, _olds, _news)
+
+    @override
+    def delete(self, _id: str, _props: Properties) -> None:
+        return
 
 
-def _own(properties: Mapping[str, Any]) -> Properties:
-    """The properties as JSON, without the pickled provider that the engine keeps among them."""
-    plain: Properties = boundary.plain(properties)
-    plain.pop("__provider", None)
-    return plain
+class TrainJobResultProvider(_GateProvider):
+    """The gate of a TrainJob: waits for it, and knows how it ended."""
+
+    module = "train_job_result"
+
+
+class TrainJobsResultProvider(_GateProvider):
+    """The gate of a batch: waits for all its TrainJobs, and knows how they ended."""
+
+    module = "train_jobs.gate"

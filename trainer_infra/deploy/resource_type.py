@@ -5,15 +5,13 @@ line. The package has to be `pulumi-python`, whose plugin serves dynamic provide
 0.2 called them `pulumi-python:dynamic/trainer:TrainJob` and so on: an alias keeps what they made.
 """
 
-from typing import Any, Final
+from typing import Any
 
 import pulumi
 from pulumi.dynamic import Resource, ResourceProvider
 from typing_extensions import override
 
 from trainer_infra import names
-
-_CLASSES: Final = {short: name for name, short in names.SHORT_TYPES.items()}
 
 
 class TrainerResource(Resource):
@@ -36,11 +34,3 @@ class TrainerResource(Resource):
         older = [pulumi.Alias(type_=f"{names.OLDER_RESOURCE_TYPE}{type(self).__name__}")]
         merged = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=older))
         super().__init__(provider, name, props, merged)
-
-
-def class_of(kind: str) -> str:
-    """The class of a resource of ours, by its type; empty for another's."""
-    if not kind.startswith(names.RESOURCE_TYPE):
-        return ""
-    short = kind.removeprefix(names.RESOURCE_TYPE)
-    return _CLASSES.get(short, short)

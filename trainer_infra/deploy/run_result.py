@@ -1,6 +1,9 @@
-"""How a run ended, as a program reads it of each member of a batch. `gate.outputs` makes it."""
+"""How a run ended, as a program reads it. `operations.gate` makes it, the resources hand it over."""
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
+
+import pulumi
 
 
 class RunResult(TypedDict):
@@ -27,3 +30,17 @@ if TYPE_CHECKING:
 else:
     # The SDK compares what the engine sends with a property's type, and knows no TypedDict.
     Results = dict[str, Any]
+
+
+class Metrics(dict[str, float | str]):
+    """The metrics of a run by name; to ask for one that it did not report is an error that says so."""
+
+    def __init__(self, reported: Mapping[str, float | str], job: str) -> None:
+        super().__init__(reported)
+        self._job = job
+
+    def __missing__(self, name: str) -> float | str:
+        known = f"it reported {', '.join(sorted(self))}" if self else "it reported none"
+        raise pulumi.RunError(
+            f"{self._job} did not report the metric {name!r}; {known}: see trainer_infra.report"
+        )

@@ -1,20 +1,23 @@
 """What a Pulumi program constructs for a runtime: TrainingRuntime and ClusterTrainingRuntime.
 
 `TrainJob(runtime=...)` takes one of them. Everything is decided by the provider's check
-(`training_runtime`), which also shows what a TrainJob on it renders to.
+(`operations.training_runtime`), which also shows what a TrainJob on it renders to.
 """
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias, TypedDict, Unpack
 
 import pulumi
 from pulumi import Input
-from pulumi.dynamic import ResourceProvider
 
 from trainer_infra import names
-from trainer_infra.deploy import declared, outputs
-from trainer_infra.deploy.declared import Labels
-from trainer_infra.deploy.provider import ClusterTrainingRuntimeProvider, TrainingRuntimeProvider
+from trainer_infra.deploy import outputs, registration
+from trainer_infra.deploy.provider import (
+    ClusterTrainingRuntimeProvider,
+    Provider,
+    TrainingRuntimeProvider,
+)
+from trainer_infra.deploy.registration import Labels
 from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.errors import Problem
 
@@ -27,8 +30,26 @@ AnySpec: TypeAlias = (
 """A spec, or a whole runtime, for example one of the catalog's: its spec, labels, annotations."""
 
 
+class RuntimeOptions(TypedDict, total=False):
+    """What may be said of a runtime of either kind."""
+
+    name: Input[str | None]
+    """Name of the runtime."""
+    labels: Labels
+    """Labels of the runtime; those of the copied one without them."""
+    annotations: Labels
+    """Annotations of the runtime; those of the copied one without them."""
+    adopt: Input[bool]
+    """True takes over a runtime of this name that somebody else made."""
+    opts: pulumi.ResourceOptions | None
+    """Options of the resource."""
+
+
 class RuntimeResource(TrainerResource):
     """A runtime of either kind."""
+
+    _runtime_kind = ""
+    _provider_class: type[Provider]
 
     name: pulumi.Output[str]
     """Name that TrainJobs refer to: the resource's unless it was given."""
@@ -39,48 +60,46 @@ class RuntimeResource(TrainerResource):
     uid: pulumi.Output[str]
     """Identity of the object in the cluster; nothing on target local."""
 
-    def _register(
+    def __init__(  # noqa: PLR0913  every option is one
         self,
-        provider: ResourceProvider,
         resource_name: str,
-        given: Mapping[str, Any],
-        opts: pulumi.ResourceOptions | None,
+        spec: AnySpec,
+        namespace: Input[str] | None,
+        *,
+        name: Input[str | None] = None,
+        labels: Labels = None,
+        annotations: Labels = None,
+        adopt: Input[bool] = False,
+        opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        """Register the resource.
-
-        Args:
-            provider: Of the kind.
-            resource_name: Name of the resource.
-            given: `kind`, the runtime as the user gave it, and the options.
-            opts: Options of the resource.
-        """
-        given = outputs.plain_inputs(given)
-        where = f"{given['kind']} {resource_name}"
-        whole = _whole(given["spec"], where)
-        name = given["name"] or resource_name
+        where = f"{self._runtime_kind} {resource_name}"
+        whole = _whole(outputs.plain_inputs(spec), where)
+        given = {"labels": labels, "annotations": annotations}
         metadata = {
-            key: given[key] or whole.get("metadata", {}).get(key) or {}
-            for key in ("labels", "annotations")
+            key: outputs.plain_inputs(each) or whole.get("metadata", {}).get(key) or {}
+            for key, each in given.items()
         }
+        name = outputs.plain_inputs(name) or resource_name
+        namespace = outputs.plain_inputs(namespace)
         inputs = {
             **metadata,
-            **declared.settings(),
-            "kind": given["kind"],
+            **registration.stack_settings(),
+            "kind": self._runtime_kind,
             "name": name,
-            "namespace": given.get("namespace"),
+            "namespace": namespace,
             "spec": whole["spec"],
-            "adopt": given["adopt"],
-            "owner": declared.owner(type(self), resource_name, opts),
+            "adopt": adopt,
+            "owner": registration.owner_inputs(type(self), resource_name, opts),
             "rendered": None,
             "uid": None,
             "host": None,
         }
-        closed = declared.closed(inputs, where)
-        super().__init__(provider, resource_name, closed, opts)
+        closed = registration.closed_inputs(inputs, where)
+        super().__init__(self._provider_class(), resource_name, closed, opts)
         self._object = {
             "apiVersion": names.API_VERSION,
-            "kind": given["kind"],
-            "metadata": {"name": name, "namespace": given.get("namespace"), **metadata},
+            "kind": self._runtime_kind,
+            "metadata": {"name": name, "namespace": namespace, **metadata},
         }
 
     def to_wire(self) -> pulumi.Output[dict[str, Any]]:
@@ -92,79 +111,47 @@ class RuntimeResource(TrainerResource):
 class TrainingRuntime(RuntimeResource):
     """A runtime for the TrainJobs of one namespace."""
 
+    _runtime_kind = names.TRAINING_RUNTIME
+    _provider_class = TrainingRuntimeProvider
     namespace: pulumi.Output[str]
     """Namespace of the runtime."""
 
-    def __init__(  # noqa: PLR0913  every option is one
+    def __init__(
         self,
         resource_name: str,
         spec: AnySpec,
         *,
-        name: Input[str | None] = None,
         namespace: Input[str] = "default",
-        labels: Labels = None,
-        annotations: Labels = None,
-        adopt: Input[bool] = False,
-        opts: pulumi.ResourceOptions | None = None,
+        **options: Unpack[RuntimeOptions],
     ) -> None:
         """Declare a runtime.
 
         Args:
             resource_name: Name of the resource, and of the runtime unless `name` is given.
             spec: The spec, typed or in wire form; or a whole runtime, of which it is a copy.
-            name: Name of the runtime.
             namespace: Namespace of the runtime, and of TrainJobs that refer to it.
-            labels: Labels of the runtime; those of the copied one without them.
-            annotations: Annotations of the runtime; those of the copied one without them.
-            adopt: True takes over a runtime of this name that somebody else made.
-            opts: Options of the resource.
+            options: See `RuntimeOptions`.
         """
-        given = {
-            "kind": names.TRAINING_RUNTIME,
-            "spec": spec,
-            "name": name,
-            "namespace": namespace,
-            "labels": labels,
-            "annotations": annotations,
-            "adopt": adopt,
-        }
-        self._register(TrainingRuntimeProvider(), resource_name, given, opts)
+        super().__init__(resource_name, spec, namespace, **options)
 
 
 class ClusterTrainingRuntime(RuntimeResource):
     """A runtime for the TrainJobs of all namespaces."""
 
-    def __init__(  # noqa: PLR0913  every option is one
-        self,
-        resource_name: str,
-        spec: AnySpec,
-        *,
-        name: Input[str | None] = None,
-        labels: Labels = None,
-        annotations: Labels = None,
-        adopt: Input[bool] = False,
-        opts: pulumi.ResourceOptions | None = None,
+    _runtime_kind = names.CLUSTER_TRAINING_RUNTIME
+    _provider_class = ClusterTrainingRuntimeProvider
+
+    def __init__(
+        self, resource_name: str, spec: AnySpec, **options: Unpack[RuntimeOptions]
     ) -> None:
         """Declare a runtime.
 
         Args:
             resource_name: Name of the resource, and of the runtime unless `name` is given.
             spec: The spec, typed or in wire form; or a whole runtime, of which it is a copy.
-            name: Name of the runtime.
-            labels: Labels of the runtime; those of the copied one without them.
-            annotations: Annotations of the runtime; those of the copied one without them.
-            adopt: True takes over a runtime of this name that somebody else made.
-            opts: Options of the resource.
+            options: See `RuntimeOptions`.
         """
-        given = {
-            "kind": names.CLUSTER_TRAINING_RUNTIME,
-            "spec": spec,
-            "name": name,
-            "labels": labels,
-            "annotations": annotations,
-            "adopt": adopt,
-        }
-        self._register(ClusterTrainingRuntimeProvider(), resource_name, given, opts)
+        super().__init__(resource_name, spec, None, **options)
 
 
 def _whole(spec: Any, where: str) -> Mapping[str, Any]:

@@ -1,16 +1,16 @@
 """The one door of secrets: whatever is secret outside of it is refused by its path.
 
 The door is `env` and `func_args` of a trainer and `env` of an initializer: `train_job_arguments`
-(`written`) moves those values to `secretData`, the only input that stays encrypted. Any other input
+moves those values to `secretData`, the only input that stays encrypted. Any other input
 would be copied into what is rendered, and so stand in plain text in previews, states and objects
-(design rule 1). Called by `declared`, before a constructor registers its resource; what a transform
+(design rule 1). Called by `registration`, before a constructor registers its resource; what a transform
 puts there later is found by `secret_transform`. Pure.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.errors import Problem
 from trainer_infra.trainers.secret import Secret
 
 JSON = Mapping[str, Any]
@@ -23,35 +23,35 @@ FIX: Final = (
 """What to do about a secret in a wrong place."""
 
 
-def problem(path: str, where: str = "") -> Problem:
+def misplaced_secret(path: str, where: str = "") -> Problem:
     """What to say of a secret at a path that is not the door."""
     what = "cannot hold a secret: everybody who may read the object would see it"
     return Problem(path, what, fix=FIX, where=where)
 
 
-def misplaced(value: Any, path: str) -> Iterator[Problem]:
+def misplaced_secrets(value: Any, path: str) -> Iterator[Problem]:
     """A problem for each secret in an argument that has no door."""
     if isinstance(value, Secret):
-        yield problem(path)
+        yield misplaced_secret(path)
     elif isinstance(value, Mapping):
         for key, each in value.items():
             if isinstance(key, Secret):
-                yield problem(path)
-            yield from misplaced(each, f"{path}.{key}".removeprefix("."))
+                yield misplaced_secret(path)
+            yield from misplaced_secrets(each, f"{path}.{key}".removeprefix("."))
     elif isinstance(value, list | tuple | set | frozenset):
         for index, each in enumerate(value):
-            yield from misplaced(each, f"{path}[{index}]")
+            yield from misplaced_secrets(each, f"{path}[{index}]")
 
 
 def misplaced_arguments(arguments: JSON) -> Iterator[Problem]:
-    """The same for the arguments of a TrainJob, as `Written.as_mapping` has them."""
+    """The same for the arguments of a TrainJob, as `Arguments.as_mapping` has them."""
     for name, value in arguments.items():
         if name == "trainer" and isinstance(value, Mapping) and "custom" in value:
             yield from _of_custom(value["custom"])
         elif name in {"trainer", "initializer"}:
             yield from _outside_env(value, f"spec.{name}")
         else:
-            yield from misplaced(value, _SPEC.get(name, name))
+            yield from misplaced_secrets(value, _SPEC.get(name, name))
 
 
 _SPEC: Final = {
@@ -66,7 +66,7 @@ def _of_custom(trainer: JSON) -> Iterator[Problem]:
     """A CustomTrainer judges its own env and func_args, values of which may be secret."""
     for name, value in trainer.items():
         if name not in {"env", "func_args"}:
-            yield from misplaced(value, f"trainer.{name}")
+            yield from misplaced_secrets(value, f"trainer.{name}")
 
 
 def _outside_env(value: Any, path: str) -> Iterator[Problem]:
@@ -80,15 +80,4 @@ def _outside_env(value: Any, path: str) -> Iterator[Problem]:
             if not (is_variable and key == "value"):
                 yield from _outside_env(each, f"{path}.{key}")
     else:
-        yield from misplaced(value, path)
-
-
-def refuse(problems: Iterator[Problem]) -> None:
-    """Raise for what was found.
-
-    Raises:
-        InvalidInput: There is a problem; holds every one.
-    """
-    found = tuple(problems)
-    if found:
-        raise InvalidInput(found)
+        yield from misplaced_secrets(value, path)

@@ -6,7 +6,7 @@ so `check` could not tell such a value from any other. So a program that has tra
 stack transform, ours, which runs last: it takes secrets out of every input but `secretData` and names
 their paths, which `check` refuses (`provider`). A program without transforms pays nothing.
 
-Called by `declared` for every resource. The SDK has no public way to know of transforms; a test
+Called by `registration` for every resource. The SDK has no public way to know of transforms; a test
 fails when what is used of it changes.
 """
 # ruff: noqa: SLF001  what is used of the SDK has no other name
@@ -30,7 +30,9 @@ _NAME: Final = "trainer-infra-secrets-"
 """Begins the name of our transform among the program's callbacks."""
 
 
-def last(urn: pulumi.Output[str], opts: pulumi.ResourceOptions | None) -> pulumi.Output[str]:
+def after_transforms(
+    urn: pulumi.Output[str], opts: pulumi.ResourceOptions | None
+) -> pulumi.Output[str]:
     """The URN, once our transform runs after every one that the program has registered by then.
 
     Args:

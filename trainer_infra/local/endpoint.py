@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.local import certificate
+from trainer_infra.keys import server_certificate
 from trainer_infra.local.network import LOOPBACK
 from trainer_infra.progress import handler
 from trainer_infra.progress.handler import Request, Response
@@ -51,7 +51,7 @@ class Endpoint:
 
     async def start(self) -> None:
         """Listen, and write the certificate that pods trust."""
-        made = certificate.make()
+        made = server_certificate.make_certificate(LOOPBACK)
         private = self._folder / "server.pem"
         _write(private, made.server + made.key)
         _write(self._folder / "ca.crt", made.authority)

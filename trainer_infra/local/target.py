@@ -1,4 +1,4 @@
-"""This machine as a Target. Called by `deploy` and `cli`, which choose among targets."""
+"""This machine as a Target. Called by `deploy.operations.targets`, which chooses among targets."""
 
 import platform
 from collections.abc import Mapping, Sequence
@@ -16,6 +16,7 @@ JSON = Mapping[str, Any]
 class ThisMachine:
     """Runs that are processes here; keeps `runs.target.Target`."""
 
+    runtimes = None
     submit = staticmethod(runs.submit)
     get = staticmethod(runs.get)
     list_runs = staticmethod(runs.list_runs)

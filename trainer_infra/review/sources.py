@@ -1,6 +1,6 @@
 """Paths -> documents: files, folders with what tools build of them, and stdin.
 
-Called by `cli.check`. What cannot be read is a sentence beside what could be: one broken file hides
+The one reader of files and folders, for `check`, `render`, `run` and `migrate`. What cannot be read is a sentence beside what could be: one broken file hides
 nothing. A folder that is a chart or a kustomization is rendered or built, and so are those below a
 folder; what they read is then not read by itself. A kustomization that another one in the folder
 builds upon is judged as part of that.
@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.errors import InvalidInput, NotAvailable
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review import documents, helm, kustomize
 from trainer_infra.review.documents import Document
 
@@ -81,8 +81,25 @@ def _read(path: str, values: Sequence[str]) -> Read:
     return _folder(where, values) if where.is_dir() else _file(where)
 
 
+def text_of(path: str) -> tuple[str, str]:
+    """The text of a file, or of stdin where the path is `-`, and what problems call it.
+
+    Raises:
+        InvalidInput: It cannot be read.
+    """
+    name = "stdin" if path == STDIN else path
+    try:
+        content = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+        return content.decode("utf-8").removeprefix(documents.BOM), name
+    except OSError as error:
+        why = f"cannot be read: {error.strerror}"
+    except UnicodeDecodeError as error:
+        why = f"is not UTF-8 text: {error.reason}"
+    raise InvalidInput([Problem("", why, where=name)])
+
+
 def _stdin() -> Read:
-    found = _of_bytes(sys.stdin.buffer.read(), "stdin")
+    found = _file(STDIN)
     return replace(found, documents=tuple(replace(e, is_editable=False) for e in found.documents))
 
 
@@ -141,18 +158,11 @@ def _made(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> Read:
         return Read(problems=(f"{folder}: {error}",))
 
 
-def _file(path: Path) -> Read:
+def _file(path: str | Path) -> Read:
     try:
-        return _of_bytes(path.read_bytes(), os.fspath(path))
-    except OSError as error:
-        return Read(problems=(f"{path}: cannot be read: {error.strerror}",))
-
-
-def _of_bytes(content: bytes, file: str) -> Read:
-    try:
-        return of_text(content.decode("utf-8"), file)
-    except UnicodeDecodeError as error:
-        return Read(problems=(f"{file}: is not UTF-8 text: {error.reason}",))
+        return of_text(*text_of(os.fspath(path)))
+    except InvalidInput as error:
+        return Read(problems=tuple(str(each) for each in error.problems))
 
 
 def of_text(text: str, file: str) -> Read:

@@ -16,8 +16,63 @@ from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
 JSON = Mapping[str, Any]
 
 
+class RuntimeStore(Protocol):
+    """Runtimes as objects of a place, with labels that say whose they are."""
+
+    def missing(self, kind: str, /) -> str:
+        """What to do when the place does not know the kind; empty when it does.
+
+        Raises:
+            NotAvailable: The place cannot be reached.
+        """
+
+    def create(self, runtime: JSON, owner: Owner, /, *, adopt: bool) -> JSON:
+        """The runtime as stored; one that its owner made before is completed.
+
+        Raises:
+            InvalidInput: The place finds problems in it.
+            NotAvailable: The place cannot be reached, or does not know the kind.
+            Refused: One of that name is another owner's, or the place says no.
+        """
+
+    def apply(self, runtime: JSON, owner: Owner, uid: str, /) -> JSON:
+        """That very runtime with every field as it is declared, whoever changed it.
+
+        Raises:
+            InvalidInput: The place finds problems in it.
+            NotAvailable: The place cannot be reached, or does not know the kind.
+            Refused: It is another runtime by now, or the place says no.
+        """
+
+    def get(self, runtime: JSON, /) -> JSON | None:
+        """The runtime of that kind, namespace and name as it is stored now; None when there is none.
+
+        Raises:
+            NotAvailable: The place cannot be reached, or does not know the kind.
+            Refused: It may not be read.
+        """
+
+    def other_owner(self, stored: JSON, owner: Owner, /) -> str:
+        """Whose a stored runtime is by now, when it is another owner's; else empty."""
+
+    def drift(self, runtime: JSON, owner: Owner, stored: JSON, /) -> Mapping[str, str]:
+        """Fields that we declare and somebody changed, as `Run.drift` has them."""
+
+    def delete(self, runtime: JSON, owner: Owner, uid: str, /) -> str:
+        """Delete that very runtime; a sentence where it stays, or empty. Gone already is fine.
+
+        Raises:
+            NotAvailable: The place cannot be reached.
+            Refused: The place says no.
+        """
+
+
 class Target(Protocol):
     """Runs of one place."""
+
+    @property
+    def runtimes(self) -> RuntimeStore | None:
+        """Where the place stores runtimes; None where only TrainJobs carry theirs."""
 
     def host(self, namespace: str = "") -> str:
         """The place itself, as a Run has it: the machine's name, or what tells clusters apart.

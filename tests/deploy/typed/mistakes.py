@@ -14,7 +14,7 @@ from trainer_infra import (
     TrainJobs,
     catalog,
 )
-from trainer_infra.deploy.resources import TrainJobResult
+from trainer_infra.deploy.train_job_resource import TrainJobResult
 
 NAME = "plain-distributed"
 spec = catalog.get(NAME).spec

@@ -1,7 +1,7 @@
 """What is put into an object just before it is written, and is shown nowhere. Pure.
 
 Called by `submit`, `repair` and `object_rewrite`: the namespace and the owner, values of the job's own
-Secret, keys that are made at create (`lifecycle.ssh_auth`), and of an object that exists what the
+Secret, keys that are made at create (`lifecycle.generated_secrets`), and of an object that exists what the
 record does not keep of it.
 """
 
@@ -12,7 +12,7 @@ from typing import Any
 from trainer_infra import names
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.record import Record
-from trainer_infra.lifecycle import ssh_auth
+from trainer_infra.lifecycle import generated_secrets
 from trainer_infra.runs.run import Contents, is_fixed
 
 JSON = Mapping[str, Any]
@@ -22,7 +22,9 @@ _CONTENT = ("data", "stringData", "binaryData")
 
 def to_create(value: JSON, record: Record, known: Contents) -> JSON:
     """The object as it is created; empty (`is_empty`) where nobody knows what is in it."""
-    return ssh_auth.filled(_with_contents(owned_object(value, record), record, known))
+    return generated_secrets.with_generated(
+        _with_contents(owned_object(value, record), record, known)
+    )
 
 
 def is_empty(value: JSON) -> bool:

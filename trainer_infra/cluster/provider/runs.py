@@ -40,6 +40,7 @@ from trainer_infra.cluster.provider import submit as submitting
 from trainer_infra.cluster.provider import suspend as suspending
 from trainer_infra.cluster.provider.describe import Described
 from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.runtimes import ClusterRuntimes
 from trainer_infra.cluster.served import Served
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Problem, Refused
@@ -88,6 +89,12 @@ class Cluster(Target):
             identity.identity_from_text(self.host(namespace)), server=self._here().client.server
         )
         return identity.identity_from_text(host).same(now)
+
+    @property
+    @override
+    def runtimes(self) -> ClusterRuntimes:
+        """Runtimes of the cluster as objects, which this engine reads none of."""
+        return ClusterRuntimes(lambda what: self._ask(lambda session: what(session.client)))
 
     def served(self) -> Served:
         """What the cluster has of what this engine needs, also when it cannot be reached.
@@ -325,14 +332,7 @@ class Cluster(Target):
             session.cache.forget()
 
     def _here(self, patience: Patience | None = None) -> Session:
-        """The connection, made once.
-
-        Args:
-            patience: how long to go on trying; None for the usual.
-
-        Raises:
-            NotAvailable: There is no kubeconfig, or the cluster cannot be reached.
-        """
+        """The connection, made once, or `NotAvailable`; None is the usual patience."""
         with self._lock:
             if self._session is None:
                 self._session = loop.run(_connected(self._address, patience))

@@ -2,7 +2,7 @@
 
 An init container copies Flux into the pod, so that any image can be used. Rules:
 reference behaviour 3.7; the scripts: render/flux_scripts.py; the certificate is made
-at create: lifecycle/flux_curve.py.
+at create: keys/curve_certificate.py.
 """
 
 import shlex

@@ -2,7 +2,7 @@
 
 The pods share the keys of one Secret, and the launcher has a hostfile with a line for each node.
 Jobs are found by name, `launcher` and `node`, not by ancestor; both run a container `node`. Rules:
-reference behaviour 3.6. The keys are made at create: lifecycle/ssh_auth.py.
+reference behaviour 3.6. The keys are made at create: lifecycle/generated_secrets.py.
 """
 
 from collections.abc import Iterable, Mapping

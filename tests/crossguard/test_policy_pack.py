@@ -1,0 +1,192 @@
+"""Policy packs in `pulumi preview` and `pulumi up`, by the real Pulumi CLI."""
+
+import sys
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.deploy.project import Stack
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+TRAINING = ("--policy-pack", str(ROOT / "policies" / "training"))
+
+RUNTIME = """
+from trainer_infra import ClusterTrainingRuntime, catalog
+wire = catalog.get("jax-distributed").to_wire()
+wire["metadata"] = {{"name": "mine", "labels": wire["metadata"]["labels"]}}
+pod = wire["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
+pod["containers"][0]["securityContext"] = {{"privileged": {privileged}}}
+"""
+RESOURCE = RUNTIME + 'mine = ClusterTrainingRuntime("mine", wire)\n'
+TOKEN = "hf_" + "abcdefghijklmnopqrstuvwxyzABCDEFGH"
+BAD_JOB = f"""
+TrainJob("job", runtime="jax-distributed", suspend=True,
+         trainer={{"command": ["true"], "env": [{{"name": "HF_TOKEN", "value": "{TOKEN}"}}]}})
+"""
+GOOD_JOB = (
+    'TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train), wait_for="complete")'
+)
+
+
+@pytest.fixture
+def pack(tmp_path: Path) -> Path:
+    """A user's own pack, which mends privileged pods."""
+    folder = tmp_path / "pack"
+    folder.mkdir()
+    (folder / "PulumiPolicy.yaml").write_text(
+        f"name: acme\nruntime: {{name: python, options: {{virtualenv: {sys.prefix}}}}}\n"
+    )
+    (folder / "__main__.py").write_text(
+        dedent("""
+        from trainer_infra.crossguard import policy_pack
+        from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
+
+        policy_pack.serve(
+            Pack(
+                "acme",
+                selection=Selection(tags=("pod-security",)),
+                settings={"privileged": Setting(enforcement=Enforcement.REMEDIATE)},
+            )
+        )
+        """)
+    )
+    return folder
+
+
+def test_a_mandatory_rule_stops_a_train_job_and_never_shows_the_secret(stack: Stack) -> None:
+    stack.program(BAD_JOB)
+
+    said = stack.run("up", "--yes", *TRAINING, ok=False)
+
+    assert "literal-secrets" in said
+    assert "spec.trainer.env[0].value: has a secret in it, got 'Hugging Face token'" in said
+    assert "secretKeyRef" in said
+    assert TOKEN not in said
+    assert stack.resources("trainer:TrainJob") == []
+
+
+def test_a_mandatory_rule_stops_a_typed_runtime_and_what_a_job_renders_to(stack: Stack) -> None:
+    stack.program(RESOURCE.format(privileged=True))
+    said = stack.run("up", "--yes", *TRAINING, ok=False)
+    where = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]"
+    assert f"{where}.securityContext.privileged: " in said
+    assert stack.resources("trainer:ClusterRuntime") == []
+
+    job = 'TrainJob("job", runtime=wire, suspend=True, trainer={"command": ["true"]})'
+    stack.program(RUNTIME.format(privileged=True) + job)
+    said = stack.run("up", "--yes", *TRAINING, ok=False)
+    assert "spec.runtimeRef.name: " in said
+    assert "seen at JobSet job-" in said
+    assert stack.resources("trainer:TrainJob") == []
+
+
+def test_an_advisory_rule_warns_and_everything_is_deployed(stack: Stack) -> None:
+    stack.program(GOOD_JOB)
+    said = stack.run("up", "--yes", *TRAINING)
+    assert "image-digest" in said
+    assert "is not pinned by a digest" in said
+    assert stack.job()["lastSeen"]
+    stack.run("up", "--yes", "--expect-no-changes", *TRAINING)
+
+
+def test_a_value_that_is_not_known_yet_is_said_and_hides_no_other_violation(stack: Stack) -> None:
+    stack.program(
+        GOOD_JOB.replace('TrainJob("job"', 'first = TrainJob("first"')
+        + f"""
+image = first.metrics.apply(lambda found: "train:" + str(found["accuracy"]))
+TrainJob("second", runtime="jax-distributed", suspend=True,
+         trainer={{"image": image, "env": [{{"name": "HF_TOKEN", "value": "{TOKEN}"}}]}})
+"""
+    )
+    said = stack.run("preview", *TRAINING, ok=False)
+    assert "spec.trainer.env[0].value: has a secret in it" in said
+    (unseen,) = (line for line in said.splitlines() if "not known yet, and so" in line)
+    assert "spec.trainer.image" in unseen
+    assert "image-digest" in unseen
+    assert TOKEN not in said
+
+
+def test_remediation_changes_what_is_deployed_and_a_replace_cannot_pass_without(
+    stack: Stack, pack: Path
+) -> None:
+    acme = ("--policy-pack", str(pack))
+    stack.program(RESOURCE.format(privileged=True))
+
+    stack.run("up", "--yes", *acme)
+
+    (runtime,) = stack.resources("trainer:ClusterRuntime")
+    text = str(runtime["outputs"]["spec"]), str(runtime["inputs"]["rendered"])
+    assert all("'privileged': False" in each for each in text)
+    stack.run("preview", "--expect-no-changes", *acme)
+
+    stack.program(
+        RESOURCE.format(privileged=True).replace('"mine", wire', '"mine", wire, name="b"')
+    )
+    for arguments in (("preview",), ("up", "--yes", "--skip-preview")):
+        assert "replace" in stack.run(*arguments, *acme)
+    (runtime,) = stack.resources("trainer:ClusterRuntime")
+    assert runtime["outputs"]["name"] == "b"
+    assert "'privileged': False" in str(runtime["outputs"]["spec"])
+    stack.run("preview", "--expect-no-changes", *acme)
+
+
+def test_a_configuration_is_stricter_in_one_environment_and_an_exemption_is_told(
+    stack: Stack, pack: Path
+) -> None:
+    (pack / "__main__.py").write_text(
+        dedent("""
+        from pathlib import Path
+
+        from trainer_infra.crossguard import policy_pack
+        from trainer_infra.rules import packs
+
+        policy_pack.serve(packs.TRAINING, Path(__file__).with_name("policy.yaml"))
+        """)
+    )
+    (pack / "policy.yaml").write_text(
+        "environments: {production: {rules: {image-digest: {enforcement: mandatory}}}}\n"
+    )
+    job = """
+    TrainJob("job", runtime="jax-distributed", suspend=True, annotations={annotations},
+             trainer={{"image": "train:v1", "command": ["true"]}})
+    """
+    stack.program(job.format(annotations={}))
+    stack.run("preview", "--policy-pack", str(pack))
+    stack = Stack(stack.folder, {**stack.env, "TRAINER_INFRA_ENVIRONMENT": "production"})
+    said = stack.run("preview", "--policy-pack", str(pack), ok=False)
+    assert "spec.trainer.image: is not pinned by a digest, got 'train:v1'" in said
+
+    excuse = '{owner: vision, reason: "built daily", expires: 2099-01-31}'
+    stack.program(job.format(annotations={"exempt.trainer-infra.dev/image-digest": excuse}))
+    said = stack.run("preview", "--policy-pack", str(pack))
+    assert "vision answers for it until 2099-01-31: built daily" in said
+    assert "is not pinned by a digest" not in said
+
+
+def test_parameters_are_the_packs_unless_pulumi_is_given_others(stack: Stack, pack: Path) -> None:
+    (pack / "__main__.py").write_text(
+        dedent("""
+        from trainer_infra.crossguard import policy_pack
+        from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
+
+        settings = {
+            "nodes-limit": Setting(enforcement=Enforcement.MANDATORY, parameters={"nodes": 2}),
+            "image-latest": Setting(parameters={"tags": ["nightly"]}),
+        }
+        policy_pack.serve(Pack("acme", selection=Selection(ids=()), settings=settings))
+        """)
+    )
+    stack.program("""
+    TrainJob("job", runtime="jax-distributed", suspend=True,
+             trainer={"image": "train:nightly", "command": ["true"], "numNodes": 3})
+    """)
+    acme = ("--policy-pack", str(pack))
+    said = stack.run("preview", *acme, ok=False)
+    assert "spec.trainer.numNodes: makes more nodes than the 2 that are allowed" in said
+    assert "spec.trainer.image: " in said
+
+    config = stack.folder / "acme.json"
+    config.write_text('{"nodes-limit": {"nodes": 3}, "image-latest": "disabled"}')
+    said = stack.run("preview", *acme, "--policy-pack-config", str(config))
+    assert "spec.trainer." not in said

@@ -1,0 +1,396 @@
+"""A client without a server, for fast tests of what is written against `KubeClient`.
+
+It keeps the contract of http.py (tests/kube/contract): versions, uids, field owners, refusals,
+watches with a bounded history. There are no controllers in it: a test plays them, with other
+managers. Garbage is collected when asked, and a container's log is what a test says.
+"""
+
+import asyncio
+import base64
+import copy
+import json
+from collections.abc import AsyncGenerator, Iterable
+from typing import Any
+
+from typing_extensions import override
+
+from tests.fake_api_server import (
+    object_selection,
+    object_store,
+    request_judgement,
+    schema_shape,
+    server_side_apply,
+)
+from tests.fake_api_server.container_logs import Logs
+from tests.fake_api_server.object_store import Place, Store
+from tests.fake_api_server.request_judgement import refused
+from tests.fake_api_server.served_kinds import KINDS, WITHOUT_STATUS
+from tests.fake_api_server.server_side_apply import STATUS, Writer
+from trainer_infra.kube.client import (
+    JSON,
+    Change,
+    KubeClient,
+    LogOf,
+    Page,
+    Propagation,
+    Selection,
+)
+from trainer_infra.kube.refusals import NotServed
+from trainer_infra.kube.request import named
+from trainer_infra.kube.resource import ACCESS_REVIEW, NAMESPACE, POD, Resource
+
+
+class Memory(KubeClient):
+    """Objects in this process; use it in one event loop."""
+
+    def __init__(
+        self, kinds: Iterable[Resource] = KINDS, *, history: int = 1000, bookmarks: float = 60.0
+    ) -> None:
+        """An empty cluster with the namespaces `default` and `kube-system`; everything is allowed.
+
+        Args:
+            kinds: what is served.
+            history: changes that a watch can begin before.
+            bookmarks: seconds without a change after which a watch brings a bookmark.
+        """
+        self._kinds = {(each.api_version, each.kind): each for each in kinds}
+        self._store = Store(history)
+        self._bookmarks = bookmarks
+        self._logs = Logs()
+        self._waiting: set[asyncio.Future[None]] = set()
+        for name in ("default", "kube-system"):
+            value = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+            made = self._store.complete(NAMESPACE, None, value)
+            self._store.put(NAMESPACE, ("", name), made)
+
+    @property
+    @override
+    def server(self) -> str:
+        """What messages call it."""
+        return "memory:"
+
+    @override
+    def within(self, seconds: float) -> KubeClient:
+        """This client, which answers at once."""
+        return self
+
+    @override
+    async def resource(self, api_version: str, kind: str) -> Resource:
+        """A kind that is served.
+
+        Raises:
+            NotServed: It is not.
+        """
+        return self._served(api_version, kind)
+
+    @override
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSON:
+        """One object.
+
+        Raises:
+            NotFound: There is none of that name.
+        """
+        return copy.deepcopy(self._there(resource, name, namespace, "read"))
+
+    @override
+    async def list(self, selection: Selection) -> Page:
+        """All selected objects."""
+        self._served(selection.resource.api_version, selection.resource.kind)
+        wanted = object_selection.matching(selection, f"list {selection.resource.plural}")
+        found = (value for _, value in self._store.all(selection.resource) if wanted(value))
+        return Page(tuple(copy.deepcopy(list(found))), str(self._store.version))
+
+    @override
+    async def create(self, value: JSON, *, manager: str, dry_run: bool = False) -> JSON:
+        """A new object, as stored.
+
+        Raises:
+            Exists: There is one of that name.
+            NotFound: Its namespace does not exist.
+            Invalid: What it says cannot be.
+        """
+        kind, place, asked = self._place("create", value)
+        if kind == ACCESS_REVIEW:
+            return {**copy.deepcopy(dict(value)), "status": {"allowed": True}}
+        self._check_namespace(kind, place, asked)
+        if self._store.get(kind, place) is not None:
+            message = f'{_plural(kind)} "{place[1]}" already exists'
+            raise refused("AlreadyExists", message, asked, kind, place[1])
+        config = server_side_apply.own(_coded(value), "", kind not in WITHOUT_STATUS)
+        whole = {**_head(kind, place), **config}
+        whole["metadata"] = {**config.get("metadata", {}), **_head(kind, place)["metadata"]}
+        writer = Writer(manager, "Update")
+        new = server_side_apply.created(whole, config, writer, object_store.now())
+        return self._stored(kind, place, new, asked, dry_run)
+
+    @override
+    async def apply(
+        self, value: JSON, *, manager: str, force: bool = False, dry_run: bool = False
+    ) -> JSON:
+        """Server-side apply: the object as stored; created where it is missing.
+
+        Raises:
+            Conflict: Others own a field and have another value, and not `force`; or it is another
+                version or another object.
+            Invalid: What it says cannot be, or changes what cannot change.
+        """
+        kind, place, asked = self._place("apply", value)
+        old = self._store.get(kind, place)
+        if old is None:
+            self._check_namespace(kind, place, asked)
+        return self._applied(kind, value, Writer(manager, force=force), asked, dry_run)
+
+    @override
+    async def patch_status(self, value: JSON, *, manager: str, force: bool = True) -> JSON:
+        """Server-side apply of the status subresource: the object as stored.
+
+        Raises:
+            NotFound: The object, or the subresource of its kind, does not exist.
+            Conflict: As for `apply`.
+        """
+        kind, place, asked = self._place("apply the status of", value)
+        if kind in WITHOUT_STATUS:
+            message = "the server could not find the requested resource"
+            raise refused("NotFound", message, asked)
+        self._there(kind, place[1], place[0], "apply the status of")
+        return self._applied(kind, value, Writer(manager, "Apply", STATUS, force), asked, False)
+
+    @override
+    async def delete(
+        self,
+        resource: Resource,
+        name: str,
+        namespace: str = "",
+        *,
+        uid: str = "",
+        propagation: Propagation = "Background",
+    ) -> None:
+        """Begin to delete an object; it is gone when its finalizers are done.
+
+        Raises:
+            NotFound: There is none of that name.
+            Conflict: It has another uid.
+        """
+        there = self._there(resource, name, namespace, "delete")
+        asked = f"delete {named(resource, name, namespace)}"
+        found = there["metadata"]["uid"]
+        if uid not in ("", found):
+            message = (
+                f"the UID in the precondition ({uid}) does not match the UID in record ({found})"
+            )
+            raise refused("Conflict", message, asked, resource, name)
+        finalizer = {"Foreground": object_store.FOREGROUND, "Orphan": object_store.ORPHAN}.get(
+            propagation, ""
+        )
+        self._store.delete(resource, _at(resource, namespace, name), finalizer)
+        self._wake()
+
+    @override
+    async def watch(self, selection: Selection, since: str) -> AsyncGenerator[Change, None]:
+        """Changes after the resourceVersion `since`, with bookmarks, without an end.
+
+        Raises:
+            Expired: `since` is too long ago: list again.
+        """
+        asked = f"watch {selection.resource.plural}"
+        self._served(selection.resource.api_version, selection.resource.kind)
+        wanted, version = object_selection.matching(selection, asked), int(since or 0)
+        if version == 0:
+            page, version = await self.list(selection), self._store.version
+            for value in page.items:
+                yield Change("ADDED", value)
+        while True:
+            events = self._store.since(version)
+            if events is None:
+                message = f"too old resource version: {version}"
+                raise refused("Expired", message, asked)
+            for event in events:
+                version = event.version
+                change = object_selection.change(event, selection.resource, wanted)
+                if change is not None:
+                    yield change
+            if not events and not await self._changed(self._bookmarks):
+                yield Change(
+                    "BOOKMARK", object_selection.bookmark(selection.resource, self._store.version)
+                )
+
+    @override
+    async def logs(self, wanted: LogOf) -> AsyncGenerator[str, None]:
+        """The lines of a container's log, without their line ends.
+
+        Raises:
+            NotFound: There is no such pod.
+            Invalid: Its container has not started, or has no such name.
+        """
+        pod = self._there(POD, wanted.pod, wanted.namespace, "read the log of")
+        log, position = self._logs.find(wanted, pod), 0
+        if wanted.tail is not None:
+            position = max(0, len(log.lines) - wanted.tail)
+        while True:
+            for line in log.lines[position:]:
+                position += 1
+                if line.time >= wanted.since:
+                    yield f"{line.time} {line.text}" if wanted.since else line.text
+            if position < len(log.lines):
+                continue
+            if log.ended or not wanted.follow:
+                return
+            await self._changed(None)
+
+    @override
+    async def close(self) -> None:
+        """Nothing to end."""
+
+    def write_log(self, namespace: str, pod: str, line: str, container: str) -> None:
+        """A container writes a line; the first one starts it."""
+        self._logs.write(namespace, pod, container, line)
+        self._wake()
+
+    def end_log(self, namespace: str, pod: str, container: str) -> None:
+        """A container ends."""
+        self._logs.end(namespace, pod, container)
+        self._wake()
+
+    def collect_garbage(self) -> None:
+        """Delete what has lost its owners, and let go what waits for those it owns."""
+        while self._store.collect():
+            pass
+        self._wake()
+
+    def _served(self, api_version: str, kind: str) -> Resource:
+        found = self._kinds.get((api_version, kind))
+        if found is None:
+            raise NotServed(self.server, api_version, kind)
+        return found
+
+    def _place(self, verb: str, value: JSON) -> tuple[Resource, Place, str]:
+        """Kind, place and what is asked, of an object that is sent."""
+        kind = self._served(value["apiVersion"], value["kind"])
+        metadata = value["metadata"]
+        place = _at(kind, metadata.get("namespace") or "default", metadata.get("name") or "")
+        asked = f"{verb} {named(kind, place[1], place[0])}"
+        size = len(json.dumps(value))
+        if size > request_judgement.LARGEST_REQUEST:
+            limit = f"limit is {request_judgement.LARGEST_REQUEST}"
+            message = f"Request entity too large: {limit}"
+            raise refused("RequestEntityTooLarge", message, asked)
+        return kind, place, asked
+
+    def _there(self, kind: Resource, name: str, namespace: str, verb: str) -> dict[str, Any]:
+        """A stored object.
+
+        Raises:
+            NotFound: There is none.
+        """
+        self._served(kind.api_version, kind.kind)
+        found = self._store.get(kind, _at(kind, namespace, name))
+        if found is None:
+            message = f'{_plural(kind)} "{name}" not found'
+            asked = f"{verb} {named(kind, name, namespace)}"
+            raise refused("NotFound", message, asked, kind, name)
+        return found
+
+    def _check_namespace(self, kind: Resource, place: Place, asked: str) -> None:
+        if not kind.namespaced:
+            return
+        found = self._store.get(NAMESPACE, ("", place[0]))
+        if found is None:
+            message = f'namespaces "{place[0]}" not found'
+            raise refused("NotFound", message, asked, NAMESPACE, place[0])
+        if "deletionTimestamp" in found["metadata"]:
+            message = (
+                f'{_plural(kind)} "{place[1]}" is forbidden: unable to create new content in '
+                f"namespace {place[0]} because it is being terminated"
+            )
+            raise refused("Forbidden", message, asked, kind, place[1])
+
+    def _applied(
+        self, kind: Resource, value: JSON, writer: Writer, asked: str, dry_run: bool
+    ) -> JSON:
+        metadata = value["metadata"]
+        place = _at(kind, metadata.get("namespace") or "default", metadata["name"])
+        old = self._store.get(kind, place)
+        _check_identity(kind, old, metadata, asked)
+        config = server_side_apply.own(
+            _coded(value), writer.subresource, kind not in WITHOUT_STATUS
+        )
+        new = server_side_apply.applied(
+            old or _head(kind, place), config, writer, object_store.now(), asked
+        )
+        if new == old:
+            return copy.deepcopy(new)
+        return self._stored(kind, place, new, asked, dry_run)
+
+    def _stored(self, kind: Resource, place: Place, new: JSON, asked: str, dry_run: bool) -> JSON:
+        old = self._store.get(kind, place)
+        made = schema_shape.defaulted(
+            self._store.complete(kind, old, new), schema_shape.of(kind.api_version, kind.kind)
+        )
+        request_judgement.judge(kind, old, made, asked)
+        if not dry_run:
+            made = self._store.put(kind, place, made)
+            self._wake()
+        return copy.deepcopy(made)
+
+    async def _changed(self, seconds: float | None) -> bool:
+        """Wait for the next change of anything; whether there was one in time."""
+        future = asyncio.get_running_loop().create_future()
+        self._waiting.add(future)
+        try:
+            async with asyncio.timeout(seconds):
+                await future
+        except TimeoutError:
+            return False
+        finally:
+            self._waiting.discard(future)
+        return True
+
+    def _wake(self) -> None:
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+
+
+def _at(kind: Resource, namespace: str, name: str) -> Place:
+    return (namespace if kind.namespaced else "", name)
+
+
+def _head(kind: Resource, place: Place) -> dict[str, Any]:
+    """The least of a new object."""
+    metadata = {"name": place[1], **({"namespace": place[0]} if place[0] else {})}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+
+
+def _plural(kind: Resource) -> str:
+    """The kind as messages name it."""
+    group = kind.api_version.rpartition("/")[0]
+    return f"{kind.plural}.{group}" if group else kind.plural
+
+
+def _coded(value: JSON) -> JSON:
+    """A Secret with its `stringData` where the server puts it."""
+    if value["kind"] != "Secret" or "stringData" not in value:
+        return value
+    coded = {
+        key: base64.b64encode(text.encode()).decode() for key, text in value["stringData"].items()
+    }
+    rest = {key: item for key, item in value.items() if key != "stringData"}
+    return {**rest, "data": {**(value.get("data") or {}), **coded}}
+
+
+def _check_identity(kind: Resource, old: JSON | None, metadata: JSON, asked: str) -> None:
+    """Refuse to apply to another version, or another object, than was meant."""
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    there = old["metadata"] if old else {}
+    why = ""
+    if uid and uid != there.get("uid"):
+        why = f"uid mismatch: the provided object specified uid {uid}"
+    elif old and version and version != there["resourceVersion"]:
+        why = (
+            "the object has been modified; please apply your changes to the latest version and "
+            "try again"
+        )
+    if why:
+        name = metadata["name"]
+        message = f'Operation cannot be fulfilled on {_plural(kind)} "{name}": {why}'
+        raise refused("Conflict", message, asked, kind, name)

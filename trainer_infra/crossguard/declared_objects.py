@@ -1,0 +1,117 @@
+"""Properties of a resource -> the objects that rules judge, with what they render to.
+
+Called by `policy_pack`, `verdicts` and `remediation`. A TrainJob is judged with the runtime and the rendering that `check` put into
+its inputs; a batch as its members, each as the TrainJob that it is. Resources of
+pulumi_kubernetes are objects as they are. All else is nobody's business here.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+from typing import Any, Final
+
+from trainer_infra import names
+from trainer_infra.crossguard.values import plain_value
+from trainer_infra.deploy.operations.declared_run import wire_object
+from trainer_infra.deploy.operations.train_jobs.members import members_of
+from trainer_infra.json_values import JSONObject
+from trainer_infra.rules import subject as subjects
+from trainer_infra.rules import tree
+from trainer_infra.rules.subject import AnyRuntime, Subject
+from trainer_infra.rules.tree import Key
+from trainer_infra.rules.value import UNKNOWN
+
+Runtimes = Mapping[Key, AnyRuntime]
+
+NONE: Final[Runtimes] = MappingProxyType({})
+"""No runtimes."""
+
+_KUBERNETES: Final = "kubernetes:"
+
+
+@dataclass(frozen=True, slots=True)
+class DeclaredObject:
+    """One object of a resource."""
+
+    subject: Subject
+    """The object."""
+    member: str = ""
+    """Its name in a batch; empty where the resource is the object."""
+    urn: str = ""
+    """Of the resource."""
+
+
+def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[DeclaredObject, ...]:
+    """The objects of a resource.
+
+    Args:
+        resource: As CrossGuard hands it over, with `resource_type`, `props` and `urn`.
+        runtimes: Those of the stack that are judged as well: what a resource refers to is registered
+            first.
+    """
+    kind = resource.resource_type
+    if not kind.startswith((names.RESOURCE_TYPE, _KUBERNETES)):
+        return ()
+    found = _objects(kind, plain_value(resource.props), runtimes)
+    return tuple(DeclaredObject(subject, member, resource.urn) for member, subject in found)
+
+
+def _objects(
+    kind: str, properties: JSONObject, runtimes: Runtimes
+) -> Iterator[tuple[str, Subject]]:
+    """The objects, each with its name in a batch."""
+    ours = class_of_type(kind)
+    if is_plain(kind):
+        value = {key: each for key, each in properties.items() if not key.startswith("__")}
+        yield "", _as_it_is(value, runtimes)
+    elif ours == names.TRAIN_JOB:
+        yield "", train_job(properties)
+    elif ours == "TrainJobs" and isinstance(properties.get("jobs"), Mapping):
+        for member, each in members_of(properties).items():
+            yield member, train_job(each)
+    elif ours in names.RUNTIMES and properties.get("spec") is not None:
+        yield "", subjects.of(wire_object(ours, properties))
+
+
+def class_of_type(kind: str) -> str:
+    """The class of a resource of ours, by its type; empty for another's."""
+    if not kind.startswith(names.RESOURCE_TYPE):
+        return ""
+    short = kind.removeprefix(names.RESOURCE_TYPE)
+    return next((name for name, each in names.SHORT_TYPES.items() if each == short), short)
+
+
+def is_plain(kind: str) -> bool:
+    """Whether the inputs of that type of resource are an object of Kubernetes as it is."""
+    return kind.startswith(_KUBERNETES)
+
+
+def runtimes_among(declared: Iterable[DeclaredObject]) -> dict[Key, AnyRuntime]:
+    """Those of the objects that are runtimes, to which others may refer."""
+    return tree.runtimes(each.subject.object.raw for each in declared)
+
+
+def _as_it_is(value: JSONObject, runtimes: Runtimes) -> Subject:
+    key = tree.reference(value)
+    if key is None:
+        return subjects.of(value)
+    made = subjects.of(value, runtimes.get(key) or tree.shipped(key))
+    return replace(made, runtime_is_judged=key in runtimes)
+
+
+def wire_of_train_job(properties: JSONObject) -> dict[str, Any]:
+    """The TrainJob that the inputs say, as a manifest would; with what is missing as unknown."""
+    name, spec = properties.get("name") or UNKNOWN, properties.get("spec", UNKNOWN)
+    return wire_object(names.TRAIN_JOB, {**properties, "name": name, "spec": spec})
+
+
+def train_job(properties: JSONObject) -> Subject:
+    """The TrainJob of a resource's inputs; rendered here where a value is not known as yet."""
+    value = wire_of_train_job(properties)
+    given, rendered = properties.get("runtime"), properties.get("rendered")
+    if isinstance(given, Mapping) and isinstance(rendered, Mapping):
+        return subjects.given(subjects.of(value, AnyRuntime(given, None)), rendered.values())
+    if isinstance(given, Mapping):
+        return subjects.of(value, AnyRuntime.read(given))
+    key = tree.reference(value)
+    return subjects.of(value, tree.shipped(key) if key else None)

@@ -1,0 +1,232 @@
+"""Rules as CrossGuard policies: what `pulumi preview` and `pulumi up` judge before they deploy.
+
+A policy pack's `__main__.py` calls `serve`, which does not return. Each rule is a policy of its own,
+so that Pulumi's own configuration of packs can switch it, and set its parameters; rules that look at
+other objects are stack policies. What all of them say is found at once (`verdicts`).
+"""
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import pulumi_policy as crossguard
+from pulumi_policy import ResourceValidationArgs, StackValidationArgs
+
+from trainer_infra.api.finding import path_text
+from trainer_infra.crossguard import remediation, server, values
+from trainer_infra.crossguard.declared_objects import DeclaredObject, declared_objects
+from trainer_infra.crossguard.server import AfterAll, Report
+from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts
+from trainer_infra.errors import InvalidInput
+from trainer_infra.rules import configuration, exemption, judge, pack
+from trainer_infra.rules.configuration import Configuration, Settled
+from trainer_infra.rules.finding import Finding
+from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.pack import Applied, Pack
+
+ENVIRONMENT: Final = "TRAINER_INFRA_ENVIRONMENT"
+"""Variable that names the environment of a pack's configuration."""
+UNSEEN: Final = "not-known-yet"
+"""Policy that says what the others could not see."""
+EXEMPT: Final = "exempt"
+"""Policy that says who answers for what the others would have said."""
+DEPLOYED: Final = "-deployed"
+"""Ends the name of the policy that judges what a mending one left."""
+_ADVISORY: Final = crossguard.EnforcementLevel.ADVISORY
+
+
+def serve(chosen: Pack, file: Path | None = None, environment: str | None = None) -> None:
+    """Serve a pack to the engine until that ends; does not return.
+
+    What is wrong with configuration or pack ends the process with a sentence for each problem.
+
+    Args:
+        chosen: The pack.
+        file: Its configuration, `Path(__file__).with_name("policy.yaml")`; None for none.
+        environment: One of the configuration; None for that of `TRAINER_INFRA_ENVIRONMENT`. The stack
+            is not known here: the engine tells it to packs in a call that pulumi_policy leaves out.
+    """
+    try:
+        found = configuration.read(file.read_text("utf-8"), str(file)) if file else Configuration()
+        where = environment or os.environ.get(ENVIRONMENT)
+        known = list(policies_of_pack(configuration.settled(found, where, chosen)))
+    except (InvalidInput, OSError) as error:
+        sys.exit(f"policy pack {chosen.name}: {error}")
+    server.serve_policies(server.Servicer(chosen.name, known, chosen.description))
+
+
+def policies_of_pack(settled: Settled) -> Iterator[crossguard.Policy]:
+    """A policy for every rule that is applied, and two that say what those kept to themselves."""
+    rules = pack.applied(settled.pack)
+    verdicts = Verdicts(settled, rules)
+    for each in rules:
+        policy = (_of_stack if each.rule.looks_around else _of_resource)(each, verdicts)
+        yield policy
+        if each.rule.remediates:
+            yield _after_all(each, policy, verdicts)
+    said = {
+        UNSEEN: ("What rules cannot see as long as it is not known", _unseen),
+        EXEMPT: ("What is exempt from rules, and who answers for it", _exempt),
+    }
+    for name, (description, say) in said.items():
+        validate = _saying(say, verdicts)
+        yield crossguard.ResourceValidationPolicy(name, description, validate, _ADVISORY)
+
+
+def _unseen(asked: JudgedResource, _verdicts: Verdicts) -> Iterator[str]:
+    """What rules could not see of a resource, in one sentence."""
+    missed: dict[str, None] = {}
+    ids: dict[str, None] = {}
+    for declared, verdict in asked.told:
+        for path in verdict.unseen:
+            missed[f"{_member(declared)}{path_text(path)}"] = None
+            ids[verdict.chosen.rule.id] = None
+    if missed:
+        yield f"{', '.join(missed)}: not known yet, and so not judged by {', '.join(ids)}"
+
+
+def _exempt(asked: JudgedResource, verdicts: Verdicts) -> Iterator[str]:
+    """What somebody answers for, and exemptions that cannot be read."""
+    for declared, verdict in asked.told:
+        excused = verdicts.excusing(declared.subject, verdict.chosen.rule.id)
+        if excused and verdict.findings:
+            yield (
+                f"{_member(declared)}{excused.rule} is broken in {len(verdict.findings)} places; "
+                f"{excused.owner} answers for it until {excused.expires}: {excused.reason}"
+            )
+    for declared in asked.objects:
+        for problem in exemption.annotated(declared.subject).problems:
+            yield f"{_member(declared)}{problem}"
+
+
+def _saying(
+    say: Callable[[JudgedResource, Verdicts], Iterator[str]], verdicts: Verdicts
+) -> Callable[[ResourceValidationArgs, Report], None]:
+    def validate(args: ResourceValidationArgs, report: Report) -> None:
+        for each in say(verdicts.of_resource(args), verdicts):
+            report(each)
+
+    return validate
+
+
+def _of_resource(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
+    def validate(args: ResourceValidationArgs, report: Report) -> None:
+        found = verdicts.said(verdicts.of_resource(args), applied, _configured(applied, args))
+        for declared, finding in found:
+            report(_message(declared, finding))
+
+    def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
+        chosen = _configured(applied, args)
+        changes = [
+            change
+            for declared in declared_objects(args)
+            for finding in _alone(declared, chosen, verdicts)
+            for change in finding.patch
+        ]
+        return (
+            remediation.remedied_properties(args.resource_type, args.props, changes)
+            if changes
+            else None
+        )
+
+    # CrossGuard's annotations know coroutines only; its code takes properties as well.
+    mends: Any = remediate if applied.rule.remediates else None
+    return crossguard.ResourceValidationPolicy(**_said(applied), validate=validate, remediate=mends)
+
+
+def _alone(declared: DeclaredObject, chosen: Chosen, verdicts: Verdicts) -> Iterator[Finding]:
+    """What a rule says of one object, unless it is exempt."""
+    for verdict in judge.judge(declared.subject, verdicts.alone, [chosen]):
+        yield from verdicts.counting(declared, verdict)
+
+
+def _of_stack(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
+    def validate(args: StackValidationArgs, report: Report) -> None:
+        found = verdicts.said(verdicts.of_stack(args), applied, _configured(applied, args))
+        for declared, finding in found:
+            report(_message(declared, finding), declared.urn)
+
+    return crossguard.StackValidationPolicy(**_said(applied), validate=validate)
+
+
+def _after_all(applied: Applied, mends: crossguard.Policy, verdicts: Verdicts) -> crossguard.Policy:
+    """The mandatory half of a rule that mends.
+
+    The engine loses what a policy mended when it replaces a resource (seen with CLI 3.259). Our own
+    resources keep it (`remediation_through_replace`), those of other providers are found here.
+    """
+
+    def validate(args: StackValidationArgs, report: Report) -> None:
+        chosen = _configured(applied, args)
+        for each in args.resources:
+            for declared in declared_objects(each):
+                for finding in _alone(declared, chosen, verdicts):
+                    report(_message(declared, finding), declared.urn)
+
+    said = {
+        "name": f"{applied.rule.id}{DEPLOYED}",
+        "enforcement_level": crossguard.EnforcementLevel.MANDATORY,
+        "config_schema": None,
+    }
+    policy = AfterAll(**_said(applied) | said, validate=validate)
+    policy.mends = mends
+    return policy
+
+
+def _said(applied: Applied) -> dict[str, Any]:
+    """What CrossGuard is told of a rule."""
+    rule, properties = applied.rule, _properties(applied)
+    return {
+        "name": rule.id,
+        "description": rule.title,
+        "display_name": rule.title,
+        "enforcement_level": crossguard.EnforcementLevel(applied.enforcement.value),
+        "severity": crossguard.Severity(applied.severity.value),
+        "tags": list(rule.tags),
+        "remediation_steps": rule.fix,
+        "config_schema": crossguard.PolicyConfigSchema(properties) if properties else None,
+    }
+
+
+def _properties(applied: Applied) -> dict[str, dict[str, Any]]:
+    """The schema of the rule's parameters; the engine gives back the defaults as if they were set."""
+    found = applied.rule.parameters.model_json_schema().get("properties") or {}
+    known = _parameters(applied)
+    for name, each in found.items():
+        each.pop("default", None)
+        if known[name] is not None:
+            each["default"] = known[name]
+    return dict(found)
+
+
+def _parameters(chosen: Chosen) -> dict[str, Any]:
+    return chosen.parameters.model_dump(mode="json", by_alias=True)
+
+
+def _configured(applied: Applied, args: Any) -> Chosen:
+    """The rule with the parameters that Pulumi's own configuration of the pack has for it.
+
+    Raises:
+        InvalidInput: They do not suit it.
+    """
+    given = values.plain_value(args.get_config() or {})
+    known = _parameters(applied) if given else {}
+    if all(known.get(name) == each for name, each in given.items()):
+        return applied
+    return Chosen(applied.rule, applied.severity, applied.rule.parameters(**{**known, **given}))
+
+
+def _message(declared: DeclaredObject, finding: Finding) -> str:
+    return f"{_member(declared)}{finding_message(finding)}"
+
+
+def finding_message(finding: Finding) -> str:
+    """`<field>: <what>, got <value>; <fix> (<where it was seen>)`."""
+    seen = f" (seen at {finding.seen_at})" if finding.seen_at else ""
+    return f"{finding.problem('')}{seen}"
+
+
+def _member(declared: DeclaredObject) -> str:
+    return f"jobs.{declared.member}: " if declared.member else ""

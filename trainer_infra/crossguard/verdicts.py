@@ -1,0 +1,151 @@
+"""What rules say of the resources of a deployment, found at once for all of their policies.
+
+The engine asks one policy after the other about the same resource or stack (`server`); the
+first that is asked has it judged by all rules. Called by `policy_pack`.
+"""
+
+import threading
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from itertools import chain
+from typing import Any, Final
+
+from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidationArgs
+
+from trainer_infra.crossguard import declared_objects
+from trainer_infra.crossguard.declared_objects import DeclaredObject
+from trainer_infra.rules import exemption, judge, world
+from trainer_infra.rules.configuration import Settled
+from trainer_infra.rules.exemption import Exemption, State
+from trainer_infra.rules.finding import Finding
+from trainer_infra.rules.judge import Chosen, Judged
+from trainer_infra.rules.pack import Applied
+from trainer_infra.rules.subject import AnyRuntime, Subject
+from trainer_infra.rules.tree import Key
+from trainer_infra.rules.world import World
+
+Verdict = tuple[DeclaredObject, Judged]
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedResource:
+    """What the engine asks about: a resource or a stack."""
+
+    sent: Any
+    """As it was sent: the same object for each policy that is asked about it."""
+    objects: tuple[DeclaredObject, ...]
+    """What it declares."""
+    around: World
+    """What rules see beside an object."""
+    verdicts: Mapping[str, Sequence[Verdict]]
+    """What each rule says with the parameters that the pack gives it, by id."""
+    told: list[Verdict] = field(default_factory=list)
+    """What the policies said that were asked as yet, with the exempt and the unseen."""
+
+
+class _Last(threading.local):
+    """What this thread was asked about last: all policies are asked in one thread."""
+
+    asked: JudgedResource | None = None
+
+
+class Verdicts:
+    """The resources of a deployment, as they were last judged.
+
+    Stack policies find here what the inputs rendered to: a state has less.
+    """
+
+    def __init__(self, settled: Settled, rules: Iterable[Applied]) -> None:
+        self.alone: Final = World(pools=settled.pools)
+        self._settled = settled
+        self._rules = tuple(rules)
+        self._last = _Last()
+        self._declared: dict[str, tuple[DeclaredObject, ...]] = {}
+        self._runtimes: dict[Key, AnyRuntime] = {}
+
+    def of_resource(self, args: ResourceValidationArgs) -> JudgedResource:
+        """What is known of a resource."""
+        last = self._last.asked
+        if last is None or last.sent is not args.props:
+            last = self._last.asked = self._resource(args)
+        return last
+
+    def of_stack(self, args: StackValidationArgs) -> JudgedResource:
+        """What is known of a stack."""
+        last = self._last.asked
+        if last is None or last.sent is not args.resources:
+            last = self._last.asked = self._stack(args.resources)
+        return last
+
+    def said(
+        self, asked: JudgedResource, applied: Applied, chosen: Chosen
+    ) -> list[tuple[DeclaredObject, Finding]]:
+        """What a rule says, unless it is exempt.
+
+        Args:
+            asked: The resource or stack.
+            applied: The rule as the pack has it.
+            chosen: The same, or the rule with other parameters.
+        """
+        found = asked.verdicts.get(applied.rule.id, ())
+        if chosen is not applied:
+            found = tuple(_judged(asked.objects, asked.around, [chosen]))
+        asked.told.extend(found)
+        return [
+            (declared, finding)
+            for declared, verdict in found
+            for finding in self.counting(declared, verdict)
+        ]
+
+    def counting(self, declared: DeclaredObject, verdict: Judged) -> tuple[Finding, ...]:
+        """The findings that nobody answers for."""
+        excused = self.excusing(declared.subject, verdict.chosen.rule.id)
+        return () if excused else verdict.findings
+
+    def excusing(self, subject: Subject, rule: str) -> Exemption | None:
+        """The exemption that holds for a rule's findings."""
+        today = datetime.now(UTC).date()
+        exemptions = (*exemption.annotated(subject).exemptions, *self._settled.exemptions)
+        found = exemption.excusing(exemptions, rule, subject, today)
+        return found if found and found.state(today) == State.ACTIVE else None
+
+    def _resource(self, args: ResourceValidationArgs) -> JudgedResource:
+        found = self._declared[args.urn] = declared_objects.declared_objects(args, self._runtimes)
+        self._runtimes.update(declared_objects.runtimes_among(found))
+        return self._asked(args.props, found, self.alone, is_of_stack=False)
+
+    def _stack(self, resources: Sequence[PolicyResource]) -> JudgedResource:
+        """Objects of the stack as they were judged; each TrainJob with all of its runtimes."""
+        declared, settled = self._declared, self._settled
+        known = {
+            each.urn: declared[each.urn]
+            if each.urn in declared
+            else declared_objects.declared_objects(each)
+            for each in resources
+        }
+        runtimes = declared_objects.runtimes_among(chain.from_iterable(known.values()))
+        for each in resources:
+            if declared_objects.is_plain(each.resource_type):
+                known[each.urn] = declared_objects.declared_objects(each, runtimes)
+        objects = tuple(chain.from_iterable(known.values()))
+        subjects = (each.subject for each in objects)
+        around = world.of(subjects, settled.pools, is_whole=settled.is_whole)
+        return self._asked(resources, objects, around, is_of_stack=True)
+
+    def _asked(
+        self, sent: Any, objects: tuple[DeclaredObject, ...], around: World, *, is_of_stack: bool
+    ) -> JudgedResource:
+        rules = [each for each in self._rules if each.rule.looks_around == is_of_stack]
+        verdicts: dict[str, list[Verdict]] = {}
+        for declared, verdict in _judged(objects, around, rules):
+            verdicts.setdefault(verdict.chosen.rule.id, []).append((declared, verdict))
+        return JudgedResource(sent, objects, around, verdicts)
+
+
+def _judged(
+    objects: Iterable[DeclaredObject], around: World, rules: Sequence[Chosen]
+) -> Iterator[Verdict]:
+    for declared in objects:
+        for verdict in judge.judge(declared.subject, around, rules):
+            yield declared, verdict

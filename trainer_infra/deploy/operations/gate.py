@@ -1,0 +1,258 @@
+"""Waiting for a TrainJob: progress while it runs, a sentence when it fails, outputs at its end.
+
+Called by `train_job_result`; its parts are those of a batch's gate too (`train_jobs.gate`). Rules:
+design rule 3.
+"""
+
+import json
+import math
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
+
+from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.operations.session import Messages, StackSession
+from trainer_infra.errors import Interrupted, NotAvailable, RunFailed
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.refusals import Unreachable
+from trainer_infra.runs import sentences, waiting_cause
+from trainer_infra.runs.run import COMPLETE, FAILED, LOST, RUNNING, SUSPENDED, Run, owner_from_json
+from trainer_infra.runs.target import Target
+
+EVENTS: Final = ("running", "complete")
+"""What a gate can wait for."""
+INTERVALS: Final[Mapping[str, float]] = {targets.LOCAL: 0.2, targets.KUBERNETES: 1.0}
+"""Seconds between two looks at a run, by target."""
+HEARTBEAT: Final = 5.0
+"""Seconds after which a message is repeated, which also tells whether the engine still lives."""
+
+PAUSE: Final = 5.0
+"""Seconds between two looks from which on the cluster is taken to have been away."""
+RECOVERY: Final = 20.0
+"""Seconds that a run has after that: kubelets report every ten."""
+UNREACHABLE_FOR: Final = 300.0
+"""Seconds that a cluster may not answer before that fails the wait."""
+
+
+def wait_for_run(given: JSONObject, session: StackSession) -> dict[str, Any]:
+    """Outputs of the gate once the event has happened.
+
+    Raises:
+        EngineGone: Nobody waits any more; the run goes on.
+        RunFailed: The run failed, with pod, reason, exit code and last lines; or it is stuck.
+        NotAvailable: The run is gone, or its cluster does not answer for minutes.
+        Interrupted: Ctrl-C was pressed.
+    """
+    target, messages = session.target(given), session.messages(given["urn"])
+    progress, silence, stuck = Progress(messages), Silence(), Stuck()
+    is_first = True
+    while True:
+        run = _look(given, target, silence)
+        if run is not None:
+            if sentence := failure_of_run(run) or stuck.trouble(run):
+                raise RunFailed(sentence)
+            if has_happened(given, run):
+                return outputs_of(run)
+        if is_first:
+            warn_of_unseen(target, (given["namespace"],), messages)
+            is_first = False
+        progress.show(silence.why if run is None else status_line(run))
+        pause_between_looks(session, INTERVALS[given["target"]], given["host"])
+
+
+def warn_of_unseen(target: Target, namespaces: Iterable[str], messages: Messages) -> None:
+    """Say what this account may not read of what it waits for."""
+    for sentence in filter(None, map(target.unseen, namespaces)):
+        messages.warn(sentence)
+
+
+def has_happened(given: JSONObject, run: Run) -> bool:
+    """Whether what is waited for is reached."""
+    return run.phase == COMPLETE or (given["until"] == "running" and run.phase == RUNNING)
+
+
+def is_held(run: Run) -> bool:
+    """Whether a member was submitted suspended, and its turn has not come; a person did not do that."""
+    return run.phase == SUSPENDED and not run.started
+
+
+def _look(given: JSONObject, target: Target, silence: "Silence") -> Run | None:
+    """The run as it is now; None while its cluster does not answer."""
+    try:
+        run = target.get(given["namespace"], given["jobName"], given["uid"])
+    except Unreachable as error:
+        silence.goes_on(error)
+        return None
+    silence.ends()
+    if run is None:
+        raise NotAvailable(run_is_gone(given["jobName"]))
+    if is_taken(given, run):
+        raise NotAvailable(f"{sentences.taken_by(run)}; run `pulumi refresh`")
+    return run
+
+
+class Silence:
+    """How long a cluster has not answered."""
+
+    def __init__(self) -> None:
+        self._since = math.inf
+        self.why = ""
+
+    def goes_on(self, error: Unreachable) -> None:
+        """It did not answer again.
+
+        Raises:
+            Unreachable: For too long now.
+        """
+        self._since = min(self._since, time.monotonic())
+        if time.monotonic() - self._since > UNREACHABLE_FOR:
+            raise error
+        self.why = f"the cluster does not answer, trying again: {error}"
+
+    def ends(self) -> None:
+        """It answered."""
+        self._since = math.inf
+
+
+class Stuck:
+    """How long one run has waited for the same thing, and whether that ends the wait.
+
+    Which causes do, and after how long, is a table: `runs.waiting_cause.GATES`.
+
+    When an API server comes back, nodes have not been heard for as long as it was away, and are taken
+    for lost until they report: who becomes stuck after a pause has time to recover.
+
+    What a gate finds when it begins may have been cured since: what Kubernetes says of it is from the
+    last try, and controllers try again after pauses that grow as the run does.
+    """
+
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
+        self._looked = math.inf
+        self._cause, self._since = "", math.inf
+        self._next_try = self._not_before = 0.0
+
+    def trouble(self, run: Run) -> str:
+        """What to say of a run that is stuck for long enough; else empty. Called at every look."""
+        now = self._clock()
+        if run.cause != self._cause:
+            if now - self._looked > PAUSE:
+                self._not_before = now + RECOVERY
+            is_first = self._looked == math.inf
+            self._next_try = (
+                min(sentences.seconds_between(run.created), waiting_cause.LATE) if is_first else 0.0
+            )
+            self._cause, self._since = run.cause, now
+        self._looked = now
+        limit = waiting_cause.ends_after(run.cause)
+        if limit is None or now < max(self._since + max(limit, self._next_try), self._not_before):
+            return ""
+        return (
+            f"TrainJob {run.name} is stuck: {run.stuck or run.waiting_for}\n"
+            "it stays in the cluster, the next `pulumi up` waits for it again"
+        )
+
+
+def failure_of_run(run: Run) -> str:
+    """Why a run will not end well, and what to do; empty as long as it may."""
+    if not sentences.may_be_retried(run):
+        return ""
+    return f"{sentences.failure_lines(run)}\n{sentences.retry_advice((run,))}"
+
+
+def run_is_gone(name: str) -> str:
+    """What to say of a run that is not there any more."""
+    return f"TrainJob {name} is gone; run `pulumi refresh`, then `pulumi up`"
+
+
+def is_taken(given: JSONObject, run: Run) -> bool:
+    """Whether a run is another owner's by now; a gate of an earlier release does not know whose."""
+    owner = given.get("owner")
+    return owner is not None and not run.owner.is_same(owner_from_json(owner))
+
+
+class Progress:
+    """Shows where a run is, when that changed and now and then; a wait between two looks.
+
+    Now and then also tells whether the engine still lives: without it nobody waits (`EngineGone`).
+    """
+
+    def __init__(self, messages: Messages) -> None:
+        self._messages = messages
+        self._last, self._at = "", 0.0
+
+    def show(self, message: str) -> None:
+        """Show it, unless it was just shown."""
+        if message == self._last and time.monotonic() - self._at <= HEARTBEAT:
+            return
+        self._last, self._at = message, time.monotonic()
+        self._messages.status(message)
+
+
+def pause_between_looks(session: StackSession, seconds: float, where: str) -> None:
+    """Wait until the next look.
+
+    Args:
+        session: may be cancelled meanwhile.
+        seconds: how long.
+        where: what goes on there, for the sentence.
+
+    Raises:
+        Interrupted: Ctrl-C was pressed; a gate only reads, so nothing is left half-made.
+    """
+    if session.cancelled.wait(seconds):
+        raise Interrupted(
+            f"the wait was interrupted; what runs on {where} goes on, and the next `pulumi up` "
+            "waits for it again"
+        )
+
+
+def status_line(run: Run) -> str:
+    """One line on where a run is: why it waits, or how far it is, with its last metrics.
+
+    What one wants to know first comes first: a narrow terminal cuts the end.
+    """
+    if run.waiting_for:
+        return run.waiting_for
+    done, left = sentences.percent_done(run), sentences.remaining_time(run)
+    parts = ["" if done is None else f"{done}%", f"{left} left" if left else ""]
+    return "  ".join(
+        filter(
+            None, [*parts, sentences.metrics_line(sentences.last_metrics(run)), run.phase.lower()]
+        )
+    )
+
+
+def outputs_of(run: Run) -> dict[str, Any]:
+    """What a gate knows of a run."""
+    nodes = {
+        sentences.short_pod_name(run, each.pod): each.metrics for each in run.nodes if each.metrics
+    }
+    known: dict[str, Any] = {
+        "status": phase_of(run),
+        "metrics": metric_values(sentences.last_metrics(run)),
+    }
+    known |= {"nodes": {name: metric_values(each) for name, each in nodes.items()}}
+    known |= {"outputs": dict(run.outputs)}
+    known |= {"startedAt": run.started, "finishedAt": run.finished}
+    if run.started and run.finished:
+        known["durationSeconds"] = sentences.seconds_between(run.started, run.finished)
+    return known
+
+
+def phase_of(run: Run) -> str:
+    """The phase, and for a failed run why."""
+    return f"{run.phase}: {run.message}" if run.phase in {FAILED, LOST} else run.phase
+
+
+def metric_values(reported: Mapping[str, str]) -> dict[str, float | str]:
+    """Each metric as a number, or as it is where it is none that JSON has (`nan`, words)."""
+    return {name: _metric(text) for name, text in reported.items()}
+
+
+def _metric(text: str) -> float | str:
+    try:
+        value = json.loads(text)
+    except ValueError:
+        return text
+    return value if type(value) in {int, float} and math.isfinite(value) else text

@@ -1,0 +1,55 @@
+"""Options of a resource that makes runs: attempt, adopt, delete_timeout, outputs. Pure.
+
+Called by `train_job`, `train_jobs` and `training_runtime`.
+"""
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.operations.output_places import outputs_root
+from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
+from trainer_infra.trainers import kept_outputs
+
+OPTIONS: Final[tuple[tuple[str, str, Callable[[Any], bool], str], ...]] = (
+    (
+        "attempt",
+        "attempt",
+        lambda v: isinstance(v, int) and v >= 1,
+        "must be a whole number from 1",
+    ),
+    ("adopt", "adopt", lambda v: isinstance(v, bool), "must be true or false"),
+    (
+        "deleteTimeout",
+        "delete_timeout",
+        lambda v: isinstance(v, int | float) and 0 <= v < math.inf,
+        "must be a number of seconds from 0",
+    ),
+)
+"""Options with their names in a program, what holds of each, and how that is said."""
+
+
+def option_problems(inputs: JSONObject) -> Iterator[Problem]:
+    """Problems of the resource's own options."""
+    for key, name, holds, what in OPTIONS:
+        value = inputs.get(key)
+        if value is not None and not is_unknown(value) and not holds(value):
+            yield Problem(name, what, got=value)
+    if "outputs" in inputs and not is_unknown(inputs["outputs"]):
+        is_local = inputs["target"] == targets.LOCAL
+        root = outputs_root(inputs)
+        yield from kept_outputs.problems(inputs["outputs"], root, with_folders=is_local)
+
+
+def named_once(problems: Iterable[Problem], inputs: JSONObject) -> tuple[Problem, ...]:
+    """The problems without the name of the resource, which the engine says before each."""
+    name = inputs.get("name") or inputs.get("resource")
+    own = re.compile(rf"(TrainJob|runtime) {re.escape(str(name))}(-[0-9a-f]{{8}})?")
+    return tuple(
+        replace(each, where="") if own.fullmatch(each.where) else each for each in problems
+    )

@@ -1,0 +1,38 @@
+"""Where the outputs of a run are kept on the target that a stack chose. Pure.
+
+`trainers.kept_outputs` has the addresses; here is what a target and a stack's configuration make of
+them. Called by `declared_run`, `rendering` and `options`.
+"""
+
+from collections.abc import Mapping
+
+from trainer_infra.deploy.operations import targets
+from trainer_infra.json_values import JSONObject
+from trainer_infra.local import folder
+from trainer_infra.trainers import kept_outputs
+
+
+def outputs_root(inputs: JSONObject) -> str:
+    """The address below which a run's outputs are kept where they have none of their own."""
+    if given := inputs.get("outputsAt"):
+        return str(given)
+    return f"{folder.state_home()}/outputs" if inputs["target"] == targets.LOCAL else ""
+
+
+def output_places(inputs: JSONObject, name: str) -> Mapping[str, str]:
+    """Where each output of the run of that name is kept."""
+    run = {"namespace": str(inputs["namespace"]), "run": name}
+    given = inputs.get("outputs")
+    # What is no mapping is a problem of the options, which are judged besides.
+    given = given if isinstance(given, Mapping) else {}
+    places = kept_outputs.addresses(given, outputs_root(inputs), run)
+    if inputs["target"] != targets.LOCAL:
+        return places
+    # The folder that stands for volume claims on this machine has one for each namespace in it.
+    volumes = f"{folder.state_home()}/volumes/{inputs['namespace']}/"
+    return {
+        key: each.replace(kept_outputs.CLAIM, volumes)
+        if each.startswith(kept_outputs.CLAIM)
+        else each
+        for key, each in places.items()
+    }

@@ -1,0 +1,109 @@
+"""What all operations of one stack share: its connection, its messages, and what was done already.
+
+Whoever serves a stack makes one `StackSession` and hands it to every operation: the process of a dynamic
+provider has one (`deploy.boundary`), a process that serves several stacks has one for each. Safe to use
+from several threads.
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from trainer_infra.deploy.operations import connection, targets
+from trainer_infra.deploy.operations.connection import Connection
+from trainer_infra.errors import TrainerInfraError
+from trainer_infra.json_values import JSONObject
+from trainer_infra.runs.target import Target
+
+
+class EngineGone(TrainerInfraError):
+    """The engine that asked is no more: nobody is left to tell."""
+
+
+class Messages(Protocol):
+    """Messages to the user, beside the resource that they are about; each may raise `EngineGone`."""
+
+    def status(self, message: str) -> None:
+        """A message that the next one replaces."""
+
+    def info(self, message: str) -> None:
+        """A message that stays."""
+
+    def warn(self, message: str) -> None:
+        """Something that worked, but not as asked."""
+
+
+class NoMessages:
+    """Says nothing: there is no engine."""
+
+    def __init__(self, _urn: str = "") -> None:
+        pass
+
+    def status(self, message: str) -> None:
+        """Nothing."""
+
+    info = warn = status
+
+
+@dataclass(slots=True)
+class StackSession:
+    """What the operations of one stack share."""
+
+    messages: Callable[[str], Messages] = NoMessages
+    """Where messages about a resource go, by its URN."""
+    connection: Connection = field(default_factory=Connection)
+    """How the stack's cluster is reached, as the engine says."""
+    config_file: Callable[[], Path | None] = lambda: None
+    """The file that the engine's command reads in place of the stack's own, if there is one."""
+    cancelled: threading.Event = field(default_factory=threading.Event)
+    """Set once the user pressed Ctrl-C: nothing is begun or waited for any more."""
+    created: set[str] = field(default_factory=set)
+    """Uids of what was made in this session, which no delete of it takes away."""
+    checked: dict[str, JSONObject] = field(default_factory=dict)
+    """Inputs that a policy may change, as a check gave them last, by URN."""
+    remedied: dict[str, tuple[JSONObject, JSONObject]] = field(default_factory=dict)
+    """The same as they were checked and as a policy changed them, by URN."""
+    _remarks: set[str] = field(default_factory=set)
+    _clusters: dict[tuple[str | None, str | None], Target] = field(default_factory=dict)
+    _configured: dict[tuple[Connection, str, str], Connection] = field(default_factory=dict)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+
+    def target(self, properties: JSONObject, reached: Connection | None = None) -> Target:
+        """The target of a resource; nothing is asked of it yet.
+
+        Args:
+            properties: inputs of the resource, or its state.
+            reached: how a cluster is; None for what the engine says.
+        """
+        if properties["target"] == targets.LOCAL:
+            return targets.open_target(targets.LOCAL)
+        known = reached or self.connection
+        address = (known.kubeconfig, known.context)
+        # Threads that begin together would each connect on their own.
+        with self._lock:
+            if address not in self._clusters:
+                self._clusters[address] = targets.open_cluster(*address)
+            return self._clusters[address]
+
+    def connection_now(self, state: JSONObject) -> Connection:
+        """How the cluster of a state is reached, also where no program runs and the engine says it."""
+        head, project, *_ = urn_of(state).split("::")
+        key = (self.connection, project, head.rpartition(":")[2])
+        # A secret is opened once, however many resources ask for it.
+        with self._lock:
+            if key not in self._configured:
+                self._configured[key] = connection.configured_connection(*key, self.config_file)
+            return self._configured[key]
+
+    def new_remarks(self, sentences: Iterable[str]) -> tuple[str, ...]:
+        """Those of the sentences that were not said in this session: a cluster's hold for all runs."""
+        new = tuple(each for each in sentences if each and each not in self._remarks)
+        self._remarks.update(new)
+        return new
+
+
+def urn_of(properties: JSONObject) -> str:
+    """The URN that messages about a resource name: its own, or of a gate the gate's."""
+    return str(properties["urn"] if "urn" in properties else properties["owner"]["urn"])

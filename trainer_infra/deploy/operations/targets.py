@@ -1,0 +1,71 @@
+"""Where runs can live, and what opens such a place: for Pulumi's resources and for the command line.
+
+Stack configuration `trainer:target` and `trainer:engine` are inputs of every resource;
+`trainer:kubeconfig` and `trainer:context` are not, so that no credential is among them (design
+"Targets and engines"). Only the room of the target that is chosen is imported.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, Final
+
+from trainer_infra.errors import NotAvailable, Problem
+from trainer_infra.json_values import JSONObject
+
+if TYPE_CHECKING:
+    from trainer_infra.cluster.provider.runs import Cluster
+    from trainer_infra.runs.target import Target
+
+LOCAL: Final = "local"
+KUBERNETES: Final = "kubernetes"
+PROVIDER: Final = "provider"
+TARGETS: Final = (LOCAL, KUBERNETES)
+ENGINES: Final = (PROVIDER,)
+
+
+def open_target(target: str, kubeconfig: str | None = None, context: str | None = None) -> "Target":
+    """A target, of which nothing is asked yet.
+
+    Args:
+        target: one of `TARGETS`.
+        kubeconfig: of a cluster: one path or several (`os.pathsep`), or the text of one.
+        context: of the kubeconfig.
+
+    Raises:
+        NotAvailable: A package that a cluster needs is not installed.
+    """
+    if target == LOCAL:
+        from trainer_infra.local.target import ThisMachine  # noqa: PLC0415  only one is loaded
+
+        return ThisMachine()
+    return open_cluster(kubeconfig, context)
+
+
+def open_cluster(kubeconfig: str | None = None, context: str | None = None) -> "Cluster":
+    """The same of a cluster, which can say more than every target.
+
+    Raises:
+        NotAvailable: A package that it needs is not installed.
+    """
+    try:
+        from trainer_infra.cluster.provider.runs import Cluster  # noqa: PLC0415  the same
+    except ModuleNotFoundError as error:
+        raise NotAvailable(
+            f"talking to a cluster needs the package {error.name}; "
+            "install `trainer-infra[kubernetes]`"
+        ) from None
+    return Cluster(kubeconfig, context)
+
+
+def choice_problems(inputs: JSONObject) -> Iterator[Problem]:
+    """What is missing or wrong in target and engine."""
+    target, engine = inputs.get("target"), inputs.get("engine")
+    if target not in TARGETS:
+        yield _choice("target", target, TARGETS)
+    elif target == KUBERNETES and engine not in ENGINES:
+        yield _choice("engine", engine, ENGINES)
+
+
+def _choice(key: str, got: Any, choices: tuple[str, ...]) -> Problem:
+    commands = " or ".join(f"`pulumi config set trainer:{key} {each}`" for each in choices)
+    what = "is not set" if got is None else f"must be {' or '.join(choices)}"
+    return Problem(f"trainer:{key}", what, got, f"run {commands}", "stack configuration")

@@ -1,0 +1,1 @@
+"""A batch of TrainJobs: `batch` and `gate` are what the engine asks of it and of its result."""

@@ -1,0 +1,301 @@
+"""What the engine asks about a batch of TrainJobs: check, diff, create, read, update, delete.
+
+Called by `deploy.provider` with properties as plain JSON. Every member is judged, rendered and named as
+the TrainJob that it is (`members`); `member_runs` acts on one of them, `member_pool` on all at the same
+time. Rules: design rule 6.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.deploy import backend
+from trainer_infra.deploy.operations import (
+    declared_run,
+    gate,
+    options,
+    rendering,
+    targets,
+    train_job,
+)
+from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
+from trainer_infra.deploy.operations.place import place_of_batch
+from trainer_infra.deploy.operations.rendering import Preview
+from trainer_infra.deploy.operations.session import Messages, StackSession
+from trainer_infra.deploy.operations.train_jobs import member_pool, members
+from trainer_infra.deploy.operations.train_jobs.member_runs import Member, MemberRuns
+from trainer_infra.deploy.operations.train_jobs.members import (
+    Change,
+    Kept,
+    entries_of,
+    member_lines,
+    members_of,
+)
+from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
+from trainer_infra.json_values import JSONObject
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import owner_from_json
+from trainer_infra.runs.target import Target
+
+REPLACING: Final = ("target", "engine")
+"""Inputs of which another value makes every member another run."""
+
+
+def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
+    """Validate every member, and fill in their names, runtimes and renderings."""
+    news = {**news, "owner": backend.completed(news["owner"])}
+    if choice := tuple(targets.choice_problems(news)):
+        return Checked(news, choice)
+    before, target = members_of(olds), session.target(news)
+    checked = {
+        name: _checked(one, before.get(name, {}), target) for name, one in members_of(news).items()
+    }
+    problems = [
+        replace(each, where=f"jobs.{name}: {each.where}" if each.where else f"jobs.{name}")
+        for name, one in checked.items()
+        for each in one.problems
+    ]
+    named = {name: one.inputs for name, one in checked.items() if "name" in one.inputs}
+    problems += [*members.same_names(named), *_parallelism(news, named)]
+    filled = members.batch_inputs(news, {name: one.inputs for name, one in checked.items()})
+    if not problems:
+        previews = {name: one.preview for name, one in checked.items() if one.preview}
+        _tell(news, previews, before, session)
+    return Checked(filled, tuple(problems))
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckedMember:
+    """What is known of a member before deployment."""
+
+    inputs: JSONObject
+    """As a TrainJob's: filled in where that was possible."""
+    problems: tuple[Problem, ...] = ()
+    preview: Preview | None = None
+    """None where a value is unknown as yet, or something is wrong."""
+
+
+def _checked(one: JSONObject, old: JSONObject, target: Target) -> _CheckedMember:
+    problems = tuple(options.option_problems(one))
+    if is_unknown(one):
+        return _CheckedMember(one, problems)
+    try:
+        preview = rendering.preview_run(one, old, target)
+    except InvalidInput as error:
+        return _CheckedMember(one, (*problems, *options.named_once(error.problems, one)))
+    return _CheckedMember(preview.inputs, problems, None if problems else preview)
+
+
+def _parallelism(news: JSONObject, named: Mapping[str, JSONObject]) -> Iterator[Problem]:
+    """Problems of `max_parallel`: it is no number, or Kueue decides how many members run."""
+    limit, where = news.get("maxParallel"), f"TrainJobs {news['resource']}"
+    if limit is None or is_unknown(limit):
+        return
+    if not isinstance(limit, int) or limit < 1:
+        yield Problem("max_parallel", "must be a whole number from 1", limit, where=where)
+    for name, one in named.items():
+        labels = one["rendered"][names.JOBSET]["metadata"].get("labels") or {}
+        queue = labels.get(names.KUEUE_QUEUE_LABEL)
+        if queue and news["target"] == targets.KUBERNETES:
+            what = f"cannot be kept: Kueue starts {name}, which is in queue {queue}"
+            fix = "leave it out and let the queue's quota decide, or leave the queue out"
+            yield Problem("max_parallel", what, fix=fix, where=where)
+            return
+
+
+def _tell(
+    news: JSONObject,
+    previews: Mapping[str, Preview],
+    before: Mapping[str, JSONObject],
+    session: StackSession,
+) -> None:
+    """Say what is worth knowing at preview though nothing is wrong, in one message of each kind."""
+    messages, declared = session.messages(news["owner"]["urn"]), members_of(news)
+    kept, failed, warned, objects = [], [], [], []
+    for name, preview in previews.items():
+        old = before.get(name, {})
+        if declared_run.is_same_run(preview.inputs, old):
+            kept += [(name, declared_run.older_runtime(declared[name], old))]
+            if not news.get("waitFor"):
+                failed += [(name, train_job.failure_of(preview.inputs, session))]
+            continue
+        warned += [(name, each) for each in preview.warnings]
+        objects += preview.inputs["rendered"].values()
+    if lines := member_lines(each for each in kept if each[1]):
+        messages.info(lines)
+    for lines in (member_lines(warned), member_lines(each for each in failed if each[1])):
+        if lines:
+            messages.warn(lines)
+    of_target = session.target(news).warnings(tuple(objects)) if objects else ()
+    for remark in session.new_remarks(of_target):
+        messages.warn(remark)
+
+
+def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
+    """Another target is another batch; all else is an update, which may replace members."""
+    drifted = (olds.get("drift") or {}).items()
+    drift = [
+        (name, ", ".join(f"{at}: {now}" for at, now in each.items())) for name, each in drifted
+    ]
+    if drift:
+        # The engine shows what the program changed; of this it would show nothing.
+        lines = f"to be repaired, somebody changed them:\n{member_lines(drift)}"
+        session.messages(news["owner"]["urn"]).info(lines)
+    replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
+    paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)
+    changed = any(each is not Change.NONE for each in members.member_changes(olds, news).values())
+    if _is_unlimited(olds, news):
+        paths["maxParallel"] = "DELETE"
+        changed = True
+    return Difference(bool(replaces) or changed, replaces, paths=paths)
+
+
+def create(given: JSONObject, session: StackSession) -> Created:
+    """Submit every member; succeeds once each was tried, with an error for those that failed."""
+    outputs = _applied({}, given, session)
+    session.created.update(_uids(outputs))
+    return Created(str(given["resource"]), outputs)
+
+
+def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
+    """Bring every member that changed to what the program says, and no other; the outputs."""
+    place = place_of_batch(olds, olds["members"], session)
+    target = place.required()
+    if _is_unlimited(olds, news):
+        for each in entries_of(olds).values():
+            _start(target, each)
+    return {**_applied(olds, news, session), "host": place.host}
+
+
+def _is_unlimited(olds: JSONObject, news: JSONObject) -> bool:
+    """Whether `max_parallel` was taken away: no gate starts the members that are left then."""
+    return bool(olds.get("maxParallel")) and news.get("maxParallel") is None
+
+
+def _start(target: Target, entry: JSONObject) -> None:
+    """Start a member that was submitted suspended, and whose turn did not come."""
+    if "uid" not in entry:
+        return
+    key = (entry["namespace"], entry["name"], entry["uid"])
+    run = target.get(*key)
+    if run is not None and gate.is_held(run):
+        target.suspend(*key, False, owner=owner_from_json(entry["owner"]))
+
+
+def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
+    """The state once every changed member was tried.
+
+    Raises:
+        NotAvailable: The target does not answer, and nothing was tried.
+    """
+    target = session.target(news)
+    before, after, entries = members_of(olds), members_of(news), entries_of(olds)
+    namespace = next((str(each["namespace"]) for each in after.values()), "")
+    host, runs = target.host(namespace), MemberRuns(target, session)
+    changes = members.member_changes(olds, news)
+    kept: dict[str, Kept] = {}
+    attempts = {}
+    for name, change in changes.items():
+        member = Member(before.get(name), entries.get(name) or {}, after.get(name))
+        if change is Change.NONE:
+            kept[name] = Kept(after[name], entries[name])
+        else:
+            attempts[name] = runs.attempt(member, change)
+    kept |= member_pool.run_all(attempts, news, "done" if olds else "submitted", session)
+    state = members.batch_outputs(news, host, {name: kept[name] for name in changes})
+    messages = session.messages(news["owner"]["urn"])
+    _warn(messages, runs.warnings, state["members"])
+    before_uids = _uids(olds)
+    with_run = [each for each in state["members"].values() if "uid" in each]
+    if new := [each for each in with_run if each["uid"] not in before_uids]:
+        messages.info(sentences.submitted_line([(each["namespace"], each["name"]) for each in new]))
+    return state
+
+
+def _warn(messages: Messages, warnings: Iterable[str], entries: Mapping[str, JSONObject]) -> None:
+    for each in warnings:
+        messages.warn(each)
+    errors = [(name, each["error"]) for name, each in entries.items() if "error" in each]
+    if errors:
+        count = f"{len(errors)} of {len(entries)} TrainJobs failed"
+        again = "the next `pulumi up` tries these again, and no other"
+        messages.warn(f"{count}; {again}\n{member_lines(errors)}")
+
+
+def read(state: JSONObject, session: StackSession) -> Present | None:
+    """Every member as it is now; those that are gone are left out, and so are made again.
+
+    So is a member whose run another owner took over; one that cannot be read stays as last seen.
+    """
+    place, entries = place_of_batch(state, state["members"], session), entries_of(state)
+    messages = session.messages(state["owner"]["urn"])
+    if place.elsewhere:
+        messages.warn(f"{place.elsewhere}; they are kept as last seen")
+        lost = f"unknown (on {state['host']})"
+        unseen = {
+            name: {**each, "lastSeen": lost} if "uid" in each else each
+            for name, each in state["members"].items()
+        }
+        return Present({**state, "members": unseen})
+    before = members_of(state)
+    # A cluster answers so many at once from one list of each kind.
+    with ThreadPoolExecutor(member_pool.WORKERS[state["target"]]) as pool:
+        looks = [
+            pool.submit(_read, place.target, before.get(name), each)
+            for name, each in entries.items()
+        ]
+        now = dict(zip(entries, (each.result() for each in looks), strict=True))
+    kept = {name: each for name, (each, _) in now.items() if each is not None}
+    if lines := member_lines((name, line) for name, (_, line) in now.items() if line):
+        messages.warn(lines)
+    return Present(members.batch_outputs(state, place.host, kept)) if kept else None
+
+
+def _read(target: Target, old: JSONObject | None, entry: JSONObject) -> tuple[Kept | None, str]:
+    """A member as it is now, None when its run is gone; and what there is to say of it."""
+    if old is None or "uid" not in entry:
+        return Kept(old, entry), ""
+    try:
+        run = target.get(entry["namespace"], entry["name"], entry["uid"])
+    except Unreadable as error:
+        return Kept(old, entry), f"stays as it was last seen: {error}"
+    if run is None:
+        return None, ""
+    if not run.owner.is_same(owner_from_json(entry["owner"])):
+        return None, f"{sentences.taken_by(run)}; {train_job.TAKE_BACK}"
+    state = train_job.outputs_of(old, run)
+    return Kept(state, {**entry, **members.entry_of(state)}), sentences.failed_briefly(run)
+
+
+def delete(state: JSONObject, session: StackSession) -> None:
+    """End every run and remove what is left of it; gone already is fine.
+
+    Raises:
+        NotAvailable: Some could not be deleted; the next delete tries them again.
+    """
+    target = place_of_batch(state, state["members"], session).required()
+    messages = session.messages(state["owner"]["urn"])
+    runs, before = MemberRuns(target, session), members_of(state)
+    attempts = {
+        name: runs.attempt(Member(before.get(name), each, None), Change.DELETE)
+        for name, each in entries_of(state).items()
+        if each.get("uid") not in session.created
+    }
+    if len(attempts) < len(state["members"]):
+        messages.info("runs whose content is the same are kept; raise attempt to run them again")
+    left = member_pool.run_all(attempts, state, "deleted", session)
+    for each in runs.warnings:
+        messages.warn(each)
+    errors = [(name, str(each.seen["error"])) for name, each in left.items() if each.seen]
+    if errors:
+        raise NotAvailable(
+            f"{len(errors)} of {len(left)} TrainJobs could not be deleted; run it again\n"
+            f"{member_lines(errors)}"
+        )
+
+
+def _uids(state: JSONObject) -> set[str]:
+    return {each["uid"] for each in (state.get("members") or {}).values() if "uid" in each}

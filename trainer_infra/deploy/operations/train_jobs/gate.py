@@ -1,0 +1,304 @@
+"""What the engine asks about the gate of a batch of TrainJobs: check, diff, create, read, update.
+
+Called by `deploy.provider` with properties as plain JSON. One gate waits for all members and then fails with
+every member that failed or cannot go on, unless so many are tolerated (design rules 3 and 6). It
+shares its parts with the gate of one TrainJob: `operations.gate`.
+"""
+
+import time
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from trainer_infra.deploy.operations import gate, train_job_result
+from trainer_infra.deploy.operations.answers import (
+    Checked,
+    Created,
+    Difference,
+    Present,
+    Unfinished,
+)
+from trainer_infra.deploy.operations.gate import Progress, Silence, Stuck
+from trainer_infra.deploy.operations.place import place_of_batch
+from trainer_infra.deploy.operations.session import StackSession
+from trainer_infra.deploy.operations.train_jobs import members
+from trainer_infra.deploy.operations.train_jobs.members import member_lines
+from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.errors import Problem, Unreadable
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.refusals import Unreachable
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import SUSPENDED, Run
+from trainer_infra.runs.target import Target
+
+PAUSE: Final = 3
+"""How many times as long as a look at all members the pause after it is: lists are large."""
+
+
+@dataclass(frozen=True, slots=True)
+class BatchResult:
+    """How the members of a batch ended."""
+
+    results: Mapping[str, JSONObject]
+    """Status, metrics and times of those for which the event happened, by name in order."""
+    failures: Mapping[str, str]
+    """Of the others why not, a sentence each."""
+    again: str
+    """What to do about those that failed; empty where none did."""
+
+
+def check(olds: JSONObject, given: JSONObject, session: StackSession) -> Checked:
+    """Only what is waited for can be wrong, and how many failures are tolerated."""
+    checked = train_job_result.check(olds, given, session)
+    tolerated = given.get("tolerateFailures", 0)
+    if isinstance(tolerated, int) and tolerated >= 0:
+        return checked
+    what, where = "must be a whole number from 0", f"TrainJobs {given['batch']}"
+    problem = Problem("tolerate_failures", what, tolerated, where=where)
+    return Checked(given, (*checked.problems, problem))
+
+
+def diff(olds: JSONObject, news: JSONObject, _session: StackSession) -> Difference:
+    """Other runs, or another event to wait for, are another wait; tolerance is judged anew."""
+    same = not is_unknown(news.get("runs")) and olds["runs"] == news["runs"]
+    replaces = () if same else ("runs",)
+    if olds.get("until") != news.get("until"):
+        replaces = (*replaces, "until")
+    tolerance = olds.get("tolerateFailures", 0) != news.get("tolerateFailures", 0)
+    return Difference(bool(replaces) or tolerance, replaces)
+
+
+def create(given: JSONObject, session: StackSession) -> Created:
+    """Wait for all; more members that fail than are tolerated then fail the deployment."""
+    return Created(str(given["batch"]), update({}, given, session))
+
+
+def update(_olds: JSONObject, given: JSONObject, session: StackSession) -> JSONObject:
+    """Look again, after members had failed or where another number of them is tolerated."""
+    return {**given, **_results(given, session)}
+
+
+def _results(given: JSONObject, session: StackSession) -> JSONObject:
+    """Results and failures of the members once the event happened to all.
+
+    Raises:
+        Unfinished: More members failed than are tolerated; the state keeps the results of the others.
+        Unreachable: The cluster does not answer for minutes.
+        Interrupted: Ctrl-C was pressed.
+    """
+    ended = wait_for_members(given, session)
+    failures = _first_lines(ended.failures)
+    results = {"results": ended.results, "failures": failures}
+    if not ended.failures:
+        return results
+    count = f"{len(ended.failures)} of {len(given['runs'])} TrainJobs failed or cannot go on"
+    tolerated = int(given.get("tolerateFailures", 0))
+    if len(ended.failures) > tolerated:
+        allowed = f", {tolerated} may" if tolerated else ""
+        parts = (f"{count}{allowed}", member_lines(ended.failures.items()), ended.again)
+        message = "\n".join(filter(None, (*parts, _others(ended))))
+        raise Unfinished(message, Created(str(given["batch"]), results))
+    messages = session.messages(given["urn"])
+    messages.warn(f"{count}, which is tolerated\n{member_lines(failures.items())}")
+    return results
+
+
+def _others(ended: BatchResult) -> str:
+    """What the members that ended well reported: no output of the program has it now."""
+    if not ended.results:
+        return ""
+    reported = [
+        (name, sentences.metrics_line(each["metrics"]) or each["status"])
+        for name, each in ended.results.items()
+    ]
+    how = f"tolerate_failures={len(ended.failures)} goes on with them"
+    return f"{len(reported)} ended well, {how}:\n{member_lines(reported)}"
+
+
+def _first_lines(failures: Mapping[str, str]) -> dict[str, str]:
+    """What a state keeps of why members failed: not the lines that they printed."""
+    return {name: each.partition("\n")[0] for name, each in failures.items()}
+
+
+def read(state: JSONObject, session: StackSession) -> Present:
+    """The results as they are now; of a run that is gone or another's, or elsewhere, as they were."""
+    place = place_of_batch(state, state["runs"], session)
+    if place.elsewhere:
+        return Present(state)
+    runs = _runs_of(place.target, state["runs"])
+    known = {
+        name: runs[each["uid"]]
+        for name, each in state["runs"].items()
+        if each.get("uid") in runs
+        and not gate.is_taken(_with_owner(state, name), runs[each["uid"]])
+    }
+    failed = {
+        name: sentences.failure_lines(run)
+        for name, run in known.items()
+        if sentences.may_be_retried(run)
+    }
+    results = {name: gate.outputs_of(run) for name, run in known.items() if name not in failed}
+    before = state.get("failures") or {}
+    return Present(
+        {
+            **state,
+            "results": {**members.without_keys(state["results"], failed), **results},
+            "failures": {**members.without_keys(before, results), **_first_lines(failed)},
+        }
+    )
+
+
+def wait_for_members(given: JSONObject, session: StackSession) -> BatchResult:
+    """How every member ended, once all did; starts the next ones where not all may run at once.
+
+    Raises:
+        EngineGone: Nobody waits any more; the runs go on.
+        Unreachable: The cluster does not answer for minutes.
+        Interrupted: Ctrl-C was pressed.
+    """
+    target, messages = session.target(given), session.messages(given["urn"])
+    watch, progress = _Watch(given, target), Progress(messages)
+    spaces = sorted({each["namespace"] for each in given["runs"].values() if "uid" in each})
+    gate.warn_of_unseen(target, spaces, messages)
+    while not watch.over:
+        began = time.monotonic()
+        watch.look()
+        progress.show(watch.progress())
+        if not watch.over:
+            took = time.monotonic() - began
+            seconds = max(gate.INTERVALS[given["target"]], took * PAUSE)
+            gate.pause_between_looks(session, seconds, given["host"])
+    failures = dict(watch.troubles())
+    results = {
+        name: gate.outputs_of(run)
+        for name, run in sorted(watch.ended.items())
+        if name not in failures
+    }
+    failed = [watch.failed[name] for name in failures if name in watch.failed]
+    return BatchResult(results, failures, sentences.retry_advice(failed) if failed else "")
+
+
+@dataclass(slots=True)
+class _Watch:
+    """What is known of the members while they are waited for."""
+
+    given: JSONObject
+    target: Target
+    ended: dict[str, Run] = field(default_factory=dict)
+    """Members for which the event happened."""
+    failed: dict[str, Run] = field(default_factory=dict)
+    """Those of `_bad` whose run failed."""
+    _left: Mapping[str, Run] = field(default_factory=dict)
+    """Members that are waited for, by name in order."""
+    _bad: dict[str, str] = field(default_factory=dict)
+    _stuck: dict[str, str] = field(default_factory=dict)
+    _watches: defaultdict[str, Stuck] = field(default_factory=lambda: defaultdict(Stuck))
+    _silence: Silence = field(default_factory=Silence)
+    _silent: bool = False
+
+    def __post_init__(self) -> None:
+        errors = {name: each.get("error") for name, each in self.given["runs"].items()}
+        self._bad = {name: str(error) for name, error in errors.items() if error}
+
+    @property
+    def over(self) -> bool:
+        """Whether nothing is waited for any more."""
+        runs = self.given["runs"]
+        return len(self.ended.keys() | self._bad.keys() | self._stuck.keys()) == len(runs)
+
+    def look(self) -> None:
+        """Look at every member that is waited for; nothing is known while the cluster is silent."""
+        waiting = {
+            name: each
+            for name, each in sorted(self.given["runs"].items())
+            if name not in self.ended and name not in self._bad
+        }
+        try:
+            runs = _runs_of(self.target, waiting)
+            for name, each in waiting.items():
+                self._judge(name, runs.get(each["uid"]))
+        except Unreachable as error:
+            self._silence.goes_on(error)
+            self._silent = True
+            return
+        self._silence.ends()
+        self._silent = False
+        over = self.ended.keys() | self._bad.keys()
+        left = {name: each["uid"] for name, each in waiting.items() if name not in over}
+        self._left = {name: runs[uid] for name, uid in left.items() if uid in runs}
+        self._start_next()
+
+    def _start_next(self) -> None:
+        """Start members that were submitted suspended, as many as may run beside the others.
+
+        One that somebody suspended after it had started stays suspended.
+        """
+        limit = self.given.get("maxParallel")
+        if limit is None:
+            return
+        held = [each for each in self._left.values() if gate.is_held(each)]
+        active = sum(each.phase != SUSPENDED for each in self._left.values())
+        for run in held[: max(0, int(limit) - active)]:
+            self.target.suspend(run.namespace, run.name, run.uid, False, owner=run.owner)
+
+    def _judge(self, name: str, run: Run | None) -> None:
+        known = self.given["runs"][name]
+        if run is None or gate.has_happened(self.given, run) or sentences.may_be_retried(run):
+            # The list leaves out what only a look at the one run tells: last lines, reports, and
+            # what is wrong with a record that cannot be read.
+            try:
+                run = self.target.get(known["namespace"], known["name"], known["uid"])
+            except Unreadable as error:
+                self._bad[name] = str(error)
+                return
+        if run is None:
+            self._bad[name] = gate.run_is_gone(known["name"])
+        elif gate.is_taken(_with_owner(self.given, name), run):
+            self._bad[name] = f"{sentences.taken_by(run)}; run `pulumi refresh`"
+        elif sentences.may_be_retried(run):
+            self._bad[name], self.failed[name] = sentences.failure_lines(run), run
+        elif gate.has_happened(self.given, run):
+            self.ended[name] = run
+        elif said := self._watches[name].trouble(run):
+            self._stuck[name] = said
+        else:
+            self._stuck.pop(name, None)
+
+    def progress(self) -> str:
+        """How many members are in which phase and why the first waits, or a silent cluster."""
+        if self._silent:
+            return self._silence.why
+        stuck = dict.fromkeys(self._stuck, "stuck")
+        phases = {name: run.phase for name, run in self._left.items()}
+        counts = Counter(each.lower() for each in {**phases, **stuck}.values())
+        counts["failed"] += len(self._bad)
+        ended = f"{len(self.ended)} of {len(self.given['runs'])} {self.given['until']}"
+        parts = [f"{count} {phase}" for phase, count in sorted(counts.items()) if count]
+        return f"{', '.join([ended, *parts])}{self._example()}"
+
+    def _example(self) -> str:
+        """Why the first member waits, one of those that will not go on by themselves if there is."""
+        waiting = [(name, run) for name, run in self._left.items() if run.waiting_for]
+        waiting.sort(key=lambda each: not each[1].stuck)
+        return f"; {waiting[0][0]}: {waiting[0][1].waiting_for}" if waiting else ""
+
+    def troubles(self) -> Iterator[tuple[str, str]]:
+        """Members that failed or cannot go on, with a sentence each, by name in order."""
+        for name in sorted(self.given["runs"]):
+            if said := self._bad.get(name) or ("" if name in self.ended else self._stuck[name]):
+                yield name, said
+
+
+def _runs_of(target: Target, runs: Mapping[str, JSONObject]) -> dict[str, Run]:
+    """The runs there are, by uid, with one list for each namespace."""
+    spaces = sorted({each["namespace"] for each in runs.values() if "uid" in each})
+    return {run.uid: run for space in spaces for run in target.list_runs(space).runs}
+
+
+def _with_owner(given: JSONObject, member: str) -> JSONObject:
+    """Whose a member's run is, as a TrainJob's gate has it; nothing in an earlier release's state."""
+    if "owner" not in given:
+        return {}
+    other = (given.get("owners") or {}).get(member)
+    return {"owner": other or members.member_owner(given, member)}

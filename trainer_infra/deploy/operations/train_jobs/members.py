@@ -1,0 +1,248 @@
+"""A batch of TrainJobs <-> its members, each with exactly the properties of a TrainJob resource.
+
+Pure; called by `batch` and `gate`. So everything that is decided for a member is decided by the functions
+that decide it for a TrainJob. A batch has `jobs`, `secretData` and, in its state, `members` and
+`drift`, all by member; long texts in `jobs` are in `texts`; the rest is shared.
+"""
+
+import json
+from collections.abc import Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, Final
+
+from trainer_infra.deploy.operations import digests
+from trainer_infra.deploy.operations.changes import OBSERVED, train_job_difference
+from trainer_infra.deploy.operations.train_jobs import shared_texts
+from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
+from trainer_infra.runs.run import owner_from_json
+from trainer_infra.trainers.code import content_hash
+
+SHARED: Final = ("target", "engine", "plugins", "maxParallel", "outputsAt")
+"""Inputs that all members have in common, as they are declared."""
+APART: Final = frozenset(
+    {"target", "engine", "maxParallel", "outputsAt", "resource", "owner", "secretData"}
+)
+"""Properties of a TrainJob that a batch does not keep in `jobs`."""
+SHOWN: Final = frozenset({"runtime", "rendered"})
+"""Inputs that the state has once, as inputs: nobody asks for them among the outputs."""
+SEPARATOR: Final = "#"
+"""Between the URN of the batch and the member's name, in the URN that owns a member's run."""
+
+
+class Change(Enum):
+    """What an update does with a member."""
+
+    NONE = auto()
+    SUBMIT = auto()
+    REPLACE = auto()
+    UPDATE = auto()
+    DELETE = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What the state keeps of a member."""
+
+    job: JSONObject | None
+    """Its properties as a TrainJob; None once the program does not declare it any more."""
+    seen: JSONObject | None
+    """Its entry in `members`: name, namespace, uid and lastSeen, or `error`; None when it is gone.
+
+    `owner` is whose the run is, where it is not the batch's. `replaced` has runs that are still to be
+    deleted, each as name, namespace, uid and owner.
+    """
+
+
+def members_of(batch: JSONObject) -> dict[str, dict[str, Any]]:
+    """The members as TrainJob properties: inputs of a batch's inputs, a state of its state."""
+    return {member: _one(batch, member) for member in batch.get("jobs") or {}}
+
+
+def _one(batch: JSONObject, member: str) -> dict[str, Any]:
+    job = shared_texts.restore_texts(_open(batch["jobs"][member]), batch.get("texts") or {})
+    one: dict[str, Any] = {key: batch[key] for key in SHARED if key in batch} | job
+    one["resource"] = f"{batch['resource']}-{member}"
+    for key in ("secretData", "drift"):
+        if value := (batch.get(key) or {}).get(member):
+            one[key] = value
+    seen = (batch.get("members") or {}).get(member) or {}
+    one["owner"] = seen.get("owner") or member_owner(batch, member)
+    if "uid" in seen:
+        one |= {"uid": seen["uid"], "lastSeen": seen["lastSeen"], "host": batch["host"]}
+    return one
+
+
+def member_owner(batch: JSONObject, member: str) -> dict[str, Any]:
+    """Whose the runs of a member are that the batch submits."""
+    return {**batch["owner"], "urn": f"{batch['owner']['urn']}{SEPARATOR}{member}"}
+
+
+def entries_of(state: JSONObject) -> dict[str, dict[str, Any]]:
+    """The entries of a state's `members`, each with whose its run is.
+
+    A run keeps its owner when the batch has another one, until an update of that member.
+    """
+    entries = state.get("members") or {}
+    return {name: {"owner": member_owner(state, name), **each} for name, each in entries.items()}
+
+
+def batch_inputs(batch: JSONObject, jobs: Mapping[str, JSONObject]) -> dict[str, Any]:
+    """The batch's inputs with these members' TrainJob properties."""
+    rest = {key: each for key, each in batch.items() if key not in _BY_MEMBER}
+    secrets = {name: job["secretData"] for name, job in jobs.items() if job.get("secretData")}
+    kept, apart = shared_texts.share_texts(
+        {name: _its_own(batch, job) for name, job in jobs.items()}
+    )
+    known = {"texts": apart, "secretData": secrets}
+    closed = {name: _closed(job) for name, job in kept.items()}
+    return {**rest, "jobs": closed, **{key: each for key, each in known.items() if each}}
+
+
+def batch_outputs(batch: JSONObject, host: str, kept: Mapping[str, Kept]) -> dict[str, Any]:
+    """The batch's state with these members, in their order."""
+    jobs = {name: each.job for name, each in kept.items() if each.job is not None}
+    seen = {
+        name: _of_batch(batch, name, each.seen)
+        for name, each in kept.items()
+        if each.seen is not None
+    }
+    drift = {name: job["drift"] for name, job in jobs.items() if job.get("drift")}
+    short = {name: without_keys(job, SHOWN) | _digests(job) for name, job in jobs.items()}
+    state = {**batch_inputs(batch, short), "host": host, "members": seen}
+    return state | ({"drift": drift} if drift else {})
+
+
+def _digests(job: JSONObject) -> dict[str, Any]:
+    """What tells the runtime of a member from another one; of an earlier release's state nothing."""
+    if "runtime" in job:
+        return {digests.DIGESTS: {"runtime": content_hash(job["runtime"])}}
+    return {key: job[key] for key in (digests.DIGESTS,) if key in job}
+
+
+def _of_batch(batch: JSONObject, member: str, seen: JSONObject) -> JSONObject:
+    """An entry of `members`, without what the batch says."""
+    whose = owner_from_json(seen.get("owner") or {})
+    same = whose.is_same(owner_from_json(member_owner(batch, member)))
+    return without_keys(seen, frozenset({"owner"})) if same else seen
+
+
+def shown_differences(olds: JSONObject, news: JSONObject) -> dict[str, str]:
+    """Inputs that a preview shows, by path and kind of change: members, secrets and texts.
+
+    A member that is only tried again is declared as it was, and so is not among them.
+    """
+    changed = {name for name, each in member_changes(olds, news).items() if each is not Change.NONE}
+    found = {}
+    for key in ("jobs", "secretData", "texts"):
+        before, after = _declared(olds, key), _declared(news, key)
+        for name in before.keys() | after.keys():
+            if before.get(name) != after.get(name) and (key == "texts" or name in changed):
+                found[f"{key}[{json.dumps(name)}]"] = _kind(before, after, name)
+    return found
+
+
+def _declared(batch: JSONObject, key: str) -> JSONObject:
+    """What both inputs and state have under a key, by member or by name of a text."""
+    if key == "secretData":
+        return batch.get(key) or {}
+    hidden = SHOWN | {digests.DIGESTS}
+    jobs = {name: without_keys(job, hidden) for name, job in (batch.get("jobs") or {}).items()}
+    if key == "jobs":
+        return jobs
+    known = batch.get("texts") or {}
+    return {name: known[name] for name in shared_texts.text_names(jobs) if name in known}
+
+
+def _kind(before: JSONObject, after: JSONObject, name: str) -> str:
+    if name in before:
+        return "UPDATE" if name in after else "DELETE"
+    return "ADD"
+
+
+_BY_MEMBER: Final = frozenset({"jobs", "texts", "secretData", "members", "drift", "host"})
+
+
+def _closed(job: JSONObject) -> dict[str, Any]:
+    """The job with its objects as JSON texts.
+
+    The engine logs each value once for every level that it is below, on each of its ways between
+    processes; in a preview it takes such texts apart again, and shows the fields that differ.
+    """
+    closed = dict(job)
+    if isinstance(job.get("runtime"), Mapping):
+        closed["runtime"] = _text(job["runtime"])
+    if "rendered" in job:
+        closed["rendered"] = {role: _text(each) for role, each in job["rendered"].items()}
+    return closed
+
+
+def _open(job: JSONObject) -> dict[str, Any]:
+    """The inverse of `_closed`; a program gives the objects themselves."""
+    opened = dict(job)
+    if isinstance(job.get("runtime"), str):
+        opened["runtime"] = json.loads(job["runtime"])
+    if "rendered" in job:
+        opened["rendered"] = {role: json.loads(each) for role, each in job["rendered"].items()}
+    return opened
+
+
+def _text(value: JSONObject) -> str:
+    return json.dumps(value, separators=(",", ":"))
+
+
+def _its_own(batch: JSONObject, job: JSONObject) -> dict[str, Any]:
+    """What a batch keeps of a member; one that was born without plugins has none added."""
+    own = without_keys(job, APART | (OBSERVED - {digests.DIGESTS}) | {"drift"})
+    own = own if own.get("outputs") else without_keys(own, frozenset({"outputs"}))
+    return own | ({"plugins": job.get("plugins") or []} if batch.get("plugins") else {})
+
+
+def without_keys(properties: JSONObject, keys: Container[str]) -> dict[str, Any]:
+    """The properties but for these."""
+    return {key: each for key, each in properties.items() if key not in keys}
+
+
+def entry_of(properties: JSONObject) -> dict[str, Any]:
+    """The entry in `members` of a member whose state as a TrainJob is known."""
+    return {key: properties[key] for key in ("name", "namespace", "uid", "lastSeen", "owner")}
+
+
+def member_changes(olds: JSONObject, news: JSONObject) -> dict[str, Change]:
+    """What becomes of every member: those of the program in its order, then those left out."""
+    before, known = members_of(olds), olds.get("members") or {}
+    found = {
+        name: _change(before.get(name), known.get(name) or {}, one)
+        for name, one in members_of(news).items()
+    }
+    return found | {name: Change.DELETE for name in known if name not in found}
+
+
+def _change(old: JSONObject | None, known: JSONObject, new: JSONObject) -> Change:
+    if old is None or "uid" not in known:
+        return Change.SUBMIT
+    if is_unknown(new):
+        return Change.REPLACE
+    result = train_job_difference(old, new)
+    if result.replaces:
+        return Change.REPLACE
+    return Change.UPDATE if result.changes or "error" in known else Change.NONE
+
+
+def same_names(jobs: Mapping[str, JSONObject]) -> Iterator[Problem]:
+    """Problems of members whose runs would have one name."""
+    taken: dict[tuple[Any, Any], str] = {}
+    for member, job in jobs.items():
+        first = taken.setdefault((job.get("namespace"), job["name"]), member)
+        if first != member:
+            what = f"is the name of member {first!r} too"
+            yield Problem("name", what, job["name"], "leave it out", f"jobs.{member}")
+
+
+def member_lines(sentences: Iterable[tuple[str, str]], limit: int = 10) -> str:
+    """Members with a sentence each, the first ones in full and how many more there are."""
+    lines = [f"{member}: {sentence}" for member, sentence in sentences]
+    more = [f"and {len(lines) - limit} more"] if len(lines) > limit else []
+    return "\n".join([*lines[:limit], *more])

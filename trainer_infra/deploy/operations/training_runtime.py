@@ -1,0 +1,189 @@
+"""What the engine asks about a runtime resource: check, diff, create, read, update, delete.
+
+Called by `deploy.provider` with properties as plain JSON; of which of the two kinds it is stands in
+`kind`. A target that stores no runtimes has nothing to make: the resource holds the runtime that
+TrainJobs carry.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra.api.runtime import Runtime
+from trainer_infra.deploy import backend
+from trainer_infra.deploy.operations import changes, options, rendering, targets
+from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
+from trainer_infra.deploy.operations.declared_run import owner_of, runtime_of, wire_object
+from trainer_infra.deploy.operations.place import ResourcePlace, place_of
+from trainer_infra.deploy.operations.remediation_through_replace import (
+    remember_remediation,
+    with_remediation,
+)
+from trainer_infra.deploy.operations.session import StackSession
+from trainer_infra.deploy.operations.train_job import TAKE_BACK
+from trainer_infra.deploy.operations.values import is_unknown
+from trainer_infra.errors import InvalidInput, NotAvailable, Refused
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.refusals import Answer
+from trainer_infra.lifecycle import admission
+from trainer_infra.render import listed
+from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.runs.target import RuntimeStore, Target
+
+EXAMPLE: Final = "example"
+"""Name of the TrainJob that shows what one on this runtime renders to."""
+REPLACING: Final = ("kind", "name", "namespace", "target", "engine")
+"""Inputs of which another value makes it another object."""
+IN_PLACE: Final = ("spec", "labels", "annotations")
+"""Inputs that can be edited."""
+
+
+def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
+    """Validate, and show what a TrainJob on it renders to."""
+    return with_remediation(_checked(olds, news, session), session)
+
+
+def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
+    news = {**news, "owner": backend.completed(news["owner"])}
+    if problems := (*targets.choice_problems(news), *options.option_problems(news)):
+        return Checked(news, problems)
+    if is_unknown(news):
+        return Checked(news)
+    try:
+        runtime = runtime_of({"runtime": wire_object(news["kind"], news)})
+    except InvalidInput as error:
+        return Checked(news, options.named_once(error.problems, news))
+    same = olds.get("spec") and all(olds.get(key) == news.get(key) for key in REPLACING)
+    before = runtime_of({"runtime": wire_object(olds["kind"], olds)}) if same else None
+    behaviour = Behaviour(listed.registry(news.get("plugins") or ()))
+    verdict = admission.judge_runtime(runtime, before, behaviour)
+    if verdict.problems:
+        return Checked(news, verdict.problems)
+    messages, target = session.messages(news["owner"]["urn"]), session.target(news)
+    rendered, remarks = example_objects(news, runtime, target)
+    for each in (*verdict.warnings, *remarks, *_missing(news["kind"], target.runtimes)):
+        messages.warn(each)
+    return Checked({**news, "rendered": rendered})
+
+
+def example_objects(
+    given: JSONObject, runtime: Runtime, target: Target
+) -> tuple[JSONObject | None, tuple[str, ...]]:
+    """The objects of a TrainJob that says nothing but its runtime, by role, and remarks on them."""
+    job = {
+        **{key: given[key] for key in ("plugins", "owner") if key in given},
+        "namespace": given.get("namespace", "default"),
+        "spec": {"runtimeRef": {"name": runtime.metadata.name, "kind": runtime.kind}},
+    }
+    try:
+        run = rendering.compose_run(job, EXAMPLE, runtime, target)
+    except InvalidInput as error:
+        problems = "; ".join(map(str, error.problems))
+        return None, (f"no example is shown, a TrainJob on it has to say more: {problems}",)
+    impossible = target.problems(run.job.to_wire(), run.objects)
+    return rendering.by_role(run.objects, EXAMPLE), (*run.warnings, *map(str, impossible))
+
+
+def _missing(kind: str, store: RuntimeStore | None) -> Iterator[str]:
+    """Why a cluster would not take it; a preview goes on without a cluster."""
+    try:
+        if store is not None and (sentence := store.missing(kind)):
+            yield sentence
+    except (NotAvailable, Answer) as error:
+        yield str(error)
+
+
+def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
+    """Another name or place is another runtime; all else is edited in place."""
+    remember_remediation(news, session)
+    replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
+    edited = any(olds.get(key) != news.get(key) for key in IN_PLACE)
+    return Difference(bool(replaces) or edited or bool(olds.get("drift")), replaces)
+
+
+def create(given: JSONObject, session: StackSession) -> Created:
+    """Make the object, where there is a place for it."""
+    target = session.target(given)
+    host = target.host(str(given.get("namespace") or ""))
+    id_ = "/".join(filter(None, (given.get("namespace"), given["name"])))
+    if target.runtimes is None:
+        return Created(id_, {**given, "host": host})
+    owner, adopt = owner_of(given), bool(given.get("adopt"))
+    stored = target.runtimes.create(wire_object(given["kind"], given), owner, adopt=adopt)
+    session.created.add(stored["metadata"]["uid"])
+    return Created(id_, _outputs(given, host, stored, target.runtimes))
+
+
+def read(state: JSONObject, session: StackSession) -> Present | None:
+    """The runtime as it is now; one of another cluster stays as it was, another owner's is gone."""
+    place, store = _place(state, session)
+    if store is None:
+        return Present(state)
+    messages = session.messages(state["owner"]["urn"])
+    if place.elsewhere:
+        messages.warn(f"{place.elsewhere}; it is kept as it was")
+        return Present(state)
+    stored = store.get(wire_object(state["kind"], state))
+    if stored is None or stored["metadata"]["uid"] != state["uid"]:
+        return None
+    if other := store.other_owner(stored, owner_of(state)):
+        messages.warn(f"{_shown(state)} belongs to {other} now; {TAKE_BACK}")
+        return None
+    seen = _outputs(state, place.host, stored, store)
+    if seen.get("drift") == state.get("drift"):
+        return Present(seen)
+    # The next `up` sees inputs that the program does not have, and repairs.
+    return Present(seen, {key: seen[key] for key in seen if key not in changes.OBSERVED})
+
+
+def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
+    """Make the object what is declared, also where somebody else changed it; the outputs.
+
+    Raises:
+        Refused: It is another owner's by now.
+    """
+    place, store = _place(olds, session)
+    if store is None:
+        return {**news, "host": olds["host"]}
+    place.required()
+    stored = store.get(wire_object(olds["kind"], olds))
+    others = [store.other_owner(stored, owner_of(each)) for each in (olds, news)] if stored else []
+    if others and all(others):
+        raise Refused(
+            f"{_shown(olds)} belongs to {others[0]} now, so it is not changed; {TAKE_BACK}"
+        )
+    stored = store.apply(wire_object(news["kind"], news), owner_of(news), olds["uid"])
+    return _outputs(news, place.host, stored, store)
+
+
+def delete(state: JSONObject, session: StackSession) -> None:
+    """Delete the object; TrainJobs keep the runtime that they were born with."""
+    if state.get("uid") in session.created:
+        return
+    place, store = _place(state, session)
+    if store is None:
+        return
+    place.required()
+    if sentence := store.delete(wire_object(state["kind"], state), owner_of(state), state["uid"]):
+        session.messages(state["owner"]["urn"]).warn(sentence)
+
+
+def _shown(state: JSONObject) -> str:
+    return f"{state['kind']} {state['name']}"
+
+
+def _place(state: JSONObject, session: StackSession) -> tuple[ResourcePlace, RuntimeStore | None]:
+    """Where the object of a state is, and what stores it there."""
+
+    def is_there(target: Target) -> bool:
+        stored = target.runtimes.get(wire_object(state["kind"], state)) if target.runtimes else None
+        return stored is not None and stored["metadata"]["uid"] == state["uid"]
+
+    place = place_of(state, _shown(state), is_there, session)
+    return place, place.target.runtimes
+
+
+def _outputs(given: JSONObject, host: str, stored: JSONObject, store: RuntimeStore) -> JSONObject:
+    kept = {key: given[key] for key in given if key != "drift"}
+    drift = dict(store.drift(wire_object(given["kind"], given), owner_of(given), stored))
+    seen = {"uid": stored["metadata"]["uid"], "host": host}
+    return kept | seen | ({"drift": drift} if drift else {})

@@ -1,0 +1,33 @@
+"""Values as the engine sends them, for operations: plain JSON in which an unknown one is a fixed text."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from trainer_infra.json_values import JSON, json_leaves
+
+UNKNOWN: Final = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+"""A value that only the deployment will tell, as the engine writes it on the wire."""
+
+
+def plain_json(value: JSON, unknown: type | tuple[()] = ()) -> Any:
+    """The value as JSON has it: whole floats are integers, keys with None are left out.
+
+    Args:
+        value: as it came.
+        unknown: the type that stands for `UNKNOWN` there, if there is one.
+    """
+    # Most values are texts, and asking whether one is a Mapping takes ten times as long.
+    if isinstance(value, str):
+        return value
+    if isinstance(value, float) and value.is_integer():
+        return int(value)
+    if isinstance(value, Mapping):
+        return {key: plain_json(each, unknown) for key, each in value.items() if each is not None}
+    if isinstance(value, list | tuple):
+        return [plain_json(each, unknown) for each in value]
+    return UNKNOWN if isinstance(value, unknown) else value
+
+
+def is_unknown(value: JSON) -> bool:
+    """Whether the value is, or holds, one that only the deployment will tell."""
+    return any(leaf == UNKNOWN for _, leaf in json_leaves(value))

@@ -1,0 +1,202 @@
+"""What every constructor of a resource of ours works out before it registers the resource.
+
+Called by `train_job_resource`, `train_jobs_resource` and `runtime_resources`: secrets split off and code packed, now or
+once Outputs are known; the runtime as inputs have it; who declares it, and under which URN.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+
+import pulumi
+from pulumi import Input
+from pulumi.dynamic import Resource
+
+from trainer_infra import names
+from trainer_infra.deploy import engine_values, outputs, secret_door, secret_transform
+from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.train_job_arguments import Arguments, to_inputs
+from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
+from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.wire_types import TrainerArgs
+
+if TYPE_CHECKING:
+    from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
+    from trainer_infra.catalog.runtime_names import RuntimeName
+    from trainer_infra.deploy.runtime_resources import RuntimeResource
+
+AnyRuntime: TypeAlias = (
+    "Input[RuntimeName | str] | Input[Mapping[str, Any]] "
+    "| TrainingRuntime | ClusterTrainingRuntime | RuntimeResource"
+)
+"""What a TrainJob takes as its runtime."""
+AnyTrainer: TypeAlias = CustomTrainer | Input[TrainerArgs | None]
+"""What it takes as its trainer."""
+Labels: TypeAlias = Input[Mapping[str, Input[str]] | None]
+"""Labels or annotations."""
+Outputs: TypeAlias = Sequence[Input[str]] | Mapping[str, Input[str] | None]
+"""Names of what a run leaves behind, or names with where each is kept."""
+WaitFor: TypeAlias = Literal["running", "complete"]
+"""What a gate can wait for."""
+
+PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
+"""Inputs that are made of what the user wrote of a job."""
+
+SETTINGS: Final[Mapping[str, Callable[[pulumi.Config, str], Any]]] = {
+    "target": pulumi.Config.get,
+    "engine": pulumi.Config.get,
+    "plugins": pulumi.Config.get_object,
+}
+"""Keys of `trainer:` in the stack's configuration, and how each is read."""
+
+
+def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
+    """Runtime, spec, code and secretData: now where everything is known, else when its Outputs are.
+
+    Args:
+        job: what the user wrote.
+        where: the resource, as an error names it: `TrainJob digits`.
+    """
+    whole = outputs.plain_inputs(job.as_mapping())
+
+    def judge(plain: Mapping[str, Any]) -> None:
+        _refuse(secret_door.misplaced_arguments(plain), where)
+
+    def made(plain: Mapping[str, Any]) -> dict[str, Any]:
+        found = _inputs(Arguments.from_mapping(plain), where)
+        _refuse(engine_values.uncarried_values(found), where)
+        return found
+
+    if not outputs.has_output(whole):
+        judge(whole)
+        parts = made(whole)
+        secret = parts["secretData"]
+        return {**parts, "secretData": pulumi.Output.secret(secret) if secret else None}
+    later = outputs.open_outputs(whole, judge, made, PARTS)
+    return {**later, "secretData": pulumi.Output.secret(later["secretData"])}
+
+
+def _inputs(job: Arguments, where: str) -> dict[str, Any]:
+    try:
+        return to_inputs(job)
+    except InvalidInput as error:
+        problems = error.problems
+    except TrainerInfraError as error:
+        raise pulumi.RunError(f"{where}: {error}") from None
+    _refuse(iter(problems), where)
+    raise Bug("what a TrainJob says was refused without a problem")
+
+
+def closed_inputs(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The inputs, none of which can be secret, or a text that cannot be encoded.
+
+    Args:
+        inputs: of a resource, without those of `parts`, which are judged there.
+        where: the resource, as an error names it: `TrainJob digits`.
+    """
+
+    def judge(plain: Mapping[str, Any]) -> None:
+        _refuse(secret_door.misplaced_secrets(plain, ""), where)
+        _refuse(engine_values.uncarried_values(plain), where)
+
+    own = {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
+    given = as_python(outputs.plain_inputs(own))
+    later = {key: value for key, value in given.items() if outputs.has_output(value)}
+    judge({key: value for key, value in given.items() if key not in later})
+    for key, value in later.items():
+        given |= outputs.open_outputs({key: value}, judge, dict, (key,))
+    return {**inputs, **given}
+
+
+def refuse_no_event(wait_for: object, where: str) -> None:
+    """Refuse what is no event by its type: a gate is there or not when the program is written."""
+    if wait_for is not None and not isinstance(wait_for, str):
+        what, fix = "is not an event to wait for", 'write "running" or "complete"'
+        shown = type(wait_for).__name__
+        _refuse(iter([Problem("wait_for", what, got=shown, fix=fix)]), where)
+
+
+def _refuse(problems: Iterator[Problem], where: str) -> None:
+    """End the program with the problems of a resource, as sentences without a traceback."""
+    places = ((each, f"{where}: {each.where}" if each.where else where) for each in problems)
+    if found := [str(replace(each, where=place)) for each, place in places]:
+        raise pulumi.RunError("\n".join(found))
+
+
+def stack_settings() -> dict[str, Any]:
+    """What the stack's configuration says of every resource of ours.
+
+    A target has no default, so that nobody trains on a machine by accident; its engine has one.
+    """
+    secret = (key for key in SETTINGS if pulumi.runtime.is_config_secret(f"trainer:{key}"))
+    _refuse(
+        (secret_door.misplaced_secret(f"trainer:{key}") for key in secret), "stack configuration"
+    )
+    config = pulumi.Config("trainer")
+    found = {key: read(config, key) for key, read in SETTINGS.items()}
+    if found["target"] == targets.KUBERNETES:
+        found["engine"] = found["engine"] or targets.PROVIDER
+    return found
+
+
+def kept_outputs(given: Any) -> Any:
+    """Names of outputs as a mapping to where each is kept, empty where that is not said.
+
+    What is neither a list of names nor a mapping stays as it is, for the check to judge.
+    """
+    given = outputs.plain_inputs(given)
+    if isinstance(given, pulumi.Output):
+        return given.apply(kept_outputs)
+    if isinstance(given, Mapping):
+        # The engine leaves out what is None.
+        return {name: "" if address is None else address for name, address in given.items()}
+    if not isinstance(given, list | tuple):
+        return given
+    if outputs.has_output(given):
+        return pulumi.Output.all(*given).apply(kept_outputs)
+    return dict.fromkeys(given, "") if all(isinstance(each, str) for each in given) else given
+
+
+def outputs_root() -> str | None:
+    """Where the stack keeps outputs that have no place of their own."""
+    return pulumi.Config("trainer").get("outputs")
+
+
+def known_runtime(runtime: AnyRuntime) -> Any:
+    """A runtime as inputs have it: its name, or wire form, which of a resource is an Output.
+
+    What is none of these is as it was given: `to_inputs` refuses it.
+    """
+    given: Any = runtime
+    return given.to_wire() if hasattr(type(given), "to_wire") else given
+
+
+def owner_inputs(
+    kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None
+) -> dict[str, Any]:
+    """Who declares what a resource makes; becomes labels of every object of it.
+
+    Which backend the stack is in, the provider finds out (`backend`).
+    """
+    return {
+        "organization": pulumi.get_organization(),
+        "project": pulumi.get_project(),
+        "stack": pulumi.get_stack(),
+        "urn": resource_urn(kind, name, opts),
+    }
+
+
+def resource_urn(
+    kind: type[Resource], name: str, opts: pulumi.ResourceOptions | None
+) -> pulumi.Output[str]:
+    """The URN that the resource will have, which messages to the engine name.
+
+    Raises:
+        pulumi.RunError: The resource is to be imported.
+    """
+    if opts is not None and opts.import_ is not None:
+        raise pulumi.RunError(f"{kind.__name__} {name}: {names.NOT_IMPORTED}")
+    parent = opts.parent if opts else None
+    made = pulumi.resource.create_urn(name, f"pulumi-python:{kind._resource_type_name}", parent)  # noqa: SLF001  Pulumi keeps it there
+    return secret_transform.after_transforms(made, opts)

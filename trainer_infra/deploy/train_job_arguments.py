@@ -1,0 +1,151 @@
+"""The arguments of a TrainJob as a user gives them -> spec, code and secretData in wire form.
+
+The one door of secrets (design rule 1): values of Secret go to secretData, references to the
+job's own Secret stay in their place. Pure but for reading the user's source; called by
+`registration` when every value is known.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Self
+
+from trainer_infra import names
+from trainer_infra.api.finding import path_text
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject, json_leaves
+from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.secret import Secret
+
+
+@dataclass(frozen=True, slots=True)
+class Arguments:
+    """The arguments of a TrainJob that make its spec, as they were given: of any type."""
+
+    runtime: Any
+    trainer: Any = None
+    initializer: Any = None
+    runtime_patches: Any = None
+    suspend: Any = None
+    active_deadline_seconds: Any = None
+    labels: Any = None
+    annotations: Any = None
+
+    def as_mapping(self) -> dict[str, Any]:
+        """The arguments as plain structures, a CustomTrainer as its own arguments."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        if isinstance(self.trainer, CustomTrainer):
+            arguments = {
+                each.name: getattr(self.trainer, each.name) for each in fields(CustomTrainer)
+            }
+            values["trainer"] = {"custom": arguments}
+        return values
+
+    @classmethod
+    def from_mapping(cls, values: JSONObject) -> Self:
+        """The inverse of `as_mapping`."""
+        trainer = values["trainer"]
+        if isinstance(trainer, Mapping) and "custom" in trainer:
+            return cls(**{**values, "trainer": CustomTrainer(**trainer["custom"])})
+        return cls(**values)
+
+
+def to_inputs(job: Arguments) -> dict[str, Any]:
+    """`runtime`, `spec`, `code`, `labels`, `annotations` and `secretData` in wire form.
+
+    Raises:
+        InvalidInput: holds every problem of the code and of values of secrets.
+    """
+    if misshapen := tuple(_misshapen(job)):
+        raise InvalidInput(misshapen)
+    secrets: dict[str, Any] = {}
+    code: dict[str, Any] | None = None
+    unfit = [*_unfit(_wire(job.initializer), "initializer")]
+    if isinstance(job.trainer, CustomTrainer):
+        packed = job.trainer.pack()
+        trainer: Any = packed.trainer
+        code = packed.code.to_wire()
+        secrets |= packed.secret_data
+    else:
+        unfit += _unfit(_wire(job.trainer), "trainer")
+        trainer = _without_secrets(_wire(job.trainer), "trainer", secrets)
+    spec: dict[str, Any] = {
+        "runtimeRef": runtime_ref(job.runtime),
+        "initializer": _without_secrets(_wire(job.initializer), "initializer", secrets),
+        "trainer": trainer,
+        "runtimePatches": None if job.runtime_patches is None else _wire(list(job.runtime_patches)),
+        "suspend": as_python(job.suspend),
+        "activeDeadlineSeconds": as_python(job.active_deadline_seconds),
+    }
+    spec = {key: value for key, value in spec.items() if value is not None}
+    metadata = {"labels": job.labels, "annotations": job.annotations}
+    if unfit:
+        raise InvalidInput(unfit)
+    runtime = None if isinstance(job.runtime, str) else job.runtime
+    return {"runtime": runtime, "spec": spec, "code": code, **metadata, "secretData": secrets}
+
+
+def _misshapen(job: Arguments) -> Iterator[Problem]:
+    """Arguments that are of another kind than they can be."""
+    if job.runtime is None:
+        what = "is required: it says on what to train"
+        yield Problem(
+            "runtime", what, fix='name one of the catalog, for example "torch-distributed"'
+        )
+    elif not _is_a(job.runtime, str | Mapping):
+        fix = "give the name of one of the catalog, a runtime resource, or a runtime in wire form"
+        yield Problem("runtime", "must be a runtime or its name", got=job.runtime, fix=fix)
+    if job.trainer is not None and not _is_a(job.trainer, CustomTrainer | Mapping):
+        what, fix = "must be a CustomTrainer, or spec.trainer in wire form", ""
+        if isinstance(job.trainer, str) or callable(job.trainer):
+            given = getattr(job.trainer, "__name__", repr(job.trainer))
+            fix = f"write trainer=CustomTrainer({given})"
+        yield Problem("trainer", what, got=job.trainer, fix=fix)
+    if job.initializer is not None and not _is_a(job.initializer, Mapping):
+        what = "must be spec.initializer in wire form"
+        yield Problem("initializer", what, got=job.initializer)
+    if not isinstance(job.runtime_patches, list | tuple | None):
+        what = "must be a list of patches in wire form"
+        yield Problem("runtime_patches", what, got=job.runtime_patches)
+
+
+def _is_a(value: Any, kinds: Any) -> bool:
+    """Whether a value is of these kinds, or a typed kind of the API."""
+    return isinstance(value, kinds) or hasattr(type(value), "to_wire")
+
+
+def runtime_ref(runtime: Any) -> dict[str, str]:
+    """spec.runtimeRef of a runtime given by name, typed, or in wire form."""
+    if isinstance(runtime, str):
+        return {"name": runtime}
+    wire = runtime if isinstance(runtime, Mapping) else runtime.to_wire()
+    name = (wire.get("metadata") or {}).get("name", "")
+    return {"name": name, "kind": wire.get("kind", names.CLUSTER_TRAINING_RUNTIME)}
+
+
+def _wire(value: Any) -> Any:
+    """A typed kind in wire form; the type is not named, so that programs need not load it."""
+    return as_python(value.to_wire() if hasattr(value, "to_wire") else value)
+
+
+def _without_secrets(value: Any, path: str, secrets: dict[str, Any]) -> Any:
+    """A copy in which each secret variable refers to the job's own Secret."""
+    if isinstance(value, list | tuple):
+        return [_without_secrets(each, path, secrets) for each in value]
+    if not isinstance(value, Mapping):
+        return value
+    if isinstance(value.get("value"), Secret) and "name" in value:
+        key = f"{path}.{value['name']}"
+        secrets[key] = value["value"].value
+        return {
+            "name": value["name"],
+            "valueFrom": {"secretKeyRef": {"name": names.OWN_SECRET, "key": key}},
+        }
+    return {key: _without_secrets(each, f"{path}.{key}", secrets) for key, each in value.items()}
+
+
+def _unfit(value: Any, path: str) -> Iterator[Problem]:
+    """Secret variables whose value is no text."""
+    for place, leaf in json_leaves(value):
+        if isinstance(leaf, Secret):
+            yield from leaf.problems(path_text(("spec", path, *place)))

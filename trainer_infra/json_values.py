@@ -1,0 +1,39 @@
+"""JSON values: their types, and one walk over the values that a value holds. Imports nothing of ours."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, TypeAlias
+
+JSON: TypeAlias = Any
+"""Any JSON value; a tuple stands for a list as well."""
+JSONObject: TypeAlias = Mapping[str, Any]
+"""A JSON object that nobody changes."""
+JSONPath: TypeAlias = tuple[str | int, ...]
+"""Keys and list positions from the outermost value, as `api.finding.path_text` shows them."""
+
+_SCALARS: Final = frozenset({str, int, float, bool, type(None)})
+"""Most values: asking whether one is a Mapping takes ten times as long."""
+
+
+def json_leaves(value: JSON, path: JSONPath = ()) -> Iterator[tuple[JSONPath, Any]]:
+    """Everything in a value that is no mapping, list or tuple, each with its path, in order."""
+    if type(value) in _SCALARS:
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, each in value.items():
+            yield from json_leaves(each, (*path, key))
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            yield from json_leaves(each, (*path, index))
+    else:
+        yield path, value
+
+
+def with_leaves(value: JSON, function: Callable[[Any], Any]) -> Any:
+    """A copy with `function` of every leaf in its place; tuples become lists."""
+    if type(value) in _SCALARS:
+        return function(value)
+    if isinstance(value, Mapping):
+        return {key: with_leaves(each, function) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [with_leaves(each, function) for each in value]
+    return function(value)

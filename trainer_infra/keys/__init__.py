@@ -1,0 +1,1 @@
+"""Key material that is made by `cryptography`: what a server shows, and how pods trust one another."""
