@@ -116,8 +116,8 @@ VOLCANO_API_VERSION: Final = "scheduling.volcano.sh/v1beta1"
 VOLCANO_GROUP_ANNOTATION: Final = "scheduling.k8s.io/group-name"
 VOLCANO_QUEUE_ANNOTATION: Final = "scheduling.volcano.sh/queue-name"
 
-# Schedulers beyond the reference: our annotations on a TrainJob or its runtime, and the values of
-# the first (docs/gang-scheduling.md).
+# Schedulers beyond the reference: our annotations on a TrainJob or its runtime, whose values are
+# those of the plugins (docs/gang-scheduling.md).
 SCHEDULER: Final = "trainer-infra.dev/scheduler"
 QUEUE: Final = "trainer-infra.dev/queue"
 TOPOLOGY: Final = "trainer-infra.dev/topology"
@@ -125,25 +125,10 @@ REQUIRED_TOPOLOGY: Final = "trainer-infra.dev/required-topology"
 PREFERRED_TOPOLOGY: Final = "trainer-infra.dev/preferred-topology"
 # The annotations of a TrainJob, besides its runtime's, that change what is rendered.
 JOB_SETTINGS: Final = (SCHEDULER, QUEUE, TOPOLOGY, REQUIRED_TOPOLOGY, PREFERRED_TOPOLOGY)
-KAI: Final = "kai"
-YUNIKORN: Final = "yunikorn"
-KUEUE: Final = "kueue"
 
-# What those schedulers read (KAI 0.16, YuniKorn 1.6, Kueue 0.19).
-KAI_SCHEDULER: Final = "kai-scheduler"
-KAI_QUEUE_LABEL: Final = "kai.scheduler/queue"
-KAI_MIN_MEMBER: Final = "kai.scheduler/batch-min-member"
-KAI_TOPOLOGY: Final = "kai.scheduler/topology"
-KAI_REQUIRED_TOPOLOGY: Final = "kai.scheduler/topology-required-placement"
-KAI_PREFERRED_TOPOLOGY: Final = "kai.scheduler/topology-preferred-placement"
-YUNIKORN_SCHEDULER: Final = "yunikorn"
-YUNIKORN_APP_LABEL: Final = "yunikorn.apache.org/app-id"
-YUNIKORN_QUEUE_LABEL: Final = "yunikorn.apache.org/queue"
-YUNIKORN_TASK_GROUP: Final = "yunikorn.apache.org/task-group-name"
-YUNIKORN_TASK_GROUPS: Final = "yunikorn.apache.org/task-groups"
+# What Kueue reads (0.19); of the other schedulers it stands in their plugins.
 KUEUE_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_REQUIRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-required-topology"
-KUEUE_PREFERRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-preferred-topology"
 
 # Kueue's kinds; some of these words are kinds of others too, so the group goes with them.
 KUEUE_GROUP: Final = "kueue.x-k8s.io"
@@ -153,7 +138,6 @@ RESOURCE_FLAVOR: Final = "ResourceFlavor"
 COHORT: Final = "Cohort"
 ADMISSION_CHECK: Final = "AdmissionCheck"
 KUEUE_TOPOLOGY: Final = "Topology"
-VOLCANO_SCHEDULER: Final = "volcano"
 VOLCANO_QUEUE: Final = "Queue"
 
 # Kinds that queue and place jobs: Kueue's, Volcano's and coscheduling's.

@@ -1,6 +1,5 @@
 """A framework of a package outside ours: listed, it takes part in every phase, and runs."""
 
-import sys
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -11,6 +10,7 @@ import yaml
 
 from tests.cli.command import Command, command_in
 from tests.deploy.project import Stack
+from tests.plugins.conftest import ACME
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
@@ -20,17 +20,8 @@ from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.plugins import PLUGINS
 
-ACME = Path(__file__).parent / "acme"
 NAME = "acme_managers:PLUGIN"
 NOW = datetime(2026, 1, 1, 0, 0, 10, tzinfo=UTC)
-
-
-@pytest.fixture(autouse=True)
-def importable(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """As after `pip install`."""
-    monkeypatch.syspath_prepend(str(ACME))
-    yield
-    sys.modules.pop("acme_managers", None)
 
 
 def runtime(steps: str = "600") -> dict[str, Any]:
@@ -172,9 +163,8 @@ def test_a_plugin_listed_twice_is_refused() -> None:
 
 @pytest.fixture
 def cli(tmp_path: Path) -> Iterator[Command]:
-    """The command with the package on its path, and the job's file."""
+    """The command in a folder with the job's file."""
     command = command_in(tmp_path)
-    command = Command(command.folder, {**command.env, "PYTHONPATH": str(ACME)})
     documents = yaml.safe_dump_all([runtime(), job()])
     command.write("job.yaml", documents)
     yield command
@@ -196,7 +186,6 @@ def test_the_command_line_renders_with_it(cli: Command) -> None:
 
 
 def test_in_the_stacks_configuration_it_trains_with_pulumi_up(stack: Stack) -> None:
-    stack = Stack(stack.folder, {**stack.env, "PYTHONPATH": str(ACME)})
     stack.run("config", "set", "--path", "trainer:plugins[0]", NAME)
     stack.program(
         f"""

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from trainer_infra import names
+from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers import code as of_code
 from trainer_infra.trainers.custom import CustomTrainer, Packed
@@ -21,7 +22,7 @@ Write = Callable[[str, str], Path]
 Load = Callable[[str], ModuleType]
 Problems = Callable[[CustomTrainer], list[str]]
 
-RUNTIME = {
+WIRE: dict[str, Any] = {
     "apiVersion": names.API_VERSION,
     "kind": names.CLUSTER_TRAINING_RUNTIME,
     "metadata": {"name": "plain"},
@@ -42,6 +43,7 @@ RUNTIME = {
         },
     },
 }
+RUNTIME = ClusterTrainingRuntime.from_wire(WIRE)
 
 
 @pytest.fixture

@@ -11,8 +11,15 @@ from typing import Any
 
 import pytest
 
-from tests.trainers.conftest import RUNTIME, Write
+from tests.trainers.conftest import RUNTIME, WIRE, Write
 from trainer_infra import catalog, names, report
+from trainer_infra.api.base import ObjectMeta
+from trainer_infra.api.runtime import (
+    ClusterTrainingRuntime,
+    MLPolicy,
+    TrainingRuntime,
+    TrainingRuntimeSpec,
+)
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers import code as of_code
 from trainer_infra.trainers import launcher
@@ -26,10 +33,10 @@ def job(**spec: Any) -> dict[str, Any]:
     return {"metadata": {"name": "digits", "namespace": "team"}, "spec": spec}
 
 
-def torch() -> dict[str, Any]:
-    runtime = copy.deepcopy(RUNTIME)
-    runtime["spec"]["mlPolicy"]["torch"] = {}  # type: ignore[index]
-    return runtime
+def torch() -> ClusterTrainingRuntime:
+    wire = copy.deepcopy(WIRE)
+    wire["spec"]["mlPolicy"]["torch"] = {}
+    return ClusterTrainingRuntime.from_wire(wire)
 
 
 def test_command_mounts_and_config_map() -> None:
@@ -91,7 +98,7 @@ def test_torch_runs_under_torchrun() -> None:
 
 
 def test_mpi_starts_the_code_on_every_rank_with_the_users_variables() -> None:
-    runtime = catalog.get("deepspeed-distributed").to_wire()
+    runtime = catalog.get("deepspeed-distributed")
     given = job(trainer={"env": [{"name": "A", "value": "1"}]})
     attached, _ = of_code.attach(given, runtime, Code({}, (), secret_args=True))
     spec = attached["spec"]
@@ -151,7 +158,8 @@ def test_the_own_secret_gets_its_name_everywhere() -> None:
 
 
 def test_a_runtime_without_a_trainer_is_refused() -> None:
-    runtime = {"kind": "TrainingRuntime", "metadata": {"name": "odd"}, "spec": {"template": {}}}
+    spec = TrainingRuntimeSpec(ml_policy=MLPolicy(num_nodes=1))
+    runtime = TrainingRuntime(metadata=ObjectMeta(name="odd"), spec=spec)
     with pytest.raises(InvalidInput) as caught:
         of_code.attach(job(), runtime, CODE)
     assert str(caught.value) == (

@@ -26,7 +26,7 @@ def pod(kept: dict[str, str], runtime: str = "torch-distributed") -> dict[str, A
     """Spec of the training pod, as it is rendered."""
     found = catalog.get(runtime)
     job = {**JOB, "spec": {**JOB["spec"], "runtimeRef": {"name": runtime}}}
-    run = compose.compose(kept_outputs.attach(job, found.to_wire(), kept), found, None, ())
+    run = compose.compose(kept_outputs.attach(job, found, kept), found, None, ())
     jobset = next(each for each in run.objects if each["kind"] == "JobSet")
     jobs = jobset["spec"]["replicatedJobs"]
     spec: dict[str, Any] = jobs[-1]["template"]["spec"]["template"]["spec"]
@@ -78,7 +78,7 @@ def test_a_folder_of_this_machine_is_a_volume_of_its_own() -> None:
 
 
 def test_ranks_of_mpi_have_the_outputs_too() -> None:
-    runtime = catalog.get("deepspeed-distributed").to_wire()
+    runtime = catalog.get("deepspeed-distributed")
     job = kept_outputs.attach(JOB, runtime, {"model": "pvc://models"})
     attached, _ = of_code.attach(job, runtime, Code({}, (), secret_args=False))
     command = attached["spec"]["trainer"]["command"]

@@ -6,7 +6,7 @@ A plugin is one `Plugin` value with a function per phase it takes part in; ours 
 registry order. Names of the phases: reference behaviour 2.1.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,34 @@ class Watch:
     wakes: Callable[[JSON, TrainJob, Runtime], bool] | None = None
     """Whether an event of the object wakes the TrainJob that runs on the runtime; None: it wakes
     the TrainJob that owns the object."""
+
+
+@dataclass(frozen=True, slots=True)
+class Launcher:
+    """What starts a Python program that travels with the job, as CustomTrainer's does."""
+
+    command: Callable[[Sequence[str]], tuple[str, ...]]
+    """What stands before the program's path, of the names of the variables in spec.trainer.env."""
+    jobs: tuple[str, ...] = ()
+    """Replicated jobs besides those that train in whose container `node` it starts the program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scheduler:
+    """What a scheduler is chosen by, and what it can be combined with."""
+
+    annotation: str = ""
+    """Value of the annotation `trainer-infra.dev/scheduler` that chooses it; empty: none does."""
+    pod_group_policy: str = ""
+    """Field of spec.podGroupPolicy that chooses it; empty: none does."""
+    settings: tuple[str, ...] = ()
+    """Annotations that it takes where an annotation chooses it, of `names.JOB_SETTINGS`."""
+    scheduler_name: str = ""
+    """What its pods have in `schedulerName`; empty: it leaves the field alone, and has no queues."""
+    makes_gang: bool = True
+    """Whether it places all pods at once or none, which a second scheduler cannot do too."""
+    has_queues: bool = False
+    """Whether jobs wait in queues of its own, which Kueue knows nothing of."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +84,10 @@ class Plugin:
     """TrainJobStatus: the status so far, and what the plugin makes of it, in wire form."""
     watches: tuple[Watch, ...] = ()
     """WatchExtension: the objects besides TrainJobs whose events a controller must follow."""
+    launcher: Callable[[Runtime], Launcher | None] | None = None
+    """Of a framework: how a program starts on a runtime; None on one that is not its own."""
+    scheduler: Scheduler | None = None
+    """Of a scheduler: what `scheduler.py` and the rules must know of it."""
 
 
 ENFORCING = ("enforce_ml_policy", "enforce_pod_group_policy", "enforce_pod_spec")

@@ -81,10 +81,7 @@ def problems(
     behaviour: Behaviour = OURS,
 ) -> tuple[Problem, ...]:
     """What makes `render` refuse a TrainJob on a runtime: of both, then of each plugin in order."""
-    draft = resolve.draft(job, runtime, behaviour.deviations)
-    return tuple(
-        _problems(draft, (plugin for plugin in behaviour.plugins if plugin.applies(draft)))
-    )
+    return tuple(_problems(*_drafted(job, runtime, behaviour), behaviour.plugins))
 
 
 def warnings(job: TrainJob, runtime: Runtime, behaviour: Behaviour = OURS) -> tuple[str, ...]:
@@ -96,12 +93,19 @@ def warnings(job: TrainJob, runtime: Runtime, behaviour: Behaviour = OURS) -> tu
     )
 
 
+def _drafted(
+    job: TrainJob, runtime: Runtime, behaviour: Behaviour
+) -> tuple[Draft, tuple[Plugin, ...]]:
+    """The draft before any plugin has seen it, and the plugins that take part."""
+    draft = resolve.draft(job, runtime, behaviour.deviations)
+    return draft, tuple(plugin for plugin in behaviour.plugins if plugin.applies(draft))
+
+
 def _enforced(
     job: TrainJob, runtime: Runtime, behaviour: Behaviour
 ) -> tuple[Draft, tuple[Plugin, ...]]:
-    draft = resolve.draft(job, runtime, behaviour.deviations)
-    active = tuple(plugin for plugin in behaviour.plugins if plugin.applies(draft))
-    found = tuple(_problems(draft, active))
+    draft, active = _drafted(job, runtime, behaviour)
+    found = tuple(_problems(draft, active, behaviour.plugins))
     if found:
         raise InvalidInput(found)
     for phase in ENFORCING:
@@ -116,10 +120,12 @@ def _built(plugin: Plugin, draft: Draft) -> Iterable[JSON]:
     return (owner.owned(each, draft.job) for each in objects)
 
 
-def _problems(draft: Draft, active: Iterable[Plugin]) -> Iterable[Problem]:
+def _problems(
+    draft: Draft, active: Iterable[Plugin], plugins: Iterable[Plugin]
+) -> Iterable[Problem]:
     where = f"TrainJob {draft.job.metadata.name}"
     yield from (_at(where, each) for each in runtime_ref.problems(draft))
-    yield from (_at(where, each) for each in scheduler.problems(draft))
+    yield from (_at(where, each) for each in scheduler.setting_problems(draft, plugins))
     yield from (_at(where, each) for each in ttl_seconds_after_finished.problems(draft))
     for plugin in active:
         if plugin.validate:

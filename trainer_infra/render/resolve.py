@@ -3,8 +3,8 @@
 Pure; called by `pipeline`. Steps and their order: reference behaviour 2.3.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -14,6 +14,9 @@ from trainer_infra.render.deviation import ALL, Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet
 
 JSON = Mapping[str, Any]
+
+ANCESTOR_PATH: Final = ("template", "metadata", "labels", names.ANCESTOR_LABEL)
+"""Where a replicated job says which step of a TrainJob it is."""
 
 
 def draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation] = ALL) -> Draft:
@@ -55,21 +58,32 @@ def patches(job: TrainJob) -> Iterable[JSON]:
 
 def ancestor(replicated_job: JSON) -> str | None:
     """Value of the ancestor label on the Job template."""
-    metadata = replicated_job.get("template", {}).get("metadata") or {}
+    metadata = (replicated_job.get("template") or {}).get("metadata") or {}
     value: str | None = (metadata.get("labels") or {}).get(names.ANCESTOR_LABEL)
     return value
 
 
+def trains(replicated_job: JSON) -> bool:
+    """Whether it is one of the jobs that train, or their launcher: by its label alone."""
+    return ancestor(replicated_job) == names.TRAINER
+
+
 def trainer_jobs(spec: JSON) -> frozenset[str]:
     """Names of the replicated jobs of a JobSet's spec that train."""
-    return frozenset(
-        each["name"] for each in spec.get("replicatedJobs") or () if ancestor(each) == names.TRAINER
-    )
+    return frozenset(each["name"] for each in spec.get("replicatedJobs") or () if trains(each))
+
+
+def trainer_containers(spec: JSON) -> Iterator[tuple[str, JSON]]:
+    """Name and container `node` of those jobs that train and have one, in template order."""
+    for job in filter(trains, spec.get("replicatedJobs") or ()):
+        for container in pod_spec(job).get("containers") or ():
+            if container.get("name") == names.NODE:
+                yield job["name"], container
 
 
 def pod_spec(replicated_job: JSON) -> JSON:
     """The PodSpec of a replicated job."""
-    job_spec = replicated_job.get("template", {}).get("spec") or {}
+    job_spec = (replicated_job.get("template") or {}).get("spec") or {}
     spec: JSON = (job_spec.get("template") or {}).get("spec") or {}
     return spec
 

@@ -177,10 +177,6 @@ def _args(draft: Draft) -> tuple[str, ...]:
 
 def _overrides(draft: Draft) -> Iterable[str]:
     """Those items of the runtime's own command that say where model and output are."""
-    for job in draft.spec["replicatedJobs"]:
-        if resolve.ancestor(job) != names.TRAINER:
-            continue
-        for container in resolve.pod_spec(job).get("containers") or ():
-            if container["name"] == names.NODE:
-                items = container.get("command") or ()
-                yield from (item for item in items if item.partition("=")[0] in MANAGED)
+    for _, container in resolve.trainer_containers(draft.spec):
+        items = container.get("command") or ()
+        yield from (item for item in items if item.partition("=")[0] in MANAGED)

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.render import resolve
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
@@ -98,7 +99,7 @@ def _of(subject: Subject) -> Iterator[Pod]:
     for spec in jobsets(subject):
         for job in spec["replicatedJobs"].items():
             template = job.at("template", "spec", "template")
-            label = job.at("template", "metadata", "labels", names.ANCESTOR_LABEL).raw
+            label = job.at(*resolve.ANCESTOR_PATH).raw
             yield Pod(job, template, label if isinstance(label, str) else "", policy)
 
 

@@ -130,7 +130,7 @@ def _marked(value: JSON, left_out: Iterable[Path]) -> JSON:
 
 def _filled(job: JSON, path: Path) -> Iterator[Path]:
     """Places in a replicated job that a value of the TrainJob fills."""
-    trains = resolve.ancestor(job) == names.TRAINER
+    trains = resolve.trains(job)
     is_ours = trains or job["name"] == names.NODE
     if not is_ours or path[:2] != _TRAINER or any(isinstance(key, int) for key in path):
         return

@@ -78,6 +78,8 @@ class Subject:
     """The runtime that a TrainJob refers to; None where it is not found, and for other kinds."""
     runtime_is_judged: bool = False
     """Whether that is a subject too: rules say of it what is wrong with it."""
+    behaviour: Behaviour = OURS
+    """What renders it."""
     render: Callable[["Subject"], Rendered] = lambda _: NOTHING
     """What makes `rendered`, `problems` and `unseen`, once somebody asks for one of them."""
     _kept: _Kept = field(default_factory=_Kept, init=False, repr=False, compare=False)
@@ -188,13 +190,13 @@ def of(value: JSON, runtime: AnyRuntime | None = None, behaviour: Behaviour = OU
         runtime: What a TrainJob refers to; None where there is none.
         behaviour: What renders it.
     """
-    subject = Subject(Value(value, Root()))
+    subject = Subject(Value(value, Root()), behaviour=behaviour)
     if subject.kind != names.TRAIN_JOB or runtime is None:
         return subject
     seen = Value(runtime.wire, Root(written=_inherited, unseen=subject.noted))
     if runtime.typed is None:
         return replace(subject, runtime=seen)
-    return replace(subject, runtime=seen, render=partial(_render, runtime.typed, behaviour))
+    return replace(subject, runtime=seen, render=partial(_render, runtime.typed))
 
 
 def given(subject: Subject, objects: Iterable[JSON]) -> Subject:
@@ -202,8 +204,8 @@ def given(subject: Subject, objects: Iterable[JSON]) -> Subject:
     return replace(subject, render=partial(_rendered, made=Rendering(tuple(objects))))
 
 
-def _render(runtime: Runtime, behaviour: Behaviour, subject: Subject) -> Rendered:
-    return _rendered(subject, rendering.of(subject.object.raw, runtime, behaviour))
+def _render(runtime: Runtime, subject: Subject) -> Rendered:
+    return _rendered(subject, rendering.of(subject.object.raw, runtime, subject.behaviour))
 
 
 def _rendered(subject: Subject, made: Rendering) -> Rendered:

@@ -56,7 +56,7 @@ def _subject(
 ) -> Subject:
     key = reference(value)
     if key is None:
-        return subjects.of(value)
+        return subjects.of(value, behaviour=behaviour)
     made = subjects.of(value, known.get(key) or shipped(key), behaviour)
     return replace(made, runtime_is_judged=key in own)
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.finding import Path
+from trainer_infra.render import resolve
 from trainer_infra.rules.value import UNKNOWN, Written, is_list, is_mapping
 
 JSON = Mapping[str, Any]
@@ -134,8 +135,8 @@ def _own(job: JSON, jobset: JSON, path: Path) -> Iterator[Path]:
     is_filled = path[_POD : _POD + 1] == ("containers",) and rest[:1] in _FILLED
     if not is_count and not is_filled:
         return
-    label: Path = ("template", "metadata", "labels", names.ANCESTOR_LABEL)
-    step, container = _at(jobset, (*path[:_JOB], *label)), _at(jobset, path[:_CONTAINER])
+    step = _at(jobset, (*path[:_JOB], *resolve.ANCESTOR_PATH))
+    container = _at(jobset, path[:_CONTAINER])
     if is_count and step not in _INITIALIZER:
         yield "spec", "trainer", "numNodes"
     if is_count:

@@ -17,7 +17,12 @@ from threading import Lock
 from typing import Any, Self
 
 from trainer_infra import names
+from trainer_infra.api.runtime import Runtime
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render import resolve
+from trainer_infra.render.launcher import launcher_on
+from trainer_infra.render.phases import Launcher, Plugin
+from trainer_infra.render.plugins import PLUGINS
 
 JSON = dict[str, Any]
 
@@ -89,13 +94,16 @@ def _meaning(path: str, text: str) -> str:
         return text
 
 
-def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSON, ...]]:
+def attach(
+    job: JSON, runtime: Runtime, code: Code | None, plugins: Iterable[Plugin] = PLUGINS
+) -> tuple[JSON, tuple[JSON, ...]]:
     """Add code to a TrainJob, and name its own Secret wherever a reference stands for it.
 
     Args:
         job: TrainJob in wire form, with a name; not changed.
-        runtime: the runtime it refers to in wire form; decides command and containers.
+        runtime: the runtime it refers to; decides containers and, with the plugins, the command.
         code: what to run; None leaves command and mounts alone.
+        plugins: what renders the job, of which one may have the framework's launcher.
 
     Returns:
         The new TrainJob and the objects it needs besides.
@@ -108,10 +116,12 @@ def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSO
     if code is None:
         return {**job, "spec": spec}, ()
     made = config_map(job["metadata"], code)
-    mounted = _patch(runtime, made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
+    plugins = tuple(plugins)
+    volumes, mounts = _volumes(made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
+    mounted = mounting_patch(runtime, plugins, names.CODE_MANAGER, volumes, mounts)
     spec = {
         **spec,
-        "trainer": _trainer(spec.get("trainer") or {}, runtime, code),
+        "trainer": _trainer(spec.get("trainer") or {}, launcher_on(runtime, plugins), code),
         "runtimePatches": [*(spec.get("runtimePatches") or ()), mounted],
     }
     return {**job, "spec": spec}, (made,)
@@ -142,66 +152,13 @@ def _own_secret_named(value: Any, name: str) -> Any:
     return copy
 
 
-def _trainer(trainer: JSON, runtime: JSON, code: Code) -> JSON:
+def _trainer(trainer: JSON, launcher: Launcher, code: Code) -> JSON:
     env = list(trainer.get("env") or ())
     if code.secret_args:
         path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
         env.append({"name": names.SECRET_ARGS, "value": path})
-    command = [*_launcher(runtime, env), f"{names.CODE_MOUNT}/main.py"]
+    command = [*launcher.command([each["name"] for each in env]), f"{names.CODE_MOUNT}/main.py"]
     return {**trainer, "command": command, **({"env": env} if env else {})}
-
-
-def _launcher(runtime: JSON, env: Iterable[JSON]) -> list[str]:
-    """What starts the code; on the ranks of MPI, to which SSH brings no variables, with the user's."""
-    policy = _policy(runtime)
-    if policy.get("mpi") is not None:
-        exported = (part for each in env for part in ("-x", each["name"]))
-        return ["mpirun", *exported, "python"]
-    return ["torchrun" if policy.get("torch") is not None else "python"]
-
-
-def _jobs_of_ranks(runtime: JSON) -> list[str]:
-    """Replicated jobs that run no command of ours, but whose pods MPI's launcher starts ranks in."""
-    if _policy(runtime).get("mpi") is None:
-        return []
-    return [
-        job["name"]
-        for job in _replicated_jobs(runtime)
-        if job["name"] == names.NODE and not _is_trainer(job.get("template") or {})
-    ]
-
-
-def _policy(runtime: JSON) -> JSON:
-    return (runtime.get("spec") or {}).get("mlPolicy") or {}
-
-
-def _replicated_jobs(runtime: JSON) -> list[JSON]:
-    template = (runtime.get("spec") or {}).get("template") or {}
-    return (template.get("spec") or {}).get("replicatedJobs") or []
-
-
-def _trainer_jobs(runtime: JSON) -> list[str]:
-    """Names of the replicated jobs that train: by label, with a container to run the code in."""
-    found = [
-        job["name"] for job in _replicated_jobs(runtime) if _is_trainer(job.get("template") or {})
-    ]
-    if found:
-        return found
-    problem = Problem(
-        "spec.template.spec.replicatedJobs",
-        f"no replicated job with the label {names.ANCESTOR_LABEL}={names.TRAINER} "
-        f"has a container named {names.NODE}, so there is nothing to run the code in",
-        fix="choose a training runtime, or add the label and the container to this one",
-        where=f"{runtime.get('kind')} {(runtime.get('metadata') or {}).get('name')}",
-    )
-    raise InvalidInput([problem])
-
-
-def _is_trainer(template: JSON) -> bool:
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    pod = ((template.get("spec") or {}).get("template") or {}).get("spec") or {}
-    containers = [container.get("name") for container in pod.get("containers") or ()]
-    return labels.get(names.ANCESTOR_LABEL) == names.TRAINER and names.NODE in containers
 
 
 def _keys(files: Mapping[str, str]) -> dict[str, str]:
@@ -240,7 +197,8 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSON:
     }
 
 
-def _patch(runtime: JSON, config_map: str, secret: str, code: Code) -> JSON:
+def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSON], list[JSON]]:
+    """Volumes of the code and the secret arguments, and their mounts."""
     items = [{"key": key, "path": path} for path, key in _keys(code.files).items()]
     volumes: list[JSON] = [
         {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}}
@@ -256,19 +214,48 @@ def _patch(runtime: JSON, config_map: str, secret: str, code: Code) -> JSON:
         mounts.append(
             {"name": names.SECRET_VOLUME, "mountPath": names.SECRET_MOUNT, "readOnly": True}
         )
-    return patch(runtime, names.CODE_MANAGER, volumes, mounts)
+    return volumes, mounts
 
 
-def patch(runtime: JSON, manager: str, volumes: list[JSON], mounts: list[JSON]) -> JSON:
+def mounting_patch(
+    runtime: Runtime,
+    plugins: Iterable[Plugin],
+    manager: str,
+    volumes: list[JSON],
+    mounts: list[JSON],
+) -> JSON:
     """The runtime patch that mounts volumes wherever a process of the training starts.
 
     Raises:
         InvalidInput: The runtime has no container that could run the code.
     """
-    jobs = [*_trainer_jobs(runtime), *_jobs_of_ranks(runtime)]
+    template = runtime.spec.template
+    spec = (template.spec if template else None) or {}
+    trainers = [name for name, _ in resolve.trainer_containers(spec)]
+    if not trainers:
+        raise InvalidInput([_without_container(runtime)])
+    started = launcher_on(runtime, plugins).jobs
+    others = [
+        each["name"]
+        for each in spec["replicatedJobs"]
+        if each["name"] in started and each["name"] not in trainers
+    ]
     pod = {"volumes": volumes, "containers": [{"name": names.NODE, "volumeMounts": mounts}]}
-    replicated = [{"name": job, "template": {"spec": {"template": {"spec": pod}}}} for job in jobs]
+    replicated = [
+        {"name": job, "template": {"spec": {"template": {"spec": pod}}}}
+        for job in (*trainers, *others)
+    ]
     return {
         "manager": manager,
         "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}},
     }
+
+
+def _without_container(runtime: Runtime) -> Problem:
+    return Problem(
+        "spec.template.spec.replicatedJobs",
+        f"no replicated job with the label {names.ANCESTOR_LABEL}={names.TRAINER} "
+        f"has a container named {names.NODE}, so there is nothing to run the code in",
+        fix="choose a training runtime, or add the label and the container to this one",
+        where=f"{runtime.kind} {runtime.metadata.name}",
+    )

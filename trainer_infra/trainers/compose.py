@@ -52,7 +52,7 @@ def compose(
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
     """
-    attached, extra = of_code.attach(dict(job), runtime.to_wire(), code)
+    attached, extra = of_code.attach(dict(job), runtime, code, behaviour.plugins)
     typed = TrainJob.from_wire(attached, where=f"TrainJob {job['metadata']['name']}")
     keys = tuple(secrets)
     secret = (_secret(job["metadata"], keys),) if keys else ()

@@ -9,11 +9,14 @@ before code is attached. Pure.
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.api.runtime import Runtime
 from trainer_infra.errors import Problem
+from trainer_infra.render.phases import Plugin
+from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.trainers import code as of_code
 
 JSON = dict[str, Any]
@@ -110,13 +113,16 @@ def _filled(address: str, values: Mapping[str, str]) -> str:
     return address
 
 
-def attach(job: JSON, runtime: JSON, kept: Mapping[str, str]) -> JSON:
+def attach(
+    job: JSON, runtime: Runtime, kept: Mapping[str, str], plugins: Iterable[Plugin] = PLUGINS
+) -> JSON:
     """A TrainJob whose trainer finds its outputs.
 
     Args:
         job: in wire form; not changed.
-        runtime: the runtime that it refers to, in wire form.
+        runtime: the runtime that it refers to.
         kept: name to address.
+        plugins: what renders the job.
 
     Raises:
         InvalidInput: The runtime has no container that could write them.
@@ -135,7 +141,7 @@ def attach(job: JSON, runtime: JSON, kept: Mapping[str, str]) -> JSON:
     if folders:
         volumes = [_volume(*each) for each in folders.items()]
         mounts = [_mount(*each) for each in folders.items()]
-        patch = of_code.patch(runtime, names.OUTPUTS_MANAGER, volumes, mounts)
+        patch = of_code.mounting_patch(runtime, plugins, names.OUTPUTS_MANAGER, volumes, mounts)
         spec["runtimePatches"] = [*(spec.get("runtimePatches") or ()), patch]
     said = {names.OUTPUTS: json.dumps(dict(kept))}
     metadata = job["metadata"]

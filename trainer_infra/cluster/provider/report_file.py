@@ -24,7 +24,7 @@ def complete(value: JSON, _job: TrainJob) -> JSON:
 
 
 def _reporting(replicated_job: JSON) -> JSON:
-    if resolve.ancestor(replicated_job) != names.TRAINER:
+    if not resolve.trains(replicated_job):
         return replicated_job
     pod = resolve.pod_spec(replicated_job)
     containers = [_with_report(each) for each in pod.get("containers") or ()]

@@ -73,9 +73,9 @@ def compose_run(inputs: JSONObject, name: str, runtime: Runtime, target: Target)
         InvalidInput: holds every problem of the TrainJob on this runtime.
     """
     job = declared_run.wire_object(names.TRAIN_JOB, {**inputs, "name": name})
-    job = kept_outputs.attach(job, runtime.to_wire(), inputs.get("outputs") or {})
-    secrets = sorted(inputs.get("secretData") or {})
     plugins = listed.registry(inputs.get("plugins") or ())
+    job = kept_outputs.attach(job, runtime, inputs.get("outputs") or {}, plugins)
+    secrets = sorted(inputs.get("secretData") or {})
     behaviour = target.behaviour(plugins, owner_of(inputs))
     return compose.compose(job, runtime, declared_run.code_of(inputs), secrets, behaviour)
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.render import gang
 from trainer_infra.render.draft import Draft
-from trainer_infra.render.phases import Plugin
+from trainer_infra.render.phases import Plugin, Scheduler
 
 JSON = Mapping[str, Any]
 
@@ -44,4 +44,5 @@ PLUGIN = Plugin(
     build=build,
     writes=gang.writes,
     watches=gang.watches(names.COSCHEDULING_API_VERSION),
+    scheduler=Scheduler(pod_group_policy="coscheduling"),
 )

@@ -177,16 +177,7 @@ def _command(draft: Draft) -> tuple[str, tuple[str, ...] | None]:
 
     The reference joins with blanks, and leaves the runtime's arguments behind (Q18).
     """
-    template: JSON = next(
-        (
-            container
-            for job in draft.spec["replicatedJobs"]
-            if resolve.ancestor(job) == names.TRAINER
-            for container in resolve.pod_spec(job).get("containers") or ()
-            if container["name"] == names.NODE
-        ),
-        {},
-    )
+    template: JSON = next((each for _, each in resolve.trainer_containers(draft.spec)), {})
     command = draft.command if draft.command is not None else template.get("command") or ()
     if not draft.ours(Deviation.Q18):
         return " ".join((*command, *(draft.args or ()))).strip(), None

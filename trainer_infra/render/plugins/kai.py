@@ -5,28 +5,49 @@ replicated job, each as large as its parallelism (KAI 0.16, pkg/podgrouper, docs
 docs/gang-scheduling.md.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.errors import Problem
 from trainer_infra.render import gang, scheduler
 from trainer_infra.render.draft import Draft
-from trainer_infra.render.phases import Plugin
+from trainer_infra.render.phases import Plugin, Scheduler
 
 JSON = Mapping[str, Any]
 
 ANNOTATIONS: Final = {
-    names.TOPOLOGY: names.KAI_TOPOLOGY,
-    names.REQUIRED_TOPOLOGY: names.KAI_REQUIRED_TOPOLOGY,
-    names.PREFERRED_TOPOLOGY: names.KAI_PREFERRED_TOPOLOGY,
+    names.TOPOLOGY: "kai.scheduler/topology",
+    names.REQUIRED_TOPOLOGY: "kai.scheduler/topology-required-placement",
+    names.PREFERRED_TOPOLOGY: "kai.scheduler/topology-preferred-placement",
 }
 """KAI's annotation for each of our settings."""
+QUEUE_LABEL: Final = "kai.scheduler/queue"
+MIN_MEMBER: Final = "kai.scheduler/batch-min-member"
+SCHEDULER: Final = Scheduler(
+    annotation="kai",
+    settings=(names.QUEUE, *ANNOTATIONS),
+    scheduler_name="kai-scheduler",
+    has_queues=True,
+)
 
 
 def applies(draft: Draft) -> bool:
     """Whether the scheduler annotation is `kai`."""
-    return scheduler.named(draft, names.KAI)
+    return scheduler.is_named(draft, SCHEDULER)
+
+
+def validate(draft: Draft) -> Iterable[Problem]:
+    """A level of a topology that is not named, and a topology without a level."""
+    levels = scheduler.levels(draft)
+    if draft.setting(names.TOPOLOGY) is None:
+        for each in levels:
+            what = f"needs {names.TOPOLOGY}, the name of a KAI Topology"
+            yield scheduler.problem(draft, each, what, "add it")
+    elif not levels:
+        fix = f"add {' or '.join(scheduler.LEVELS)}"
+        yield scheduler.problem(draft, names.TOPOLOGY, "needs a level of the topology", fix)
 
 
 def enforce_pod_group_policy(draft: Draft) -> Draft:
@@ -39,10 +60,10 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
         theirs: value for ours, theirs in ANNOTATIONS.items() if (value := draft.setting(ours))
     }
     if any(gang.waits(draft).values()):
-        annotations[names.KAI_MIN_MEMBER] = "1"
+        annotations[MIN_MEMBER] = "1"
     queue = draft.setting(names.QUEUE)
-    labels = {names.KAI_QUEUE_LABEL: queue} if queue else {}
-    pod_sets = (replace(each, scheduler_name=names.KAI_SCHEDULER) for each in draft.pod_sets)
+    labels = {QUEUE_LABEL: queue} if queue else {}
+    pod_sets = (replace(each, scheduler_name=SCHEDULER.scheduler_name) for each in draft.pod_sets)
     return replace(
         draft,
         labels={**draft.labels, **labels},
@@ -51,4 +72,10 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
     )
 
 
-PLUGIN = Plugin(name="KAI", applies=applies, enforce_pod_group_policy=enforce_pod_group_policy)
+PLUGIN = Plugin(
+    name="KAI",
+    applies=applies,
+    validate=validate,
+    enforce_pod_group_policy=enforce_pod_group_policy,
+    scheduler=SCHEDULER,
+)

@@ -9,33 +9,70 @@ trainjob). See docs/gang-scheduling.md.
 copies the labels by which Kueue would have queued it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.errors import Problem
 from trainer_infra.render import gang, scheduler
 from trainer_infra.render.draft import Draft
-from trainer_infra.render.phases import Plugin
+from trainer_infra.render.phases import Plugin, Scheduler
 
 JSON = Mapping[str, Any]
 
 QUEUE_LABELS: Final = (names.KUEUE_QUEUE_LABEL, names.KUEUE_PRIORITY_LABEL)
 """Labels of a TrainJob by which Kueue queues it."""
+ANNOTATIONS: Final = {
+    names.REQUIRED_TOPOLOGY: names.KUEUE_REQUIRED_TOPOLOGY,
+    names.PREFERRED_TOPOLOGY: "kueue.x-k8s.io/podset-preferred-topology",
+}
+"""Kueue's annotation of a pod template for each of our settings."""
+SCHEDULER: Final = Scheduler(
+    annotation="kueue", settings=(names.QUEUE, *ANNOTATIONS), makes_gang=False
+)
 
 
 def applies(draft: Draft) -> bool:
-    """Whether the scheduler annotation is `kueue` and no stored TrainJob owns the objects."""
-    return scheduler.named(draft, names.KUEUE) and draft.job.metadata.uid is None
+    """Whether the scheduler annotation is `kueue`."""
+    return scheduler.is_named(draft, SCHEDULER)
+
+
+def validate(draft: Draft) -> Iterable[Problem]:
+    """No queue, two levels of a topology, and what Kueue does not see of a stored TrainJob."""
+    queue, levels = draft.setting(names.QUEUE), scheduler.levels(draft)
+    if queue is None:
+        fix = f"add {names.QUEUE} with the name of a LocalQueue"
+        yield scheduler.problem(draft, names.SCHEDULER, "needs a queue", fix)
+    if len(levels) > 1:
+        what = f"cannot be combined with {names.REQUIRED_TOPOLOGY} in Kueue"
+        yield scheduler.problem(draft, names.PREFERRED_TOPOLOGY, what, "remove one of them")
+    if draft.job.metadata.uid is None:
+        return
+    label = (draft.job.metadata.labels or {}).get(names.KUEUE_QUEUE_LABEL)
+    if queue is not None and label != queue:
+        yield Problem(
+            f"metadata.labels[{names.KUEUE_QUEUE_LABEL}]",
+            "must name the queue: Kueue reads it where the TrainJob is stored in a cluster",
+            got=label,
+            fix=f"add the label with the value {queue}",
+        )
+    for each in levels:
+        what = "is not seen by Kueue where the TrainJob is stored in a cluster"
+        fix = f"put {ANNOTATIONS[each]} on the pods, in the runtime or in spec.runtimePatches"
+        yield scheduler.problem(draft, each, what, fix)
 
 
 def enforce_pod_group_policy(draft: Draft) -> Draft:
-    """The queue of the JobSet, and the topology of the pods that must all find a place."""
+    """The queue of the JobSet, and the topology of the pods that must all find a place.
+
+    Where the TrainJob is stored in a cluster Kueue renders it itself, and nothing is added.
+    """
+    if draft.job.metadata.uid is not None:
+        return draft
     annotations = {
-        theirs: value
-        for ours, theirs in scheduler.KUEUE_LEVELS.items()
-        if (value := draft.setting(ours))
+        theirs: value for ours, theirs in ANNOTATIONS.items() if (value := draft.setting(ours))
     }
     inside = {each.name for each in gang.counted(draft)} if annotations else set()
     pod_sets = (
@@ -58,5 +95,11 @@ def complete(value: JSON, job: TrainJob) -> JSON:
     return {**value, "metadata": {**metadata, "labels": {**own, **added}}} if added else value
 
 
-PLUGIN = Plugin(name="Kueue", applies=applies, enforce_pod_group_policy=enforce_pod_group_policy)
+PLUGIN = Plugin(
+    name="Kueue",
+    applies=applies,
+    validate=validate,
+    enforce_pod_group_policy=enforce_pod_group_policy,
+    scheduler=SCHEDULER,
+)
 LABELS_OF_TRAIN_JOB = Plugin(name="KueueLabels", applies=lambda _: True, complete=complete)

@@ -5,13 +5,13 @@ Jobs are found by name, `launcher` and `node`, not by ancestor; both run a conta
 reference behaviour 3.6. The keys are made at create: lifecycle/generated_secrets.py.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.api.runtime import MPI
+from trainer_infra.api.runtime import MPI, Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import child_metadata, endpoints, resources, trainer_env
@@ -25,7 +25,7 @@ from trainer_infra.render.draft import (
     upsert_volumes,
 )
 from trainer_infra.render.observed import Observed
-from trainer_infra.render.phases import Plugin, Watch
+from trainer_infra.render.phases import Launcher, Plugin, Watch
 
 JSON = Mapping[str, Any]
 
@@ -53,8 +53,18 @@ RESERVED: Final = (
 
 def applies(draft: Draft) -> bool:
     """Whether the runtime has mlPolicy.mpi."""
-    policy = draft.runtime.spec.ml_policy
-    return policy is not None and policy.mpi is not None
+    return launcher(draft.runtime) is not None
+
+
+def launcher(runtime: Runtime) -> Launcher | None:
+    """mpirun, which starts ranks over SSH on the nodes too, on a runtime with mlPolicy.mpi."""
+    policy = runtime.spec.ml_policy
+    return MPIRUN if policy is not None and policy.mpi is not None else None
+
+
+def mpirun(variables: Sequence[str]) -> tuple[str, ...]:
+    """The command; SSH brings the ranks no variables but those that mpirun exports."""
+    return ("mpirun", *(part for each in variables for part in ("-x", each)), "python")
 
 
 def validate(draft: Draft) -> Iterable[Problem]:
@@ -125,6 +135,9 @@ def build(draft: Draft) -> Iterable[JSON]:
 def writes(value: JSON, _job: TrainJob, observed: Observed) -> bool:
     """The hostfile always, the keys once."""
     return value["kind"] != "Secret" or observed.find("Secret", value["metadata"]["name"]) is None
+
+
+MPIRUN: Final = Launcher(mpirun, jobs=(names.NODE,))
 
 
 def _policy(draft: Draft) -> MPI:
@@ -233,4 +246,5 @@ PLUGIN = Plugin(
     build=build,
     writes=writes,
     watches=(Watch("v1", "ConfigMap"), Watch("v1", "Secret")),
+    launcher=launcher,
 )

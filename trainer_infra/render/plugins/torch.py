@@ -9,10 +9,11 @@ from functools import partial
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.api.runtime import Runtime
 from trainer_infra.errors import Problem
 from trainer_infra.render import endpoints, resources, torchtune, trainer_env
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env
-from trainer_infra.render.phases import Plugin
+from trainer_infra.render.phases import Launcher, Plugin
 
 JSON = Mapping[str, Any]
 
@@ -25,12 +26,18 @@ RESERVED: Final = (
 )
 ADDRESS: Final = (names.PET_MASTER_ADDR, names.PET_MASTER_PORT)
 AUTO: Final = "auto"
+TORCHRUN: Final = Launcher(lambda _variables: ("torchrun",))
 
 
 def applies(draft: Draft) -> bool:
     """Whether the runtime has mlPolicy.torch."""
-    policy = draft.runtime.spec.ml_policy
-    return policy is not None and policy.torch is not None
+    return launcher(draft.runtime) is not None
+
+
+def launcher(runtime: Runtime) -> Launcher | None:
+    """torchrun, which finds the variables of this plugin, on a runtime with mlPolicy.torch."""
+    policy = runtime.spec.ml_policy
+    return TORCHRUN if policy is not None and policy.torch is not None else None
 
 
 def validate(draft: Draft) -> Iterable[Problem]:
@@ -118,5 +125,9 @@ def _inject(name: str, own: tuple[JSON, ...], pod_set: PodSet) -> PodSet:
 
 
 PLUGIN = Plugin(
-    name="Torch", applies=applies, validate=validate, enforce_ml_policy=enforce_ml_policy
+    name="Torch",
+    applies=applies,
+    validate=validate,
+    enforce_ml_policy=enforce_ml_policy,
+    launcher=launcher,
 )

@@ -11,10 +11,11 @@ from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.render import gang, resolve
 from trainer_infra.render.draft import Draft
-from trainer_infra.render.phases import Plugin
+from trainer_infra.render.phases import Plugin, Scheduler
 
 JSON = Mapping[str, Any]
 
+SCHEDULER: Final = Scheduler(pod_group_policy="volcano", scheduler_name="volcano", has_queues=True)
 BUILT_IN: Final = ("system-cluster-critical", "system-node-critical")
 """PriorityClasses of every cluster."""
 MODE: Final = "hard"
@@ -82,6 +83,7 @@ def plugin(priority_classes: Collection[str] | None = None) -> Plugin:
         build=build,
         writes=gang.writes,
         watches=gang.watches(names.VOLCANO_API_VERSION),
+        scheduler=SCHEDULER,
     )
 
 

@@ -15,10 +15,17 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.render import gang, pod_requests, resolve, scheduler
 from trainer_infra.render.draft import Draft, PodSet
-from trainer_infra.render.phases import Plugin
+from trainer_infra.render.phases import Plugin, Scheduler
 
 JSON = Mapping[str, Any]
 
+SCHEDULER: Final = Scheduler(
+    annotation="yunikorn", settings=(names.QUEUE,), scheduler_name="yunikorn", has_queues=True
+)
+APP_LABEL: Final = "yunikorn.apache.org/app-id"
+QUEUE_LABEL: Final = "yunikorn.apache.org/queue"
+TASK_GROUP: Final = "yunikorn.apache.org/task-group-name"
+TASK_GROUPS: Final = "yunikorn.apache.org/task-groups"
 LIMIT: Final = 63
 """Characters of a label's value."""
 PLACEMENT: Final = ("nodeSelector", "tolerations", "affinity", "topologySpreadConstraints")
@@ -27,7 +34,7 @@ PLACEMENT: Final = ("nodeSelector", "tolerations", "affinity", "topologySpreadCo
 
 def applies(draft: Draft) -> bool:
     """Whether the scheduler annotation is `yunikorn`."""
-    return scheduler.named(draft, names.YUNIKORN)
+    return scheduler.is_named(draft, SCHEDULER)
 
 
 def enforce_pod_group_policy(draft: Draft) -> Draft:
@@ -45,14 +52,14 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
 
     def change(pod_set: PodSet) -> PodSet:
         member = pod_set.name in inside
-        annotations = {names.YUNIKORN_TASK_GROUPS: groups} if member else {}
+        annotations = {TASK_GROUPS: groups} if member else {}
         if pod_set.name in counted:
-            annotations[names.YUNIKORN_TASK_GROUP] = pod_set.name
+            annotations[TASK_GROUP] = pod_set.name
         return replace(
             pod_set,
             labels={**pod_set.labels, **_labels(draft, None if member else pod_set.name)},
             annotations={**pod_set.annotations, **annotations},
-            scheduler_name=names.YUNIKORN_SCHEDULER,
+            scheduler_name=SCHEDULER.scheduler_name,
         )
 
     return replace(draft, pod_sets=tuple(change(each) for each in draft.pod_sets))
@@ -74,9 +81,9 @@ def application(draft: Draft, outside: str | None = None) -> str:
 
 
 def _labels(draft: Draft, outside: str | None) -> JSON:
-    labels = {names.YUNIKORN_APP_LABEL: application(draft, outside)}
+    labels = {APP_LABEL: application(draft, outside)}
     queue = draft.setting(names.QUEUE)
-    return {**labels, names.YUNIKORN_QUEUE_LABEL: queue} if queue else labels
+    return {**labels, QUEUE_LABEL: queue} if queue else labels
 
 
 def _task_group(template: JSON, pod_set: PodSet) -> JSON:
@@ -90,4 +97,9 @@ def _task_group(template: JSON, pod_set: PodSet) -> JSON:
     }
 
 
-PLUGIN = Plugin(name="YuniKorn", applies=applies, enforce_pod_group_policy=enforce_pod_group_policy)
+PLUGIN = Plugin(
+    name="YuniKorn",
+    applies=applies,
+    enforce_pod_group_policy=enforce_pod_group_policy,
+    scheduler=SCHEDULER,
+)

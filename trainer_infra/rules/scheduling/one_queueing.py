@@ -1,10 +1,10 @@
 """one-queueing: a job waits in one queue, Kueue's or that of another gang scheduler.
 
 Coscheduling has no queue of its own and only places the gang that Kueue has admitted: both together
-are fine. YuniKorn's, KAI's and Volcano's own queues are not.
+are fine. Schedulers with queues of their own (`phases.Scheduler.has_queues`) are not.
 """
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from typing import Final
 
 from trainer_infra import names
@@ -14,13 +14,6 @@ from trainer_infra.rules.placement import kueue
 from trainer_infra.rules.rule import Context, Parameters, Rule, whole
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
-
-_SCHEDULERS: Final = {
-    names.VOLCANO_SCHEDULER: "Volcano",
-    names.KAI_SCHEDULER: "KAI",
-    names.YUNIKORN_SCHEDULER: "YuniKorn",
-}
-"""What a pod names those that have queues of their own."""
 
 
 class OneQueueing(Parameters):
@@ -34,22 +27,31 @@ def _check(_place: Value, context: Context[OneQueueing]) -> Iterator[Finding]:
     queue = kueue.queue_name(context.subject)
     if queue is None or not queue.text():
         return
-    others = dict.fromkeys(_schedulers(context.subject))
-    found = [_SCHEDULERS[each] for each in others if each not in context.parameters.allow]
-    if found:
-        what = f"puts the job into a queue of Kueue, and {' and '.join(found)} has its own"
+    titles, policies = {}, {}
+    for plugin in context.subject.behaviour.plugins:
+        scheduler = plugin.scheduler
+        if scheduler and scheduler.has_queues:
+            titles[scheduler.scheduler_name] = plugin.name
+            policies[scheduler.pod_group_policy] = scheduler.scheduler_name
+    others = dict.fromkeys(_schedulers(context.subject, titles, policies))
+    beside = [titles[each] for each in others if each not in context.parameters.allow]
+    if beside:
+        what = f"puts the job into a queue of Kueue, and {' and '.join(beside)} has its own"
         yield queue.finding(what, queue.text(), "remove the label, or the other scheduler")
 
 
-def _schedulers(subject: Subject) -> Iterator[str]:
-    """Those among them that the job's pods are left to."""
-    runtime = subject.runtime
-    if runtime is not None and runtime.at("spec", "podGroupPolicy", "volcano").is_there():
-        yield names.VOLCANO_SCHEDULER
+def _schedulers(
+    subject: Subject, titles: Container[str], policies: Mapping[str, str]
+) -> Iterator[str]:
+    """The schedulerName of those that the job's pods are left to, by policy or by name."""
+    policy = None if subject.runtime is None else subject.runtime.at("spec", "podGroupPolicy")
+    for field, name in policies.items():
+        if field and policy is not None and policy[field].is_there():
+            yield name
     for pod in pods.of(subject):
-        name = pod.spec["schedulerName"]
-        if not name.is_noted() and name.text() in _SCHEDULERS:
-            yield name.text()
+        scheduler = pod.spec["schedulerName"]
+        if not scheduler.is_noted() and scheduler.text() in titles:
+            yield scheduler.text()
 
 
 RULE: Final = Rule(

@@ -4,22 +4,21 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.render.scheduler import by_annotation
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rule import Context, Parameters, Rule, whole
 from trainer_infra.rules.value import Value
 
-_OTHERS: Final = (names.KAI, names.YUNIKORN)
-"""Schedulers that make the gang themselves, from our annotation. Kueue leaves it to the policy."""
 
-
-def _check(runtime: Value, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check(runtime: Value, context: Context[Parameters]) -> Iterator[Finding]:
     policy = runtime.at("spec", "podGroupPolicy")
     volcano, scheduler = policy["volcano"], runtime.at("metadata", "annotations", names.SCHEDULER)
     has_coscheduling = policy["coscheduling"].is_there()
     if has_coscheduling and volcano.is_there():
         fix = "remove it or coscheduling: a pod has one scheduler"
         yield volcano.finding("stands beside coscheduling", None, fix)
-    if scheduler.text() in _OTHERS and (has_coscheduling or volcano.is_there()):
+    chosen = by_annotation(context.subject.behaviour.plugins).get(scheduler.text())
+    if chosen and chosen.makes_gang and (has_coscheduling or volcano.is_there()):
         what = "names a scheduler that makes the gang itself, and there is a podGroupPolicy"
         yield scheduler.finding(what, scheduler.text(), "remove one of them")
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.finding import Path
+from trainer_infra.render import resolve
 from trainer_infra.rules import pods
 from trainer_infra.rules.value import Value
 
@@ -14,7 +15,7 @@ CONTAINERS: Final = {names.TRAINER: names.NODE} | {each: each for each in pods.I
 
 def label(job: Value) -> Value:
     """The label that says which step of a TrainJob a replicated job is."""
-    return job.at("template", "metadata", "labels", names.ANCESTOR_LABEL)
+    return job.at(*resolve.ANCESTOR_PATH)
 
 
 def pod_spec(job: Value) -> Value:
