@@ -6,13 +6,14 @@ import pytest
 
 from tests.fake_api_server.memory import Memory
 from tests.kube import objects
-from trainer_infra.kube.client import JSON, ObjectSelection
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.kube.loop import run
 from trainer_infra.kube.refusals import Forbidden, NotFound, NotServed
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, NAMESPACE, SECRET, Resource
 
 
-def owned(owner: JSON, name: str) -> JSON:
+def owned(owner: JSONObject, name: str) -> JSONObject:
     """A Secret that belongs to another object."""
     reference: dict[str, Any] = {
         "apiVersion": owner["apiVersion"],

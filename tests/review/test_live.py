@@ -9,7 +9,8 @@ from tests.fake_api_server.memory import Memory
 from tests.kube import objects
 from tests.review import checked
 from trainer_infra import names
-from trainer_infra.kube.client import JSON, KubeClient, ObjectSelection, Page
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.client import KubeClient, ObjectSelection, Page
 from trainer_infra.kube.loop import run
 from trainer_infra.kube.refusals import Unreachable, of_status
 from trainer_infra.kube.resource import JOBSET, TRAIN_JOB, TRAINING_RUNTIME, Resource
@@ -26,7 +27,7 @@ def queues(version: str) -> Resource:
     return Resource(f"{names.KUEUE_GROUP}/{version}", QUEUE, "clusterqueues", namespaced=False)
 
 
-def make(client: KubeClient, *values: JSON) -> None:
+def make(client: KubeClient, *values: JSONObject) -> None:
     for each in values:
         run(client.create(each, manager="test"))
 

@@ -17,13 +17,13 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from trainer_infra.api.base import JSON
+from trainer_infra.json_values import JSONDict
 
 _LEFT_TO_THE_SERVER: Final = {"type": "object"}
 """The schema of a kind's own metadata; the API server refuses one that says more."""
 
 
-def described(schema: JSON, model: type[BaseModel]) -> JSON:
+def described(schema: JSONDict, model: type[BaseModel]) -> JSONDict:
     """A copy of a schema with descriptions.
 
     Args:
@@ -47,13 +47,13 @@ def docstrings(model: type[BaseModel]) -> Mapping[str, str]:
     return {name: text for base in reversed(model.__mro__) for name, text in _fields(base)}
 
 
-def _with(text: str, schema: JSON) -> JSON:
+def _with(text: str, schema: JSONDict) -> JSONDict:
     return {"description": text} | {
         key: value for key, value in schema.items() if key != "description"
     }
 
 
-def _inside(schema: JSON, annotation: Any) -> JSON:
+def _inside(schema: JSONDict, annotation: Any) -> JSONDict:
     model = next(_models(annotation), None)
     if model is None:
         return schema

@@ -5,9 +5,8 @@ last; TrainJobs come in input order.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api import yamltext
@@ -15,19 +14,18 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import Given
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import REFERENCE, Behaviour
 from trainer_infra.render.deviation import ALL
 from trainer_infra.trainers import compose
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedObjects:
     """What TrainJobs become."""
 
-    objects: tuple[JSON, ...]
+    objects: tuple[JSONObject, ...]
     """Every object, in the order in which the TrainJobs were given."""
     warnings: tuple[str, ...]
     """Sentences about TrainJobs that nothing stops."""
@@ -51,7 +49,7 @@ def rendered(
     found = documents.read(sources)
     given = Given(found.documents)
     problems = [*found.problems, *given.problems(behaviour.deviations)]
-    objects: list[JSON] = []
+    objects: list[JSONObject] = []
     warnings: list[str] = []
     for document in given.documents:
         job = document.object
@@ -74,7 +72,7 @@ def rendered(
     return RenderedObjects(tuple(shown(each) for each in objects), tuple(warnings))
 
 
-def written(objects: Sequence[JSON], output: str) -> str:
+def written(objects: Sequence[JSONObject], output: str) -> str:
     """The objects as YAML documents, or as one JSON List."""
     if output == "yaml":
         return yamltext.dump(objects)
@@ -82,7 +80,7 @@ def written(objects: Sequence[JSON], output: str) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-def shown(item: JSON) -> JSON:
+def shown(item: JSONObject) -> JSONObject:
     """The object; of a Secret not the contents, which are made when it is created."""
     if item["kind"] != "Secret":
         return item

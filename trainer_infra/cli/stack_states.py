@@ -9,18 +9,17 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.deploy import backend, stack_config
 from trainer_infra.deploy.stack_config import Project
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 AT_A_TIME: Final = 4
 """States that are read at the same time: each is a process of the Pulumi command."""
 
 
-def state(project: Project, stack: str) -> JSON:
+def state(project: Project, stack: str) -> JSONObject:
     """The stack's deployment, as `pulumi stack export` has it.
 
     Raises:
@@ -28,7 +27,7 @@ def state(project: Project, stack: str) -> JSON:
     """
     asked = ["stack", "export", "--stack", stack]
     exported = stack_config.pulumi(project, asked, f"the state of stack {stack}")
-    found: JSON = json.loads(exported).get("deployment") or {}
+    found: JSONObject = json.loads(exported).get("deployment") or {}
     return found
 
 
@@ -51,7 +50,7 @@ def owners(project: Project, but: str = "") -> Mapping[str, str]:
         }
 
 
-def owned(state: JSON) -> Iterator[str]:
+def owned(state: JSONObject) -> Iterator[str]:
     """The uids of the runs that resources have."""
     for resource in state.get("resources") or ():
         outputs = resource.get("outputs") or {}
@@ -61,7 +60,7 @@ def owned(state: JSON) -> Iterator[str]:
         yield from (uid for uid in uids if isinstance(uid, str) and uid)
 
 
-def creating(state: JSON) -> Iterator[str]:
+def creating(state: JSONObject) -> Iterator[str]:
     """URNs whose create has begun and not ended; a killed `up` leaves them as well."""
     for operation in state.get("pending_operations") or ():
         yield operation["resource"]["urn"]

@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import yaml
 
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 PROJECT_FILES: Final = ("Pulumi.yaml", "Pulumi.yml")
 FILE: Final = "file://"
@@ -37,7 +37,7 @@ _TELLING: Final = ("domain", "endpoint", "storage_account", "table")
 """Parameters of an object store's URL that say which one it is; others may be credentials."""
 
 
-def completed(owner: JSON) -> dict[str, Any]:
+def completed(owner: JSONObject) -> dict[str, Any]:
     """The owner that a program declares, with the backend of this process for its organization."""
     rest = {key: each for key, each in owner.items() if key != "organization"}
     found = _here(str(owner.get("organization") or ""))
@@ -52,7 +52,7 @@ def _here(organization: str) -> str:
     return identity(os.environ, content, organization, folders)
 
 
-def url(environment: Mapping[str, str], project: JSON) -> str:
+def url(environment: Mapping[str, str], project: JSONObject) -> str:
     """The URL of the backend that the Pulumi command uses; empty where that is not known.
 
     Args:
@@ -79,7 +79,7 @@ def home(environment: Mapping[str, str]) -> Path:
 
 
 def identity(
-    environment: Mapping[str, str], project: JSON, organization: str, folders: Iterable[Path]
+    environment: Mapping[str, str], project: JSONObject, organization: str, folders: Iterable[Path]
 ) -> str:
     """What tells the backend, and in Pulumi's service the organization, from all others.
 
@@ -162,7 +162,7 @@ def _projects(folder: Path) -> Iterator[Path]:
         yield from (each / name for name in PROJECT_FILES if (each / name).is_file())
 
 
-def _content(file: Path) -> JSON:
+def _content(file: Path) -> JSONObject:
     try:
         content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
     except (OSError, ValueError, yaml.YAMLError):

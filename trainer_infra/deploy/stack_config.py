@@ -20,8 +20,7 @@ import yaml
 
 from trainer_infra.deploy import backend
 from trainer_infra.errors import NotAvailable
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 KEYS: Final = ("target", "engine", "kubeconfig", "context")
 """Of the namespace `trainer` (design "Targets and engines")."""
@@ -35,7 +34,7 @@ class Project:
     """Its `Pulumi.yaml`, absolute."""
     name: str
     """Of the project."""
-    content: JSON
+    content: JSONObject
     """What the file says."""
 
     @property
@@ -52,7 +51,7 @@ class Settings:
     """The stack's."""
     stack: str
     """Its name, without organization and project."""
-    values: JSON
+    values: JSONObject
     """As the files have them: a secret is a mapping with `secure`."""
     file: Path | None = None
     """The file of its settings where the command was told of another one than its own."""
@@ -145,7 +144,7 @@ def _stacks(project: Project) -> list[str]:
     return [each.name.removeprefix("Pulumi.").removesuffix(suffix) for each in found]
 
 
-def _default(defaults: JSON, key: str) -> Any:
+def _default(defaults: JSONObject, key: str) -> Any:
     """What a project says for all of its stacks: a value, or a declaration that has one."""
     said = defaults.get(f"trainer:{key}")
     return said.get("value", said.get("default")) if isinstance(said, Mapping) else said
@@ -164,7 +163,7 @@ def _selected(project: Project) -> str:
     return str(by_backend.get(used) or content.get("stack") or "")
 
 
-def _read(file: Path) -> JSON:
+def _read(file: Path) -> JSONObject:
     try:
         content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

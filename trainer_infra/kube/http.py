@@ -17,10 +17,10 @@ from urllib.parse import quote
 from typing_extensions import override
 
 from trainer_infra.errors import NotAvailable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import answer_body, log_lines, watching
 from trainer_infra.kube import kubeconfig as kubeconfigs
 from trainer_infra.kube.client import (
-    JSON,
     PAGE,
     KubeClient,
     LogOf,
@@ -133,7 +133,7 @@ class HttpClient(KubeClient):
         }
 
     @override
-    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSON:
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSONObject:
         """One object.
 
         Raises:
@@ -157,7 +157,7 @@ class HttpClient(KubeClient):
         asked = f"list {resource.plural} of {selection.namespace or 'every namespace'}"
         head = {"apiVersion": resource.api_version, "kind": resource.kind}
         query = {**watching.selecting(selection), **pages}
-        items: list[JSON] = []
+        items: list[JSONObject] = []
         while True:
             path = resource.path(selection.namespace)
             request = KubeRequest("GET", path, asked, query, resource=resource, expected=LIST)
@@ -171,7 +171,7 @@ class HttpClient(KubeClient):
             query["continue"] = metadata["continue"]
 
     @override
-    async def create(self, value: JSON, *, manager: str, dry_run: bool = False) -> JSON:
+    async def create(self, value: JSONObject, *, manager: str, dry_run: bool = False) -> JSONObject:
         """A new object, as stored.
 
         Where it is not known whether a try reached the server, it is sent again. If the object is
@@ -208,8 +208,8 @@ class HttpClient(KubeClient):
 
     @override
     async def apply(
-        self, value: JSON, *, manager: str, force: bool = False, dry_run: bool = False
-    ) -> JSON:
+        self, value: JSONObject, *, manager: str, force: bool = False, dry_run: bool = False
+    ) -> JSONObject:
         """Server-side apply: the object as stored; created where it is missing.
 
         With a `metadata.resourceVersion` or `metadata.uid` it is applied to that one only. Fields
@@ -224,7 +224,9 @@ class HttpClient(KubeClient):
         return await self._patch("apply", value, "", query | _dry(dry_run))
 
     @override
-    async def patch_status(self, value: JSON, *, manager: str, force: bool = True) -> JSON:
+    async def patch_status(
+        self, value: JSONObject, *, manager: str, force: bool = True
+    ) -> JSONObject:
         """Server-side apply of the status subresource: the object as stored.
 
         Raises:
@@ -235,8 +237,8 @@ class HttpClient(KubeClient):
         return await self._patch("apply the status of", value, "status", query)
 
     async def _patch(
-        self, verb: str, value: JSON, subresource: str, query: Mapping[str, str]
-    ) -> JSON:
+        self, verb: str, value: JSONObject, subresource: str, query: Mapping[str, str]
+    ) -> JSONObject:
         resource, name, namespace = await self._place(value)
         asked = f"{verb} {named(resource, name, namespace)}"
         path = resource.path(namespace, quote(name, safe=""), subresource)
@@ -305,7 +307,7 @@ class HttpClient(KubeClient):
         """
         return log_lines.lines(self._transport, wanted)
 
-    async def _place(self, value: JSON) -> tuple[Resource, str, str]:
+    async def _place(self, value: JSONObject) -> tuple[Resource, str, str]:
         """Kind, name and namespace of an object; without one it is in `default`."""
         resource = await self.resource(value["apiVersion"], value["kind"])
         metadata = value["metadata"]
@@ -345,7 +347,7 @@ def _dry(dry_run: bool) -> dict[str, str]:
     return {"dryRun": "All"} if dry_run else {}
 
 
-def _is_ours(there: KubeResponse, sent: JSON, manager: str, took: timedelta) -> bool:
+def _is_ours(there: KubeResponse, sent: JSONObject, manager: str, took: timedelta) -> bool:
     """Whether an object is the one that a create made whose answer was lost."""
     metadata = there.said["metadata"]
     made = datetime.fromisoformat(metadata["creationTimestamp"])

@@ -21,12 +21,13 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import answer_body, kubeconfig, refusals
 from trainer_infra.kube.answer_body import Body
 from trainer_infra.kube.connection_failure import is_final, why
 from trainer_infra.kube.kubeconfig import SignedServer
 from trainer_infra.kube.refusals import Answer, NotKubernetes, Unreachable
-from trainer_infra.kube.request import JSON, KubeRequest, KubeResponse, refusal
+from trainer_infra.kube.request import KubeRequest, KubeResponse, refusal
 from trainer_infra.kube.retry import Patience, Tries
 from trainer_infra.kube.streaming import BrokenStream
 
@@ -293,7 +294,7 @@ async def _chunks(opened: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]
         raise BrokenStream(why(error)) from error
 
 
-def _encoded(body: JSON | None) -> bytes | BytesIO | None:
+def _encoded(body: JSONObject | None) -> bytes | BytesIO | None:
     """A body; a large one as a file, which aiohttp sends piece by piece."""
     if body is None:
         return None

@@ -14,8 +14,9 @@ from trainer_infra.api.finding import Finding
 from trainer_infra.api.runtime import TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
+from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import fields, jax_job, mpi_job, pytorch_job, run_policy, xgboost_job
-from trainer_infra.migrate.migration import JSON, Migration, Note, Parts, V1Job
+from trainer_infra.migrate.migration import Migration, Note, Parts, V1Job
 from trainer_infra.render import pipeline
 
 KINDS: Final[Mapping[str, Callable[[V1Job], Parts]]] = {
@@ -138,7 +139,7 @@ def _schedulers(parts: Parts) -> set[str]:
     return {pod["schedulerName"] for pod in pods if pod.get("schedulerName")}
 
 
-def _with_pod_fields(replicated_job: JSON, added: JSON) -> dict[str, Any]:
+def _with_pod_fields(replicated_job: JSONObject, added: JSONObject) -> dict[str, Any]:
     template = replicated_job["template"]
     pod = template["spec"]["template"]
     spec = {**template["spec"], "template": {**pod, "spec": {**added, **pod["spec"]}}}

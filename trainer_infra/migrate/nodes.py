@@ -10,8 +10,9 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import replica, restart_policy, run_policy
-from trainer_infra.migrate.migration import JSON, Note, Parts, V1Job
+from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.replica import Defaults, Replica
 
 
@@ -33,7 +34,7 @@ class Framework:
 
     name: str
     """Value of the framework label."""
-    ml_policy: JSON
+    ml_policy: JSONObject
     env: Mapping[str, Any]
     """Variables that v1's operator wrote, as `replica.node_template` takes them."""
 
@@ -54,7 +55,7 @@ def read(job: V1Job, defaults: Defaults, *kinds: str) -> Nodes:
 
 
 def parts(
-    job: V1Job, nodes: Nodes, framework: Framework, *, trainer: JSON, notes: Iterable[Note]
+    job: V1Job, nodes: Nodes, framework: Framework, *, trainer: JSONObject, notes: Iterable[Note]
 ) -> Parts:
     """What the job becomes.
 

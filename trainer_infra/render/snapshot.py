@@ -5,9 +5,7 @@ reference behaviour 4.2.
 """
 
 import json
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 import yaml
 
@@ -17,12 +15,11 @@ from trainer_infra.api.base import Kind
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import child_metadata
 
-JSON = Mapping[str, Any]
 
-
-def config_map(job: TrainJob, runtime: Runtime) -> JSON:
+def config_map(job: TrainJob, runtime: Runtime) -> JSONObject:
     """The ConfigMap `<name>-runtime-snapshot` with the whole runtime as YAML under `runtime`."""
     return {
         "apiVersion": "v1",
@@ -39,7 +36,7 @@ def _yaml(wire: str) -> str:
     return yamltext.dump([json.loads(wire)])
 
 
-def runtime(job: TrainJob, snapshot: JSON) -> Runtime:
+def runtime(job: TrainJob, snapshot: JSONObject) -> Runtime:
     """The runtime in a snapshot.
 
     Raises:
@@ -79,7 +76,7 @@ def _listed(named: tuple[str, str, str]) -> str:
     return f'"{name}", "{group}", "{kind}"'
 
 
-def _owners(snapshot: JSON) -> list[str]:
+def _owners(snapshot: JSONObject) -> list[str]:
     references = (snapshot.get("metadata") or {}).get("ownerReferences") or ()
     return [each["uid"] for each in references if each.get("controller")]
 

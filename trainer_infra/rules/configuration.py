@@ -4,7 +4,6 @@ One YAML file, read by `review` and by policy packs; what it says of an environm
 text has been read.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +16,6 @@ from trainer_infra.rules import packs
 from trainer_infra.rules.exemption import Exemption
 from trainer_infra.rules.pack import Pack, Setting
 from trainer_infra.rules.pool import Pool
-
-JSON = Mapping[str, Any]
 
 
 class Environment(KubeModel):

@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from tests.kube import objects
-from trainer_infra.kube.client import JSON, KubeClient
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.loop import run
 from trainer_infra.kube.refusals import Conflict
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
 
 
-def owners(value: JSON) -> list[tuple[str, str, str, Any]]:
+def owners(value: JSONObject) -> list[tuple[str, str, str, Any]]:
     """Manager, operation, subresource and fields of each entry, in the order of the managers."""
     entries = value["metadata"].get("managedFields", [])
     return sorted(
@@ -173,7 +174,7 @@ def test_what_the_status_endpoint_gets_of_the_rest_is_ignored(
 
 
 def test_owners_and_finalizers_of_two_managers_add_up(client: KubeClient, namespace: str) -> None:
-    def applied(manager: str, uid: str) -> JSON:
+    def applied(manager: str, uid: str) -> JSONObject:
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": manager, "uid": uid}
         metadata = {"ownerReferences": [owner], "finalizers": [f"test.dev/{manager}"]}
         return run(client.apply(objects.config_map(namespace, metadata=metadata), manager=manager))

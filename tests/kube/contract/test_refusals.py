@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from tests.kube import objects
-from trainer_infra.kube.client import JSON, KubeClient, LogOf, ObjectSelection
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.client import KubeClient, LogOf, ObjectSelection
 from trainer_infra.kube.loop import iterate, run
 from trainer_infra.kube.refusals import Conflict, Invalid, NotFound, NotServed, TooLarge
 from trainer_infra.kube.resource import CONFIG_MAP, POD, TRAIN_JOB, Resource
@@ -14,7 +15,7 @@ OTHER = "00000000-0000-0000-0000-000000000000"
 UNKNOWN = Resource("example.com/v1", "Nothing", "nothings")
 
 
-def with_metadata(value: JSON, **metadata: str) -> JSON:
+def with_metadata(value: JSONObject, **metadata: str) -> JSONObject:
     return {**value, "metadata": {**value["metadata"], **metadata}}
 
 

@@ -44,6 +44,7 @@ from trainer_infra.cluster.runtimes import ClusterRuntimes
 from trainer_infra.cluster.served import ServedKinds
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Problem, Refused
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.refusals import Answer, Unreachable
 from trainer_infra.kube.retry import Patience
@@ -54,7 +55,6 @@ from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
 from trainer_infra.runs.target import Target
 from trainer_infra.runs.view import Observation
 
-JSON = Mapping[str, Any]
 T = TypeVar("T")
 
 SERVED_WITHIN: Final = 3.0
@@ -110,7 +110,7 @@ class Cluster(Target):
 
     @override
     def problems(
-        self, job: JSON, objects: tuple[JSON, ...], packages: Sequence[str] = ()
+        self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = ()
     ) -> tuple[Problem, ...]:
         """What this engine cannot run; asks nobody."""
         return (
@@ -124,7 +124,7 @@ class Cluster(Target):
         return behaviour.provider_behaviour(plugins, owner)
 
     @override
-    def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+    def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:
         """What the cluster lacks, or that it does not answer."""
         found = self.served()
         queues = served.queues_of(objects)
