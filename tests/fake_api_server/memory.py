@@ -36,7 +36,7 @@ from trainer_infra.kube.client import (
     Propagation,
 )
 from trainer_infra.kube.refusals import NotServed
-from trainer_infra.kube.request import named
+from trainer_infra.kube.request import named_path
 from trainer_infra.kube.resource import ACCESS_REVIEW, NAMESPACE, POD, Resource
 
 
@@ -174,7 +174,7 @@ class Memory(KubeClient):
             Conflict: It has another uid.
         """
         there = self._there(resource, name, namespace, "delete")
-        asked = f"delete {named(resource, name, namespace)}"
+        asked = f"delete {named_path(resource, name, namespace)}"
         found = there["metadata"]["uid"]
         if uid not in ("", found):
             message = (
@@ -272,7 +272,7 @@ class Memory(KubeClient):
         kind = self._served(value["apiVersion"], value["kind"])
         metadata = value["metadata"]
         place = _at(kind, metadata.get("namespace") or "default", metadata.get("name") or "")
-        asked = f"{verb} {named(kind, place[1], place[0])}"
+        asked = f"{verb} {named_path(kind, place[1], place[0])}"
         size = len(json.dumps(value))
         if size > request_judgement.LARGEST_REQUEST:
             limit = f"limit is {request_judgement.LARGEST_REQUEST}"
@@ -290,7 +290,7 @@ class Memory(KubeClient):
         found = self._store.get(kind, _at(kind, namespace, name))
         if found is None:
             message = f'{_plural(kind)} "{name}" not found'
-            asked = f"{verb} {named(kind, name, namespace)}"
+            asked = f"{verb} {named_path(kind, name, namespace)}"
             raise refused("NotFound", message, asked, kind, name)
         return found
 

@@ -138,7 +138,7 @@ class Kind(KubeModel):
         Raises:
             InvalidInput: with every problem found, in the order in which the fields are written.
         """
-        found = schema.findings(value, cls.schema_name)
+        found = schema.schema_findings(value, cls.schema_name)
         if found:
             raise InvalidInput(finding.problem(where) for finding in found)
         return cls.of_valid(value)

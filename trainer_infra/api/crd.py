@@ -34,7 +34,7 @@ _SUBRESOURCES: Final[Mapping[str, JSONDict]] = {TrainJob.schema_name: {"status":
 _CLUSTER_SCOPED: Final = (ClusterTrainingRuntime.schema_name,)
 
 
-def definitions(kinds: Iterable[str] = KINDS) -> tuple[JSONDict, ...]:
+def crd_definitions(kinds: Iterable[str] = KINDS) -> tuple[JSONDict, ...]:
     """The CRDs of some kinds, in the order given; every call makes new objects.
 
     Args:
@@ -86,7 +86,7 @@ def _version(kind: type[Kind], schema: JSONDict) -> JSONDict:
     return {
         **columns,
         "name": API_VERSION.removeprefix(f"{GROUP}/"),
-        "schema": {"openAPIV3Schema": crd_descriptions.described(schema, kind)},
+        "schema": {"openAPIV3Schema": crd_descriptions.with_descriptions(schema, kind)},
         "served": True,
         "storage": True,
         **below,

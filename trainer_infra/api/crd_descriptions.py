@@ -23,14 +23,14 @@ _LEFT_TO_THE_SERVER: Final = {"type": "object"}
 """The schema of a kind's own metadata; the API server refuses one that says more."""
 
 
-def described(schema: JSONDict, model: type[BaseModel]) -> JSONDict:
+def with_descriptions(schema: JSONDict, model: type[BaseModel]) -> JSONDict:
     """A copy of a schema with descriptions.
 
     Args:
         schema: schema of an object, without references; not changed.
         model: its typed form.
     """
-    texts = docstrings(model)
+    texts = docstrings_of(model)
     properties = dict(schema.get("properties", {}))
     for name, field in model.model_fields.items():
         wire = to_camel(name)
@@ -42,7 +42,7 @@ def described(schema: JSONDict, model: type[BaseModel]) -> JSONDict:
     return _with(inspect.getdoc(model) or "", schema | below)
 
 
-def docstrings(model: type[BaseModel]) -> Mapping[str, str]:
+def docstrings_of(model: type[BaseModel]) -> Mapping[str, str]:
     """What the fields of a typed object mean, by name."""
     return {name: text for base in reversed(model.__mro__) for name, text in _fields(base)}
 
@@ -58,8 +58,8 @@ def _inside(schema: JSONDict, annotation: Any) -> JSONDict:
     if model is None:
         return schema
     if schema["type"] == "array":
-        return schema | {"items": described(schema["items"], model)}
-    return described(schema, model)
+        return schema | {"items": with_descriptions(schema["items"], model)}
+    return with_descriptions(schema, model)
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -99,7 +99,7 @@ class FaultTolerance(Checked):
         for code in sorted({*uncounted} - {*retried}):
             yield Problem("uncounted_exit_codes", "must be in retry_exit_codes", code)
         if self.restart_strategy is not None:
-            yield from failure_policy.strategy("restart_strategy", self.restart_strategy)
+            yield from failure_policy.restart_strategy("restart_strategy", self.restart_strategy)
 
     def policies(self) -> Policies:
         """The policies that do this.

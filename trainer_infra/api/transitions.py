@@ -20,7 +20,7 @@ UNCHANGED: Final = "self == oldSelf"
 _KEYS: Final = "x-kubernetes-list-map-keys"
 
 
-def findings(old: JSONObject, new: JSONObject, name: str) -> tuple[Finding, ...]:
+def transition_findings(old: JSONObject, new: JSONObject, name: str) -> tuple[Finding, ...]:
     """Every field of `new` that an update from `old` may not change, in the order of the schema.
 
     Args:
@@ -28,7 +28,7 @@ def findings(old: JSONObject, new: JSONObject, name: str) -> tuple[Finding, ...]
         new: the object that is to replace it, in wire form; not changed.
         name: TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSetSpec.
     """
-    return tuple(_changes(old, new, schema.published()[0][name], ()))
+    return tuple(_changes(old, new, schema.published_schema()[0][name], ()))
 
 
 def _changes(old: Any, new: Any, of: Schema, path: Path) -> Iterator[Finding]:
@@ -50,7 +50,7 @@ def _changes(old: Any, new: Any, of: Schema, path: Path) -> Iterator[Finding]:
 
 
 def _resolved(of: Schema) -> Schema:
-    return schema.published()[1][of["$ref"]] if "$ref" in of else of
+    return schema.published_schema()[1][of["$ref"]] if "$ref" in of else of
 
 
 def _field(of: Schema, name: str) -> Schema:

@@ -31,7 +31,7 @@ class RenderedObjects:
     """Sentences about TrainJobs that nothing stops."""
 
 
-def rendered(
+def render_documents(
     sources: Sequence[str], plugins: Sequence[str], *, like_reference: bool
 ) -> RenderedObjects:
     """Every object of every TrainJob in files, folders and stdin.
@@ -46,7 +46,7 @@ def rendered(
     """
     deviations = REFERENCE.deviations if like_reference else ALL
     behaviour = Behaviour(listed.registry(plugins), deviations)
-    found = documents.read(sources)
+    found = documents.read_documents(sources)
     given = Given(found.documents)
     problems = [*found.problems, *given.problems(behaviour.deviations)]
     objects: list[JSONObject] = []
@@ -69,18 +69,18 @@ def rendered(
     if problems:
         # A runtime's problem is found in its document, and again for each TrainJob on it.
         raise InvalidInput({str(each): each for each in problems}.values())
-    return RenderedObjects(tuple(shown(each) for each in objects), tuple(warnings))
+    return RenderedObjects(tuple(warnings_shown(each) for each in objects), tuple(warnings))
 
 
-def written(objects: Sequence[JSONObject], output: str) -> str:
+def objects_text(objects: Sequence[JSONObject], output: str) -> str:
     """The objects as YAML documents, or as one JSON List."""
     if output == "yaml":
-        return yamltext.dump(objects)
+        return yamltext.dump_yaml(objects)
     whole = {"apiVersion": "v1", "kind": "List", "items": objects}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-def shown(item: JSONObject) -> JSONObject:
+def warnings_shown(item: JSONObject) -> JSONObject:
     """The object; of a Secret not the contents, which are made when it is created."""
     if item["kind"] != "Secret":
         return item

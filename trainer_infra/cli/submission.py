@@ -77,7 +77,7 @@ class Named:
     """Listed plugins, as `render.listed` takes them."""
 
 
-def of(file: str, named: Named, python: Python) -> Submission:
+def submission_of(file: str, named: Named, python: Python) -> Submission:
     """What to run.
 
     Raises:
@@ -123,7 +123,7 @@ def _of_yaml(file: str, named: Named, python: Python) -> Submission:
     if used:
         shown = ", ".join("ARGS" if each == "words" else f"--{each}" for each in used)
         raise RunUsage(f"{shown}: only for a Python file, a TrainJob says it in its spec")
-    found = documents.read([file])
+    found = documents.read_documents([file])
     given = Given(found.documents)
     problems = (*found.problems, *given.problems())
     if problems:

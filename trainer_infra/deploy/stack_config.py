@@ -66,11 +66,13 @@ class Settings:
         if isinstance(value, Mapping):
             asked = ["config", "get", f"trainer:{key}", "--stack", self.stack]
             asked += ["--config-file", str(self.file)] if self.file else []
-            return pulumi(self.project, asked, f"the secret trainer:{key} of stack {self.stack}")
+            return run_pulumi(
+                self.project, asked, f"the secret trainer:{key} of stack {self.stack}"
+            )
         return None if value is None else str(value)
 
 
-def nearest(folder: Path) -> Project | None:
+def nearest_program(folder: Path) -> Project | None:
     """The program that a folder is in; None when it is in none.
 
     Raises:
@@ -84,7 +86,7 @@ def nearest(folder: Path) -> Project | None:
     return None
 
 
-def chosen(project: Project) -> tuple[Settings, ...]:
+def chosen_stack(project: Project) -> tuple[Settings, ...]:
     """The selected stack's settings; where none is selected, those of every stack with a file."""
     selected = os.environ.get("PULUMI_STACK") or _selected(project)
     stacks = [selected.rpartition("/")[2]] if selected else _stacks(project)
@@ -102,7 +104,7 @@ def of_stack(project: Project, stack: str, named: Path | None = None) -> Setting
     return Settings(project, stack, values, named)
 
 
-def pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
+def run_pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
     """What the Pulumi command answers.
 
     Args:
@@ -116,7 +118,7 @@ def pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
     program = shutil.which("pulumi")
     if program is None:
         raise NotAvailable(
-            f"reading {what} needs the `pulumi` command, which is not on PATH: activate the "
+            f"reading {what} needs the `run_pulumi` command, which is not on PATH: activate the "
             "virtual environment of `make setup`, or install Pulumi"
         )
     done = subprocess.run(
@@ -153,11 +155,13 @@ def _default(defaults: JSONObject, key: str) -> Any:
 def _selected(project: Project) -> str:
     """The stack of the last `pulumi stack select` there; empty where there was none."""
     digest = hashlib.sha1(str(project.file).encode(), usedforsecurity=False).hexdigest()
-    note = backend.home(os.environ) / "workspaces" / f"{project.name}-{digest}-workspace.json"
+    note = (
+        backend.pulumi_home(os.environ) / "workspaces" / f"{project.name}-{digest}-workspace.json"
+    )
     if not note.is_file():
         return ""
     content = json.loads(note.read_text(encoding="utf-8"))
-    by_backend, used = content.get("stacks") or {}, backend.url(os.environ, project.content)
+    by_backend, used = content.get("stacks") or {}, backend.backend_url(os.environ, project.content)
     if not used and len(by_backend) == 1:
         return str(next(iter(by_backend.values())))
     return str(by_backend.get(used) or content.get("stack") or "")

@@ -32,7 +32,7 @@ def context_of(kubeconfig: str | None, name: str | None) -> KubeconfigContext:
     """The named or current context.
 
     Args:
-        kubeconfig: paths or YAML text, as `kube.kubeconfig.read` takes it; None for the default.
+        kubeconfig: paths or YAML text, as `kube.kubeconfig.read_kubeconfig` takes it; None for the default.
         name: of the context; None for the current one.
     """
     files = tuple(_files(kubeconfig))

@@ -63,7 +63,7 @@ class KubeResponse:
         return self.status >= _REFUSED
 
 
-def refusal(request: KubeRequest, response: KubeResponse, server: str) -> Answer | NotServed:
+def refusal_of(request: KubeRequest, response: KubeResponse, server: str) -> Answer | NotServed:
     """The error for an answer that is a no.
 
     Args:
@@ -79,6 +79,6 @@ def refusal(request: KubeRequest, response: KubeResponse, server: str) -> Answer
     return found
 
 
-def named(resource: Resource, name: str, namespace: str) -> str:
+def named_path(resource: Resource, name: str, namespace: str) -> str:
     """An object as messages name it: `JobSet team/a`, `Node b`."""
     return f"{resource.kind} {namespace}/{name}" if namespace else f"{resource.kind} {name}"

@@ -102,7 +102,7 @@ def judge_runtime(
     where = f"{runtime.kind} {runtime.metadata.name}"
     found: list[Problem] = []
     if old is not None:
-        changes = transitions.findings(old.to_wire(), runtime.to_wire(), runtime.kind)
+        changes = transitions.transition_findings(old.to_wire(), runtime.to_wire(), runtime.kind)
         found += (each.problem(where) for each in changes)
     unseen = old is not None and runtime.kind == names.TRAINING_RUNTIME
     if behaviour.ours(Deviation.Q10) or not unseen:

@@ -27,7 +27,7 @@ _POD_METADATA: Final = ("annotations", "labels")
 
 def of_spec(old: TrainJob, new: TrainJob) -> Iterable[Problem]:
     """Immutable fields that differ."""
-    for finding in transitions.findings(old.to_wire(), new.to_wire(), names.TRAIN_JOB):
+    for finding in transitions.transition_findings(old.to_wire(), new.to_wire(), names.TRAIN_JOB):
         yield finding.problem("")
 
 

@@ -95,4 +95,4 @@ def _of_pod(pod: JSONObject) -> Iterator[tuple[str, Decimal]]:
         resources = container.get("resources") or {}
         wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
         for name, amount in wanted.items():
-            yield name, quantity.parse(amount)
+            yield name, quantity.parse_quantity(amount)

@@ -186,8 +186,8 @@ def resource_amount(container: JSONObject, reference: JSONObject) -> str:
     group, _, name = str(reference["resource"]).partition(".")
     resources = container.get("resources") or {}
     amount = (resources.get(group) or {}).get(name)
-    given = quantity.parse(amount) if amount is not None else _machine_has(name)
-    divisor = quantity.parse(reference.get("divisor") or "1") or Decimal(1)
+    given = quantity.parse_quantity(amount) if amount is not None else _machine_has(name)
+    divisor = quantity.parse_quantity(reference.get("divisor") or "1") or Decimal(1)
     return str(int((given / divisor).to_integral_value(ROUND_CEILING)))
 
 

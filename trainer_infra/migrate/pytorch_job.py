@@ -29,19 +29,19 @@ LOST: Final = {
 """Fields of the elastic policy without a counterpart."""
 
 
-def parts(job: V1Job) -> Parts:
+def pytorch_parts(job: V1Job) -> Parts:
     """What a PyTorchJob becomes.
 
     Raises:
         InvalidInput: It has no replicas, or containers that cannot be told apart.
     """
-    found = nodes.read(job, DEFAULTS, "Master", "Worker")
+    found = nodes.read_nodes(job, DEFAULTS, "Master", "Worker")
     processes = _processes(job)
     world = found.count * (processes or 1)
     told = _variables(job, found, world)
     env = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
-    fixed = nodes.fixed(job, DEFAULTS, f"WORLD_SIZE={world}")
-    return nodes.parts(
+    fixed = nodes.fixed_parts(job, DEFAULTS, f"WORLD_SIZE={world}")
+    return nodes.node_parts(
         job,
         found,
         nodes.Framework("torch", {"torch": {}}, env),

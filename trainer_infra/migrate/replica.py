@@ -63,7 +63,7 @@ class Replica:
         return next((each["containerPort"] for each in ports if each.get("name") == name), default)
 
 
-def read(job: V1Job, kind: str, defaults: Defaults) -> Replica | None:
+def read_replica(job: V1Job, kind: str, defaults: Defaults) -> Replica | None:
     """The replica type `kind` of a job; None when it has none.
 
     Raises:

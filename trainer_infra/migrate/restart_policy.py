@@ -45,7 +45,7 @@ def job_spec(replica: Replica, limit: int | None, pod_template: JSONObject) -> d
     return {**made, "template": {**pod_template, "spec": spec}}
 
 
-def notes(replica: Replica, limit: int | None) -> Iterator[Note]:
+def restart_notes(replica: Replica, limit: int | None) -> Iterator[Note]:
     """What a written restart policy means otherwise in v2."""
     path = (*replica.path, "restartPolicy")
     if replica.restart_policy == ALWAYS:

@@ -50,7 +50,7 @@ def of_train_job(job: V1Job) -> dict[str, Any]:
     return fields
 
 
-def annotations(job: V1Job) -> dict[str, str]:
+def policy_annotations(job: V1Job) -> dict[str, str]:
     """Annotations of the TrainJob for what v2 has no field for."""
     ttl = (job.spec.get("runPolicy") or {}).get("ttlSecondsAfterFinished")
     return {} if ttl is None else {names.TTL_SECONDS: str(ttl)}
@@ -62,7 +62,7 @@ def backoff_limit(job: V1Job) -> int | None:
     return limit
 
 
-def gang(job: V1Job, schedulers: set[str]) -> Gang | None:
+def gang_policy(job: V1Job, schedulers: set[str]) -> Gang | None:
     """Gang scheduling; None when the job has no schedulingPolicy.
 
     Args:
@@ -84,13 +84,13 @@ def gang(job: V1Job, schedulers: set[str]) -> Gang | None:
     )
 
 
-def notes(job: V1Job, pods: int, schedulers: set[str]) -> Iterator[Note]:
+def policy_notes(job: V1Job, pods: int, schedulers: set[str]) -> Iterator[Note]:
     """What of the run policy has no counterpart.
 
     Args:
         job: the v1 job.
         pods: how many pods it has.
-        schedulers: as for `gang`.
+        schedulers: as for `gang_policy`.
     """
     policy = job.spec.get("runPolicy") or {}
     yield from _clean_pod_policy((*PATH, "cleanPodPolicy"), policy.get("cleanPodPolicy"))

@@ -58,7 +58,7 @@ def _requests(holder: JSONObject, *, defaulted: bool) -> Amounts:
 
 
 def _amounts(written: JSONObject | None) -> Amounts:
-    return {name: quantity.read(each) for name, each in (written or {}).items()}
+    return {name: quantity.read_quantity(each) for name, each in (written or {}).items()}
 
 
 def _add(total: Amounts, more: Amounts) -> None:

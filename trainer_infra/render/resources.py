@@ -48,15 +48,15 @@ def gpus(resources: JSONObject) -> int:
     """
     for part in ("requests", "limits"):
         for name, amount in (resources.get(part) or {}).items():
-            if "gpu" in name.lower() and quantity.value(amount):
-                return quantity.value(amount)
+            if "gpu" in name.lower() and quantity.quantity_value(amount):
+                return quantity.quantity_value(amount)
     return 0
 
 
 def cpus(resources: JSONObject) -> int:
     """Processors asked for, rounded up: requests where not zero, else limits, else 0."""
     for part in ("requests", "limits"):
-        amount = quantity.value((resources.get(part) or {}).get("cpu", 0))
+        amount = quantity.quantity_value((resources.get(part) or {}).get("cpu", 0))
         if amount:
             return amount
     return 0

@@ -36,7 +36,7 @@ def _of_container(resources: JSONObject) -> Iterable[Problem]:
     requests = resources.get("requests") or {}
     for name, limit in (resources.get("limits") or {}).items():
         request = requests.get(name, limit)
-        wanted, most = quantity.parse(request), quantity.parse(limit)
+        wanted, most = quantity.parse_quantity(request), quantity.parse_quantity(limit)
         # Kubernetes' own resources have no domain; a device cannot be shared out.
         if wanted > most or ("/" in name and wanted != most):
             yield Problem(

@@ -33,7 +33,7 @@ def config_map(job: TrainJob, runtime: Runtime) -> JSONObject:
 @lru_cache(maxsize=64)
 def _yaml(wire: str) -> str:
     """JSON as YAML; hundreds of TrainJobs have the same few runtimes."""
-    return yamltext.dump([json.loads(wire)])
+    return yamltext.dump_yaml([json.loads(wire)])
 
 
 def runtime(job: TrainJob, snapshot: JSONObject) -> Runtime:
@@ -68,7 +68,7 @@ def runtime(job: TrainJob, snapshot: JSONObject) -> Runtime:
 def _parsed(text: str) -> Kind:
     """The object in a text; TrainJobs on one runtime have the same text, and nobody changes it."""
     # Go writes null for times that are not set.
-    return manifests.parse(base.without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
+    return manifests.parse_object(base.without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
 
 
 def _listed(named: tuple[str, str, str]) -> str:

@@ -93,7 +93,7 @@ def read(text: str, file: str) -> tuple[Document, ...]:
     lines = tuple(text.splitlines())
     return tuple(
         Document(value, file, source, path, lines)
-        for source in yaml_source.read(text, file)
+        for source in yaml_source.read_yaml(text, file)
         for path, value in _objects(source.value)
     )
 

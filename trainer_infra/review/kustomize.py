@@ -90,7 +90,7 @@ def placed(folder: Path, top: str, text: str) -> tuple[Document, ...]:
         text: what kustomize printed.
     """
     by_file: dict[str, list[JSONObject]] = {}
-    for each in yaml_source.read(text, os.fspath(folder)):
+    for each in yaml_source.read_yaml(text, os.fspath(folder)):
         if isinstance(each.value, Mapping):
             origin = _origin(each.value)
             by_file.setdefault(_file(folder, top, origin), []).append(_without(each.value))

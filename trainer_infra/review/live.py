@@ -85,11 +85,11 @@ def read(kubeconfig: str | None, context: str | None, namespace: str = "") -> Li
         NotAvailable: There is no kubeconfig, or no answer.
         Refused: The server does not know the user.
     """
-    return loop.run(_connected(kubeconfig, context, namespace))
+    return loop.run_in_loop(_connected(kubeconfig, context, namespace))
 
 
 async def _connected(kubeconfig: str | None, context: str | None, namespace: str) -> Live:
-    client = await http.connect(kubeconfig, context)
+    client = await http.connect_client(kubeconfig, context)
     try:
         return await objects(client, namespace)
     finally:

@@ -68,7 +68,7 @@ def read(text: str, file: str) -> Configuration:
     Raises:
         InvalidInput: It is none; has every problem.
     """
-    sources = yaml_source.read(text, file)
+    sources = yaml_source.read_yaml(text, file)
     if len(sources) > 1:
         raise InvalidInput([Problem("", "must be one YAML document", where=file)])
     problems = [each.problem(file) for source in sources for each in source.findings]

@@ -61,7 +61,7 @@ def of(job: JSONObject, runtime: Runtime, behaviour: Behaviour = OURS) -> Render
     if not hidden:
         return _rendered(job, runtime, behaviour)
     filled = _replaced(job, dict.fromkeys(hidden, _STAND_IN), ())
-    wrong = [each.path for each in schema.findings(filled, names.TRAIN_JOB)]
+    wrong = [each.path for each in schema.schema_findings(filled, names.TRAIN_JOB)]
     left_out = {each for each in hidden if any(path[: len(each)] == each for path in wrong)}
     filled = _replaced(filled, dict.fromkeys(left_out, None), ())
     made = _rendered(filled, runtime, behaviour)
@@ -72,7 +72,7 @@ def of(job: JSONObject, runtime: Runtime, behaviour: Behaviour = OURS) -> Render
 
 def _rendered(job: JSONObject, runtime: Runtime, behaviour: Behaviour) -> Rendering:
     try:
-        typed = manifests.parse(job)
+        typed = manifests.parse_object(job)
         if not isinstance(typed, TrainJob):
             return Rendering()
     except InvalidInput as error:

@@ -36,7 +36,7 @@ class AnyRuntime:
     def read(cls, wire: JSONObject) -> "AnyRuntime":
         """The runtime in wire form."""
         try:
-            parsed = manifests.parse(wire)
+            parsed = manifests.parse_object(wire)
         except InvalidInput:
             return cls(wire, None)
         return cls(wire, None if isinstance(parsed, TrainJob) else parsed)

@@ -177,7 +177,7 @@ class Value:
         if isinstance(raw, bool) or not isinstance(raw, int | float | str):
             return None
         try:
-            return quantity.parse(raw)
+            return quantity.parse_quantity(raw)
         except (InvalidInput, ValueError):
             return None
 

@@ -107,10 +107,10 @@ def _status(text: str) -> JSONObject | None:
         return None
     try:
         value, _ = json.JSONDecoder().raw_decode(text)
-        found = validation.decode(json.dumps({"trainerStatus": value}).encode())
+        found = validation.decode_status(json.dumps({"trainerStatus": value}).encode())
     except ValueError:
         return None
-    return None if found is None or validation.problem("", found) else found
+    return None if found is None or validation.status_problem("", found) else found
 
 
 def _statuses(pod: JSONObject) -> Iterable[JSONObject]:
