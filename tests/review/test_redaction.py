@@ -117,7 +117,7 @@ def test_a_secret_of_another_object_is_hidden_too() -> None:
         },
     }
     secret = {"kind": "Secret", "stringData": {"a": PASSWORD}}
-    document = documents.read(json.dumps(job), "a.json")
+    document = documents.read_documents(json.dumps(job), "a.json")
     plain = checked.of(document, "image-latest").items
     (hidden,) = checked.of(document, "image-latest", others=[secret]).items
     assert [each.got for each in plain] == [repr(f"x/{PASSWORD}:latest")]
@@ -132,8 +132,10 @@ def test_a_secret_is_not_told_because_it_is_cut() -> None:
 
 
 def test_a_short_value_of_a_secret_is_hidden_where_it_stands_and_nowhere_else() -> None:
-    found = documents.read("apiVersion: v1\nkind: Secret\nstringData:\n  a: 'no'\n", "a")
-    hidden = ReportRedaction.of(zip(found, tree.of([each.value for each in found]), strict=True))
+    found = documents.read_documents("apiVersion: v1\nkind: Secret\nstringData:\n  a: 'no'\n", "a")
+    hidden = ReportRedaction.of(
+        zip(found, tree.subjects_of([each.value for each in found]), strict=True)
+    )
     assert hidden == ReportRedaction((), frozenset({("a", 4)}))
     assert hidden.text("no reason") == "no reason"
 
@@ -178,4 +180,4 @@ def test_whatever_a_secret_is_made_of_it_is_hidden_however_it_is_shown(
 def _of(value: Any) -> Any:
     """The object, as Redaction takes it."""
     document = documents.Document({"apiVersion": "v1", **value}, "a", None)
-    return [(document, tree.of([document.value])[0])]
+    return [(document, tree.subjects_of([document.value])[0])]

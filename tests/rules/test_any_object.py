@@ -94,7 +94,7 @@ ANYTHING: Final[SearchStrategy[Any]] = st.recursive(
 
 def findings(objects: Sequence[JSON]) -> list[Finding]:
     """What all rules find in all objects."""
-    subjects = tree.of(objects)
+    subjects = tree.subjects_of(objects)
     around = world.of(subjects, POOLS, is_whole=True)
     return [
         finding

@@ -20,7 +20,7 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from trainer_infra.api import construction, schema
+from trainer_infra.api import model_errors, schema
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONDict
 from trainer_infra.names import API_VERSION
@@ -57,7 +57,7 @@ class KubeModel(BaseModel):
             super().__init__(**given)
         except ValidationError as error:
             fields = type(self).model_fields
-            raise InvalidInput(construction.problems(error, fields)) from None
+            raise InvalidInput(model_errors.problems(error, fields)) from None
         finally:
             _BUILDING.reset(token)
 

@@ -13,8 +13,8 @@ from pydantic import StrictInt
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.api import checked
-from trainer_infra.api.checked import CheckedModel
+from trainer_infra.api import checked_model
+from trainer_infra.api.checked_model import CheckedModel
 from trainer_infra.errors import Problem
 
 FAIL: Final = "FailJobSet"
@@ -70,7 +70,7 @@ class FailurePolicyRule(CheckedModel):
             yield Problem("name", f"{what} and end with none of , and :", self.name)
         yield from _ungated("action", self.action, ACTIONS, GATED_ACTIONS)
         for position, reason in enumerate(self.on_job_failure_reasons or ()):
-            yield from checked.one_of(f"onJobFailureReasons[{position}]", reason, REASONS)
+            yield from checked_model.one_of(f"onJobFailureReasons[{position}]", reason, REASONS)
         for position, pattern in enumerate(self.on_job_failure_message_patterns or ()):
             yield from _pattern(f"onJobFailureMessagePatterns[{position}]", pattern)
 
@@ -110,7 +110,7 @@ def _ungated(
         what = "is behind a feature gate of JobSet that is off by default"
         yield Problem(path, what, value, f"use {' or '.join(known)}")
     else:
-        yield from checked.one_of(path, value, known)
+        yield from checked_model.one_of(path, value, known)
 
 
 def _pattern(path: str, pattern: str) -> Iterator[Problem]:

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from trainer_infra import names
 from trainer_infra.api import failure_policy, pod_failure_policy
-from trainer_infra.api.checked import CheckedModel
+from trainer_infra.api.checked_model import CheckedModel
 from trainer_infra.api.failure_policy import FailurePolicy, FailurePolicyRule
 from trainer_infra.api.pod_failure_policy import (
     OnExitCodes,

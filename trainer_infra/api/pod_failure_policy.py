@@ -11,8 +11,8 @@ from typing import Final
 from pydantic import StrictInt
 from typing_extensions import override
 
-from trainer_infra.api import checked
-from trainer_infra.api.checked import CheckedModel
+from trainer_infra.api import checked_model
+from trainer_infra.api.checked_model import CheckedModel
 from trainer_infra.errors import Problem
 
 IGNORE: Final = "Ignore"
@@ -49,7 +49,7 @@ class OnExitCodes(CheckedModel):
     @override
     def problems(self) -> Iterator[Problem]:
         """A wrong operator, and codes that the API server refuses."""
-        yield from checked.one_of("operator", self.operator, (IN, NOT_IN))
+        yield from checked_model.one_of("operator", self.operator, (IN, NOT_IN))
         yield from exit_codes("values", self.values, lowest=0 if self.operator == NOT_IN else 1)
         if list(self.values) != sorted(self.values):
             yield Problem("values", "must be in rising order", list(self.values))
@@ -70,7 +70,7 @@ class OnPodCondition(CheckedModel):
         """A type that is no name of a condition, or a wrong status."""
         if not _CONDITION_TYPE.fullmatch(self.type):
             yield Problem("type", f"must be a name such as {DISRUPTION_TARGET}", self.type)
-        yield from checked.one_of("status", self.status, ("True", "False", "Unknown"))
+        yield from checked_model.one_of("status", self.status, ("True", "False", "Unknown"))
 
 
 class PodFailurePolicyRule(CheckedModel):
@@ -86,10 +86,14 @@ class PodFailurePolicyRule(CheckedModel):
     @override
     def problems(self) -> Iterator[Problem]:
         """A wrong action; both requirements, or none."""
-        yield from checked.one_of("action", self.action, (IGNORE, COUNT, FAIL_JOB, FAIL_INDEX))
+        yield from checked_model.one_of(
+            "action", self.action, (IGNORE, COUNT, FAIL_JOB, FAIL_INDEX)
+        )
         if (self.on_exit_codes is None) == (not self.on_pod_conditions):
             yield Problem("", "must have either onExitCodes or onPodConditions")
-        yield from checked.at_most("onPodConditions", self.on_pod_conditions or (), MOST_PATTERNS)
+        yield from checked_model.at_most(
+            "onPodConditions", self.on_pod_conditions or (), MOST_PATTERNS
+        )
 
 
 class PodFailurePolicy(CheckedModel):
@@ -101,7 +105,7 @@ class PodFailurePolicy(CheckedModel):
     @override
     def problems(self) -> Iterator[Problem]:
         """Too many rules."""
-        yield from checked.at_most("rules", self.rules, MOST_RULES)
+        yield from checked_model.at_most("rules", self.rules, MOST_RULES)
 
 
 def exit_codes(path: str, values: tuple[int, ...], lowest: int) -> Iterator[Problem]:
@@ -118,4 +122,4 @@ def exit_codes(path: str, values: tuple[int, ...], lowest: int) -> Iterator[Prob
             yield Problem(f"{path}[{position}]", what, value)
         if value in values[:position]:
             yield Problem(f"{path}[{position}]", "is there twice", value)
-    yield from checked.at_most(path, values, MOST_VALUES)
+    yield from checked_model.at_most(path, values, MOST_VALUES)

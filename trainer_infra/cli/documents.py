@@ -43,7 +43,7 @@ def read_documents(paths: Sequence[str]) -> ReadDocuments:
 
 
 def _folder(path: str) -> ReadDocuments:
-    found = sources.read([path])
+    found = sources.read_sources([path])
     problems = [Problem("", each) for each in found.problems]
     good: list[ManifestDocument] = []
     unread: set[str] = set()

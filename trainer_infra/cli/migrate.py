@@ -87,7 +87,7 @@ def _of_file(file: str) -> tuple[list[Placed], Sequence[Problem]]:
 
 def _of_folder(folder: str) -> tuple[list[Placed], Sequence[Problem]]:
     """The v1 jobs of a folder, as `check` reads it, and what could not be read."""
-    found = sources.read([folder])
+    found = sources.read_sources([folder])
     jobs = [
         (each.source, each.start, each.value)
         for each in found.documents

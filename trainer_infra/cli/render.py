@@ -15,7 +15,7 @@ from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import Given
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.render import listed
+from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import REFERENCE, Behaviour
 from trainer_infra.render.deviation import ALL
 from trainer_infra.trainers import compose
@@ -38,14 +38,14 @@ def render_documents(
 
     Args:
         sources: the files and folders; `-` is stdin.
-        plugins: listed plugins, as `render.listed` takes them.
+        plugins: listed plugins, as `render.plugin_registry` takes them.
         like_reference: render without our named deviations from the reference.
 
     Raises:
         InvalidInput: holds every problem of every document.
     """
     deviations = REFERENCE.deviations if like_reference else ALL
-    behaviour = Behaviour(listed.registry(plugins), deviations)
+    behaviour = Behaviour(plugin_registry.registry(plugins), deviations)
     found = documents.read_documents(sources)
     given = Given(found.documents)
     problems = [*found.problems, *given.problems(behaviour.deviations)]

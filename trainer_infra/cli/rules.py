@@ -12,9 +12,9 @@ import typer
 
 from trainer_infra.cli import screen, table
 from trainer_infra.cli.table import Column
-from trainer_infra.review import as_json, pack_folder, rulebook, summary, text, trial
+from trainer_infra.review import as_json, pack_folder, rule_tests, rulebook, summary, text
 from trainer_infra.review.pack_folder import Found
-from trainer_infra.review.trial import FORMS, Form
+from trainer_infra.review.rule_tests import FORMS, Form
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.judge import Chosen
 from trainer_infra.rules.pack import Selection
@@ -70,7 +70,7 @@ def explain_rule(rule: str, pack: str | None) -> str:
         InvalidInput: There is no such rule, or no such pack.
     """
     where = _found(pack)
-    chosen = rulebook.found(_chosen(where, Selection()), rule)
+    chosen = rulebook.found_rules(_chosen(where, Selection()), rule)
     return rulebook.explained(chosen, pack_folder.example(where, rule))
 
 
@@ -86,7 +86,7 @@ def try_rules(pack: str) -> int:
     where = pack_folder.found(pack)
     examples, missing = pack_folder.examples(where)
     forms = _forms()
-    failed = (*missing, *trial.failures(examples, forms))
+    failed = (*missing, *rule_tests.failures(examples, forms))
     for each in failed:
         typer.echo(each.sentence())
     rules = len({each.chosen.rule.id for each in examples})
@@ -111,4 +111,4 @@ def _found(pack: str | None) -> Found | None:
 
 
 def _chosen(where: Found | None, selection: Selection) -> tuple[Chosen, ...]:
-    return rulebook.chosen(where.pack if where else None, selection)
+    return rulebook.chosen_rules(where.pack if where else None, selection)

@@ -23,7 +23,7 @@ from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local import capacity, unsupported_fields
-from trainer_infra.render import listed
+from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.review import sources
 from trainer_infra.runs import identity
@@ -74,7 +74,7 @@ class Named:
     """Of the run; in YAML the TrainJob to run."""
     namespace: str | None
     plugins: tuple[str, ...] = ()
-    """Listed plugins, as `render.listed` takes them."""
+    """Listed plugins, as `render.plugin_registry` takes them."""
 
 
 def submission_of(file: str, named: Named, python: Python) -> Submission:
@@ -190,7 +190,7 @@ def _of_python(file: str, named: Named, python: Python) -> Submission:
 def _submission(
     job: JSONObject, runtime: Runtime, plugins: tuple[str, ...], code: Code | None = None
 ) -> Submission:
-    made = compose.compose(job, runtime, code, (), Behaviour(listed.registry(plugins)))
+    made = compose.compose(job, runtime, code, (), Behaviour(plugin_registry.registry(plugins)))
     for warning in made.warnings:
         typer.echo(f"warning: {warning}", err=True)
     unsupported = unsupported_fields.unsupported_here(made.objects)

@@ -17,7 +17,7 @@ from pulumi.runtime.proto.analyzer_pb2 import (
 from trainer_infra.crossguard import policy_pack
 from trainer_infra.crossguard.server import Servicer
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import trial
+from trainer_infra.review import rule_tests
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import Chosen
@@ -35,7 +35,7 @@ def crossguard_form(
     """
     said = policy_messages(chosen, objects, pools)
     plain = {
-        policy_pack.finding_message(each): each for each in trial.plain(chosen, objects, pools)
+        policy_pack.finding_message(each): each for each in rule_tests.plain(chosen, objects, pools)
     }
     return tuple(plain.get(each, Finding((), each)) for each in said)
 

@@ -41,7 +41,7 @@ from trainer_infra.local.pod_environment import PodContext
 from trainer_infra.local.pod_setup import PodFolders
 from trainer_infra.local.pod_wire_form import PodTried
 from trainer_infra.local.run_folder import RunFolder
-from trainer_infra.render import listed, resolve
+from trainer_infra.render import plugin_registry, resolve
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
 from trainer_infra.runs import view
@@ -72,7 +72,7 @@ class Reconciler:
         self._status: JSONObject = {}
         self._tries: list[PodTry] = []
         self._ports: dict[int, int] = {}
-        self._behaviour = Behaviour(listed.registry(self._record["plugins"]))
+        self._behaviour = Behaviour(plugin_registry.registry(self._record["plugins"]))
         self._python: Mapping[str, str] | None = None
         self._waiting_for = ""
         self._hidden = Redaction()

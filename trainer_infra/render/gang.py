@@ -103,7 +103,7 @@ def pod_group(draft: Draft, api_version: str, spec: JSONObject) -> JSONObject:
     }
 
 
-def writes(pod_group: JSONObject, job: TrainJob, observed: Observed) -> bool:
+def should_write(pod_group: JSONObject, job: TrainJob, observed: Observed) -> bool:
     """A PodGroup is left alone once it is there, unless the TrainJob is suspended."""
     return bool(job.spec.suspend) or not any(
         each["kind"] == names.POD_GROUP and each["apiVersion"] == pod_group["apiVersion"]

@@ -48,7 +48,7 @@ class Plugin:
     """Build 5: the objects."""
     complete: Callable[[JSONObject, TrainJob], JSONObject] | None = None
     """What an engine adds to an object of the run, whatever made it, as it is stored."""
-    writes: Callable[[JSONObject, TrainJob, Observed], bool] | None = None
+    should_write: Callable[[JSONObject, TrainJob, Observed], bool] | None = None
     """Whether an object that `build` made is written now, given what is there; None for always."""
     status: Callable[[TrainJob, JSONObject, Observed], JSONObject] | None = None
     """TrainJobStatus: the status so far, and what the plugin makes of it, in wire form."""

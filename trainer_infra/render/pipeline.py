@@ -60,7 +60,7 @@ def due(
         each
         for plugin in active
         for each in _built(plugin, draft)
-        if plugin.writes is None or plugin.writes(each, job, observed)
+        if plugin.should_write is None or plugin.should_write(each, job, observed)
     )
     return completed(built, job, behaviour)
 

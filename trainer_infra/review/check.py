@@ -12,7 +12,7 @@ from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import path_text
 from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import edits, fingerprint, placed
+from trainer_infra.review import document_place, edits, fingerprint
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Excuse, Item, Report, UnseenRule, named
@@ -85,7 +85,10 @@ def check(documents: Sequence[Document], asked: Asked, spread: Spread = one_by_o
     judged = [each for index, each in enumerate(documents) if asked.is_judged.get(index, True)]
     left = [each for index, each in enumerate(documents) if not asked.is_judged.get(index, True)]
     others = [*asked.others, *(each.value for each in left)]
-    subjects, beside = tree.of([each.value for each in judged], others), tree.of(others)
+    subjects, beside = (
+        tree.subjects_of([each.value for each in judged], others),
+        tree.subjects_of(others),
+    )
     around = world.of((*beside, *subjects), asked.settled.pools, is_whole=asked.settled.is_whole)
     pairs = tuple(zip(judged, subjects, strict=True))
     unjudged = zip(left, beside[len(asked.others) :], strict=True)
@@ -182,7 +185,7 @@ def _item(
         fix=finding.fix,
         seen_at=of_rule.seen_at,
         runtime=_runtime(document) if of_rule.inherited else "",
-        place=placed.place(document, finding.path),
+        place=document_place.place_in_document(document, finding.path),
         fingerprint=mark,
         edits=edits.edits(document, of_rule.patch),
         excuse=_excuse(excusing, known.asked.today) if excusing else None,

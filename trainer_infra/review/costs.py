@@ -39,9 +39,9 @@ def notes(
     """
     given = _prices(settled)
     prices = cost.table(given.prices)
-    subjects = tree.of(now)
+    subjects = tree.subjects_of(now)
     after = _total(subjects, settled, prices)
-    before = _total(_shared(tree.of(then), subjects), settled, prices)
+    before = _total(_shared(tree.subjects_of(then), subjects), settled, prices)
     found = {}
     if after.gpu_hours or before.gpu_hours:
         found["GPU-hours at most"] = _change(before.gpu_hours, after.gpu_hours, "")

@@ -83,7 +83,7 @@ class Document:
                 yield FieldFinding(path, each.what, each.got, each.fix)
 
 
-def read(text: str, file: str) -> tuple[Document, ...]:
+def read_documents(text: str, file: str) -> tuple[Document, ...]:
     """The objects of a text; `List` objects are unfolded.
 
     Raises:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from trainer_infra.json_values import JSONDict
-from trainer_infra.review import as_json, visible
+from trainer_infra.review import as_json, one_line
 from trainer_infra.review.report import Item, Report
 from trainer_infra.rules.finding import Severity
 
@@ -36,12 +36,12 @@ def _issues(items: Iterator[Item]) -> Iterator[JSONDict]:
         times = seen[item.fingerprint]
         mark = item.fingerprint if times == 1 else f"{item.fingerprint}-{times}"
         yield {
-            "description": visible.line(item.sentence()),
+            "description": one_line.line(item.sentence()),
             "check_name": item.rule.id,
             "fingerprint": mark,
             "severity": _SEVERITIES[item.severity],
             "location": {
-                "path": visible.line(item.place.file.removeprefix("./")),
+                "path": one_line.line(item.place.file.removeprefix("./")),
                 "lines": {"begin": max(1, item.place.line)},
             },
         }

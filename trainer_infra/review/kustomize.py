@@ -17,7 +17,7 @@ import yaml
 from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import built, documents, tool
+from trainer_infra.review import documents, source_of_built, subprocess_tool
 from trainer_infra.review.documents import Document
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
@@ -65,7 +65,7 @@ def uses(folder: Path) -> Uses:
     )
 
 
-def read(folder: Path) -> tuple[Document, ...]:
+def read_kustomization(folder: Path) -> tuple[Document, ...]:
     """The objects that it builds.
 
     Raises:
@@ -78,10 +78,10 @@ def read(folder: Path) -> tuple[Document, ...]:
         on_top = {**_ON_TOP, "resources": [below]}
         Path(top, NAMES[0]).write_text(json.dumps(on_top), encoding="utf-8")
         text = _built(folder, top, below)
-    return placed(folder, top, text)
+    return placed_kustomization(folder, top, text)
 
 
-def placed(folder: Path, top: str, text: str) -> tuple[Document, ...]:
+def placed_kustomization(folder: Path, top: str, text: str) -> tuple[Document, ...]:
     """What was built, placed in the files.
 
     Args:
@@ -97,12 +97,12 @@ def placed(folder: Path, top: str, text: str) -> tuple[Document, ...]:
     return tuple(
         document
         for file, objects in by_file.items()
-        for document in built.placed(objects, _written(file), file)
+        for document in source_of_built.placed_document(objects, _written(file), file)
     )
 
 
 def _built(folder: Path, top: str, below: str) -> str:
-    alone, kubectl = tool.found("kustomize"), tool.found("kubectl")
+    alone, kubectl = subprocess_tool.find_tool("kustomize"), subprocess_tool.find_tool("kubectl")
     if alone is None and kubectl is None:
         raise NotAvailable(
             "`kustomize` or `kubectl` is needed to build it, and neither is on PATH; install one, "
@@ -110,7 +110,7 @@ def _built(folder: Path, top: str, below: str) -> str:
         )
     command = [alone, "build", top] if alone else [str(kubectl), "kustomize", top]
     try:
-        return tool.output(command).decode("utf-8")
+        return subprocess_tool.tool_output(command).decode("utf-8")
     except NotAvailable as error:
         raise NotAvailable(f"cannot be built: {_words(str(error), folder, top, below)}") from None
 
@@ -153,7 +153,7 @@ def _without(value: JSONObject) -> JSONObject:
 
 def _written(file: str) -> tuple[Document, ...]:
     try:
-        return documents.read(Path(file).read_text(encoding="utf-8"), file)
+        return documents.read_documents(Path(file).read_text(encoding="utf-8"), file)
     except (OSError, ValueError, InvalidInput):
         return ()
 

@@ -73,7 +73,7 @@ class Live:
         )
 
 
-def read(kubeconfig: str | None, context: str | None, namespace: str = "") -> Live:
+def read_live(kubeconfig: str | None, context: str | None, namespace: str = "") -> Live:
     """The objects of the cluster of a kubeconfig.
 
     Args:
@@ -126,11 +126,11 @@ async def _listed(client: KubeClient, kind: str, versions: tuple[str, ...], name
             continue
         except Forbidden as error:
             return Live(problems=(f"cluster: {kind} objects cannot be read: {error.message}",))
-        return Live(tuple(map(written, page.items)))
+        return Live(tuple(map(written_live, page.items)))
     return Live()
 
 
-def written(value: JSONObject) -> JSONObject:
+def written_live(value: JSONObject) -> JSONObject:
     """The object without what a server adds."""
     metadata = {key: each for key, each in value["metadata"].items() if key not in _OF_THE_SERVER}
     rest = {key: each for key, each in value.items() if key != "status"}

@@ -17,7 +17,7 @@ from typing import Final
 import yaml
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.review.trial import Example, FailedExample
+from trainer_infra.review.rule_tests import Example, FailedExample
 from trainer_infra.rules import RULES, fixture, packs
 from trainer_infra.rules import pack as rules_pack
 from trainer_infra.rules.fixture import Case, Cases

@@ -36,7 +36,7 @@ class Parameter:
     """What it means."""
 
 
-def of(model: type[Parameters], chosen: Parameters | None = None) -> Iterator[Parameter]:
+def parameters_of(model: type[Parameters], chosen: Parameters | None = None) -> Iterator[Parameter]:
     """The parameters of a rule, in order.
 
     Args:

@@ -126,7 +126,7 @@ def _written(document: Document) -> Iterator[Value]:
     """Those of what a tool built the object from, where that says something else."""
     written = document.written
     if isinstance(written, Mapping) and written is not document.value:
-        yield from _secret(subjects.of(written))
+        yield from _secret(subjects.subject_of(written))
 
 
 def _lines(document: Document, path: Path) -> Iterator[tuple[str, int]]:

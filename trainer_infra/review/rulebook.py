@@ -24,7 +24,7 @@ _NEAR: Final = 3
 """Most ids that are proposed for one that is unknown."""
 
 
-def chosen(pack: Pack | None, selection: Selection) -> tuple[Chosen, ...]:
+def chosen_rules(pack: Pack | None, selection: Selection) -> tuple[Chosen, ...]:
     """The rules that are selected, of a pack or of all, as they are applied there.
 
     Raises:
@@ -37,7 +37,7 @@ def chosen(pack: Pack | None, selection: Selection) -> tuple[Chosen, ...]:
     )
 
 
-def found(rules: Iterable[Chosen], rule: str) -> Chosen:
+def found_rules(rules: Iterable[Chosen], rule: str) -> Chosen:
     """The rule of that id.
 
     Raises:
@@ -112,7 +112,7 @@ def _facts(each: Chosen) -> Iterator[str]:
 
 
 def _parameters(each: Chosen) -> Iterator[str]:
-    told = tuple(parameters.of(each.rule.parameters, each.parameters))
+    told = tuple(parameters.parameters_of(each.rule.parameters, each.parameters))
     if told:
         yield from ("", "Parameters:")
     for one in told:

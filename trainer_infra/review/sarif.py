@@ -9,7 +9,7 @@ from typing import Final
 from urllib.parse import quote
 
 from trainer_infra.json_values import JSONDict
-from trainer_infra.review import as_json, summary, visible
+from trainer_infra.review import as_json, one_line, summary
 from trainer_infra.review.report import Edit, Item, Place, Report
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
@@ -119,8 +119,8 @@ def _location(item: Item) -> JSONDict:
     if item.place.line:
         physical["region"] = _region(item.place)
     logical = {
-        "name": visible.line(item.path) or summary.named(item),
-        "fullyQualifiedName": f"{summary.named(item)}: {visible.line(item.path)}",
+        "name": one_line.line(item.path) or summary.named(item),
+        "fullyQualifiedName": f"{summary.named(item)}: {one_line.line(item.path)}",
         "kind": "object",
         "properties": object_,
     }
@@ -195,7 +195,7 @@ def _notification(level: str, words: str) -> JSONDict:
 
 def _message(words: str) -> JSONDict:
     """A message without the links that viewers make of `[words](address)`."""
-    return {"text": visible.line(words).replace("](", "] (")}
+    return {"text": one_line.line(words).replace("](", "] (")}
 
 
 def _notes(report: Report) -> JSONDict:

@@ -44,7 +44,7 @@ class _Folder:
     """Folders without links: two links may lead to each other."""
 
 
-def read(paths: Sequence[str], values: Sequence[str] = ()) -> SourceObjects:
+def read_sources(paths: Sequence[str], values: Sequence[str] = ()) -> SourceObjects:
     """The objects below all paths, each once.
 
     Args:
@@ -119,8 +119,8 @@ def _folder(folder: Path, values: Sequence[str]) -> SourceObjects:
     return joined(
         (
             *map(_file, files),
-            *(_made(each, lambda chart: helm.read(chart, values)) for each in charts),
-            *(_made(each, kustomize.read) for each in on_top),
+            *(_made(each, lambda chart: helm.read_chart(chart, values)) for each in charts),
+            *(_made(each, kustomize.read_kustomization) for each in on_top),
             SourceObjects(problems=tuple(found.problems)),
         )
     )
@@ -168,6 +168,6 @@ def _file(path: str | Path) -> SourceObjects:
 def of_text(text: str, file: str) -> SourceObjects:
     """The objects of a text."""
     try:
-        return SourceObjects(documents.read(text, file))
+        return SourceObjects(documents.read_documents(text, file))
     except InvalidInput as error:
         return SourceObjects(problems=tuple(str(each) for each in error.problems))

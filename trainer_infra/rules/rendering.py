@@ -49,7 +49,7 @@ class Rendering:
     """Whether all of the TrainJob is known, and its schema finds nothing wrong with it."""
 
 
-def of(job: JSONObject, runtime: Runtime, behaviour: Behaviour = OURS) -> Rendering:
+def rendering_of(job: JSONObject, runtime: Runtime, behaviour: Behaviour = OURS) -> Rendering:
     """What the TrainJob renders to on the runtime.
 
     Args:

@@ -1,6 +1,6 @@
 """What is judged: an object as it was written, and what it renders to.
 
-Made by `review` from files and by `deploy` from a resource's inputs, with `of`; pure.
+Made by `review` from files and by `deploy` from a resource's inputs, with `subject_of`; pure.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -16,7 +16,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules import rendering, written
+from trainer_infra.rules import origin, rendering
 from trainer_infra.rules.rendering import Rendering
 from trainer_infra.rules.value import Origin, Root, Unseen, Value
 
@@ -180,7 +180,7 @@ class Subject:
             each.forget()
 
 
-def of(
+def subject_of(
     value: JSONObject, runtime: AnyRuntime | None = None, behaviour: Behaviour = OURS
 ) -> Subject:
     """The object with what it renders to.
@@ -205,7 +205,7 @@ def given(subject: Subject, objects: Iterable[JSONObject]) -> Subject:
 
 
 def _render(runtime: Runtime, behaviour: Behaviour, subject: Subject) -> Rendered:
-    return _rendered(subject, rendering.of(subject.object.raw, runtime, behaviour))
+    return _rendered(subject, rendering.rendering_of(subject.object.raw, runtime, behaviour))
 
 
 def _rendered(subject: Subject, made: Rendering) -> Rendered:
@@ -219,12 +219,12 @@ def _object(subject: Subject, value: JSONObject, unseen: Iterable[Path]) -> Valu
     if value.get("kind") != names.JOBSET:
         return Value(value, Root(name, _inherited, subject.noted))
     job = subject.object.raw
-    where = partial(written.in_train_job, job, value)
-    return Value(value, Root(name, where, subject.noted, tuple(written.gaps(job, value, unseen))))
+    where = partial(origin.in_train_job, job, value)
+    return Value(value, Root(name, where, subject.noted, tuple(origin.gaps(job, value, unseen))))
 
 
 def _inherited(_path: Path) -> Origin:
-    return written.INHERITED
+    return origin.INHERITED
 
 
 def _text(value: Value) -> str:

@@ -21,7 +21,7 @@ Key = tuple[str, str, str]
 """Kind, namespace and name; the namespace of cluster-scoped kinds is empty."""
 
 
-def of(
+def subjects_of(
     judged: Sequence[JSONObject], others: Iterable[JSONObject] = (), behaviour: Behaviour = OURS
 ) -> tuple[Subject, ...]:
     """The subjects of the objects that are judged, in order.
@@ -56,8 +56,8 @@ def _subject(
 ) -> Subject:
     key = reference(value)
     if key is None:
-        return subjects.of(value)
-    made = subjects.of(value, known.get(key) or shipped(key), behaviour)
+        return subjects.subject_of(value)
+    made = subjects.subject_of(value, known.get(key) or shipped(key), behaviour)
     return replace(made, runtime_is_judged=key in own)
 
 

@@ -88,7 +88,7 @@ class Submission:
     content: str
     """Hash of what was submitted: the same content of the same owner is the same run."""
     plugins: tuple[str, ...] = ()
-    """Listed plugins that rendered it and reconcile it, as `render.listed` takes them."""
+    """Listed plugins that rendered it and reconcile it, as `render.plugin_registry` takes them."""
 
     @property
     def contents(self) -> "Contents":

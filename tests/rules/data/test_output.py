@@ -19,7 +19,7 @@ def job(**container: Any) -> OutputJob:
     replicated = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
     claims = [{"templates": [{"metadata": {"name": "claimed"}}]}]
     spec = {"replicatedJobs": [replicated], "volumeClaimPolicies": claims}
-    (subject,) = tree.of([{"kind": "JobSet", "spec": spec}])
+    (subject,) = tree.subjects_of([{"kind": "JobSet", "spec": spec}])
     (found,) = output.jobs(subject)
     return found
 

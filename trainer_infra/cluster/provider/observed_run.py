@@ -16,7 +16,7 @@ from trainer_infra.cluster.provider.record import Record, unreadable_record
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle.status import Delegation, TrainJobCase, decide_status
-from trainer_infra.render import listed
+from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed import Observed
 from trainer_infra.runs import reports, view
@@ -89,6 +89,6 @@ def _train_job(record: Record, known: JSONObject) -> TrainJob:
 def _behaviour(plugins: tuple[str, ...]) -> Behaviour:
     """What rendered the run; ours alone where its plugins are not installed here."""
     try:
-        return Behaviour(listed.registry(plugins))
+        return Behaviour(plugin_registry.registry(plugins))
     except InvalidInput:
         return OURS

@@ -41,6 +41,6 @@ PLUGIN = Plugin(
     applies=applies,
     enforce_pod_group_policy=enforce_pod_group_policy,
     build=build,
-    writes=gang.writes,
+    should_write=gang.should_write,
     watches=gang.watches(names.COSCHEDULING_API_VERSION),
 )

@@ -42,7 +42,7 @@ def validate(draft: Draft) -> Iterable[Problem]:
     yield from resources_per_node.problems(draft)
 
 
-def writes(_jobset: JSONObject, job: TrainJob, observed: Observed) -> bool:
+def should_write(_jobset: JSONObject, job: TrainJob, observed: Observed) -> bool:
     """Never on a running JobSet: only when there is none, or it or the TrainJob is suspended."""
     live = observed.jobset
     return live is None or bool(job.spec.suspend or (live.get("spec") or {}).get("suspend"))
@@ -200,6 +200,6 @@ PLUGIN = Plugin(
     applies=applies,
     validate=validate,
     build=build,
-    writes=writes,
+    should_write=should_write,
     watches=(Watch(names.JOBSET_API_VERSION, "JobSet"),),
 )

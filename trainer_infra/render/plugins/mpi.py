@@ -121,7 +121,7 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     }
 
 
-def writes(value: JSONObject, _job: TrainJob, observed: Observed) -> bool:
+def should_write(value: JSONObject, _job: TrainJob, observed: Observed) -> bool:
     """The hostfile always, the keys once."""
     return value["kind"] != "Secret" or observed.find("Secret", value["metadata"]["name"]) is None
 
@@ -232,6 +232,6 @@ PLUGIN = Plugin(
     validate=validate,
     enforce_ml_policy=enforce_ml_policy,
     build=build,
-    writes=writes,
+    should_write=should_write,
     watches=(Watch("v1", "ConfigMap"), Watch("v1", "Secret")),
 )

@@ -79,7 +79,7 @@ def plugin(priority_classes: Collection[str] | None = None) -> Plugin:
         validate=partial(validate, priority_classes),
         enforce_pod_group_policy=enforce_pod_group_policy,
         build=build,
-        writes=gang.writes,
+        should_write=gang.should_write,
         watches=gang.watches(names.VOLCANO_API_VERSION),
     )
 

@@ -54,7 +54,7 @@ def plain(
     chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
 ) -> tuple[Finding, ...]:
     """What `trainer-infra check` finds."""
-    subjects = tree.of(objects)
+    subjects = tree.subjects_of(objects)
     judged = judge.judge(subjects[0], world.of(subjects, pools, is_whole=True), [chosen])
     return tuple(finding for each in judged for finding in each.findings)
 
@@ -80,7 +80,7 @@ def failures(
 
 def _said(each: Example, form: Form) -> Iterator[str]:
     good, bad = (each.case.objects(is_good=is_good) for is_good in (True, False))
-    for problem in tree.of(good)[0].problems:
+    for problem in tree.subjects_of(good)[0].problems:
         yield f"the good object does not render: {problem}"
     found = form(each.chosen, good, each.case.pools)
     if found:

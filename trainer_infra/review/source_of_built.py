@@ -12,7 +12,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.review.documents import Document
 
 
-def placed(
+def placed_document(
     built: Sequence[JSONObject], written: Sequence[Document], file: str
 ) -> Iterator[Document]:
     """The objects that were built from one file.
