@@ -6,6 +6,7 @@ import re
 import tokenize
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,15 +35,22 @@ class Prose:
             yield self.line + self.text.count("\n", 0, found.start()), found
 
 
-def of_file(path: Path) -> Iterator[Prose]:
+@cache
+def of_file(path: Path) -> tuple[Prose, ...]:
     """What the file says, in no particular order."""
     text = path.read_text()
-    return of_python(text) if path.suffix == ".py" else of_markdown(text)
+    return tuple(of_python(text, parsed(path)) if path.suffix == ".py" else of_markdown(text))
 
 
-def of_python(source: str) -> Iterator[Prose]:
+@cache
+def parsed(path: Path) -> ast.Module:
+    """The file of Python."""
+    return ast.parse(path.read_text())
+
+
+def of_python(source: str, tree: ast.Module) -> Iterator[Prose]:
     """Docstrings, those of attributes too, and blocks of comments."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
             yield Prose(node.lineno, str(node.value.value))
     lines: dict[int, str] = {}

@@ -4,6 +4,8 @@ A citation has one form for each place: `reference behaviour 3.3`, `SDK contract
 `design rule 2`, `design "Names that are an API"`, `decision 0002`, `Q7`, `docs/page.md`.
 """
 
+import ast
+import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -11,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.docs import prose
+from tests.docs import page, prose
 from tests.docs.prose import MARKDOWN, PYTHON, ROOT, Prose
 
 DOCS = ROOT / "docs"
@@ -44,9 +46,9 @@ NOWHERE = re.compile(
 
 
 @cache
-def labels(page: Path) -> frozenset[str]:
+def labels(path: Path) -> frozenset[str]:
     """What a page can be cited for: titles, numbers of its headings, rules, and first cells of its rows."""
-    text = page.read_text()
+    text = path.read_text()
     titles = re.findall(r"^#+ (.+?) *$", text, re.MULTILINE)
     numbers = [each.split(" ")[0].rstrip(":") for each in titles]
     rules = [each.removeprefix("Rule ").split(":")[0] for each in titles if each[:5] == "Rule "]
@@ -58,7 +60,7 @@ def labels(page: Path) -> frozenset[str]:
 
 def known(place: str) -> frozenset[str]:
     """Everything that can be cited of a place."""
-    return frozenset().union(*(labels(page) for page in PLACES[place]))
+    return frozenset().union(*(labels(path) for path in PLACES[place]))
 
 
 def cited(text: Prose) -> Iterator[tuple[int, str, str]]:
@@ -82,8 +84,8 @@ def _numbers(text: str) -> list[str]:
     return re.findall(r"\d+(?:\.\d+)*", text)
 
 
-def problems(text: Prose, page: Path = ROOT / "tests") -> Iterator[tuple[int, str]]:
-    """Line and sentence of each citation that leads nowhere; links are relative to the page's folder."""
+def problems(text: Prose, source: Path = ROOT / "tests") -> Iterator[tuple[int, str]]:
+    """Line and sentence of each citation that leads nowhere; links are relative to the source's folder."""
     for line, place, label in cited(text):
         if label not in known(place):
             yield (
@@ -95,10 +97,10 @@ def problems(text: Prose, page: Path = ROOT / "tests") -> Iterator[tuple[int, st
     for line, found in text.matches(PAGE):
         yield from ((line, each) for each in _missing(ROOT / found[1], found[2]))
     for line, found in text.matches(LINK):
-        yield from ((line, each) for each in _missing(page.parent / found[1], found[2]))
+        yield from ((line, each) for each in _missing(source.parent / found[1], found[2]))
     for line, found in text.matches(HERE):
-        if page.suffix == ".md":
-            yield from ((line, each) for each in _missing(page, found[1]))
+        if source.suffix == ".md":
+            yield from ((line, each) for each in _missing(source, found[1]))
 
 
 def missing_modules(text: Prose) -> Iterator[tuple[int, str]]:
@@ -110,8 +112,8 @@ def missing_modules(text: Prose) -> Iterator[tuple[int, str]]:
             yield line, f"there is no {found[1]}"
 
 
-def _missing(page: Path, title: str | None) -> Iterator[str]:
-    path = page.resolve()
+def _missing(path: Path, title: str | None) -> Iterator[str]:
+    path = path.resolve()
     if not path.is_file():
         yield f"there is no {path.relative_to(ROOT)}"
     elif title and prose.words(title) not in labels(path):
@@ -195,15 +197,57 @@ def test_a_citation_that_leads_nowhere_is_found(text: str, line: int, said: str)
 
 
 def test_a_link_of_a_page_and_a_heading_of_its_own_are_looked_up() -> None:
-    page = DOCS / "local.md"
     text = Prose(1, '[x](kubernetes.md), "Nothing", and\n(below, "Nowhere")')
-    assert [line for line, _ in problems(text, page)] == [1, 2]
+    assert [line for line, _ in problems(text, DOCS / "local.md")] == [1, 2]
 
 
 def test_comments_and_docstrings_are_read_with_their_lines() -> None:
     source = '"""One\ntwo."""\nX = 1\n"""Three."""\n# four\n# five\nY = 2  # six\n'
-    assert sorted((each.line, each.text) for each in prose.of_python(source)) == [
+    assert sorted(
+        (each.line, each.text) for each in prose.of_python(source, ast.parse(source))
+    ) == [
         (1, "One\ntwo."),
         (4, "Three."),
         (5, "four\nfive\nsix"),
     ]
+
+
+def test_every_dotted_name_of_ours_that_a_page_shows_is_there() -> None:
+    shown = {
+        (path.name, span)
+        for path in MARKDOWN
+        if path.name != "CHANGELOG.md"
+        for span in page.spans(path)
+    }
+    assert sorted((name, span) for name, span in shown if not _exists(span)) == []
+
+
+@pytest.mark.parametrize(
+    "span", ["lifecycle.plan.plan(job)", "trainer_infra.TrainJob", "a.b", "main.py"]
+)
+def test_a_dotted_name_that_is_there_or_not_ours_is_no_problem(span: str) -> None:
+    assert _exists(span)
+
+
+@pytest.mark.parametrize(
+    "span", ["lifecycle.plan.make(job)", "trainer_infra.nothing", "render.none"]
+)
+def test_a_dotted_name_that_is_not_there_is_found(span: str) -> None:
+    assert not _exists(span)
+
+
+def _exists(span: str) -> bool:
+    """Whether a dotted name can be imported; any that is neither the package's nor a room's is no concern."""
+    found = re.match(r"(?:trainer_infra\.)?(\w+)(?:\.\w+)*", span)
+    if not found or "." not in found[0] or span.startswith(f"{found[0]}."):
+        return True
+    is_room = any((PACKAGE / f"{found[1]}{suffix}").exists() for suffix in ("", ".py"))
+    if found[0].endswith((".py", ".md", ".yaml")) or not (
+        is_room or span.startswith("trainer_infra.")
+    ):
+        return True
+    try:
+        pkgutil.resolve_name(f"trainer_infra.{found[0].removeprefix('trainer_infra.')}")
+    except (ImportError, AttributeError):
+        return False
+    return True

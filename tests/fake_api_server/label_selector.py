@@ -1,6 +1,6 @@
 """Label and field selectors, as an API server reads them. Pure.
 
-Called by memory.py for lists and watches.
+For lists and watches of the client in memory.
 """
 
 import re

@@ -1,6 +1,6 @@
 """Programs of a cluster: the one on PATH, else built once from published Go modules.
 
-Called by the file of each component (etcd.py, kube_apiserver.py). What is built is kept in the
+For the file of each component (etcd.py, kube_apiserver.py). What is built is kept in the
 cache folder, outside the checkout, under the hash of what it is built from; go.mod and go.sum of
 the wrapper modules under go/ fix every version.
 """

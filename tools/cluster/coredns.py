@@ -1,6 +1,6 @@
 """CoreDNS v1.13.1: names of services and pods, as a process on the node.
 
-Called by up.py; the kubelet names its address to every pod.
+Called by components.py; the kubelet names its address to every pod.
 """
 
 from typing import Final

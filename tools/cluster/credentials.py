@@ -1,7 +1,7 @@
 """Who may do what in the cluster: one token for each component and one for the person.
 
-Called by the components' files, each for its own kubeconfig, and by kube_apiserver.py, which reads
-the list of tokens. A token is made once and goes with the cluster's folder.
+Each component's file asks for its own kubeconfig; kube_apiserver.py reads the list of tokens.
+A token is made once and goes with the cluster's folder.
 """
 
 import json

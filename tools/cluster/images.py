@@ -1,6 +1,6 @@
 """Container images without a registry: an archive made from files, loaded under a chosen name.
 
-Called by the component that needs the image (busybox.py, jobset.py, storage.py, base_image.py). The
+Called by busybox.py, jobset.py, kueue.py, storage.py and base_image.py, which need images. The
 archive is a tar as `docker save` writes it; the node's containerd keeps what is loaded, and no
 garbage collection removes it.
 """

@@ -1,6 +1,6 @@
 """kube-controller-manager v1.34.4: all default controllers, and a short wait for a lost node.
 
-Called by up.py.
+Called by components.py.
 """
 
 from typing import Final

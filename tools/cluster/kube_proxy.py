@@ -1,6 +1,6 @@
 """kube-proxy v1.34.4: services by nftables, in the cluster's network only.
 
-Called by up.py.
+Called by components.py.
 """
 
 from tools.cluster import credentials, kubernetes, live

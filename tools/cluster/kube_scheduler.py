@@ -1,6 +1,6 @@
 """kube-scheduler v1.34.4, with its default profile.
 
-Called by up.py.
+Called by components.py.
 """
 
 from tools.cluster import credentials, kubernetes

@@ -1,6 +1,6 @@
 """kubelet v1.34.4: the node. Its folders are the cluster's own, see namespaces.py.
 
-Called by up.py.
+Called by components.py.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Kubernetes v1.34.4: its programs, built from Go modules.
 
-Called by the file of each component that belongs to Kubernetes itself.
+For the file of each component that belongs to Kubernetes itself.
 """
 
 from collections.abc import Mapping

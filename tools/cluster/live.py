@@ -1,6 +1,6 @@
 """The cluster's own folder: where its processes, certificates, data and logs stand.
 
-Called by every file of `make cluster`. All of it lies below the cache folder and goes with
+For every file of `make cluster`. All of it lies below the cache folder and goes with
 `make cluster-down`; what is built once (programs, image archives) lies beside it and stays.
 """
 

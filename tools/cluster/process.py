@@ -1,6 +1,6 @@
 """One program of a cluster, running: its output in a log file, its life bound to ours.
 
-Called by the file of each component. The kernel ends it when this process dies, however it dies,
+Called by etcd.py and kube_apiserver.py. The kernel ends it when this process dies, however it dies,
 so that a killed test run leaves nothing behind.
 """
 

@@ -1,6 +1,6 @@
 """What is wrong when a model is built in Python, in the words that manifests get.
 
-Called by `KubeModel` (base.py) only. Types are checked there and nothing else: limits and rules
+Called by base.py only, for `KubeModel`. Types are checked there and nothing else: limits and rules
 of the published schema are checked when the object's wire form is read.
 """
 

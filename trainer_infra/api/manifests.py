@@ -1,6 +1,6 @@
 """Manifests: YAML text and JSON objects become typed kinds.
 
-Called by the command line (files), deploy (Pulumi inputs) and render (runtime snapshots). The
+Called by `cli` (files), `deploy` (Pulumi inputs), `render` (runtime snapshots) and `rules`. The
 only place that chooses a class by apiVersion and kind.
 """
 

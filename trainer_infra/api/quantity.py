@@ -1,6 +1,6 @@
 """Kubernetes resource quantities, for example `500m`, `1Gi` or `1e3`.
 
-Called by render and local where they count, compare or add resources; what is written in an object
+Called by `render`, `rules` and `local` where they count, compare or add resources; what is written in an object
 is never rewritten. Grammar, rounding, cap and canonical text: k8s.io/apimachinery,
 `resource.Quantity`.
 """

@@ -1,6 +1,6 @@
 """spec.template.spec.replicatedJobs of the shipped runtimes: the shapes that several of them share.
 
-Called by the files of the runtime families; each call returns a new value.
+For the files of the runtime families; each call returns a new value.
 """
 
 from typing import Any

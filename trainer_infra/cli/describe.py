@@ -1,6 +1,6 @@
 """`trainer-infra describe`: everything that is known of a run, for a person.
 
-Called by `main`. In the order in which one asks: what it is, why it does not go on, how far each
+Called by `runs`. In the order in which one asks: what it is, why it does not go on, how far each
 step and node is, how it failed, what the cluster said. A program reads `get -o json` instead.
 """
 

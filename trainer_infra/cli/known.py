@@ -1,6 +1,6 @@
 """A run by its name, or a sentence that names the runs there are.
 
-Called by every command that is given a run's name. Those that only read take the beginning of a name
+For every command that is given a run's name. Those that only read take the beginning of a name
 too, and the name of a Pulumi resource, where one run alone can be meant; those that change something
 want the whole name and are told what it could be.
 """

@@ -1,6 +1,6 @@
 """`trainer-infra logs`: the lines of a run's pods, each with its pod unless one pod is asked for.
 
-Called by `main`. A pod may be named whole, or as its lines show it (`node-0-1`), on a cluster also
+Called by `runs`. A pod may be named whole, or as its lines show it (`node-0-1`), on a cluster also
 without the five characters that tell its tries apart.
 """
 

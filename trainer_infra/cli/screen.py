@@ -1,6 +1,6 @@
 """Where a command's result goes: a terminal with a width and colours, or a pipe with neither.
 
-Called by every command that shows tables. `NO_COLOR` and `TERM=dumb` leave colours out.
+For every command that shows tables. `NO_COLOR` and `TERM=dumb` leave colours out.
 """
 
 import os

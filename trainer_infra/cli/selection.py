@@ -1,6 +1,6 @@
 """Which runs a command is about, by its options, in the order of their age. Pure.
 
-Called by `get`, `delete` and `gc`.
+Called by `get`, `delete`, `gc_ended` and `gc_stack`.
 """
 
 from collections.abc import Iterable

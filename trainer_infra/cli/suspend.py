@@ -1,6 +1,6 @@
 """`trainer-infra suspend` and `resume`: hold runs back, and let them go on.
 
-Called by `main`. Nothing is changed when one of the names is unknown or has ended.
+Called by `runs`. Nothing is changed when one of the names is unknown or has ended.
 """
 
 from collections.abc import Sequence

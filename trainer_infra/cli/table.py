@@ -1,6 +1,6 @@
 """Rows in columns as wide as they need to be, or as a terminal allows. Pure.
 
-Called by every command that lists something. In a pipe a row is one line; a terminal that is too
+For every command that lists something. In a pipe a row is one line; a terminal that is too
 narrow has some cells below their row, and words folded within others.
 """
 

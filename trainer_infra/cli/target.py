@@ -1,6 +1,6 @@
 """Which place a command talks to: this machine, or a cluster.
 
-Called by `main` for every command about runs. What the command line says comes first, then the
+For every command about runs. What the command line says comes first, then the
 nearest Pulumi program's selected stack (`stack_config`), then this machine. Only the chosen
 target's room is imported, and nothing is asked of it here.
 """

@@ -1,7 +1,7 @@
 """What a cluster has of what engine `provider` and the objects of a run need.
 
-Called by `deploy` at preview, which goes on without a cluster, and by `runs`, which asks what tells
-the cluster from others.
+Called by `provider.runs`: at preview, which goes on without a cluster, and for what tells the
+cluster from others.
 """
 
 import asyncio

@@ -1,5 +1,5 @@
 """The only room that talks to an API server: the protocol, the real client and an in-memory one.
 
-Called by the drivers that run on Kubernetes. Values in and out are objects in wire form; what the
+For drivers that run on Kubernetes. Values in and out are objects in wire form; what the
 server refuses is one of `kube.refusals`.
 """

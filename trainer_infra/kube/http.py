@@ -1,6 +1,6 @@
 """The client of a real API server.
 
-Called by the drivers that run on Kubernetes, through `connect`. Each method says what it asks of
+Drivers that run on Kubernetes get it by `connect`. Each method says what it asks of
 the server; transport.py sends it, watching.py and log_lines.py read streams. What HTTP needs is
 imported with the first connection: most commands never make one.
 """

@@ -1,6 +1,6 @@
 """Contents of Secrets that are made at create, and never shown: MPI's SSH keys, Flux's certificate.
 
-`with_generated` is called by the drivers on each object before they write it. Rules:
+A driver calls `with_generated` with each object before it writes it. Rules:
 reference behaviour 3.6 and 3.7.
 """
 

@@ -1,6 +1,6 @@
 """What a driver does next for one TrainJob: the value, and `plan`, which decides it.
 
-Pure. Called by every driver with what it observed; the driver applies, deletes, writes the status
+Pure. Called by `local.reconciler` with what it observed. A driver applies, deletes, writes the status
 and the events, in that order, and calls again when something changed or `requeue_after` has passed.
 Rules: reference behaviour 4.2 and 4.5 to 4.9; docs/lifecycle.md.
 """

@@ -1,6 +1,6 @@
 """Child processes of the supervisor: started by its one thread, reaped by one signal handler.
 
-Called by containers, probes and the package installation. The supervisor is also the parent of
+Called by `container`, `pod` and `installation`. The supervisor is also the parent of
 whatever its pods left behind (subreaper), so every exit of any child ends up here.
 """
 

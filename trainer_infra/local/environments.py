@@ -1,6 +1,6 @@
 """The virtual environments of this machine: which there are, who uses them, and away with them.
 
-Called by `trainer-infra gc --cache`. What else is in the cache folder (the built Pulumi CLI, a
+Called by `cli.gc_cache`. What else is in the cache folder (the built Pulumi CLI, a
 cluster) is none of them.
 """
 

@@ -1,4 +1,4 @@
-"""pip as an installer: its command, and what its output says. Pure; called by `packages`."""
+"""pip as an installer: its command, and what its output says. Pure; called by `installation`."""
 
 import re
 import sys

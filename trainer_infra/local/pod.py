@@ -1,6 +1,6 @@
 """One try of one pod: its init containers in order, then its containers side by side.
 
-Called by the supervisor for each Start that `jobset.decide` gives. Native sidecars (init containers
+Called by `reconciler` for each Start that `jobset.decide` gives. Native sidecars (init containers
 with restartPolicy Always) run beside and end with the pod. The first container that fails ends the
 try; on a cluster the others would go on.
 """

@@ -1,6 +1,6 @@
 """The log of one pod: whole lines of all its containers, in one file, the last ones in memory.
 
-Called by containers with what they wrote. A line reaches the file when it is complete; lines of
+Called by `container` with what they wrote. A line reaches the file when it is complete; lines of
 containers that run side by side are never mixed.
 """
 

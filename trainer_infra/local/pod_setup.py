@@ -1,6 +1,6 @@
 """A pod's manifest as commands with environment and folders, ready to start.
 
-Called by the supervisor through `pod` for each try; what comes next is `container`.
+Called by `reconciler` for each try; what comes next is `container`.
 """
 
 import json

@@ -1,6 +1,6 @@
 """Runs on this machine: submit, look, suspend, read logs, delete. The facade of the local target.
 
-Called by `deploy` and `cli`. A run is a folder (`folder`) and a supervisor process
+Called by `target`, and by `cli.run`. A run is a folder (`folder`) and a supervisor process
 (`supervisor`), one per run; nothing else stays behind when both are gone.
 """
 

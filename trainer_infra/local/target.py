@@ -1,4 +1,4 @@
-"""This machine as a Target. Called by `deploy` and `cli`, which choose among targets."""
+"""This machine as a Target. Called by `deploy.operations.targets`, which chooses among targets."""
 
 import platform
 from collections.abc import Mapping, Sequence

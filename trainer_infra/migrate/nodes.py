@@ -1,6 +1,6 @@
 """What PyTorchJob, XGBoostJob and JAXJob have in common: replicas that become numbered nodes.
 
-Called by the files of these kinds. The runtime has one job `node`, whose template is the workers'
+For the files of these kinds. The runtime has one job `node`, whose template is the workers'
 (the master's where there are none); the TrainJob says how many there are and what they run.
 """
 

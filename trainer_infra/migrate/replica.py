@@ -1,6 +1,6 @@
 """Replica types of a v1 job (`Master`, `Worker`, `Launcher`) and the pods they become.
 
-Called by the files of the kinds. In v2 all nodes of a training are alike: of two replica types
+For the files of the kinds. In v2 all nodes of a training are alike: of two replica types
 that train, the template of the workers is kept, and what differs in the master's is told.
 """
 

@@ -1,6 +1,6 @@
 """`restartPolicy` of a replica type and `backoffLimit`: what becomes of a pod that failed.
 
-Called by the files of the kinds for each replicated job. In v1 the operator itself restarted pods;
+Called by `nodes` and `mpi_job` for each replicated job. In v1 the operator itself restarted pods;
 in v2 the Job does, by its pods' restartPolicy, its backoffLimit and its podFailurePolicy.
 """
 

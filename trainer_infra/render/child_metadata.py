@@ -1,6 +1,6 @@
 """metadata of a TrainJob's child objects: their names are those of reference behaviour 3.11.
 
-Called by plugins that build an object besides the JobSet. `owner` adds the owner afterwards.
+For plugins that build an object besides the JobSet. `owner` adds the owner afterwards.
 """
 
 from collections.abc import Mapping

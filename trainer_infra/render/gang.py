@@ -1,6 +1,6 @@
 """Which pods of a TrainJob are scheduled all at once, and the PodGroup that says so.
 
-Pure; called by the plugins coscheduling, volcano, kai, yunikorn and kueue, which add what their
+Pure; for the plugins coscheduling, volcano, kai, yunikorn and kueue, which add what their
 scheduler reads. Rules: reference behaviour 3.8 and 3.9.
 
 The reference counts every pod, also of jobs that start only after others (Q15): such a group never

@@ -1,6 +1,6 @@
 """Plugins of other packages: `PACKAGE.MODULE:NAME`, listed by the user in the order they run.
 
-Called by the command line (`--plugin`), the provider and the controller (their configuration).
+Called by `cli` (`--plugin`), and by `deploy`, `cluster` and `local` for what is configured.
 A listed plugin runs after ours of the same phase and before JobSet, which writes what the others
 decided. How to write one: docs/plugins.md.
 """

@@ -1,6 +1,6 @@
 """What is known of a run, whatever its target: the values that a `Target` takes and returns.
 
-Called by the drivers (local, cluster) and by who asks them (deploy, cli). Everything here turns
+Called by `local` and `cluster`, the drivers, and by `deploy` and `cli`. Everything here turns
 into JSON and back without loss; secret values never do. JSON of another release is read as far as
 this one knows it.
 """

@@ -1,6 +1,6 @@
 """Sentences and numbers about a run, as a person reads them.
 
-Called by the command line and by the Pulumi gate, whatever the target. Pure.
+Called by `cli` and by `deploy.gate`, whatever the target. Pure.
 """
 
 import math

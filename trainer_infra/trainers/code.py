@@ -2,7 +2,7 @@
 
 `custom` makes a Code from what the user gave; `attach` adds it to a TrainJob: the command, one
 runtime patch with the mounts, and an immutable ConfigMap named by content (design rules 1 and
-2). Called by the drivers before rendering. Pure.
+2). Called by `compose` before rendering. Pure.
 """
 
 import ast

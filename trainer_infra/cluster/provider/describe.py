@@ -1,6 +1,6 @@
 """Everything that a person wants to know of one run: the run itself, and what happened to it.
 
-Called by the command line through `runs`.
+Called by `runs` for `cli.describe`.
 """
 
 from collections.abc import Mapping

@@ -1,6 +1,6 @@
 """The record of a run that must be there, and still be the one and the owner's that is meant.
 
-Called by every verb that changes or reads a run of which the caller knows.
+For every verb that changes or reads a run of which the caller knows.
 """
 
 from contextlib import suppress

@@ -1,6 +1,6 @@
 """Options of a resource that makes runs: attempt, adopt, delete_timeout, outputs. Pure.
 
-Called by the checks of TrainJob, of each member of TrainJobs, and of runtimes.
+Called by `train_job`, `train_jobs` and `training_runtime`.
 """
 
 import math

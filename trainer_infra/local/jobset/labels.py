@@ -1,6 +1,6 @@
 """The labels of a JobSet's pods: those of JobSet v0.12 and of the Job controller.
 
-Called by pods.manifest. JobSet writes its own ones as annotations too, so programs may read either
+Called by pods.py. JobSet writes its own ones as annotations too, so programs may read either
 through the downward API.
 """
 

@@ -1,6 +1,6 @@
 """`spec.volumeClaimPolicies`: the volumes that JobSet adds to the pods that mount its claims.
 
-Called by pods.manifest. Rule: JobSet v0.12, KEP-572: a claim is named `<template>-<jobset>`, and a
+Called by pods.py. Rule: JobSet v0.12, KEP-572: a claim is named `<template>-<jobset>`, and a
 pod gets it when one of its containers has a volumeMount of the template's name.
 """
 

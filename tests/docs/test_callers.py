@@ -1,0 +1,123 @@
+"""Every "Called by X" of a docstring is so: X is a module or a room, and it imports the module that says it."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.docs import prose
+from tests.docs.prose import PYTHON, ROOT
+
+NAME = r"(`[\w./-]+(?: --[\w-]+)?`|[\w/]+\.py|tests/\w+(?:/\w+)*)"
+CALLED = re.compile(rf"\b[Cc]alled by ({NAME}(?:(?:, and by|, and|, by| and by| and|,) {NAME})*)?")
+OUTSIDE = re.compile(r"[Cc]alled by (?:MkDocs|`make |users|the user's)")
+"""Callers that are no modules of ours."""
+MODULES: Mapping[str, Path] = {
+    ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
+    for path in PYTHON
+}
+"""By dotted name."""
+PLACES = {
+    ".".join(name.split(".")[:length])
+    for name in MODULES
+    for length in range(1, name.count(".") + 2)
+}
+"""Modules and the folders that they are in."""
+
+
+@cache
+def importers() -> Mapping[str, set[str]]:
+    """Name of a module, or the beginning of names with an asterisk -> modules that import it, however late."""
+    found: dict[str, set[str]] = defaultdict(set)
+    for module, path in MODULES.items():
+        for name in _imported(path):
+            found[name].add(module)
+    return found
+
+
+def _imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(prose.parsed(path)):
+        if isinstance(node, ast.Import):
+            yield from (each.name for each in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{each.name}" for each in node.names)
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            yield re.sub(r"\{.*", "*", ast.unparse(node.args[0]).strip("f'\""))
+
+
+def importers_of(module: str) -> set[str]:
+    """Modules that import it, by its name or by a text that begins with its room's."""
+    rooms = [module[: end.start() + 1] + "*" for end in re.finditer(r"\.", module)]
+    return {each for name in (module, *rooms) for each in importers().get(name, ())}
+
+
+def problems(text: str, module: str) -> Iterator[str]:
+    """A sentence for each caller that a docstring of the module names and that does not import it."""
+    for found in CALLED.finditer(prose.words(text)):
+        if not found[1] and not OUTSIDE.match(found.string, found.start()):
+            yield f"names no module: {found.string[found.start() :][:60]}"
+        for caller in re.findall(NAME, found[1] or ""):
+            places = tuple(f"{each}." for each in _places(caller.strip("`").split()[0], module))
+            known = importers_of(module)
+            if not places:
+                yield f"there is no {caller}"
+            elif not any(f"{each}.".startswith(places) for each in known):
+                yield f"{caller} does not import it; imported by {', '.join(sorted(known))}"
+
+
+def _places(name: str, module: str) -> Iterator[str]:
+    """Modules and folders that a docstring may mean: those of that name, or of a value in it."""
+    dotted = name.removesuffix(".py").replace("/", ".")
+    around = module.split(".")
+    for room in (".".join(around[:length]) for length in range(len(around), -1, -1)):
+        for each in (dotted, dotted.rpartition(".")[0]):
+            if each and (full := f"{room}.{each}".strip(".")) in PLACES:
+                yield full
+
+
+def test_every_caller_that_a_docstring_names_imports_the_module() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{text.line}: {each}"
+        for module, path in MODULES.items()
+        if path != Path(__file__)
+        for text in prose.of_file(path)
+        for each in problems(text.text, module)
+    ]
+    assert wrong == [], "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Called by `pipeline`. Pure.",
+        "Pure; called by `render.pipeline`, and\nby `render` for others.",
+        "Called by `pipeline.render` and render/pipeline.py.",
+        "Called by users.",
+    ],
+)
+def test_a_caller_that_imports_the_module_is_no_problem(text: str) -> None:
+    assert list(problems(text, "trainer_infra.render.resolve")) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("Called by `nothing`.", "there is no `nothing`"),
+        ("Called by nothing.py and `pipeline`.", "there is no nothing.py"),
+        ("Called by `pipeline`, and by\n`review`.", "`review` does not import it; imported by "),
+        ("Called by the drivers.", "names no module: Called by the drivers."),
+    ],
+)
+def test_a_caller_that_does_not_import_the_module_is_found(text: str, said: str) -> None:
+    found = list(problems(text, "trainer_infra.render.resolve"))
+    assert [each[: len(said)] for each in found] == [said]
+
+
+def test_a_module_that_is_imported_by_its_name_has_a_caller() -> None:
+    module = "trainer_infra.deploy.operations.train_jobs.gate"
+    assert list(problems("Called by `deploy.provider`.", module)) == []
