@@ -1,6 +1,7 @@
 """The rules of the house that no linter checks: sizes, public names, paths in the documentation."""
 
 import ast
+import dataclasses
 import re
 import tomllib
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ import typer.main
 
 import trainer_infra
 from trainer_infra.cli import main
+from trainer_infra.render import phases
 from trainer_infra.render.deviation import Deviation
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -76,18 +78,6 @@ def test_every_path_that_the_documentation_names_exists(document: Path) -> None:
     assert missing == []
 
 
-ADDED = (
-    "a rule",
-    "a plugin: a framework",
-    "a plugin: a scheduler",
-    "a spec field",
-    "a runtime",
-    "a v1 kind",
-    "an output format",
-    "an engine",
-)
-
-
 def missing_files(page: str) -> dict[str, list[str]]:
     """What each row of "Add one" names and the repository does not have, by the row's first cell."""
     section = page.split("\n## Add one\n")[1].split("\n## ", maxsplit=1)[0]
@@ -104,30 +94,42 @@ def missing_files(page: str) -> dict[str, list[str]]:
 
 def test_every_file_that_add_one_names_exists() -> None:
     page = (ROOT / "CONTRIBUTING.md").read_text()
-    assert missing_files(page) == {added: [] for added in ADDED}
+    added = ("a rule", "a plugin: a framework", "a plugin: a scheduler", "a spec field")
+    others = ("a runtime", "a v1 kind", "an output format", "an engine")
+    assert missing_files(page) == {each: [] for each in (*added, *others)}
     wrong = page.replace("rules/tuning/lora_nodes.py", "rules/tuning/lora.py")
     assert missing_files(wrong)["a rule"] == ["trainer_infra/rules/tuning/lora.py"]
 
 
-def test_the_architecture_page_lists_the_rooms_in_the_order_of_their_layers() -> None:
-    page = (ROOT / "ARCHITECTURE.md").read_text()
-    rooms = page.split("\n## Rooms", maxsplit=1)[1].split("\n## ", maxsplit=1)[0]
-    listed = [
-        re.findall(r"`(\w+)/?`", each) for each in re.findall(r"^- (.*?):", rooms, re.MULTILINE)
+def test_rooms_stand_in_the_order_of_their_layers() -> None:
+    page = (ROOT / "ARCHITECTURE.md").read_text().split("## Rooms")[1].split("## Which")[0]
+    rows = [
+        re.findall(r"`(\w+)/?`", row) for row in re.findall(r"^- (`[^:]*):", page, re.MULTILINE)
     ]
-    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
-    layers = [each.split(" | ") for each in reversed(contract["contracts"][0]["layers"])]
-    floors = {room: floor for floor, layer in enumerate(layers) for room in layer}
-    found = [floors[room] for row in listed for room in row]
-    assert found == sorted(found)
-    assert {*floors} == {room for row in listed for room in row}
+    contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    layers = [set(re.findall(r"\w+", each)) for each in contracts["contracts"][0]["layers"]]
+    level = {room: -number for number, layer in enumerate(layers) for room in layer}
+    rooms = [room for row in rows for room in row]
+    assert sorted(rooms) == sorted(level)
+    assert [level[room] for room in rooms] == sorted(level.values())
 
 
-def test_the_words_of_the_architecture_page_are_in_order_and_on_one_line_each() -> None:
-    words = (ROOT / "ARCHITECTURE.md").read_text().split("\n## Words\n")[1]
-    rows = re.findall(r"^\| ([\w ]+) \| (.+) \|$", words, re.MULTILINE)[1:]
-    assert len(rows) == len(words.strip().splitlines()) - 4
+def test_every_word_of_the_glossary_says_in_one_line_where_it_stands() -> None:
+    words = (ROOT / "ARCHITECTURE.md").read_text().split("## Words")[1].split("\n## ")[0]
+    rows = re.findall(r"^\| ([^|]+) \| [^|]+ \| `([^`|]+)` \|$", words, re.MULTILINE)
     assert [word for word, _ in rows] == sorted({word for word, _ in rows})
+    assert [
+        path
+        for _, path in rows
+        if not (ROOT / path).exists() and not (ROOT / "trainer_infra" / path).exists()
+    ] == []
+    assert len(rows) == words.count("\n|") - 2
+
+
+def test_every_field_of_a_plugin_is_a_row_of_its_page() -> None:
+    page = (ROOT / "docs" / "plugins.md").read_text()
+    rows = re.findall(r"^\|[^|]*\| `(\w+)` \|", page, re.MULTILINE)
+    assert rows == [field.name for field in dataclasses.fields(phases.Plugin)]
 
 
 def test_every_deviation_is_a_row_of_the_compatibility_page_asked_for_and_tested() -> None:

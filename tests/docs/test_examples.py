@@ -129,6 +129,7 @@ def test_commands_in_sentences_exist_with_their_options(file: Path) -> None:
     found = [
         (each, commands.problem(arguments))
         for each in page.spans(file)
+        if commands.NAME in each
         for arguments in commands.of(re.sub(r"[][]|\\(?=\|)", "", each).partition("|")[0])
     ]
     assert [each for each in found if each[1] and not each[1].startswith("Missing")] == []

@@ -152,7 +152,7 @@ class Metric(KubeModel):
 
 
 class TrainerStatus(KubeModel):
-    """What the training itself reported (reference behaviour 6)."""
+    """What the training itself reported."""
 
     progress_percentage: StrictInt | None = None
     """0 to 100."""
