@@ -110,5 +110,5 @@ def test_each_phase_can_be_asked_for() -> None:
         lifecycle.CREATED, lifecycle.SUSPENDED, lifecycle.RUNNING,
         lifecycle.COMPLETE, lifecycle.FAILED, lifecycle.LOST,
     }  # fmt: skip
-    assert {each.value for each in options.Phase} == known
+    assert {each.value for each in options.PhaseName} == known
     assert {*screen.PHASES} - {"Succeeded"} == known - {lifecycle.CREATED}

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from tests.cluster.relayed import Relayed
 from trainer_infra.kube import refusals
-from trainer_infra.kube.client import Change, KubeClient, Selection
+from trainer_infra.kube.client import KubeClient, ObjectChange, ObjectSelection
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class Counted(Relayed):
         return await request
 
     @override
-    def watch(self, selection: Selection, since: str) -> AsyncGenerator[Change, None]:
+    def watch(self, selection: ObjectSelection, since: str) -> AsyncGenerator[ObjectChange, None]:
         self.requests["watch"] += 1
         return super().watch(selection, since)
 
@@ -35,9 +35,11 @@ class Unwatching(Counted):
     """As the API server answers an account without the verb `watch`."""
 
     @override
-    async def watch(self, selection: Selection, since: str) -> AsyncGenerator[Change, None]:
+    async def watch(
+        self, selection: ObjectSelection, since: str
+    ) -> AsyncGenerator[ObjectChange, None]:
         said = {"code": 403, "reason": "Forbidden", "message": "cannot watch resource"}
-        changes: tuple[Change, ...] = ()
+        changes: tuple[ObjectChange, ...] = ()
         for change in changes:
             yield change
         raise refusals.of_status(403, said, f"watch {selection.resource.plural}")

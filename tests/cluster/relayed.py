@@ -6,7 +6,15 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
-from trainer_infra.kube.client import JSON, Change, KubeClient, LogOf, Page, Propagation, Selection
+from trainer_infra.kube.client import (
+    JSON,
+    KubeClient,
+    LogOf,
+    ObjectChange,
+    ObjectSelection,
+    Page,
+    Propagation,
+)
 from trainer_infra.kube.resource import Resource
 
 T = TypeVar("T")
@@ -40,7 +48,7 @@ class Relayed(KubeClient):
         return await self.sent(self._client.get(resource, name, namespace), "get")
 
     @override
-    async def list(self, selection: Selection) -> Page:
+    async def list(self, selection: ObjectSelection) -> Page:
         return await self.sent(self._client.list(selection), "list")
 
     @override
@@ -74,7 +82,7 @@ class Relayed(KubeClient):
         await self.sent(gone, "delete")
 
     @override
-    def watch(self, selection: Selection, since: str) -> AsyncGenerator[Change, None]:
+    def watch(self, selection: ObjectSelection, since: str) -> AsyncGenerator[ObjectChange, None]:
         return self._client.watch(selection, since)
 
     @override

@@ -17,7 +17,7 @@ from trainer_infra.cluster.provider import delete, submit
 from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import resource
-from trainer_infra.kube.client import Selection
+from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.runs.run import Submission
 
 T = TypeVar("T")
@@ -86,7 +86,9 @@ async def deletes(memory: Memory, fate: Fate, uid: str) -> None:
 
 async def left(memory: Memory) -> dict[str, list[str]]:
     """Names by kind."""
-    found = {each.kind: (await memory.list(Selection(each, "default"))).items for each in KINDS}
+    found = {
+        each.kind: (await memory.list(ObjectSelection(each, "default"))).items for each in KINDS
+    }
     return {
         kind: sorted(str(each["metadata"]["name"]) for each in items)
         for kind, items in found.items()

@@ -27,7 +27,7 @@ from trainer_infra.cluster.provider import (
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.errors import Unreadable
-from trainer_infra.kube.client import Selection
+from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.kube.refusals import NotFound
 from trainer_infra.kube.resource import CONFIG_MAP
 from trainer_infra.runs.run import Contents, Failure, Node, Owner, Run, run_to_json
@@ -248,7 +248,7 @@ def test_a_damaged_run_is_deleted_by_its_owner_alone(
         cluster, uid = await with_two_runs(place, text)
         said = await delete.delete_run(cluster.client, RunKey("default", "tj", uid, owner), 5)
         assert ("is left alone" in said) != goes
-        there = (await cluster.client.list(Selection(CONFIG_MAP, "default"))).items
+        there = (await cluster.client.list(ObjectSelection(CONFIG_MAP, "default"))).items
         assert (RECORD in {each["metadata"]["name"] for each in there}) != goes
 
     asyncio.run(asked())

@@ -12,7 +12,7 @@ from tests.cluster.submissions import Job
 from tests.cluster.test_served import uid_of
 from tests.cluster.world import World
 from trainer_infra.cluster import identity
-from trainer_infra.cluster.identity import Identity
+from trainer_infra.cluster.identity import ClusterIdentity
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.kube.refusals import Unauthorized
 
@@ -26,8 +26,8 @@ def mark(content: bytes) -> str:
     return hashlib.sha256(content).hexdigest()[:16]
 
 
-A, B = Identity("u1", frozenset({"a"})), Identity("u2", frozenset({"b"}))
-URL, OTHER_URL = Identity(server="https://a"), Identity(server="https://b")
+A, B = ClusterIdentity("u1", frozenset({"a"})), ClusterIdentity("u2", frozenset({"b"}))
+URL, OTHER_URL = ClusterIdentity(server="https://a"), ClusterIdentity(server="https://b")
 
 
 @pytest.mark.parametrize(
@@ -35,34 +35,36 @@ URL, OTHER_URL = Identity(server="https://a"), Identity(server="https://b")
     [
         (A, A, True),
         (A, B, False),
-        (Identity("u1"), A, True),
-        (Identity("u1"), B, False),
-        (Identity("u1", frozenset({"a"})), Identity("u1", frozenset({"b"})), True),
-        (Identity("u1", frozenset({"a"})), Identity("u2", frozenset({"a"})), False),
-        (Identity(authorities=frozenset({"a", "old"})), A, True),
-        (Identity(authorities=frozenset({"old"})), A, False),
-        (Identity("u1"), Identity(authorities=frozenset({"a"})), None),
+        (ClusterIdentity("u1"), A, True),
+        (ClusterIdentity("u1"), B, False),
+        (ClusterIdentity("u1", frozenset({"a"})), ClusterIdentity("u1", frozenset({"b"})), True),
+        (ClusterIdentity("u1", frozenset({"a"})), ClusterIdentity("u2", frozenset({"a"})), False),
+        (ClusterIdentity(authorities=frozenset({"a", "old"})), A, True),
+        (ClusterIdentity(authorities=frozenset({"old"})), A, False),
+        (ClusterIdentity("u1"), ClusterIdentity(authorities=frozenset({"a"})), None),
         (URL, URL, True),
         (URL, OTHER_URL, False),
-        (URL, Identity("u1", frozenset({"a"}), "https://a"), True),
-        (URL, Identity("u1", frozenset({"a"}), "https://b"), False),
+        (URL, ClusterIdentity("u1", frozenset({"a"}), "https://a"), True),
+        (URL, ClusterIdentity("u1", frozenset({"a"}), "https://b"), False),
         (URL, A, None),
     ],
 )
-def test_the_best_that_both_know_decides(one: Identity, other: Identity, same: bool | None) -> None:
+def test_the_best_that_both_know_decides(
+    one: ClusterIdentity, other: ClusterIdentity, same: bool | None
+) -> None:
     assert (one.same(other), other.same(one)) == (same, same)
 
 
 @pytest.mark.parametrize(
     ("known", "text"),
     [
-        (Identity("u1"), "cluster u1"),
-        (Identity("u1", frozenset({"b", "a"})), "cluster u1 authority a,b"),
-        (Identity(authorities=frozenset({"a"})), "cluster authority a"),
+        (ClusterIdentity("u1"), "cluster u1"),
+        (ClusterIdentity("u1", frozenset({"b", "a"})), "cluster u1 authority a,b"),
+        (ClusterIdentity(authorities=frozenset({"a"})), "cluster authority a"),
         (URL, "https://a"),
     ],
 )
-def test_its_text_says_it_whole(known: Identity, text: str) -> None:
+def test_its_text_says_it_whole(known: ClusterIdentity, text: str) -> None:
     assert (str(known), identity.identity_from_text(text)) == (text, known)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from trainer_infra.runs.causes import kueue as causes
 from trainer_infra.runs.causes import kueue_quota, kueue_workload
-from trainer_infra.runs.causes.kueue import Cause
-from trainer_infra.runs.causes.kueue_workload import Queueing, Waiting
+from trainer_infra.runs.causes.kueue import KueueCause
+from trainer_infra.runs.causes.kueue_workload import QueuedWorkload, Queueing
 
 MADE = datetime(2026, 11, 22, 13, 0, tzinfo=UTC)
 NOW = MADE + timedelta(seconds=10)
@@ -63,7 +63,7 @@ def cluster_queue(reason: str, message: str, *flavors: str) -> dict[str, Any]:
     return {"spec": {"resourceGroups": [group]}, "status": {"conditions": [active]}}
 
 
-def of(queueing: Queueing | None, now: datetime = NOW) -> Waiting:
+def of(queueing: Queueing | None, now: datetime = NOW) -> QueuedWorkload:
     found = kueue_workload.waiting_workload(jobset(), queueing, now)
     assert found is not None
     return found
@@ -169,10 +169,10 @@ def of(queueing: Queueing | None, now: datetime = NOW) -> Waiting:
     ],
 )
 def test_the_cause_is_found_in_kueues_own_words(
-    value: dict[str, Any], cause: Cause, said: str
+    value: dict[str, Any], cause: KueueCause, said: str
 ) -> None:
     sentence = f"{HEAD}: {said}" if said else HEAD
-    assert of(Queueing(workload=value)) == Waiting(cause, sentence)
+    assert of(Queueing(workload=value)) == QueuedWorkload(cause, sentence)
 
 
 @pytest.mark.parametrize(
@@ -186,13 +186,13 @@ def test_the_cause_is_found_in_kueues_own_words(
         ("AdmissionCheckInactive", causes.CLUSTER_QUEUE_INACTIVE),
     ],
 )
-def test_why_a_cluster_queue_is_inactive_is_read_from_it(reason: str, cause: Cause) -> None:
+def test_why_a_cluster_queue_is_inactive_is_read_from_it(reason: str, cause: KueueCause) -> None:
     value = workload(unreserved("ClusterQueue c is inactive", "Inadmissible"))
     inactive = cluster_queue(reason, "Can't admit new workloads: so.")
-    assert of(Queueing(workload=value, cluster_queue=inactive)) == Waiting(
+    assert of(Queueing(workload=value, cluster_queue=inactive)) == QueuedWorkload(
         cause, f"{HEAD}: ClusterQueue c is inactive: Can't admit new workloads: so."
     )
-    assert of(Queueing(workload=value)) == Waiting(
+    assert of(Queueing(workload=value)) == QueuedWorkload(
         causes.CLUSTER_QUEUE_INACTIVE, f"{HEAD}: ClusterQueue c is inactive"
     )
 
@@ -231,14 +231,14 @@ def test_a_flavor_that_the_message_does_not_name_may_fit() -> None:
 
 def test_a_jobset_without_workload_is_waited_for_a_minute() -> None:
     said = f"{HEAD}: Kueue made no Workload of it since 2026-11-22T13:00:00Z"
-    assert of(Queueing()) == Waiting(causes.NO_WORKLOAD, said)
+    assert of(Queueing()) == QueuedWorkload(causes.NO_WORKLOAD, said)
     late = of(Queueing(), MADE + timedelta(seconds=61))
-    assert late == Waiting(causes.NOT_MANAGED, said)
+    assert late == QueuedWorkload(causes.NOT_MANAGED, said)
     assert late.ended() == f"{said}; {causes.NOT_MANAGED.help}"
 
 
 def test_a_priority_class_that_is_missing_is_named() -> None:
-    assert of(Queueing(missing="WorkloadPriorityClass high")) == Waiting(
+    assert of(Queueing(missing="WorkloadPriorityClass high")) == QueuedWorkload(
         causes.PRIORITY_CLASS,
         f"{HEAD}: Kueue makes no Workload of it, because there is no WorkloadPriorityClass high",
     )
@@ -246,7 +246,7 @@ def test_a_priority_class_that_is_missing_is_named() -> None:
 
 def test_what_may_not_be_read_or_was_not_read_ends_nothing() -> None:
     for each in (None, Queueing(readable=False)):
-        assert of(each) == Waiting(causes.PENDING, HEAD)
+        assert of(each) == QueuedWorkload(causes.PENDING, HEAD)
         assert of(each).ended() == ""
 
 

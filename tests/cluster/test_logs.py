@@ -11,7 +11,7 @@ from typing_extensions import override
 from tests.cluster.in_memory import Small
 from tests.cluster.submissions import Job
 from tests.fake_api_server.memory import Memory
-from trainer_infra.cluster.logs import Wanted
+from trainer_infra.cluster.logs import LogSelection
 from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.cluster.provider.run_lookup import log_lines
 from trainer_infra.errors import NotAvailable
@@ -47,7 +47,7 @@ def run(what: Coroutine[Any, Any, T]) -> T:
 async def read(
     small: Small, pod: str | None = None, tail: int | None = None, *, follow: bool = False
 ) -> list[tuple[str, str]]:
-    wanted = Wanted(pod, tail, follow)
+    wanted = LogSelection(pod, tail, follow)
     return [each async for each in await log_lines(small.session, KEY, wanted)]
 
 
@@ -154,7 +154,7 @@ def test_a_lost_connection_is_taken_up_again_and_every_line_comes_once() -> None
 def test_nobody_reads_on_when_the_reader_leaves() -> None:
     async def case() -> None:
         small = await two_pods()
-        lines = await log_lines(small.session, KEY, Wanted(None, None, follow=True))
+        lines = await log_lines(small.session, KEY, LogSelection(None, None, follow=True))
         assert isinstance(lines, AsyncGenerator)
         assert await anext(lines) == (FIRST, "a")
         await lines.aclose()

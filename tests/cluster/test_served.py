@@ -9,7 +9,7 @@ from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
 from tools.cluster.client import Client
 from trainer_infra.cluster.provider.runs import Cluster
-from trainer_infra.cluster.served import Served
+from trainer_infra.cluster.served import ServedKinds
 from trainer_infra.errors import NotAvailable
 
 
@@ -25,7 +25,7 @@ def test_a_cluster_is_told_by_the_uid_of_its_oldest_namespace(
 
 
 def test_what_is_served_is_said(server: Server, cluster: Cluster) -> None:
-    assert cluster.served() == Served(
+    assert cluster.served() == ServedKinds(
         reachable=True,
         jobset=True,
         train_jobs=True,

@@ -9,10 +9,10 @@ from tests.cluster.submissions import Job
 from tests.cluster.world import World
 from trainer_infra.cluster import served
 from trainer_infra.cluster.provider.runs import Cluster
-from trainer_infra.cluster.served import Served
+from trainer_infra.cluster.served import ServedKinds
 
 LABEL = "kueue.x-k8s.io/queue-name"
-HERE = Served(reachable=True, jobset=True, kueue=True, server="https://here")
+HERE = ServedKinds(reachable=True, jobset=True, kueue=True, server="https://here")
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from trainer_infra.deploy.operations import rendering, targets
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import batch, members, shared_texts
-from trainer_infra.deploy.operations.train_jobs.members import Change, Kept
+from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
 
 ENV = {"name": "T", "valueFrom": {"secretKeyRef": {"name": "trainer-infra-own-secret", "key": "t"}}}
 
@@ -81,10 +81,10 @@ def test_every_member_changes_by_itself() -> None:
     new = declared({"d": job("d"), "a": job("other"), "b": {**JOBS["b"], "spec": spec}})
     news = checked(new, BORN)
     assert members.member_changes(STATE, news) == {
-        "d": Change.SUBMIT,
-        "a": Change.REPLACE,
-        "b": Change.UPDATE,
-        "c": Change.DELETE,
+        "d": MemberChange.SUBMIT,
+        "a": MemberChange.REPLACE,
+        "b": MemberChange.UPDATE,
+        "c": MemberChange.DELETE,
     }
     assert members.shown_differences(STATE, news) == {
         'jobs["a"]': "UPDATE",
@@ -99,7 +99,7 @@ def test_every_member_changes_by_itself() -> None:
 def test_a_changed_secret_is_an_update_of_that_member_and_shows_nothing_else() -> None:
     secrets = {**BORN["secretData"], "b": {"t": "another"}}
     news = checked(declared(JOBS, secretData=secrets), BORN)
-    expected = {"a": Change.NONE, "b": Change.UPDATE, "c": Change.NONE}
+    expected = {"a": MemberChange.NONE, "b": MemberChange.UPDATE, "c": MemberChange.NONE}
     assert members.member_changes(STATE, news) == expected
     assert members.shown_differences(STATE, news) == {'secretData["b"]': "UPDATE"}
 
@@ -111,7 +111,7 @@ def test_a_member_with_an_error_is_tried_again_and_no_other() -> None:
     kept["b"] = Kept(kept["b"].job, {"name": "x", "namespace": "default", "error": "no"})
     failed = members.batch_outputs(BORN, "here", kept)
     news = checked(declared(JOBS), BORN)
-    expected = {"a": Change.NONE, "b": Change.SUBMIT, "c": Change.NONE}
+    expected = {"a": MemberChange.NONE, "b": MemberChange.SUBMIT, "c": MemberChange.NONE}
     assert members.member_changes(failed, news) == expected
     assert members.shown_differences(failed, news) == {}
     assert batch.diff(failed, news, StackSession()).changes is True
@@ -123,7 +123,9 @@ def test_a_run_that_could_not_be_deleted_is_tried_again_though_nothing_declares_
         name: Kept(one, STATE["members"][name]) for name, one in members.members_of(STATE).items()
     }
     state = members.batch_outputs(BORN, "here", {**kept, "gone": Kept(None, left)})
-    assert members.member_changes(state, checked(declared(JOBS), BORN))["gone"] is Change.DELETE
+    assert (
+        members.member_changes(state, checked(declared(JOBS), BORN))["gone"] is MemberChange.DELETE
+    )
 
 
 def test_another_target_is_another_batch() -> None:
@@ -138,10 +140,10 @@ def test_a_runtime_that_is_edited_in_the_program_is_another_run_of_its_members()
     def given(**more: Any) -> dict[str, Any]:
         return {"a": {**JOBS["a"], "runtime": runtime, **more}, "b": JOBS["b"], "c": JOBS["c"]}
 
-    expected = {"a": Change.REPLACE, "b": Change.NONE, "c": Change.NONE}
+    expected = {"a": MemberChange.REPLACE, "b": MemberChange.NONE, "c": MemberChange.NONE}
     assert members.member_changes(STATE, checked(declared(given()), BORN)) == expected
     of_resource = checked(declared(given(runtimeResource=True)), BORN)
-    assert set(members.member_changes(STATE, of_resource).values()) == {Change.NONE}
+    assert set(members.member_changes(STATE, of_resource).values()) == {MemberChange.NONE}
     assert of_resource["jobs"]["b"] == BORN["jobs"]["b"]
 
 
@@ -149,9 +151,11 @@ def test_a_member_of_a_given_name_runs_again_on_an_edited_runtime() -> None:
     jobs = {"a": job("a", name="mine", runtime=json.loads(BORN["jobs"]["a"]["runtime"]))}
     born = checked(declared(jobs))
     state = running(born)
-    assert members.member_changes(state, checked(declared(jobs), born)) == {"a": Change.NONE}
+    assert members.member_changes(state, checked(declared(jobs), born)) == {"a": MemberChange.NONE}
     jobs["a"]["runtime"]["metadata"]["labels"] = {"edited": "yes"}
-    assert members.member_changes(state, checked(declared(jobs), born)) == {"a": Change.REPLACE}
+    assert members.member_changes(state, checked(declared(jobs), born)) == {
+        "a": MemberChange.REPLACE
+    }
 
 
 def test_problems_name_their_member() -> None:
@@ -217,5 +221,5 @@ def test_a_list_of_members_is_cut(count: int) -> None:
 
 def test_a_member_keeps_the_plugins_that_it_was_born_with() -> None:
     news = checked(declared(JOBS, plugins=["nobody.knows:This"]), BORN)
-    assert set(members.member_changes(STATE, news).values()) == {Change.NONE}
+    assert set(members.member_changes(STATE, news).values()) == {MemberChange.NONE}
     assert [one.get("plugins") for one in members.members_of(news).values()] == [[], [], []]

@@ -28,12 +28,12 @@ from tests.fake_api_server.served_kinds import KINDS, WITHOUT_STATUS
 from tests.fake_api_server.server_side_apply import STATUS, Writer
 from trainer_infra.kube.client import (
     JSON,
-    Change,
     KubeClient,
     LogOf,
+    ObjectChange,
+    ObjectSelection,
     Page,
     Propagation,
-    Selection,
 )
 from trainer_infra.kube.refusals import NotServed
 from trainer_infra.kube.request import named
@@ -93,7 +93,7 @@ class Memory(KubeClient):
         return copy.deepcopy(self._there(resource, name, namespace, "read"))
 
     @override
-    async def list(self, selection: Selection) -> Page:
+    async def list(self, selection: ObjectSelection) -> Page:
         """All selected objects."""
         self._served(selection.resource.api_version, selection.resource.kind)
         wanted = object_selection.matching(selection, f"list {selection.resource.plural}")
@@ -186,7 +186,9 @@ class Memory(KubeClient):
         self._wake()
 
     @override
-    async def watch(self, selection: Selection, since: str) -> AsyncGenerator[Change, None]:
+    async def watch(
+        self, selection: ObjectSelection, since: str
+    ) -> AsyncGenerator[ObjectChange, None]:
         """Changes after the resourceVersion `since`, with bookmarks, without an end.
 
         Raises:
@@ -198,7 +200,7 @@ class Memory(KubeClient):
         if version == 0:
             page, version = await self.list(selection), self._store.version
             for value in page.items:
-                yield Change("ADDED", value)
+                yield ObjectChange("ADDED", value)
         while True:
             events = self._store.since(version)
             if events is None:
@@ -210,7 +212,7 @@ class Memory(KubeClient):
                 if change is not None:
                     yield change
             if not events and not await self._changed(self._bookmarks):
-                yield Change(
+                yield ObjectChange(
                     "BOOKMARK", object_selection.bookmark(selection.resource, self._store.version)
                 )
 

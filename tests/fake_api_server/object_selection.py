@@ -11,13 +11,13 @@ from tests.fake_api_server import label_selector
 from tests.fake_api_server.label_selector import Matches
 from tests.fake_api_server.object_store import Event
 from tests.fake_api_server.request_judgement import refused
-from trainer_infra.kube.client import Change, Selection
+from trainer_infra.kube.client import ObjectChange, ObjectSelection
 from trainer_infra.kube.resource import Resource
 
 JSON = Mapping[str, Any]
 
 
-def matching(selection: Selection, asked: str) -> Matches:
+def matching(selection: ObjectSelection, asked: str) -> Matches:
     """What is selected.
 
     Raises:
@@ -37,19 +37,19 @@ def matching(selection: Selection, asked: str) -> Matches:
     return matches
 
 
-def change(event: Event, kind: Resource, wanted: Matches) -> Change | None:
+def change(event: Event, kind: Resource, wanted: Matches) -> ObjectChange | None:
     """A change as a watch sees it: objects come into the selection and leave it."""
     if event.resource != kind:
         return None
     was = event.old is not None and wanted(event.old)
     if event.new is not None and wanted(event.new):
-        return Change("MODIFIED" if was else "ADDED", copy.deepcopy(event.new))
+        return ObjectChange("MODIFIED" if was else "ADDED", copy.deepcopy(event.new))
     if not was or event.old is None:
         return None
     # The last state that was selected, with the version of the change.
     last = copy.deepcopy(dict(event.old))
     last["metadata"]["resourceVersion"] = str(event.version)
-    return Change("DELETED", last)
+    return ObjectChange("DELETED", last)
 
 
 def bookmark(kind: Resource, version: int) -> JSON:

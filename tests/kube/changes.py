@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from trainer_infra.kube.client import Change
+from trainer_infra.kube.client import ObjectChange
 
 
-def seen(changes: Iterator[Change], count: int) -> list[tuple[str, str]]:
+def seen(changes: Iterator[ObjectChange], count: int) -> list[tuple[str, str]]:
     """Type and name of the next changes; bookmarks are passed over."""
     found: list[tuple[str, str]] = []
     while len(found) < count:

@@ -8,7 +8,7 @@ import pytest
 
 from tests.kube import objects
 from tests.kube.scripted import Say, Speak, status
-from trainer_infra.kube.client import Selection
+from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.kube.loop import iterate, run
 from trainer_infra.kube.refusals import Answer, Conflict, Expired, Forbidden, Invalid, Unreachable
 from trainer_infra.kube.resource import CONFIG_MAP
@@ -110,7 +110,7 @@ def test_a_watch_whose_line_was_cut_gets_it_from_the_next_connection(speak: Spea
     client, server = speak(
         Say(body=event("ADDED", "a", 2) + half, cut=True), Say(body=event("ADDED", "b", 3))
     )
-    changes = iterate(client.watch(Selection(CONFIG_MAP, "default"), "1"))
+    changes = iterate(client.watch(ObjectSelection(CONFIG_MAP, "default"), "1"))
 
     assert [next(changes).value["metadata"]["name"] for _ in range(2)] == ["a", "b"]
     changes.close()
@@ -121,7 +121,7 @@ def test_a_watch_that_the_server_ends_with_a_410_has_expired(speak: Speak) -> No
     said = status(410, "Expired", "too old resource version: 1 (5)")
     client, _ = speak(Say(body=json.dumps({"type": "ERROR", "object": said}) + "\n"))
     with pytest.raises(Expired, match="too old resource version"):
-        next(iterate(client.watch(Selection(CONFIG_MAP), "1")))
+        next(iterate(client.watch(ObjectSelection(CONFIG_MAP), "1")))
 
 
 def test_a_watch_that_always_ends_with_an_error_is_given_up(speak: Speak) -> None:
@@ -129,7 +129,7 @@ def test_a_watch_that_always_ends_with_an_error_is_given_up(speak: Speak) -> Non
     line = json.dumps({"type": "ERROR", "object": said}) + "\n"
     client, server = speak(Say(body=line), give_up_after=2.0)
     with pytest.raises(Answer, match="unable to decode watch event"):
-        next(iterate(client.watch(Selection(CONFIG_MAP), "1")))
+        next(iterate(client.watch(ObjectSelection(CONFIG_MAP), "1")))
 
     assert len(server.asked) > 1
 

@@ -16,7 +16,7 @@ import yaml
 from tests.kube.certificate import self_signed
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import kubeconfig
-from trainer_infra.kube.kubeconfig import Endpoint
+from trainer_infra.kube.kubeconfig import SignedServer
 
 ROOT = Path(__file__).resolve().parents[2]
 JSON = dict[str, Any]
@@ -43,7 +43,7 @@ def config(user: JSON | None = None, cluster: JSON | None = None, context: str =
     }
 
 
-def endpoint(source: JSON | str | None, context: str | None = None) -> Endpoint:
+def endpoint(source: JSON | str | None, context: str | None = None) -> SignedServer:
     text = json.dumps(source) if isinstance(source, dict) else source
     return kubeconfig.read(text, context).endpoint()
 

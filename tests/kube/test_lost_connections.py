@@ -19,7 +19,7 @@ from tests.kube.real_server import RealServer
 from tests.kube.scripted import config
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http
-from trainer_infra.kube.client import PAGE, KubeClient, Selection
+from trainer_infra.kube.client import PAGE, KubeClient, ObjectSelection
 from trainer_infra.kube.loop import iterate, run
 from trainer_infra.kube.refusals import Exists, NotFound, Unauthorized, Unreachable
 from trainer_infra.kube.resource import CONFIG_MAP, SECRET
@@ -45,8 +45,8 @@ def away(server: RealServer, seconds: float) -> Iterator[None]:
 def test_a_watch_goes_on_after_its_connection_was_cut(
     client: KubeClient, server: RealServer, namespace: str
 ) -> None:
-    since = run(client.list(Selection(SECRET, namespace))).resource_version
-    changes = iterate(client.watch(Selection(SECRET, namespace), since))
+    since = run(client.list(ObjectSelection(SECRET, namespace))).resource_version
+    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), since))
     run(client.create(objects.secret(namespace, "a"), manager="m"))
     assert seen(changes, 1) == [("ADDED", "a")]
     for name in ("b", "c", "d"):
@@ -60,8 +60,8 @@ def test_a_watch_and_applies_go_on_across_a_restart_of_the_server(
     client: KubeClient, server: RealServer, namespace: str
 ) -> None:
     """The server is another one then: it knows the user by another token."""
-    since = run(client.list(Selection(SECRET, namespace))).resource_version
-    changes = iterate(client.watch(Selection(SECRET, namespace), since))
+    since = run(client.list(ObjectSelection(SECRET, namespace))).resource_version
+    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), since))
     run(client.create(objects.secret(namespace, "first"), manager="m"))
     assert seen(changes, 1) == [("ADDED", "first")]
     names = [f"n{number:02}" for number in range(20)]
@@ -150,11 +150,11 @@ def test_a_list_that_expires_half_way_begins_anew(
         await asyncio.gather(*made)
 
     run(all_made())
-    old = run(real.list(Selection(SECRET, namespace))).resource_version
+    old = run(real.list(ObjectSelection(SECRET, namespace))).resource_version
     compact(server, int(old) - 5)
     front.old_version = 1
     client = behind(front)
-    found = run(client.list(Selection(SECRET, namespace))).items
+    found = run(client.list(ObjectSelection(SECRET, namespace))).items
     run(client.close())
 
     assert [each["metadata"]["name"] for each in found] == names

@@ -6,7 +6,7 @@ import pytest
 
 from tests.fake_api_server.memory import Memory
 from tests.kube import objects
-from trainer_infra.kube.client import JSON, Selection
+from trainer_infra.kube.client import JSON, ObjectSelection
 from trainer_infra.kube.loop import run
 from trainer_infra.kube.refusals import Forbidden, NotFound, NotServed
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, NAMESPACE, SECRET, Resource
@@ -33,7 +33,7 @@ def family(memory: Memory) -> None:
 
 
 def left(memory: Memory) -> list[str]:
-    return [each["metadata"]["name"] for each in run(memory.list(Selection(SECRET))).items]
+    return [each["metadata"]["name"] for each in run(memory.list(ObjectSelection(SECRET))).items]
 
 
 @pytest.mark.parametrize("propagation", ["Background", "Foreground"])

@@ -14,7 +14,7 @@ from tests.kube.real_server import RealServer
 from tests.kube.scripted import Say, Speak, config, gathered, status
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http
-from trainer_infra.kube.client import LogOf, Selection
+from trainer_infra.kube.client import LogOf, ObjectSelection
 from trainer_infra.kube.loop import iterate, run
 from trainer_infra.kube.refusals import (
     Answer,
@@ -128,14 +128,14 @@ def test_a_path_that_an_api_server_does_not_know_is_a_kind_that_is_not_served(sp
 def test_a_list_that_is_none_is_one_sentence(speak: Speak, items: objects.JSON) -> None:
     client, _ = speak(Say(body={"kind": "ConfigMapList", "metadata": {}, **items}))
     with pytest.raises(NotKubernetes, match="a ConfigMapList that lacks"):
-        run(client.list(Selection(CONFIG_MAP, "default")))
+        run(client.list(ObjectSelection(CONFIG_MAP, "default")))
 
 
 @pytest.mark.parametrize("name", ["a login page", "a redirect", "an endless page"])
 def test_a_watch_and_a_log_say_the_same(speak: Speak, name: str) -> None:
     client, _ = speak(FOREIGN[name][0])
     with pytest.raises(NotKubernetes, match="`watch configmaps of default` with a"):
-        next(iterate(client.watch(Selection(CONFIG_MAP, "default"), "1")))
+        next(iterate(client.watch(ObjectSelection(CONFIG_MAP, "default"), "1")))
     with pytest.raises(NotKubernetes, match="`read the log of default/a` with a"):
         run(gathered(client.logs(LogOf("default", "a"))))
 
@@ -144,7 +144,7 @@ def test_a_watch_and_a_log_say_the_same(speak: Speak, name: str) -> None:
 def test_a_watch_of_lines_that_are_no_events_is_given_up(speak: Speak, line: str) -> None:
     client, server = speak(Say(body=f"{line}\n"), give_up_after=2.0)
     with pytest.raises(NotKubernetes, match="a line that is not an event"):
-        next(iterate(client.watch(Selection(CONFIG_MAP), "1")))
+        next(iterate(client.watch(ObjectSelection(CONFIG_MAP), "1")))
 
     assert len(server.asked) > 1
 

@@ -9,7 +9,7 @@ from tests.fake_api_server.memory import Memory
 from tests.kube import objects
 from tests.review import checked
 from trainer_infra import names
-from trainer_infra.kube.client import JSON, KubeClient, Page, Selection
+from trainer_infra.kube.client import JSON, KubeClient, ObjectSelection, Page
 from trainer_infra.kube.loop import run
 from trainer_infra.kube.refusals import Unreachable, of_status
 from trainer_infra.kube.resource import JOBSET, TRAIN_JOB, TRAINING_RUNTIME, Resource
@@ -55,7 +55,7 @@ class Guarded(Memory):
     """A server that does not let its user list a kind; test_live_objects.py shows the real one."""
 
     @override
-    async def list(self, selection: Selection) -> Page:
+    async def list(self, selection: ObjectSelection) -> Page:
         kind = selection.resource
         if kind == TRAINING_RUNTIME:
             raise of_status(403, {"reason": "Forbidden", "message": REFUSED}, "list")
@@ -66,7 +66,7 @@ class Gone(Memory):
     """A server that answers no more."""
 
     @override
-    async def list(self, selection: Selection) -> Page:
+    async def list(self, selection: ObjectSelection) -> Page:
         raise Unreachable(self.server, "list", 1, 1.0, "refused")
 
 

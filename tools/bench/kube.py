@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from tools.cluster import apiserver
 from trainer_infra.kube import http
-from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import JOBSET
 
 JSON = dict[str, Any]
@@ -93,7 +93,7 @@ async def _round(client: KubeClient, names: list[str], stamp: str) -> dict[str, 
 
 
 async def _streams(client: KubeClient, objects: int) -> dict[str, JSON]:
-    chosen = Selection(JOBSET, NAMESPACE)
+    chosen = ObjectSelection(JOBSET, NAMESPACE)
 
     async def listed() -> None:
         if len((await client.list(chosen)).items) != objects:

@@ -41,7 +41,7 @@ class Usage(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CheckRequest:
     """The options."""
 
     paths: tuple[str, ...]
@@ -90,7 +90,7 @@ def outputs(given: Iterable[str]) -> tuple[tuple[str, str], ...]:
     return tuple(found)
 
 
-def run(asked: Asked) -> int:
+def run(asked: CheckRequest) -> int:
     """Check, write the reports; the exit code.
 
     Raises:
@@ -106,7 +106,7 @@ def run(asked: Asked) -> int:
         gc.enable()
 
 
-def _run(asked: Asked) -> int:
+def _run(asked: CheckRequest) -> int:
     given = _given(asked)
     report = _report(asked, given)
     if asked.fix:
@@ -126,13 +126,13 @@ def _write(file: str, words: str) -> None:
         raise NotAvailable(f"{file}: cannot be written: {error.strerror}") from None
 
 
-def _shown(asked: Asked, report: Report) -> str:
+def _shown(asked: CheckRequest, report: Report) -> str:
     if asked.form == "text":
         return text.text(report, colour=screen.stdout().colour)
     return FORMATS[asked.form](report)
 
 
-def _given(asked: Asked) -> _Given:
+def _given(asked: CheckRequest) -> _Given:
     settled, there = _settled(asked), _there(*asked.cluster) if asked.cluster else None
     if there and not there.problems:
         # What a cluster does not have either is nowhere.
@@ -147,7 +147,7 @@ def _given(asked: Asked) -> _Given:
     )
 
 
-def _settled(asked: Asked) -> Settled:
+def _settled(asked: CheckRequest) -> Settled:
     file = asked.config or (USUAL if Path(USUAL).is_file() else None)
     found = _configuration(file) if file else Configuration()
     pack = pack_folder.found(asked.pack).pack if asked.pack else None
@@ -161,7 +161,7 @@ def _configuration(file: str) -> Configuration:
         raise InvalidInput([Problem("", f"cannot be read: {error}", where=file)]) from None
 
 
-def _read(asked: Asked, stdin: Read) -> Read:
+def _read(asked: CheckRequest, stdin: Read) -> Read:
     """All objects of the paths, each once."""
     return sources.joined(
         stdin if each == sources.STDIN else sources.read([each], asked.values)
@@ -169,7 +169,7 @@ def _read(asked: Asked, stdin: Read) -> Read:
     )
 
 
-def _report(asked: Asked, given: _Given) -> Report:
+def _report(asked: CheckRequest, given: _Given) -> Report:
     found, there, before = _read(asked, given.stdin), given.there, given.before
     judged = there.documents() if there and not asked.paths else found.documents
     report = checking.check(
@@ -208,7 +208,7 @@ def _there(kubeconfig: str | None, context: str | None) -> "Live":
     return live.read(kubeconfig, context)
 
 
-def _mended(asked: Asked, given: _Given, report: Report) -> Report:
+def _mended(asked: CheckRequest, given: _Given, report: Report) -> Report:
     """The report on files that were mended as far as it can be done safely."""
     written: dict[str, None] = {}
     for _ in range(PASSES):

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import typer
 
 from trainer_infra.cli import get, known, removal, screen, selection
-from trainer_infra.cli.selection import Selection
-from trainer_infra.cli.target import Place
+from trainer_infra.cli.selection import RunSelection
+from trainer_infra.cli.target import RunPlace
 
 
 def delete(
-    place: Place, run_names: Sequence[str], *, timeout: float, ignore_not_found: bool
+    place: RunPlace, run_names: Sequence[str], *, timeout: float, ignore_not_found: bool
 ) -> int:
     """Delete runs of the place's namespace by name; the exit code.
 
@@ -34,7 +34,7 @@ def delete(
 
 
 def delete_selected(
-    place: Place, namespace: str | None, asked: Selection, *, timeout: float, confirmed: bool
+    place: RunPlace, namespace: str | None, asked: RunSelection, *, timeout: float, confirmed: bool
 ) -> int:
     """Delete the runs of a namespace, or (None) of all, that are chosen; the exit code."""
     listing = place.target.list_runs(namespace)

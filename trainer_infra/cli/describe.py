@@ -12,13 +12,13 @@ import typer
 from trainer_infra.cli import known, nodes, screen, table
 from trainer_infra.cli.screen import PHASES, Screen
 from trainer_infra.cli.table import Column
-from trainer_infra.cli.target import Place
+from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import NotAvailable
 from trainer_infra.runs import failure_advice, sentences
 from trainer_infra.runs.run import Run
 
 if TYPE_CHECKING:
-    from trainer_infra.cluster.provider.describe import Happened
+    from trainer_infra.cluster.provider.describe import RunEvent
 
 MESSAGE: Final = Column("MESSAGE", folds=True)
 CONDITIONS: Final = (
@@ -39,7 +39,7 @@ EVENTS: Final = (
 INDENT: Final = "  "
 
 
-def show(place: Place, name: str) -> None:
+def show(place: RunPlace, name: str) -> None:
     """Print a run of the place's namespace.
 
     Raises:
@@ -60,7 +60,7 @@ def show(place: Place, name: str) -> None:
         typer.echo(f"warning: {unseen}", err=True)
 
 
-def _whole(place: Place, run: Run, shown: Screen) -> Iterator[str]:
+def _whole(place: RunPlace, run: Run, shown: Screen) -> Iterator[str]:
     inside = shown.indented(len(INDENT))
     yield from _aligned(_facts(place, run), shown)
     yield from _section("Drift", _drift(run))
@@ -72,7 +72,7 @@ def _whole(place: Place, run: Run, shown: Screen) -> Iterator[str]:
     yield from _section("Failure", _failure(run))
 
 
-def _facts(place: Place, run: Run) -> Mapping[str, str]:
+def _facts(place: RunPlace, run: Run) -> Mapping[str, str]:
     percent = sentences.percent_done(run)
     return {
         "Name": run.name,
@@ -143,7 +143,7 @@ def _failure(run: Run) -> Iterator[str]:
         yield said
 
 
-def _events(found: "Sequence[Happened]", shown: Screen) -> Iterator[str]:
+def _events(found: "Sequence[RunEvent]", shown: Screen) -> Iterator[str]:
     """The newest last, next to where a person goes on reading."""
     rows = [
         (

@@ -18,7 +18,7 @@ from trainer_infra.review import documents, sources
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class ReadDocuments:
     """What was found in files."""
 
     documents: tuple[Document, ...]
@@ -29,20 +29,20 @@ class Read:
     """Names of objects that have problems: whoever refers to one has no problem of its own."""
 
 
-def read(paths: Sequence[str]) -> Read:
+def read(paths: Sequence[str]) -> ReadDocuments:
     """The documents of files, of `-`, which is stdin, and of what `check` finds in folders.
 
     A file holds objects of ours alone; other objects of a folder are passed over.
     """
     found = [_folder(each) if Path(each).is_dir() else _file(each) for each in paths]
-    return Read(
+    return ReadDocuments(
         tuple(document for each in found for document in each.documents),
         tuple(problem for each in found for problem in each.problems),
         frozenset(name for each in found for name in each.unread),
     )
 
 
-def _folder(path: str) -> Read:
+def _folder(path: str) -> ReadDocuments:
     found = sources.read([path])
     problems = [Problem("", each) for each in found.problems]
     good: list[Document] = []
@@ -58,7 +58,7 @@ def _folder(path: str) -> Read:
         else:
             typed = manifests.parse(each.value)
             good.append(Document(typed, each.file, each.place(each.at(()))[0]))
-    return Read(tuple(good), tuple(problems), frozenset(unread))
+    return ReadDocuments(tuple(good), tuple(problems), frozenset(unread))
 
 
 def _is_ours(value: Mapping[str, Any]) -> bool:
@@ -75,23 +75,23 @@ def _problems(document: documents.Document) -> list[Problem]:
     return [each.problem(f"{document.file}:{line}:{column}") for (line, column), each in places]
 
 
-def _file(path: str) -> Read:
+def _file(path: str) -> ReadDocuments:
     try:
         text, name = sources.text_of(path)
     except InvalidInput as error:
-        return Read((), tuple(error.problems))
+        return ReadDocuments((), tuple(error.problems))
     try:
-        return Read(manifests.load(text, name))
+        return ReadDocuments(manifests.load(text, name))
     except InvalidInput as error:
         return _partly(text, name, error.problems)
 
 
-def _partly(text: str, name: str, problems: Sequence[Problem]) -> Read:
+def _partly(text: str, name: str, problems: Sequence[Problem]) -> ReadDocuments:
     """The documents of a text that have no problem, when others have some."""
     try:
         written = yaml_source.read(text, name)
     except InvalidInput:
-        return Read((), tuple(problems))
+        return ReadDocuments((), tuple(problems))
     good: list[Document] = []
     unread: set[str] = set()
     for each in written:
@@ -100,7 +100,7 @@ def _partly(text: str, name: str, problems: Sequence[Problem]) -> Read:
             unread.update(_names(each.value))
         else:
             good.append(document)
-    return Read(tuple(good), tuple(problems), frozenset(unread))
+    return ReadDocuments(tuple(good), tuple(problems), frozenset(unread))
 
 
 def _document(source: Source, name: str) -> Document | None:

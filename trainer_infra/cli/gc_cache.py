@@ -13,7 +13,7 @@ from trainer_infra.cli import screen, table
 from trainer_infra.cli.screen import Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.local import disk_use, environments, packages
-from trainer_infra.local.environments import FAILED, UNFINISHED, Environment
+from trainer_infra.local.environments import FAILED, UNFINISHED, PythonEnvironment
 from trainer_infra.runs import sentences
 
 COLUMNS: Final = (
@@ -52,7 +52,7 @@ def collect(older_than: float | None, *, confirmed: bool) -> int:
     return _remove(unused)
 
 
-def _table(unused: Sequence[Environment], shown: Screen) -> Iterator[str]:
+def _table(unused: Sequence[PythonEnvironment], shown: Screen) -> Iterator[str]:
     rows = [
         (
             each.path.name,
@@ -66,7 +66,7 @@ def _table(unused: Sequence[Environment], shown: Screen) -> Iterator[str]:
     return table.lines(COLUMNS, rows, shown)
 
 
-def _remove(unused: Sequence[Environment]) -> int:
+def _remove(unused: Sequence[PythonEnvironment]) -> int:
     paths = [each.path for each in unused]
     size, freed = sum(map(disk_use.size_of, paths)), disk_use.bytes_freed(paths)
     gone = []

@@ -12,13 +12,13 @@ from pathlib import Path
 import typer
 
 from trainer_infra.cli import gc_stack, known, removal, selection, stack_states, target
-from trainer_infra.cli.target import Asked, Place
+from trainer_infra.cli.target import RunPlace, TargetRequest
 from trainer_infra.deploy import stack_config
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Run
 
 
-def collect(asked: Asked, older_than: float, *, confirmed: bool) -> int:
+def collect(asked: TargetRequest, older_than: float, *, confirmed: bool) -> int:
     """List the runs that ended longer ago and that nobody has, ask, and delete them; the exit code.
 
     Args:
@@ -47,7 +47,7 @@ def collect(asked: Asked, older_than: float, *, confirmed: bool) -> int:
     return removal.confirm(place, left, _lines(place, left), confirmed=confirmed)
 
 
-def _lines(place: Place, runs: Sequence[Run]) -> Iterator[str]:
+def _lines(place: RunPlace, runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
         facts = f"{run.phase}, {sentences.time_between(run.finished or run.created)} ago"
         yield f"  {removal.name(run)} ({facts}{removal.size(place, run)})"

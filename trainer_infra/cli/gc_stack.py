@@ -12,7 +12,7 @@ from typing import Final
 import typer
 
 from trainer_infra.cli import known, removal, selection, stack_states, target
-from trainer_infra.cli.target import Asked, Place
+from trainer_infra.cli.target import RunPlace, TargetRequest
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.stack_config import Project
 from trainer_infra.errors import NotAvailable
@@ -23,7 +23,7 @@ MEMBER: Final = "#"
 """Between the URN of a batch and the name of a member, in whose run it is the owner's URN."""
 
 
-def collect(asked: Asked, stack: str, older_than: float | None, *, confirmed: bool) -> int:
+def collect(asked: TargetRequest, stack: str, older_than: float | None, *, confirmed: bool) -> int:
     """List the runs that no state owns, ask, and delete them; the exit code.
 
     Args:
@@ -79,7 +79,7 @@ def _project(folder: Path) -> Project:
     return found
 
 
-def _of_stack(place: Place, namespace: str | None, owner: tuple[str, str]) -> Sequence[Run]:
+def _of_stack(place: RunPlace, namespace: str | None, owner: tuple[str, str]) -> Sequence[Run]:
     """The place's runs of a project and stack."""
     return [
         run

@@ -15,9 +15,9 @@ import typer
 from trainer_infra.api import yamltext
 from trainer_infra.cli import known, nodes, screen, selection, table
 from trainer_infra.cli.screen import PHASES, PIPE, Screen
-from trainer_infra.cli.selection import Selection
+from trainer_infra.cli.selection import RunSelection
 from trainer_infra.cli.table import Column
-from trainer_infra.cli.target import Place
+from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Failure, Node, Owner, Run
@@ -37,7 +37,7 @@ GPUS: Final = 5
 READY: Final = ("Running", "Succeeded")
 
 
-def one(place: Place, name: str, output: str) -> None:
+def one(place: RunPlace, name: str, output: str) -> None:
     """Print one run of the place's namespace.
 
     Raises:
@@ -52,7 +52,7 @@ def one(place: Place, name: str, output: str) -> None:
     typer.echo("\n".join(lines))
 
 
-def several(place: Place, namespace: str | None, asked: Selection, output: str) -> None:
+def several(place: RunPlace, namespace: str | None, asked: RunSelection, output: str) -> None:
     """Print the runs of a namespace, or (`namespace` None) of all, that were asked for."""
     listing = place.target.list_runs(namespace)
     known.warn_of(listing)
@@ -65,13 +65,13 @@ def several(place: Place, namespace: str | None, asked: Selection, output: str) 
         typer.echo(no_runs(place, namespace, asked), err=True)
 
 
-def no_runs(place: Place, namespace: str | None, asked: Selection) -> str:
+def no_runs(place: RunPlace, namespace: str | None, asked: RunSelection) -> str:
     """A sentence where there is no such run."""
     where = f"{f' in namespace {namespace}' if namespace else ''} {place.shown}"
     return f"no run{where} is all of that" if asked else f"no runs{where}"
 
 
-def rows(place: Place, found: Sequence[Run], shown: Screen) -> Iterator[str]:
+def rows(place: RunPlace, found: Sequence[Run], shown: Screen) -> Iterator[str]:
     """The table of runs."""
     cells = [_row(run) for run in found]
     if place.kind == KUBERNETES:

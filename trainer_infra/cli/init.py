@@ -51,7 +51,7 @@ _EMPTY: Final = """\
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class StarterRequest:
     """What the user asks for."""
 
     directory: str
@@ -65,7 +65,7 @@ class Wanted:
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class StarterEnvironment:
     """The Python that runs the program: the one that runs this command."""
 
     option: str | None
@@ -74,7 +74,7 @@ class Environment:
     """What `option` becomes a link to; None where the environment is in the project's folder."""
 
 
-def create(wanted: Wanted) -> None:
+def create(wanted: StarterRequest) -> None:
     """Make the project and its stack, and say what to do next.
 
     Raises:
@@ -125,23 +125,25 @@ def _refuse_project(folder: Path) -> None:
         )
 
 
-def _environment(folder: Path) -> Environment:
+def _environment(folder: Path) -> StarterEnvironment:
     own, place = Path(sys.prefix).resolve(), folder / ENVIRONMENT
     if sys.prefix == sys.base_prefix:
-        return Environment(None, None)
+        return StarterEnvironment(None, None)
     if place.resolve() == own:
-        return Environment(ENVIRONMENT, None)
+        return StarterEnvironment(ENVIRONMENT, None)
     if own.is_relative_to(folder):
-        return Environment(str(own.relative_to(folder)), None)
+        return StarterEnvironment(str(own.relative_to(folder)), None)
     if place.exists() or place.is_symlink():
         raise Refused(
             f"{place} is not the environment that runs this command ({own}), and nothing was written; "
             f"install {PACKAGE} into it and run {place}/bin/trainer-infra, or remove it"
         )
-    return Environment(ENVIRONMENT, own)
+    return StarterEnvironment(ENVIRONMENT, own)
 
 
-def _settled(wanted: Wanted, name: str, environment: Environment) -> Mapping[str, str]:
+def _settled(
+    wanted: StarterRequest, name: str, environment: StarterEnvironment
+) -> Mapping[str, str]:
     """The files that the Pulumi command reads, by name."""
     options = (
         _OPTIONS.format(virtualenv=_pair("virtualenv", environment.option))
@@ -195,7 +197,7 @@ def _make_stack(pulumi: str, folder: Path, files: Mapping[str, str]) -> None:
         )
 
 
-def _write_program(folder: Path, environment: Environment) -> None:
+def _write_program(folder: Path, environment: StarterEnvironment) -> None:
     """What the user edits, and what a repository of it needs."""
     for each in PROGRAM:
         shutil.copyfile(STARTER / each, folder / each)
@@ -223,7 +225,7 @@ def _add_lines(file: Path, lines: Sequence[str]) -> None:
     file.write_text(text + end + "".join(f"{each}\n" for each in missing), encoding="utf-8")
 
 
-def _listed(wanted: Wanted, environment: Environment) -> Iterator[str]:
+def _listed(wanted: StarterRequest, environment: StarterEnvironment) -> Iterator[str]:
     """Each file with what it is."""
     where = "this machine" if wanted.target == "local" else "Kubernetes"
     yield "  __main__.py       the program: a TrainJob"

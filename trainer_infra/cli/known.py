@@ -14,7 +14,7 @@ from typing import Final
 import typer
 
 from trainer_infra.cli import selection
-from trainer_infra.cli.target import Place
+from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.runs import sentences
@@ -25,7 +25,7 @@ SHOWN: Final = 10
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
-def run(place: Place, name: str) -> Run:
+def run(place: RunPlace, name: str) -> Run:
     """The run that is meant in the place's namespace, to read of it; says which, unless it is named.
 
     Raises:
@@ -37,7 +37,7 @@ def run(place: Place, name: str) -> Run:
     return found
 
 
-def likely_name(place: Place, name: str) -> str:
+def likely_name(place: RunPlace, name: str) -> str:
     """The name of the one run that a beginning or a resource's name can mean; says which.
 
     Raises:
@@ -55,7 +55,7 @@ def is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def runs(place: Place, wanted: Sequence[str]) -> tuple[Run, ...]:
+def runs(place: RunPlace, wanted: Sequence[str]) -> tuple[Run, ...]:
     """The runs of exactly those names.
 
     Raises:
@@ -74,7 +74,7 @@ def warn_of(listing: Listing) -> None:
         typer.echo(f"warning: {each}", err=True)
 
 
-def runs_here(place: Place, namespace: str | None) -> Sequence[Run]:
+def runs_here(place: RunPlace, namespace: str | None) -> Sequence[Run]:
     """The place's runs, of a namespace or (None) of all; of a home shared by machines, this one's."""
     listing = place.target.list_runs(namespace)
     warn_of(listing)
@@ -84,7 +84,7 @@ def runs_here(place: Place, namespace: str | None) -> Sequence[Run]:
     return [run for run in listing.runs if run.host == here]
 
 
-def missing(place: Place, name: str) -> str:
+def missing(place: RunPlace, name: str) -> str:
     """A sentence about a run that is not there."""
     here = _newest_first(place)
     names = [each.name for each in here]
@@ -121,12 +121,12 @@ def _resources(run: Run) -> frozenset[str]:
     return frozenset((name, *name.split("#"))) - {""}
 
 
-def exact_run(place: Place, name: str) -> Run | None:
+def exact_run(place: RunPlace, name: str) -> Run | None:
     """The run of exactly that name; None where there is none."""
     return place.target.get(place.namespace, name) if is_name(name) else None
 
 
-def _newest_first(place: Place) -> Sequence[Run]:
+def _newest_first(place: RunPlace) -> Sequence[Run]:
     here = place.target.list_runs(place.namespace).runs
     return sorted(here, key=lambda run: run.created, reverse=True)
 
@@ -145,7 +145,7 @@ def _listed(found: Sequence[str], last: str = ", ") -> str:
     return last.join(filter(None, (head, shown[-1]))) if shown else "none"
 
 
-def _namespaces(place: Place, name: str) -> list[str]:
+def _namespaces(place: RunPlace, name: str) -> list[str]:
     """Other namespaces with a run of that name, as far as the user may see them."""
     try:
         everywhere = place.target.list_runs()

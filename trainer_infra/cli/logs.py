@@ -15,7 +15,7 @@ from typing import Final
 import typer
 
 from trainer_infra.cli import known
-from trainer_infra.cli.target import Place
+from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.runs import sentences
@@ -28,7 +28,7 @@ WATCH: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LogsRequest:
     """Which lines."""
 
     pod: str | None
@@ -39,7 +39,7 @@ class Wanted:
     """Only the last ones of each pod, as many."""
 
 
-def show(place: Place, name: str, wanted: Wanted) -> None:
+def show(place: RunPlace, name: str, wanted: LogsRequest) -> None:
     """Print lines of a run of the place's namespace.
 
     Raises:
@@ -55,7 +55,7 @@ def show(place: Place, name: str, wanted: Wanted) -> None:
 
 
 @contextmanager
-def _watched(place: Place, run: Run) -> Iterator[None]:
+def _watched(place: RunPlace, run: Run) -> Iterator[None]:
     """Say meanwhile what does not go on: a pod that writes says nothing of one that cannot start."""
     over = Event()
     watch = Thread(target=_watch, args=(place, run, over), daemon=True)
@@ -67,7 +67,7 @@ def _watched(place: Place, run: Run) -> Iterator[None]:
         watch.join(INTERVAL)
 
 
-def _watch(place: Place, run: Run, over: Event) -> None:
+def _watch(place: RunPlace, run: Run, over: Event) -> None:
     said = ""
     while not over.wait(WATCH):
         # Without an answer the lines end as well, and say why.
@@ -78,7 +78,7 @@ def _watch(place: Place, run: Run, over: Event) -> None:
                 typer.echo(f"{run.name} is stuck: {said}", err=True)
 
 
-def _opened(place: Place, run: Run, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _opened(place: RunPlace, run: Run, wanted: LogsRequest) -> Iterator[tuple[str, str]]:
     """The lines; of a pod of a cluster that may still be made once it is."""
     said = ""
     while True:
@@ -93,7 +93,7 @@ def _opened(place: Place, run: Run, wanted: Wanted) -> Iterator[tuple[str, str]]
         run = _later(place, run)
 
 
-def _lines(place: Place, run: Run, wanted: Wanted) -> Iterator[tuple[str, str]]:
+def _lines(place: RunPlace, run: Run, wanted: LogsRequest) -> Iterator[tuple[str, str]]:
     def of(pod: str | None) -> Iterator[tuple[str, str]]:
         return place.target.logs(
             run.namespace, run.name, pod=pod, follow=wanted.follow, tail=wanted.tail
@@ -107,7 +107,7 @@ def _lines(place: Place, run: Run, wanted: Wanted) -> Iterator[tuple[str, str]]:
         return of(wanted.pod)
 
 
-def _started(place: Place, run: Run) -> Run:
+def _started(place: RunPlace, run: Run) -> Run:
     """The run once a pod of it has started or it has ended; says meanwhile what it waits for.
 
     A pod whose sidecar alone has started may never come to what is to be read.
@@ -123,7 +123,7 @@ def _started(place: Place, run: Run) -> Run:
     return _later(place, run) if run.phase == LOST else run
 
 
-def _later(place: Place, run: Run) -> Run:
+def _later(place: RunPlace, run: Run) -> Run:
     time.sleep(INTERVAL)
     found = place.target.get(run.namespace, run.name, run.uid)
     if found is None:

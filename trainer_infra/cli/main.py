@@ -16,11 +16,14 @@ import typer
 from trainer_infra.cli import policy, runs
 from trainer_infra.cli.options import (
     Context,
-    Listed,
+    CpuOfPython,
     MigratedAs,
+    NodesOfPython,
+    ObjectFormat,
     Plugins,
-    Where,
-    Written,
+    RuntimeOfPython,
+    TableFormat,
+    TargetName,
 )
 from trainer_infra.errors import TrainerInfraError
 
@@ -54,8 +57,8 @@ def _version(value: bool) -> None:
         raise typer.Exit
 
 
-def _here(value: Where) -> Where:
-    if value is not Where.LOCAL:
+def _here(value: TargetName) -> TargetName:
+    if value is not TargetName.LOCAL:
         raise typer.BadParameter(
             "`run` runs on this machine only; on Kubernetes declare the TrainJob in a Pulumi "
             "program whose stack has trainer:target kubernetes"
@@ -80,16 +83,16 @@ def init(
     name: Annotated[
         str | None, typer.Option(metavar="NAME", help="The project's name; else the folder's.")
     ] = None,
-    target: Annotated[Where | None, typer.Option(help="Where it trains; else local.")] = None,
+    target: Annotated[TargetName | None, typer.Option(help="Where it trains; else local.")] = None,
     context: Context = None,
 ) -> None:
     """Begin a Pulumi project that trains a model, with a stack `dev`."""
     from trainer_infra.cli import init as command
 
-    if target is Where.LOCAL and context is not None:
+    if target is TargetName.LOCAL and context is not None:
         raise typer.BadParameter("--context is of --target kubernetes, not of local")
-    place = target or (Where.LOCAL if context is None else Where.KUBERNETES)
-    command.create(command.Wanted(directory, name, place.value, context))
+    place = target or (TargetName.LOCAL if context is None else TargetName.KUBERNETES)
+    command.create(command.StarterRequest(directory, name, place.value, context))
 
 
 @app.command()
@@ -100,7 +103,9 @@ def render(
             "--file", "-f", metavar="FILE", help="A file, a folder, or - for stdin; repeatable."
         ),
     ],
-    output: Annotated[Written, typer.Option("--output", "-o", help="Format.")] = Written.YAML,
+    output: Annotated[
+        ObjectFormat, typer.Option("--output", "-o", help="Format.")
+    ] = ObjectFormat.YAML,
     like_reference: Annotated[
         bool, typer.Option("--like-reference", help="Switch our deviations off.")
     ] = False,
@@ -121,7 +126,9 @@ def catalog(
         list[str] | None,
         typer.Argument(metavar="NAME", help="Runtimes; all of them when none is named."),
     ] = None,
-    output: Annotated[Listed, typer.Option("--output", "-o", help="Format.")] = Listed.TABLE,
+    output: Annotated[
+        TableFormat, typer.Option("--output", "-o", help="Format.")
+    ] = TableFormat.TABLE,
 ) -> None:
     """Show the shipped runtimes; -o yaml prints manifests for kubectl."""
     from trainer_infra.cli import catalog as command
@@ -164,15 +171,9 @@ def run(
         typer.Option("--namespace", "-n", metavar="NAME", help="The run's namespace."),
     ] = None,
     detach: Annotated[bool, typer.Option("--detach", help="Submit and return.")] = False,
-    runtime: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Python: else plain-distributed.")
-    ] = None,
-    nodes: Annotated[
-        int | None, typer.Option(metavar="N", help="Python: the number of nodes.")
-    ] = None,
-    cpu: Annotated[
-        str | None, typer.Option(metavar="N", help="Python: processors of each node.")
-    ] = None,
+    runtime: RuntimeOfPython = None,
+    nodes: NodesOfPython = None,
+    cpu: CpuOfPython = None,
     arg: Annotated[
         list[str] | None,
         typer.Option(metavar="KEY=JSON", help="Python: an argument of the function; repeatable."),
@@ -186,7 +187,9 @@ def run(
         typer.Option(metavar="NAME==VERSION", help="Python: a requirement; repeatable."),
     ] = None,
     plugin: Plugins = None,
-    target: Annotated[Where, typer.Option(callback=_here, help="Only local.")] = Where.LOCAL,
+    target: Annotated[
+        TargetName, typer.Option(callback=_here, help="Only local.")
+    ] = TargetName.LOCAL,
 ) -> None:
     """Run one TrainJob on this machine and follow it to its end.
 
@@ -206,7 +209,7 @@ def run(
     )
     try:
         made = submission.of(file, submission.Named(name, namespace, tuple(plugin or ())), python)
-    except submission.Usage as error:
+    except submission.RunUsage as error:
         raise typer.BadParameter(str(error), context) from error
     raise typer.Exit(command.run(made, detach=detach))
 
@@ -230,7 +233,9 @@ def crds(
         list[str] | None,
         typer.Argument(metavar="KIND", help="TrainJob, TrainingRuntime or ClusterTrainingRuntime."),
     ] = None,
-    output: Annotated[Written, typer.Option("--output", "-o", help="Format.")] = Written.YAML,
+    output: Annotated[
+        ObjectFormat, typer.Option("--output", "-o", help="Format.")
+    ] = ObjectFormat.YAML,
 ) -> None:
     """Print the CustomResourceDefinitions of our kinds, for `kubectl apply -f -`."""
     from trainer_infra.cli import crds as command

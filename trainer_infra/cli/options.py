@@ -9,7 +9,7 @@ import typer
 from trainer_infra.deploy.operations import targets
 
 
-class Written(StrEnum):
+class ObjectFormat(StrEnum):
     """How objects are written."""
 
     YAML = "yaml"
@@ -24,14 +24,14 @@ class MigratedAs(StrEnum):
     PYTHON = "python"
 
 
-class Where(StrEnum):
+class TargetName(StrEnum):
     """Where runs live."""
 
     LOCAL = targets.LOCAL
     KUBERNETES = targets.KUBERNETES
 
 
-class Listed(StrEnum):
+class TableFormat(StrEnum):
     """How runs and runtimes are listed."""
 
     TABLE = "table"
@@ -39,7 +39,7 @@ class Listed(StrEnum):
     JSON = "json"
 
 
-class Phase(StrEnum):
+class PhaseName(StrEnum):
     """What a run can be, as `runs.run` has it."""
 
     CREATED = "Created"
@@ -73,7 +73,7 @@ OfStack = Annotated[
     typer.Option("--stack", metavar="NAME", help="Only runs of this stack; also PROJECT/STACK."),
 ]
 InPhase = Annotated[
-    list[Phase] | None,
+    list[PhaseName] | None,
     typer.Option("--phase", case_sensitive=False, help="Only runs in this phase; repeatable."),
 ]
 OlderThan = Annotated[
@@ -109,7 +109,7 @@ Namespace = Annotated[
     ),
 ]
 Target = Annotated[
-    Where | None, typer.Option(help="Where runs live; else what the Pulumi stack here says.")
+    TargetName | None, typer.Option(help="Where runs live; else what the Pulumi stack here says.")
 ]
 Kubeconfig = Annotated[
     str | None,
@@ -124,4 +124,13 @@ Plugins = Annotated[
     typer.Option(
         "--plugin", metavar="MODULE:NAME", help="A plugin of another package; repeatable, in order."
     ),
+]
+RuntimeOfPython = Annotated[
+    str | None, typer.Option(metavar="NAME", help="Python: else plain-distributed.")
+]
+NodesOfPython = Annotated[
+    int | None, typer.Option(metavar="N", help="Python: the number of nodes.")
+]
+CpuOfPython = Annotated[
+    str | None, typer.Option(metavar="N", help="Python: processors of each node.")
 ]

@@ -104,7 +104,7 @@ def check(
     if not paths and not cluster:
         raise typer.BadParameter("name a file or a folder, - for stdin, or use --cluster")
     try:
-        asked = command.Asked(
+        asked = command.CheckRequest(
             paths=tuple(paths or ()),
             values=tuple(values or ()),
             pack=pack,
@@ -160,7 +160,7 @@ def list_rules(
     """List the policy rules."""
     from trainer_infra.cli import rules as command
 
-    asked = command.Asked(
+    asked = command.RulesRequest(
         pack, tuple(tag or ()), severity and severity.value, tuple(framework or ())
     )
     typer.echo(command.listed(asked, output.value), nl=False)

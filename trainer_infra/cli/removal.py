@@ -9,7 +9,7 @@ from typing import Final
 
 import typer
 
-from trainer_infra.cli.target import Place
+from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import LOCAL
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.local import disk_use, folder
@@ -21,7 +21,7 @@ TIMEOUT: Final = 60.0
 
 
 def remove(
-    place: Place, runs: Sequence[Run], shown: Callable[[Run], str], timeout: float = TIMEOUT
+    place: RunPlace, runs: Sequence[Run], shown: Callable[[Run], str], timeout: float = TIMEOUT
 ) -> int:
     """Delete runs and say of each, in order, that it is gone or what is left; the exit code."""
 
@@ -42,7 +42,7 @@ def remove(
 
 
 def confirm(
-    place: Place,
+    place: RunPlace,
     runs: Sequence[Run],
     lines: Iterable[str],
     *,
@@ -76,7 +76,7 @@ def name(run: Run) -> str:
     return f"{run.namespace}/{run.name}"
 
 
-def size(place: Place, run: Run) -> str:
+def size(place: RunPlace, run: Run) -> str:
     """What a run takes on this machine's disk, as a part of a list: `, 310 MB`; empty elsewhere."""
     if place.kind != LOCAL:
         return ""

@@ -24,7 +24,7 @@ JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class RenderedObjects:
     """What TrainJobs become."""
 
     objects: tuple[JSON, ...]
@@ -33,7 +33,9 @@ class Rendered:
     """Sentences about TrainJobs that nothing stops."""
 
 
-def rendered(sources: Sequence[str], plugins: Sequence[str], *, like_reference: bool) -> Rendered:
+def rendered(
+    sources: Sequence[str], plugins: Sequence[str], *, like_reference: bool
+) -> RenderedObjects:
     """Every object of every TrainJob in files, folders and stdin.
 
     Args:
@@ -69,7 +71,7 @@ def rendered(sources: Sequence[str], plugins: Sequence[str], *, like_reference: 
     if problems:
         # A runtime's problem is found in its document, and again for each TrainJob on it.
         raise InvalidInput({str(each): each for each in problems}.values())
-    return Rendered(tuple(shown(each) for each in objects), tuple(warnings))
+    return RenderedObjects(tuple(shown(each) for each in objects), tuple(warnings))
 
 
 def written(objects: Sequence[JSON], output: str) -> str:

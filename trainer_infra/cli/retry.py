@@ -9,12 +9,12 @@ from collections.abc import Sequence
 import typer
 
 from trainer_infra.cli import known
-from trainer_infra.cli.target import Place
+from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import Refused
 from trainer_infra.runs import sentences
 
 
-def retry(place: Place, run_names: Sequence[str]) -> None:
+def retry(place: RunPlace, run_names: Sequence[str]) -> None:
     """Run runs of the place's namespace again by name.
 
     Raises:

@@ -29,7 +29,7 @@ COLUMNS: Final[Mapping[str, Column]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RulesRequest:
     """Which rules are to be listed."""
 
     pack: str | None
@@ -42,7 +42,7 @@ class Asked:
     """Those of one of these standards; empty for all."""
 
 
-def listed(asked: Asked, output: str) -> str:
+def listed(asked: RulesRequest, output: str) -> str:
     """The rules that were asked for, as a table or as JSON.
 
     Raises:

@@ -15,7 +15,6 @@ from trainer_infra.cli.options import (
     EndedBefore,
     InPhase,
     Kubeconfig,
-    Listed,
     Name,
     Names,
     Namespace,
@@ -23,41 +22,42 @@ from trainer_infra.cli.options import (
     OfProject,
     OfStack,
     OlderThan,
-    Phase,
+    PhaseName,
+    TableFormat,
     Target,
-    Where,
+    TargetName,
     Yes,
 )
 
 if TYPE_CHECKING:
-    from trainer_infra.cli.selection import Selection
-    from trainer_infra.cli.target import Asked, Place
+    from trainer_infra.cli.selection import RunSelection
+    from trainer_infra.cli.target import RunPlace, TargetRequest
 
 
 def _selection(
     project: str | None,
     stack: str | None,
-    phases: list[Phase] | None,
+    phases: list[PhaseName] | None,
     older_than: float | None,
     newer_than: float | None,
-) -> "Selection":
-    from trainer_infra.cli.selection import Selection
+) -> "RunSelection":
+    from trainer_infra.cli.selection import RunSelection
 
     chosen = tuple(each.value for each in phases or ())
-    return Selection(project, stack, chosen, older_than, newer_than)
+    return RunSelection(project, stack, chosen, older_than, newer_than)
 
 
 def _asked(
-    target: Where | None, kubeconfig: str | None, context: str | None, namespace: str | None
-) -> "Asked":
-    from trainer_infra.cli.target import Asked
+    target: TargetName | None, kubeconfig: str | None, context: str | None, namespace: str | None
+) -> "TargetRequest":
+    from trainer_infra.cli.target import TargetRequest
 
-    return Asked(target and target.value, kubeconfig, context, namespace)
+    return TargetRequest(target and target.value, kubeconfig, context, namespace)
 
 
 def _place(
-    target: Where | None, kubeconfig: str | None, context: str | None, namespace: str | None
-) -> "Place":
+    target: TargetName | None, kubeconfig: str | None, context: str | None, namespace: str | None
+) -> "RunPlace":
     from trainer_infra.cli import target as targets
 
     return targets.chosen(_asked(target, kubeconfig, context, namespace))
@@ -65,7 +65,9 @@ def _place(
 
 def get(
     name: Annotated[str | None, typer.Argument(metavar="NAME", help="One run, in detail.")] = None,
-    output: Annotated[Listed, typer.Option("--output", "-o", help="Format.")] = Listed.TABLE,
+    output: Annotated[
+        TableFormat, typer.Option("--output", "-o", help="Format.")
+    ] = TableFormat.TABLE,
     project: OfProject = None,
     stack: OfStack = None,
     phase: InPhase = None,
@@ -123,7 +125,7 @@ def logs(
     from trainer_infra.cli import logs as command
 
     place = _place(target, kubeconfig, context, namespace)
-    command.show(place, name, command.Wanted(pod, follow, tail))
+    command.show(place, name, command.LogsRequest(pod, follow, tail))
 
 
 def suspend(
@@ -226,7 +228,7 @@ def gc(
         str | None,
         typer.Option("--namespace", "-n", metavar="NAME", help="Only this namespace's; else all."),
     ] = None,
-    target: Annotated[Where | None, typer.Option(help="Else what the stack says.")] = None,
+    target: Annotated[TargetName | None, typer.Option(help="Else what the stack says.")] = None,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:

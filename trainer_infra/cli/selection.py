@@ -11,7 +11,7 @@ from trainer_infra.runs.run import Owner, Run
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class RunSelection:
     """What is asked of a run; empty for all of them."""
 
     project: str | None = None
@@ -26,10 +26,10 @@ class Selection:
     """Seconds since it was created, at most."""
 
     def __bool__(self) -> bool:
-        return self != Selection()
+        return self != RunSelection()
 
 
-def select(runs: Iterable[Run], selection: Selection) -> tuple[Run, ...]:
+def select(runs: Iterable[Run], selection: RunSelection) -> tuple[Run, ...]:
     """The runs that fit all that is asked, the newest last, as events are shown."""
     return tuple(
         sorted((run for run in runs if _fits(run, selection)), key=lambda run: run.created)
@@ -49,7 +49,7 @@ def ended_before(run: Run, seconds: float) -> bool:
     )
 
 
-def _fits(run: Run, asked: Selection) -> bool:
+def _fits(run: Run, asked: RunSelection) -> bool:
     *before, stack = (asked.stack or "").split("/")
     projects = {each for each in (asked.project, *before[-1:]) if each}
     age = sentences.seconds_between(run.created)

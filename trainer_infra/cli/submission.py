@@ -44,7 +44,7 @@ KINDS: Final = (
 SHELL: Final = frozenset((".sh", ".bash", ".zsh"))
 
 
-class Usage(TrainerInfraError):
+class RunUsage(TrainerInfraError):
     """The options do not fit each other or the file."""
 
 
@@ -106,7 +106,7 @@ def _check_kind(file: str) -> None:
         f"; for a shell script write a TrainJob whose spec.trainer.command is [bash, {script}], or a "
         f'Python file with subprocess.run(["bash", "{script}"], check=True)'
     )
-    raise Usage(
+    raise RunUsage(
         f"{file} is none of the files that `run` takes: {KINDS}{fix if _is_shell(path) else ''}"
     )
 
@@ -123,7 +123,7 @@ def _of_yaml(file: str, named: Named, python: Python) -> Submission:
     used = [each.name for each in fields(python) if getattr(python, each.name)]
     if used:
         shown = ", ".join("ARGS" if each == "words" else f"--{each}" for each in used)
-        raise Usage(f"{shown}: only for a Python file, a TrainJob says it in its spec")
+        raise RunUsage(f"{shown}: only for a Python file, a TrainJob says it in its spec")
     found = documents.read([file])
     given = Given(found.documents)
     problems = (*found.problems, *given.problems())
@@ -160,7 +160,7 @@ def _of_python(file: str, named: Named, python: Python) -> Submission:
     shipped = {each.name: each for each in catalog.RUNTIMES}
     name = python.runtime or PLAIN
     if name not in shipped:
-        raise Usage(f"--runtime {name} is not in the catalog: {catalog.advice(name)}")
+        raise RunUsage(f"--runtime {name} is not in the catalog: {catalog.advice(name)}")
     runtime = shipped[name].runtime()
     trainer = CustomTrainer(
         file,
@@ -226,7 +226,7 @@ def _pairs(option: str, given: Sequence[str]) -> dict[str, str]:
     for each in given:
         key, equals, value = each.partition("=")
         if not key or not equals:
-            raise Usage(f"{option} wants KEY=VALUE, got {each!r}")
+            raise RunUsage(f"{option} wants KEY=VALUE, got {each!r}")
         pairs[key] = value
     return pairs
 

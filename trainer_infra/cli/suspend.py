@@ -8,12 +8,12 @@ from collections.abc import Sequence
 import typer
 
 from trainer_infra.cli import known
-from trainer_infra.cli.target import Place
+from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import Refused
 from trainer_infra.runs import sentences
 
 
-def suspend(place: Place, run_names: Sequence[str], *, value: bool) -> None:
+def suspend(place: RunPlace, run_names: Sequence[str], *, value: bool) -> None:
     """Suspend runs of the place's namespace by name, or resume them.
 
     Raises:

@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from trainer_infra.cli import context
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.targets import KUBERNETES, LOCAL, PROVIDER, TARGETS
 from trainer_infra.deploy.stack_config import Project, Settings
 from trainer_infra.errors import NotAvailable
+from trainer_infra.kube import kubeconfig_context
 from trainer_infra.runs.target import Target
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class TargetRequest:
     """The options of a command; None where one is not given."""
 
     target: str | None = None
@@ -40,7 +40,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RunPlace:
     """Where a command's runs live."""
 
     target: Target
@@ -64,7 +64,7 @@ class _Connection:
     context: str | None = None
 
 
-def chosen(asked: Asked) -> Place:
+def chosen(asked: TargetRequest) -> RunPlace:
     """The place of a command in this folder.
 
     Raises:
@@ -75,7 +75,7 @@ def chosen(asked: Asked) -> Place:
     return _place(asked, stack_config.chosen(project) if project else ())
 
 
-def of_stack(asked: Asked, project: Project, stack: str) -> Place:
+def of_stack(asked: TargetRequest, project: Project, stack: str) -> RunPlace:
     """The place of a stack's runs; options that are given come first.
 
     Raises:
@@ -85,23 +85,23 @@ def of_stack(asked: Asked, project: Project, stack: str) -> Place:
     return _place(asked, (stack_config.of_stack(project, stack),))
 
 
-def _needs_stack(asked: Asked) -> bool:
+def _needs_stack(asked: TargetRequest) -> bool:
     return asked.target != LOCAL and asked.kubeconfig is None
 
 
-def _place(asked: Asked, stacks: Sequence[Settings]) -> Place:
+def _place(asked: TargetRequest, stacks: Sequence[Settings]) -> RunPlace:
     found = _connection(asked, stacks)
     if found.kind == LOCAL:
         this_machine = targets.open_target(LOCAL)
-        return Place(this_machine, LOCAL, "on this machine", asked.namespace or "default")
-    seen = context.of(found.kubeconfig, found.context)
+        return RunPlace(this_machine, LOCAL, "on this machine", asked.namespace or "default")
+    seen = kubeconfig_context.context_of(found.kubeconfig, found.context)
     shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
     cluster = targets.open_cluster(found.kubeconfig, found.context)
     namespace = asked.namespace or seen.namespace
-    return Place(cluster, KUBERNETES, shown, namespace, cluster)
+    return RunPlace(cluster, KUBERNETES, shown, namespace, cluster)
 
 
-def _connection(asked: Asked, stacks: Sequence[Settings]) -> _Connection:
+def _connection(asked: TargetRequest, stacks: Sequence[Settings]) -> _Connection:
     given = [each for each in ("kubeconfig", "context") if getattr(asked, each) is not None]
     if asked.target == LOCAL and given:
         raise typer.BadParameter(f"--{given[0]} is of --target {KUBERNETES}, not of {LOCAL}")

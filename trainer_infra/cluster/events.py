@@ -15,7 +15,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.cluster import kueue_objects, together
 from trainer_infra.cluster.request_cache import RequestCache
-from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import EVENT, JOB, NODE
 from trainer_infra.runs import pods as of_pods
@@ -107,7 +107,7 @@ def is_since(event: JSON, begin: str) -> bool:
 async def events_of(client: KubeClient, namespace: str, fields: str) -> Sequence[JSON]:
     """Events of a namespace by a field selector; none where they may not be read."""
     with suppress(Answer):
-        return (await client.list(Selection(EVENT, namespace, fields=fields))).items
+        return (await client.list(ObjectSelection(EVENT, namespace, fields=fields))).items
     return ()
 
 
@@ -131,7 +131,7 @@ async def _jobs(client: KubeClient, jobset: JSON) -> Sequence[JSON] | None:
     metadata = jobset["metadata"]
     labels = f"{names.JOBSET_NAME_LABEL}={metadata['name']}"
     with suppress(Answer):
-        return (await client.list(Selection(JOB, metadata["namespace"], labels))).items
+        return (await client.list(ObjectSelection(JOB, metadata["namespace"], labels))).items
     return None
 
 

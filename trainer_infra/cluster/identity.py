@@ -26,7 +26,7 @@ _CERTIFICATE: Final = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ClusterIdentity:
     """What is known of a cluster; all empty is no cluster."""
 
     uid: str = ""
@@ -43,7 +43,7 @@ class Identity:
             parts += [_AUTHORITY, ",".join(sorted(self.authorities))]
         return " ".join((_CLUSTER, *parts)) if parts else self.server
 
-    def same(self, other: "Identity") -> bool | None:
+    def same(self, other: "ClusterIdentity") -> bool | None:
         """Whether both are one cluster; None where nothing of them can be compared."""
         if self.uid and other.uid:
             return self.uid == other.uid
@@ -55,14 +55,14 @@ class Identity:
         return None
 
 
-def identity_from_text(text: str) -> Identity:
+def identity_from_text(text: str) -> ClusterIdentity:
     """The identity that its text says; `cluster <uid>` and a URL are in earlier states."""
     head, *words = text.split()
     if head != _CLUSTER or not words:
-        return Identity(server=text)
+        return ClusterIdentity(server=text)
     uid = "" if words[0] == _AUTHORITY else words[0]
     authorities = words[-1].split(",") if _AUTHORITY in words[:-1] else ()
-    return Identity(uid, frozenset(authorities))
+    return ClusterIdentity(uid, frozenset(authorities))
 
 
 def fingerprints(bundle: str) -> frozenset[str]:

@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.cluster.request_cache import RequestCache
-from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import Resource
 from trainer_infra.runs.causes import kueue_workload
@@ -95,7 +95,7 @@ async def _workload(
 ) -> JSON | None:
     uid, namespace = jobset["metadata"]["uid"], jobset["metadata"]["namespace"]
     label = WORKLOAD_OF if many else f"{WORKLOAD_OF}={uid}"
-    selection = Selection(kind, namespace, label)
+    selection = ObjectSelection(kind, namespace, label)
     page = await cache.answer(selection, partial(client.list, selection))
     found = (each for each in page.items if each["metadata"]["labels"][WORKLOAD_OF] == uid)
     return next(found, None)

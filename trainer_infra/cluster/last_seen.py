@@ -15,7 +15,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.cluster import log_tails
 from trainer_infra.errors import TrainerInfraError
-from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import POD
 from trainer_infra.runs import pods as of_pods
 
@@ -78,13 +78,13 @@ class LastSeen:
         while time.monotonic() - self._looked[namespace] < IDLE:
             try:
                 async with asyncio.timeout(IDLE):
-                    await self._changes(Selection(POD, namespace, names.JOBSET_NAME_LABEL))
+                    await self._changes(ObjectSelection(POD, namespace, names.JOBSET_NAME_LABEL))
             except TimeoutError:
                 continue
             except TrainerInfraError:
                 await asyncio.sleep(PAUSE)
 
-    async def _changes(self, selection: Selection) -> None:
+    async def _changes(self, selection: ObjectSelection) -> None:
         page = await self._client.list(selection)
         for each in page.items:
             self._note(each)

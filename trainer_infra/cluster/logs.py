@@ -18,7 +18,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.cluster import ownership
 from trainer_infra.errors import NotAvailable, TrainerInfraError
-from trainer_infra.kube.client import KubeClient, LogOf, Selection
+from trainer_infra.kube.client import KubeClient, LogOf, ObjectSelection
 from trainer_infra.kube.refusals import (
     Forbidden,
     NotFound,
@@ -49,7 +49,7 @@ _WAITING: Final = 1000
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class LogSelection:
     """Which lines."""
 
     pod: str | None
@@ -84,7 +84,7 @@ class _Source:
 
 
 async def open_lines(
-    client: KubeClient, run: Run, wanted: Wanted, hidden: Redaction
+    client: KubeClient, run: Run, wanted: LogSelection, hidden: Redaction
 ) -> AsyncIterator[Line]:
     """The lines as (pod, line).
 
@@ -121,7 +121,7 @@ async def _redacted(
 
 
 async def _written(
-    client: KubeClient, wanted: Wanted, run: Run, sources: Iterator[_Source]
+    client: KubeClient, wanted: LogSelection, run: Run, sources: Iterator[_Source]
 ) -> AsyncGenerator[Line, None]:
     """The lines that there are, pod after pod."""
     seen = []
@@ -154,7 +154,9 @@ async def _read(client: KubeClient, source: _Source, tail: int | None) -> AsyncG
         yield line
 
 
-async def _followed(client: KubeClient, run: Run, wanted: Wanted) -> AsyncGenerator[Line, None]:
+async def _followed(
+    client: KubeClient, run: Run, wanted: LogSelection
+) -> AsyncGenerator[Line, None]:
     """The lines as they come, until the run has ended and its containers have."""
     lines: asyncio.Queue[Line | None] = asyncio.Queue(_WAITING)
     reader = asyncio.ensure_future(_Reader(client, run, wanted, lines).run())
@@ -174,7 +176,7 @@ class _Reader:
         self,
         client: KubeClient,
         run: Run,
-        wanted: Wanted,
+        wanted: LogSelection,
         lines: "asyncio.Queue[Line | None]",
     ) -> None:
         self._client, self._run, self._wanted, self._lines = client, run, wanted, lines
@@ -296,7 +298,7 @@ class _Position:
 async def _seen(client: KubeClient, run: Run) -> tuple[JSON | None, tuple[JSON, ...]]:
     """The run's JobSet, and its pods in order."""
     labels = f"{names.JOBSET_NAME_LABEL}={run.name}"
-    page = await client.list(Selection(POD, run.namespace, labels))
+    page = await client.list(ObjectSelection(POD, run.namespace, labels))
     jobset: JSON | None = None
     with suppress(NotFound):
         found = await client.get(JOBSET, run.name, run.namespace)

@@ -14,7 +14,7 @@ from trainer_infra import names
 from trainer_infra.cluster import events, log_tails
 from trainer_infra.cluster.last_seen import FailedPod
 from trainer_infra.cluster.session import Session
-from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import JOB, POD
 from trainer_infra.render import resolve
@@ -61,7 +61,7 @@ async def with_reason(
         failed: pods that failed and were deleted since, by name.
     """
     if run.failure is None:
-        selection = Selection(JOB, run.namespace, f"{names.JOBSET_NAME_LABEL}={run.name}")
+        selection = ObjectSelection(JOB, run.namespace, f"{names.JOBSET_NAME_LABEL}={run.name}")
         with suppress(Answer):
             return replace(seen, jobs=tuple((await client.list(selection)).items))
         return seen
@@ -82,7 +82,7 @@ def with_failed(pods: Sequence[JSON], failed: Mapping[str, FailedPod]) -> tuple[
 
 async def pods_of(client: KubeClient, namespace: str, name: str) -> Sequence[JSON]:
     """The pods of the JobSet of that name."""
-    selection = Selection(POD, namespace, f"{names.JOBSET_NAME_LABEL}={name}")
+    selection = ObjectSelection(POD, namespace, f"{names.JOBSET_NAME_LABEL}={name}")
     return (await client.list(selection)).items
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import identity, kueue_objects
-from trainer_infra.cluster.identity import Identity
+from trainer_infra.cluster.identity import ClusterIdentity
 from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import JSON, KubeClient
@@ -26,7 +26,7 @@ AUTHORITIES: Final = "kube-root-ca.crt"
 
 
 @dataclass(frozen=True, slots=True)
-class Served:
+class ServedKinds:
     """What a cluster serves."""
 
     reachable: bool
@@ -46,7 +46,7 @@ class Served:
 
 
 def served_warnings(
-    found: Served, objects: Collection[JSON] = (), missing: Collection[Queue] = ()
+    found: ServedKinds, objects: Collection[JSON] = (), missing: Collection[Queue] = ()
 ) -> tuple[str, ...]:
     """What is worth knowing of a cluster before anything is submitted to it.
 
@@ -82,7 +82,7 @@ def queues_of(objects: Collection[JSON]) -> Mapping[Queue, bool]:
 
 
 def _of_queues(
-    found: Served, objects: Collection[JSON], missing: Collection[Queue]
+    found: ServedKinds, objects: Collection[JSON], missing: Collection[Queue]
 ) -> Iterator[str]:
     for (namespace, name), suspended in sorted(queues_of(objects).items()):
         label = f"label {names.KUEUE_QUEUE_LABEL}"
@@ -107,20 +107,20 @@ def _of_queues(
             )
 
 
-def not_asked(error: Answer | NotAvailable) -> Served:
+def not_asked(error: Answer | NotAvailable) -> ServedKinds:
     """What is known of a cluster that cannot be asked, or will not answer this user."""
     silent = not isinstance(error, NotKubernetes | Answer)
     what = "does not answer" if silent else "cannot be asked"
     problem = f"the cluster {what}, the preview goes on without it: {error}"
-    return Served(reachable=False, problem=problem)
+    return ServedKinds(reachable=False, problem=problem)
 
 
-async def what_is_served(client: KubeClient, host: str) -> Served:
+async def what_is_served(client: KubeClient, host: str) -> ServedKinds:
     """What a cluster that answers serves."""
     jobset = await _serves(client, names.JOBSET_API_VERSION, names.JOBSET)
     train_jobs = await _serves(client, names.API_VERSION, names.TRAIN_JOB)
     kueue = await kueue_objects.is_served(client)
-    return Served(
+    return ServedKinds(
         reachable=True,
         jobset=jobset,
         train_jobs=train_jobs,
@@ -130,7 +130,7 @@ async def what_is_served(client: KubeClient, host: str) -> Served:
     )
 
 
-async def identify_cluster(client: KubeClient) -> Identity:
+async def identify_cluster(client: KubeClient) -> ClusterIdentity:
     """What every account may know of the cluster, and who may read kube-system.
 
     Raises:
@@ -142,7 +142,7 @@ async def identify_cluster(client: KubeClient) -> Identity:
         authorities_of(client, CLUSTER_NAMESPACE),
     )
     uid = str(namespace["metadata"]["uid"]) if namespace else ""
-    return Identity(uid, known, client.server)
+    return ClusterIdentity(uid, known, client.server)
 
 
 async def authorities_of(client: KubeClient, namespace: str) -> frozenset[str]:

@@ -10,7 +10,7 @@ from trainer_infra import names
 from trainer_infra.cluster.last_seen import LastSeen
 from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.cluster.rights import Rights
-from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import POD, Resource
 
 JSON = Mapping[str, Any]
@@ -58,7 +58,7 @@ class Session:
 
     async def objects(self, kind: Resource, namespace: str, labels: str) -> ByName:
         """Objects of a kind, read once for all who ask in this moment."""
-        selection = Selection(kind, namespace, labels)
+        selection = ObjectSelection(kind, namespace, labels)
 
         async def ask() -> ByName:
             return {_key(each): each for each in (await self.client.list(selection)).items}
@@ -67,7 +67,7 @@ class Session:
 
     async def pods(self, namespace: str) -> Mapping[tuple[str, str], list[JSON]]:
         """Pods by the namespace and name of their JobSet, read once for all likewise."""
-        selection = Selection(POD, namespace, names.JOBSET_NAME_LABEL)
+        selection = ObjectSelection(POD, namespace, names.JOBSET_NAME_LABEL)
 
         async def ask() -> Mapping[tuple[str, str], list[JSON]]:
             return _by_jobset((await self.client.list(selection)).items)

@@ -79,7 +79,7 @@ def _unseen(asked: JudgedResource, _verdicts: Verdicts) -> Iterator[str]:
     """What rules could not see of a resource, in one sentence."""
     missed: dict[str, None] = {}
     ids: dict[str, None] = {}
-    for declared, verdict in asked.told:
+    for declared, verdict in asked.given:
         for path in verdict.unseen:
             missed[f"{_member(declared)}{path_text(path)}"] = None
             ids[verdict.chosen.rule.id] = None
@@ -88,9 +88,9 @@ def _unseen(asked: JudgedResource, _verdicts: Verdicts) -> Iterator[str]:
 
 
 def _exempt(asked: JudgedResource, verdicts: Verdicts) -> Iterator[str]:
-    """What somebody answers for, and exemptions that cannot be read."""
-    for declared, verdict in asked.told:
-        excused = verdicts.excusing(declared.subject, verdict.chosen.rule.id)
+    """What is exempt and who answers for it, and exemptions that cannot be read."""
+    for declared, verdict in asked.given:
+        excused = verdicts.active_exemption(declared.subject, verdict.chosen.rule.id)
         if excused and verdict.findings:
             yield (
                 f"{_member(declared)}{excused.rule} is broken in {len(verdict.findings)} places; "
@@ -113,7 +113,9 @@ def _saying(
 
 def _of_resource(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
     def validate(args: ResourceValidationArgs, report: Report) -> None:
-        found = verdicts.said(verdicts.of_resource(args), applied, _configured(applied, args))
+        found = verdicts.findings_of_rule(
+            verdicts.of_resource(args), applied, _configured(applied, args)
+        )
         for declared, finding in found:
             report(_message(declared, finding))
 
@@ -139,12 +141,14 @@ def _of_resource(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
 def _alone(declared: DeclaredObject, chosen: Chosen, verdicts: Verdicts) -> Iterator[Finding]:
     """What a rule says of one object, unless it is exempt."""
     for verdict in judge.judge(declared.subject, verdicts.alone, [chosen]):
-        yield from verdicts.counting(declared, verdict)
+        yield from verdicts.counted_findings(declared, verdict)
 
 
 def _of_stack(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
     def validate(args: StackValidationArgs, report: Report) -> None:
-        found = verdicts.said(verdicts.of_stack(args), applied, _configured(applied, args))
+        found = verdicts.findings_of_rule(
+            verdicts.of_stack(args), applied, _configured(applied, args)
+        )
         for declared, finding in found:
             report(_message(declared, finding), declared.urn)
 

@@ -40,8 +40,8 @@ class JudgedResource:
     """What rules see beside an object."""
     verdicts: Mapping[str, Sequence[Verdict]]
     """What each rule says with the parameters that the pack gives it, by id."""
-    told: list[Verdict] = field(default_factory=list)
-    """What the policies said that were asked as yet, with the exempt and the unseen."""
+    given: list[Verdict] = field(default_factory=list)
+    """Verdicts of the policies that were asked as yet, with the exempt and the unseen."""
 
 
 class _Last(threading.local):
@@ -78,7 +78,7 @@ class Verdicts:
             last = self._last.asked = self._stack(args.resources)
         return last
 
-    def said(
+    def findings_of_rule(
         self, asked: JudgedResource, applied: Applied, chosen: Chosen
     ) -> list[tuple[DeclaredObject, Finding]]:
         """What a rule says, unless it is exempt.
@@ -91,19 +91,19 @@ class Verdicts:
         found = asked.verdicts.get(applied.rule.id, ())
         if chosen is not applied:
             found = tuple(_judged(asked.objects, asked.around, [chosen]))
-        asked.told.extend(found)
+        asked.given.extend(found)
         return [
             (declared, finding)
             for declared, verdict in found
-            for finding in self.counting(declared, verdict)
+            for finding in self.counted_findings(declared, verdict)
         ]
 
-    def counting(self, declared: DeclaredObject, verdict: Judged) -> tuple[Finding, ...]:
-        """The findings that nobody answers for."""
-        excused = self.excusing(declared.subject, verdict.chosen.rule.id)
+    def counted_findings(self, declared: DeclaredObject, verdict: Judged) -> tuple[Finding, ...]:
+        """The findings that no exemption covers."""
+        excused = self.active_exemption(declared.subject, verdict.chosen.rule.id)
         return () if excused else verdict.findings
 
-    def excusing(self, subject: Subject, rule: str) -> Exemption | None:
+    def active_exemption(self, subject: Subject, rule: str) -> Exemption | None:
         """The exemption that holds for a rule's findings."""
         today = datetime.now(UTC).date()
         exemptions = (*exemption.annotated(subject).exemptions, *self._settled.exemptions)

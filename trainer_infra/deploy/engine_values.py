@@ -1,8 +1,8 @@
 """Values that the engine's protocol cannot carry, each by its place. Pure.
 
-Called by `registration` for every resource of ours, before the engine gets their inputs: what the protocol
-says of such a value ends in a traceback. YAML gives dates, a sweep numbers as keys, and bytes that are
-no UTF-8 give texts that no encoding has.
+Called by `registration` for every resource of ours, before the engine gets their inputs: what the
+protocol says of such a value ends in a traceback. YAML gives dates, a sweep numbers as keys, and
+bytes that are no UTF-8 give texts that no encoding has.
 """
 
 from collections.abc import Iterator, Mapping

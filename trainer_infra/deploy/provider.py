@@ -1,8 +1,8 @@
 """The dynamic providers: what the Pulumi engine calls for our resources.
 
-Pickled by reference into the state of every resource, so path and names are an API, and none has a value
-of its own. Every program imports this file for that reference alone; what a provider does is in the
-module of `operations` that it names, which only the process that serves it loads.
+Pickled by reference into the state of every resource, so path and names are an API, and none has a
+value of its own. Every program imports this file for that reference alone; what a provider does is
+in the module of `operations` that it names, which only the process that serves it loads.
 """
 
 from importlib import import_module

@@ -1,9 +1,9 @@
 """What the stacks of the nearest Pulumi program say about where their runs live.
 
-Called by `cli` for the defaults of commands and for `gc`, and by `operations.connection` for an
-operation that runs no program. Reads the files that the Pulumi command keeps:
-`Pulumi.yaml`, `Pulumi.<stack>.yaml` and its own note of the selected stack; the command itself runs
-only to open a secret value. Pulumi's library is never imported.
+Called by `cli` for defaults and for `gc`, and by `operations.connection` for an operation that runs
+no program. Reads the files that the Pulumi command keeps: `Pulumi.yaml`, `Pulumi.<stack>.yaml` and
+its own note of the selected stack; the command itself runs only to open a secret value. Pulumi's
+library is never imported.
 """
 
 import hashlib

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit, urlunsplit
 import orjson
 
 from trainer_infra.kube.refusals import NotKubernetes
-from trainer_infra.kube.request import LIST, Request
+from trainer_infra.kube.request import LIST, KubeRequest
 
 JSON_TYPE: Final = "application/json"
 """Content type of what an API server says of objects."""
@@ -49,7 +49,7 @@ class Body:
     """The header of a redirect."""
 
 
-def said(request: Request, body: Body, server: str) -> dict[str, Any]:
+def said(request: KubeRequest, body: Body, server: str) -> dict[str, Any]:
     """The object or the list that was asked for, or the Status of a refusal.
 
     Of a text that is no JSON, which some refusals are, an object with a `message`.
@@ -77,7 +77,7 @@ def said(request: Request, body: Body, server: str) -> dict[str, Any]:
     raise NotKubernetes(server, request.asked, what, _SIGN_IN)
 
 
-def is_stream(request: Request, content_type: str) -> bool:
+def is_stream(request: KubeRequest, content_type: str) -> bool:
     """Whether a good answer of that content type is the stream that was asked for.
 
     What sends a log on may call it anything; a page it is not.
@@ -87,7 +87,7 @@ def is_stream(request: Request, content_type: str) -> bool:
     return content_type == request.answer_type
 
 
-def no_stream(request: Request, body: Body, server: str) -> NotKubernetes:
+def no_stream(request: KubeRequest, body: Body, server: str) -> NotKubernetes:
     """The error for an answer that is not the stream that was asked for."""
     what = f"with {excerpt(body)} ({body.status} {body.content_type})"
     return NotKubernetes(server, request.asked, what, _SIGN_IN)
@@ -103,7 +103,7 @@ def excerpt(body: Body) -> str:
     return (words if len(words) <= _SHOWN else f"{words[:_SHOWN]}…") or "an empty body"
 
 
-def _asked_for(request: Request, body: Body, server: str) -> dict[str, Any]:
+def _asked_for(request: KubeRequest, body: Body, server: str) -> dict[str, Any]:
     what, again, fix = "", False, _SIGN_IN
     value: Any = None
     if not body.content.strip():

@@ -32,7 +32,7 @@ class Page:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class ObjectChange:
     """One event of a watch."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
@@ -41,7 +41,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class ObjectSelection:
     """Which objects of a kind."""
 
     resource: Resource
@@ -99,7 +99,7 @@ class KubeClient(Protocol):
             NotFound: There is none of that name.
         """
 
-    async def list(self, selection: Selection) -> Page:
+    async def list(self, selection: ObjectSelection) -> Page:
         """All selected objects, read in pages of `PAGE`; a list that expires half way begins anew."""
 
     async def create(self, value: JSON, *, manager: str, dry_run: bool = False) -> JSON:
@@ -149,7 +149,7 @@ class KubeClient(Protocol):
             Conflict: It has another uid.
         """
 
-    def watch(self, selection: Selection, since: str) -> AsyncGenerator[Change, None]:
+    def watch(self, selection: ObjectSelection, since: str) -> AsyncGenerator[ObjectChange, None]:
         """Changes after the resourceVersion `since`, with bookmarks, without an end.
 
         A lost connection is resumed where it broke, as often as needed.

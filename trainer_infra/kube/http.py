@@ -22,15 +22,15 @@ from trainer_infra.kube import kubeconfig as kubeconfigs
 from trainer_infra.kube.client import (
     JSON,
     PAGE,
-    Change,
     KubeClient,
     LogOf,
+    ObjectChange,
+    ObjectSelection,
     Page,
     Propagation,
-    Selection,
 )
 from trainer_infra.kube.refusals import Exists, Expired, NotServed
-from trainer_infra.kube.request import LIST, Request, Response, named, refusal
+from trainer_infra.kube.request import LIST, KubeRequest, KubeResponse, named, refusal
 from trainer_infra.kube.resource import Resource
 from trainer_infra.kube.retry import Patience
 
@@ -113,7 +113,7 @@ class HttpClient(KubeClient):
         return found
 
     async def _discovered(self, api_version: str, kind: str) -> Mapping[tuple[str, str], Resource]:
-        request = Request(
+        request = KubeRequest(
             "GET",
             Resource(api_version, kind, "").path(),
             f"find {kind} of {api_version}",
@@ -142,7 +142,7 @@ class HttpClient(KubeClient):
         return await self._value(_reading(resource, name, namespace))
 
     @override
-    async def list(self, selection: Selection) -> Page:
+    async def list(self, selection: ObjectSelection) -> Page:
         """All selected objects, read in pages of `PAGE`; a list that expires half way begins anew.
 
         The second time it is asked for in one piece, which cannot expire.
@@ -152,7 +152,7 @@ class HttpClient(KubeClient):
         except Expired:
             return await self._listed(selection, {})
 
-    async def _listed(self, selection: Selection, pages: Mapping[str, str]) -> Page:
+    async def _listed(self, selection: ObjectSelection, pages: Mapping[str, str]) -> Page:
         resource = selection.resource
         asked = f"list {resource.plural} of {selection.namespace or 'every namespace'}"
         head = {"apiVersion": resource.api_version, "kind": resource.kind}
@@ -160,7 +160,7 @@ class HttpClient(KubeClient):
         items: list[JSON] = []
         while True:
             path = resource.path(selection.namespace)
-            request = Request("GET", path, asked, query, resource=resource, expected=LIST)
+            request = KubeRequest("GET", path, asked, query, resource=resource, expected=LIST)
             said = await self._value(request)
             for item in said.get("items") or ():
                 item.update(head)
@@ -184,7 +184,7 @@ class HttpClient(KubeClient):
             Invalid: What it says cannot be.
         """
         resource, name, namespace = await self._place(value)
-        request = Request(
+        request = KubeRequest(
             "POST",
             resource.path(namespace),
             f"create {named(resource, name or '(any name)', namespace)}",
@@ -240,7 +240,7 @@ class HttpClient(KubeClient):
         resource, name, namespace = await self._place(value)
         asked = f"{verb} {named(resource, name, namespace)}"
         path = resource.path(namespace, quote(name, safe=""), subresource)
-        request = Request(
+        request = KubeRequest(
             "PATCH",
             path,
             asked,
@@ -279,13 +279,13 @@ class HttpClient(KubeClient):
         }
         path = resource.path(namespace, quote(name, safe=""))
         asked = f"delete {named(resource, name, namespace)}"
-        request = Request("DELETE", path, asked, {}, options, resource=resource)
+        request = KubeRequest("DELETE", path, asked, {}, options, resource=resource)
         response = await self._sent(request)
         if response.refused and not (response.unsure and response.status == _NOT_FOUND):
             raise refusal(request, response, self.server)
 
     @override
-    def watch(self, selection: Selection, since: str) -> AsyncGenerator[Change, None]:
+    def watch(self, selection: ObjectSelection, since: str) -> AsyncGenerator[ObjectChange, None]:
         """Changes after the resourceVersion `since`, with bookmarks, without an end.
 
         A lost connection is resumed where it broke, as often as needed.
@@ -312,7 +312,7 @@ class HttpClient(KubeClient):
         namespace = metadata.get("namespace") or "default" if resource.namespaced else ""
         return resource, metadata.get("name") or "", namespace
 
-    async def _value(self, request: Request) -> dict[str, Any]:
+    async def _value(self, request: KubeRequest) -> dict[str, Any]:
         """The object of an answer.
 
         Raises:
@@ -324,17 +324,17 @@ class HttpClient(KubeClient):
             raise refusal(request, response, self.server)
         return response.said
 
-    async def _sent(self, request: Request) -> Response:
+    async def _sent(self, request: KubeRequest) -> KubeResponse:
         left = self._until - time.monotonic()
         if left <= 0.0:
             raise TimeoutError
         return await self._transport.send(request, left)
 
 
-def _reading(resource: Resource, name: str, namespace: str) -> Request:
+def _reading(resource: Resource, name: str, namespace: str) -> KubeRequest:
     path = resource.path(namespace, quote(name, safe=""))
     asked = f"read {named(resource, name, namespace)}"
-    return Request("GET", path, asked, resource=resource, expected=resource.kind)
+    return KubeRequest("GET", path, asked, resource=resource, expected=resource.kind)
 
 
 def _word(value: bool) -> str:
@@ -345,7 +345,7 @@ def _dry(dry_run: bool) -> dict[str, str]:
     return {"dryRun": "All"} if dry_run else {}
 
 
-def _is_ours(there: Response, sent: JSON, manager: str, took: timedelta) -> bool:
+def _is_ours(there: KubeResponse, sent: JSON, manager: str, took: timedelta) -> bool:
     """Whether an object is the one that a create made whose answer was lost."""
     metadata = there.said["metadata"]
     made = datetime.fromisoformat(metadata["creationTimestamp"])

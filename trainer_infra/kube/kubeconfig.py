@@ -34,7 +34,7 @@ _reading: Final = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
-class Endpoint:
+class SignedServer:
     """A server and how requests to it are signed; its headers may hold a token."""
 
     server: str
@@ -49,7 +49,7 @@ class Endpoint:
     """The proxy's URL."""
 
 
-class Session:
+class KubeconfigSession:
     """One reading of a kubeconfig; not safe for concurrent calls."""
 
     def __init__(self, configuration: Any, user: Mapping[str, Any]) -> None:
@@ -64,7 +64,7 @@ class Session:
         """The server's URL."""
         return str(self._configuration.host).rstrip("/")
 
-    def endpoint(self) -> Endpoint:
+    def endpoint(self) -> SignedServer:
         """Where and who, now: a token about to expire is renewed, which may run a process.
 
         Raises:
@@ -80,7 +80,7 @@ class Session:
                     f"the credentials of {self.server} cannot be sent as header {name}: they hold "
                     "a line break or another character that headers cannot; correct the kubeconfig"
                 )
-        return Endpoint(
+        return SignedServer(
             self.server,
             headers,
             self._tls,
@@ -89,7 +89,7 @@ class Session:
         )
 
 
-def read(kubeconfig: str | None, context: str | None) -> Session:
+def read(kubeconfig: str | None, context: str | None) -> KubeconfigSession:
     """Read where the server is and sign in, which may run a process.
 
     Args:
@@ -140,17 +140,17 @@ def _default() -> str | None:
     )
 
 
-def _in_pod() -> Session:
+def _in_pod() -> KubeconfigSession:
     made = _configuration()
     library = importlib.import_module("kubernetes.config")
     try:
         library.load_incluster_config(made)
     except library.ConfigException as error:
         raise ValueError(str(error)) from None
-    return Session(made, {})
+    return KubeconfigSession(made, {})
 
 
-def _loaded(source: str, context: str | None, folder: str) -> Session:
+def _loaded(source: str, context: str | None, folder: str) -> KubeconfigSession:
     """A session of a kubeconfig; the library's key files go to `folder` and with it."""
     made, library = _configuration(), importlib.import_module("kubernetes.config.kube_config")
     with _logged() as said:
@@ -168,7 +168,7 @@ def _loaded(source: str, context: str | None, folder: str) -> Session:
             f"the exec plugin `{user['exec'].get('command')}` of {_shown(source)} gives no "
             f"credentials: {'; '.join(said) or 'it says nothing'}"
         )
-    return Session(made, user)
+    return KubeconfigSession(made, user)
 
 
 def _configuration() -> Any:
@@ -280,7 +280,7 @@ def _is_loopback(host: str) -> bool:
         return host == "localhost"
 
 
-class _Kept(logging.Handler):
+class _KeptLog(logging.Handler):
     """Keeps what one thread logs: the library logs a plugin's failure instead of raising it."""
 
     def __init__(self) -> None:
@@ -297,7 +297,7 @@ class _Kept(logging.Handler):
 @contextmanager
 def _logged() -> Iterator[list[str]]:
     """What this thread logs as errors meanwhile."""
-    kept = _Kept()
+    kept = _KeptLog()
     logging.getLogger().addHandler(kept)
     try:
         yield kept.said

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, Final
 from trainer_infra.kube import answer_body, streaming
 from trainer_infra.kube.client import LogOf
 from trainer_infra.kube.refusals import Invalid, NotFound
-from trainer_infra.kube.request import Request
+from trainer_infra.kube.request import KubeRequest
 from trainer_infra.kube.resource import POD
-from trainer_infra.kube.streaming import Broken
+from trainer_infra.kube.streaming import BrokenStream
 
 if TYPE_CHECKING:
     from trainer_infra.kube.transport import Transport
@@ -46,7 +46,7 @@ async def lines(transport: "Transport", wanted: LogOf) -> AsyncGenerator[str, No
             if not seen.last:
                 raise
             return
-        except Broken:
+        except BrokenStream:
             pass
         await asyncio.sleep(_AGAIN)
 
@@ -97,7 +97,7 @@ class _Seen:
         return True
 
 
-def _request(wanted: LogOf, since: str) -> Request:
+def _request(wanted: LogOf, since: str) -> KubeRequest:
     asked = f"read the log of {wanted.namespace}/{wanted.pod}"
     tail = "" if since or wanted.tail is None else str(wanted.tail)
     query = {
@@ -110,14 +110,14 @@ def _request(wanted: LogOf, since: str) -> Request:
     }
     path = POD.path(wanted.namespace, wanted.pod, "log")
     given = {key: value for key, value in query.items() if value}
-    return Request("GET", path, asked, given, answer_type=answer_body.PLAIN)
+    return KubeRequest("GET", path, asked, given, answer_type=answer_body.PLAIN)
 
 
 async def _still_writes(transport: "Transport", wanted: LogOf, last: str) -> bool:
     """Whether the container that wrote the last line runs on."""
     asked = f"read Pod {wanted.namespace}/{wanted.pod}"
     path = POD.path(wanted.namespace, wanted.pod)
-    response = await transport.send(Request("GET", path, asked, expected=POD.kind))
+    response = await transport.send(KubeRequest("GET", path, asked, expected=POD.kind))
     if response.refused:
         return False
     status = response.said.get("status") or {}

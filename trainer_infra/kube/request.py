@@ -20,7 +20,7 @@ _REFUSED: Final = 300
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class KubeRequest:
     """What is asked of the server."""
 
     method: str
@@ -46,7 +46,7 @@ class Request:
 
 
 @dataclass(frozen=True, slots=True)
-class Response:
+class KubeResponse:
     """The server's answer, good or bad."""
 
     status: int
@@ -64,7 +64,7 @@ class Response:
         return self.status >= _REFUSED
 
 
-def refusal(request: Request, response: Response, server: str) -> Answer | NotServed:
+def refusal(request: KubeRequest, response: KubeResponse, server: str) -> Answer | NotServed:
     """The error for an answer that is a no.
 
     Args:

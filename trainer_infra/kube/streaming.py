@@ -7,7 +7,7 @@ is one.
 from collections.abc import AsyncGenerator, AsyncIterator
 
 
-class Broken(Exception):
+class BrokenStream(Exception):
     """A stream's connection was lost, or was silent for too long."""
 
 

@@ -24,11 +24,11 @@ from yarl import URL
 from trainer_infra.kube import answer_body, kubeconfig, refusals
 from trainer_infra.kube.answer_body import Body
 from trainer_infra.kube.connection_failure import is_final, why
-from trainer_infra.kube.kubeconfig import Endpoint
+from trainer_infra.kube.kubeconfig import SignedServer
 from trainer_infra.kube.refusals import Answer, NotKubernetes, Unreachable
-from trainer_infra.kube.request import JSON, Request, Response, refusal
+from trainer_infra.kube.request import JSON, KubeRequest, KubeResponse, refusal
 from trainer_infra.kube.retry import Patience, Tries
-from trainer_infra.kube.streaming import Broken
+from trainer_infra.kube.streaming import BrokenStream
 
 AT_ONCE: Final = 32
 """Requests in flight, streams not counted; more wait here instead of in the server's queues."""
@@ -81,7 +81,7 @@ class _Failure:
 class _Reply:
     """A try that brought an answer."""
 
-    response: Response
+    response: KubeResponse
     opened: aiohttp.ClientResponse | None = None
     """The connection, where the answer is a stream and no refusal."""
 
@@ -92,14 +92,14 @@ class Transport:
     def __init__(
         self,
         source: tuple[str | None, str | None],
-        signed_in: kubeconfig.Session,
+        signed_in: kubeconfig.KubeconfigSession,
         patience: Patience,
     ) -> None:
         self._source = source
         self._signed_in = signed_in
         self.patience: Final = patience
         """How long it goes on trying."""
-        self._endpoint: Endpoint | None = None
+        self._endpoint: SignedServer | None = None
         self._server = signed_in.server
         self._signed_at = 0.0
         self._signing = asyncio.Lock()
@@ -130,7 +130,7 @@ class Transport:
         """A new count of tries, with this client's patience, or with less."""
         return Tries(self.patience, within)
 
-    async def send(self, request: Request, within: float = math.inf) -> Response:
+    async def send(self, request: KubeRequest, within: float = math.inf) -> KubeResponse:
         """The answer, which may be a no.
 
         Args:
@@ -156,7 +156,7 @@ class Transport:
 
     @asynccontextmanager
     async def stream(
-        self, request: Request, silence: float
+        self, request: KubeRequest, silence: float
     ) -> AsyncGenerator[AsyncGenerator[bytes, None], None]:
         """An open answer: its bytes as they come, until the server ends it.
 
@@ -191,7 +191,7 @@ class Transport:
                 tries.excuse(time.monotonic() - began)
             yield
 
-    async def _wait(self, request: Request, tries: Tries, failure: _Failure) -> None:
+    async def _wait(self, request: KubeRequest, tries: Tries, failure: _Failure) -> None:
         """Until the next try.
 
         Raises:
@@ -208,7 +208,7 @@ class Transport:
         await asyncio.sleep(pause)
 
     async def _try(
-        self, request: Request, tries: Tries, silence: float | None = None
+        self, request: KubeRequest, tries: Tries, silence: float | None = None
     ) -> _Reply | _Failure:
         """One try, or two where our token was no longer good."""
         try:
@@ -228,7 +228,9 @@ class Transport:
         self._answered_at = time.monotonic()
         return _busy(found.response, request.asked) or found
 
-    async def _once(self, endpoint: Endpoint, request: Request, silence: float | None) -> _Reply:
+    async def _once(
+        self, endpoint: SignedServer, request: KubeRequest, silence: float | None
+    ) -> _Reply:
         """An answer; open where `silence` is given and it is good."""
         query = f"?{urlencode(request.query)}" if request.query else ""
         opened = await self._session.request(
@@ -244,20 +246,20 @@ class Transport:
         )
         streams = silence is not None and opened.status == _OK
         if streams and answer_body.is_stream(request, opened.content_type):
-            return _Reply(Response(opened.status, {}, opened.headers), opened)
+            return _Reply(KubeResponse(opened.status, {}, opened.headers), opened)
         async with opened:
             body = await _body(opened)
             if streams:
                 raise answer_body.no_stream(request, body, self._server)
             said = answer_body.said(request, body, self._server)
-            return _Reply(Response(opened.status, said, opened.headers))
+            return _Reply(KubeResponse(opened.status, said, opened.headers))
 
     def _timeout(self, silence: float | None) -> aiohttp.ClientTimeout:
         if silence is None:
             return self._session.timeout
         return aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=silence)
 
-    async def _signed(self) -> Endpoint:
+    async def _signed(self) -> SignedServer:
         """The endpoint with a token that is good for a while."""
         if self._endpoint is None or time.monotonic() - self._signed_at > _SIGNED_FOR:
             async with self._signing:
@@ -266,7 +268,7 @@ class Transport:
                     self._signed_at = time.monotonic()
         return self._endpoint
 
-    async def _renewed(self, refused: Endpoint) -> Endpoint:
+    async def _renewed(self, refused: SignedServer) -> SignedServer:
         """Sign in anew, unless another request did so since this endpoint was refused."""
         async with self._signing:
             if self._endpoint is refused:
@@ -288,7 +290,7 @@ async def _chunks(opened: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]
         async for chunk in opened.content.iter_any():
             yield chunk
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise Broken(why(error)) from error
+        raise BrokenStream(why(error)) from error
 
 
 def _encoded(body: JSON | None) -> bytes | BytesIO | None:
@@ -314,7 +316,7 @@ async def _body(opened: aiohttp.ClientResponse) -> Body:
     return Body(opened.status, opened.content_type, b"".join(parts), location)
 
 
-def _busy(found: Response, asked: str) -> _Failure | None:
+def _busy(found: KubeResponse, asked: str) -> _Failure | None:
     """What an answer of a server in trouble means; None for any other."""
     if found.status not in _BUSY:
         return None

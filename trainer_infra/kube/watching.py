@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, Final
 import orjson
 
 from trainer_infra.kube import refusals, streaming
-from trainer_infra.kube.client import Change, Selection
+from trainer_infra.kube.client import ObjectChange, ObjectSelection
 from trainer_infra.kube.refusals import Answer, Expired, NotKubernetes
-from trainer_infra.kube.request import Request
-from trainer_infra.kube.streaming import Broken
+from trainer_infra.kube.request import KubeRequest
+from trainer_infra.kube.streaming import BrokenStream
 
 if TYPE_CHECKING:
     from trainer_infra.kube.transport import Transport
@@ -26,15 +26,15 @@ _AGAIN: Final = 1.0
 """Seconds before another watch where the last brought nothing."""
 
 
-def selecting(selection: Selection) -> dict[str, str]:
+def selecting(selection: ObjectSelection) -> dict[str, str]:
     """The query parameters of a selection."""
     found = {"labelSelector": selection.labels, "fieldSelector": selection.fields}
     return {key: value for key, value in found.items() if value}
 
 
 async def changes(
-    transport: "Transport", selection: Selection, since: str
-) -> AsyncGenerator[Change, None]:
+    transport: "Transport", selection: ObjectSelection, since: str
+) -> AsyncGenerator[ObjectChange, None]:
     """Changes after the resourceVersion `since`, without an end.
 
     Raises:
@@ -66,8 +66,8 @@ class _Ended(Exception):
 
 
 async def _one_watch(
-    transport: "Transport", selection: Selection, since: str
-) -> AsyncGenerator[Change, None]:
+    transport: "Transport", selection: ObjectSelection, since: str
+) -> AsyncGenerator[ObjectChange, None]:
     """The changes of one connection, until it ends."""
     resource = selection.resource
     asked = f"watch {resource.plural} of {selection.namespace or 'every namespace'}"
@@ -77,26 +77,26 @@ async def _one_watch(
         "resourceVersion": since,
         "timeoutSeconds": str(transport.patience.watch_for),
     }
-    request = Request(
+    request = KubeRequest(
         "GET",
         resource.path(selection.namespace),
         asked,
         query | selecting(selection),
         resource=resource,
     )
-    with suppress(Broken):
+    with suppress(BrokenStream):
         async with transport.stream(request, SILENCE) as chunks:
             async for line in streaming.lines(chunks):
                 yield _change(line, asked, transport.server)
 
 
-def _change(line: bytes, asked: str, server: str) -> Change:
+def _change(line: bytes, asked: str, server: str) -> ObjectChange:
     try:
         event = orjson.loads(line)
         if event["type"] == "ERROR":
             raise _error(event["object"], asked)
         if event["object"]["metadata"]["resourceVersion"]:
-            return Change(event["type"], event["object"])
+            return ObjectChange(event["type"], event["object"])
     except (ValueError, LookupError, TypeError, AttributeError):
         # Also a line that the server did not end, because the connection was lost on the way.
         pass

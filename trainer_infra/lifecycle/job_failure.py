@@ -14,7 +14,7 @@ JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class JobFailure:
+class FailedJob:
     """The Failed condition of one Job."""
 
     job: str
@@ -32,11 +32,11 @@ class JobFailure:
         return f"Job {self.job}: {self.message} ({self.reason})"
 
 
-def first_failed_job(jobs: Iterable[JSON]) -> JobFailure | None:
+def first_failed_job(jobs: Iterable[JSON]) -> FailedJob | None:
     """The first Job that failed; None when none did."""
     for job in jobs:
         current = (job.get("status") or {}).get("conditions") or ()
         failed = conditions.find_condition(current, names.FAILED)
         if failed is not None and failed["status"] == "True":
-            return JobFailure(job["metadata"]["name"], failed["reason"], failed["message"])
+            return FailedJob(job["metadata"]["name"], failed["reason"], failed["message"])
     return None

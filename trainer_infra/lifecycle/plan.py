@@ -19,7 +19,7 @@ from trainer_infra.lifecycle import conditions, due_objects, events, failure_rea
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.due_objects import NO_OBJECTS, DueObjects
 from trainer_infra.lifecycle.events import Event
-from trainer_infra.lifecycle.status import Case
+from trainer_infra.lifecycle.status import TrainJobCase
 from trainer_infra.render import patch_conflicts, runtime_ref, ttl_seconds_after_finished
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
@@ -77,7 +77,7 @@ def plan(
         now: the time, with its zone.
         behaviour: what renders and reports, and how far it is decided like in the reference.
     """
-    case = Case(job, observed, now, behaviour)
+    case = TrainJobCase(job, observed, now, behaviour)
     if _is_left_alone(case):
         return Plan()
     before, old = status.conditions_before(case), status.stored_status(case)
@@ -103,7 +103,7 @@ def plan(
     )
 
 
-def _is_left_alone(case: Case) -> bool:
+def _is_left_alone(case: TrainJobCase) -> bool:
     """Whether nothing is done for the TrainJob."""
     if case.job.spec.managed_by not in (None, names.MANAGED_BY):
         return True
@@ -115,7 +115,7 @@ def _is_left_alone(case: Case) -> bool:
 
 
 def _deletions(
-    case: Case, before: Conditions, after: Conditions, *, expired: bool
+    case: TrainJobCase, before: Conditions, after: Conditions, *, expired: bool
 ) -> Iterator[ObjectRef]:
     """The JobSet past the deadline, until it is gone; the TrainJob past its TTL.
 
@@ -131,7 +131,9 @@ def _deletions(
         yield ObjectRef(names.API_VERSION, names.TRAIN_JOB, name)
 
 
-def _seconds_until_ttl(case: Case, runtime: Runtime | None, current: Conditions) -> float | None:
+def _seconds_until_ttl(
+    case: TrainJobCase, runtime: Runtime | None, current: Conditions
+) -> float | None:
     """Seconds until a finished TrainJob is deleted; None when it stays."""
     if not case.ours(Deviation.TTL) or not conditions.is_finished(current):
         return None
@@ -141,7 +143,9 @@ def _seconds_until_ttl(case: Case, runtime: Runtime | None, current: Conditions)
     return ttl.seconds_until_ttl(seconds, current, case.now)
 
 
-def _events(case: Case, due: DueObjects, stored: Conditions, after: Conditions) -> Iterator[Event]:
+def _events(
+    case: TrainJobCase, due: DueObjects, stored: Conditions, after: Conditions
+) -> Iterator[Event]:
     """The reference tells only of objects that it cannot make, on every pass."""
     failed = () if due.error is None else (events.creation_failed(due.error),)
     if not case.ours(Deviation.EVENTS):
@@ -158,7 +162,7 @@ def _events(case: Case, due: DueObjects, stored: Conditions, after: Conditions) 
         yield from _without_written_events(case, events.pods_waiting(waiting))
 
 
-def _without_written_events(case: Case, lasting: Iterable[Event]) -> Iterable[Event]:
+def _without_written_events(case: TrainJobCase, lasting: Iterable[Event]) -> Iterable[Event]:
     """Those events of what lasts longer than a pass that were not written yet."""
     return (
         each for each in lasting if (each.reason, each.message) not in case.observed.events_written
@@ -166,7 +170,7 @@ def _without_written_events(case: Case, lasting: Iterable[Event]) -> Iterable[Ev
 
 
 def _next_look(
-    case: Case, due: DueObjects, after: Conditions, until_ttl: float | None
+    case: TrainJobCase, due: DueObjects, after: Conditions, until_ttl: float | None
 ) -> float | None:
     left = status.seconds_left(case, after)
     looks = (

@@ -45,7 +45,7 @@ NOTHING: Final = Delegation()
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class TrainJobCase:
     """One TrainJob at one time, and what decides it."""
 
     job: TrainJob
@@ -60,7 +60,7 @@ class Case:
         return self.behaviour.ours(deviation)
 
 
-def decide_status(case: Case) -> JSON:
+def decide_status(case: TrainJobCase) -> JSON:
     """The whole status in wire form: ours, then what each plugin makes of it; trainerStatus stays."""
     old = stored_status(case)
     current = _conditions(case, conditions_before(case))
@@ -78,12 +78,12 @@ def decide_status(case: Case) -> JSON:
     return result
 
 
-def stored_status(case: Case) -> JSON:
+def stored_status(case: TrainJobCase) -> JSON:
     """The status that the TrainJob has."""
     return case.job.status.to_wire() if case.job.status else {}
 
 
-def conditions_before(case: Case) -> Conditions:
+def conditions_before(case: TrainJobCase) -> Conditions:
     """The conditions from which a status is decided: the stored ones.
 
     The reference starts without Failed, which stays only after a deadline.
@@ -100,7 +100,7 @@ def is_overdue(current: Conditions) -> bool:
     return failed is not None and failed["reason"] == names.DEADLINE_EXCEEDED
 
 
-def seconds_left(case: Case, current: Conditions) -> float | None:
+def seconds_left(case: TrainJobCase, current: Conditions) -> float | None:
     """Seconds until the deadline, negative once it has passed; None when there is none to keep."""
     if case.delegation.deadline:
         return None
@@ -108,7 +108,7 @@ def seconds_left(case: Case, current: Conditions) -> float | None:
     return deadline.seconds_remaining(case.job, current, jobset, case.now, by_own_condition=by_own)
 
 
-def _conditions(case: Case, current: Conditions) -> Conditions:
+def _conditions(case: TrainJobCase, current: Conditions) -> Conditions:
     """Reference behaviour 4.6 to 4.8: unsupported runtime, suspend, the JobSet's end, the deadline."""
     unsupported = runtime_ref.unsupported(case.job)
     if unsupported and not conditions.is_finished(current):
@@ -126,7 +126,7 @@ def _conditions(case: Case, current: Conditions) -> Conditions:
     return current if left is None or left >= 0 else _overdue(case, current)
 
 
-def _with_reason(case: Case, ended: Conditions) -> Conditions:
+def _with_reason(case: TrainJobCase, ended: Conditions) -> Conditions:
     """The conditions with the reason of a pod in the Failed message, else of a Job."""
     failed = conditions.find_condition(ended, names.FAILED)
     if failed is None or not case.ours(Deviation.FAILURE_REASON):
@@ -145,7 +145,7 @@ def _with_reason(case: Case, ended: Conditions) -> Conditions:
     return _explained(ended, failed, job.sentence())
 
 
-def _overdue(case: Case, current: Conditions) -> Conditions:
+def _overdue(case: TrainJobCase, current: Conditions) -> Conditions:
     message = names.DEADLINE_MESSAGE
     ours = case.ours(Deviation.FAILURE_REASON)
     if ours:

@@ -31,7 +31,7 @@ KILL_PAUSE: Final = 0.01
 
 
 @dataclass(frozen=True, slots=True)
-class Setup:
+class ContainerSetup:
     """A container ready to start."""
 
     name: str
@@ -42,10 +42,12 @@ class Setup:
     """The Container object: probes and restartPolicy are read from it."""
 
 
-class Container:
+class ContainerProcess:
     """One container of one try of a pod. Cancelling `run` ends its processes, then returns."""
 
-    def __init__(self, setup: Setup, children: Children, log: PodLog, grace: float) -> None:
+    def __init__(
+        self, setup: ContainerSetup, children: Children, log: PodLog, grace: float
+    ) -> None:
         self.setup = setup
         self.started = asyncio.Event()
         self._children = children

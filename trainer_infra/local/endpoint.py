@@ -34,7 +34,7 @@ _REASONS: Final = {
 }
 
 
-class Endpoint:
+class ProgressEndpoint:
     """Receives reports of one run; it is the handler's authenticator and store."""
 
     def __init__(

@@ -37,7 +37,7 @@ INSTALLERS: Final = ("PIP_", "UV_", "XDG_")
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class PodContext:
     """Where a pod runs: what its env and texts are made of."""
 
     pod: JSON
@@ -69,7 +69,7 @@ class Variables:
     """Names whose value is a secret's: passed on as it is."""
 
 
-def container_variables(container: JSON, place: Place) -> Variables:
+def container_variables(container: JSON, place: PodContext) -> Variables:
     """What a container's envFrom and env define.
 
     Raises:
@@ -88,7 +88,7 @@ def container_variables(container: JSON, place: Place) -> Variables:
     return Variables(own, _from_secrets(container, place.sources))
 
 
-def container_environment(own: Variables, place: Place, mounts: Mounts) -> dict[str, str]:
+def container_environment(own: Variables, place: PodContext, mounts: Mounts) -> dict[str, str]:
     """The whole environment of a container: this machine's, defaults, then its own."""
     return _defaults(place) | {
         name: value if name in own.opaque else file_text(value, place, mounts)
@@ -96,17 +96,17 @@ def container_environment(own: Variables, place: Place, mounts: Mounts) -> dict[
     }
 
 
-def expand_word(value: str, own: Variables, place: Place, mounts: Mounts) -> str:
+def expand_word(value: str, own: Variables, place: PodContext, mounts: Mounts) -> str:
     """A command or argument with `$(VAR)`, endpoint names and mount paths replaced."""
     return file_text(expansion.expand_references(value, own.values), place, mounts)
 
 
-def file_text(value: str, place: Place, mounts: Mounts) -> str:
+def file_text(value: str, place: PodContext, mounts: Mounts) -> str:
     """A text with endpoint names as loopback addresses and mount paths as folders."""
     return mounts.local(loopback.local_text(value, place.network))
 
 
-def _defaults(place: Place) -> dict[str, str]:
+def _defaults(place: PodContext) -> dict[str, str]:
     """What a process on one machine needs and a pod's image or network would give it."""
     return {
         **place.machine,
@@ -117,7 +117,7 @@ def _defaults(place: Place) -> dict[str, str]:
     }
 
 
-def _from_objects(container: JSON, place: Place, found: list[Problem]) -> dict[str, str]:
+def _from_objects(container: JSON, place: PodContext, found: list[Problem]) -> dict[str, str]:
     """The variables of envFrom."""
     own: dict[str, str] = {}
     for index, entry in enumerate(container.get("envFrom") or ()):
@@ -150,7 +150,7 @@ def _from_secrets(container: JSON, sources: Sources) -> frozenset[str]:
 
 
 def _value(
-    container: JSON, entry: JSON, index: int, place: Place, own: Mapping[str, str]
+    container: JSON, entry: JSON, index: int, place: PodContext, own: Mapping[str, str]
 ) -> str | Problem | None:
     """The value of one env entry; None when an optional key is not there."""
     source = entry.get("valueFrom")

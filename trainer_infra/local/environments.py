@@ -22,7 +22,7 @@ FAILED: Final = "failed"
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
+class PythonEnvironment:
     """One set of packages."""
 
     path: Path
@@ -37,7 +37,7 @@ class Environment:
     """Who uses it now; empty when it may be removed."""
 
 
-def every_environment() -> tuple[Environment, ...]:
+def every_environment() -> tuple[PythonEnvironment, ...]:
     """All environments, the one that was used last at the end."""
     home = packages.environments_home()
     names = {path.stem for path in home.glob("[!.]*")} if home.exists() else set()
@@ -46,7 +46,7 @@ def every_environment() -> tuple[Environment, ...]:
     return tuple(sorted((each for each in found if each), key=lambda each: each.used))
 
 
-def remove_environment(environment: Environment) -> bool:
+def remove_environment(environment: PythonEnvironment) -> bool:
     """Remove one with its log; False when it is used by now."""
     home, path = packages.environments_home(), environment.path
     handle = packages.hold_environment(path, fcntl.LOCK_EX)
@@ -65,7 +65,7 @@ def remove_environment(environment: Environment) -> bool:
     return True
 
 
-def _environment(path: Path, users: Mapping[Path, str]) -> Environment | None:
+def _environment(path: Path, users: Mapping[Path, str]) -> PythonEnvironment | None:
     """What there is under a name; None for a lock alone."""
     log = installation.installation_log(path)
     if packages.is_whole(path):
@@ -77,7 +77,7 @@ def _environment(path: Path, users: Mapping[Path, str]) -> Environment | None:
     else:
         return None
     wanted = installation.package_names(path)
-    return Environment(path, wanted, state, seen.stat().st_mtime, _user(path, users))
+    return PythonEnvironment(path, wanted, state, seen.stat().st_mtime, _user(path, users))
 
 
 def _user(path: Path, users: Mapping[Path, str]) -> str:

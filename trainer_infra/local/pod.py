@@ -15,8 +15,8 @@ from typing import Final
 from trainer_infra.errors import InvalidInput
 from trainer_infra.local import full_disk, out_of_memory, probes
 from trainer_infra.local.children import Children
-from trainer_infra.local.container import Container, Setup
-from trainer_infra.local.jobset.pods import Phase, Pod, Start
+from trainer_infra.local.container import ContainerProcess, ContainerSetup
+from trainer_infra.local.jobset.pods import ObservedPod, PodPhase, Start
 from trainer_infra.local.pod_log import PodLog
 from trainer_infra.runs.redaction import Redaction
 
@@ -32,16 +32,16 @@ SIDECAR_PAUSE: Final = 1.0
 class PodSetup:
     """A pod ready to start."""
 
-    init: tuple[Setup, ...]
+    init: tuple[ContainerSetup, ...]
     """Init containers in order, sidecars among them."""
-    main: tuple[Setup, ...]
+    main: tuple[ContainerSetup, ...]
     """Containers that run side by side."""
     grace: float
     """Seconds between SIGTERM and SIGKILL."""
 
 
 @dataclass(frozen=True, slots=True)
-class Hooks:
+class PodCallbacks:
     """What a pod tells the supervisor."""
 
     changed: Callable[[], None]
@@ -52,7 +52,7 @@ class Hooks:
     """Values of secrets that it has, which its log does not get."""
 
 
-class Failed(Exception):
+class ContainerFailed(Exception):
     """A container ended the try."""
 
     def __init__(
@@ -68,7 +68,7 @@ class Failed(Exception):
 class PodTry:
     """One try of one pod."""
 
-    def __init__(self, start: Start, log: Path, children: Children, hooks: Hooks) -> None:
+    def __init__(self, start: Start, log: Path, children: Children, hooks: PodCallbacks) -> None:
         self._children = children
         self._hooks = hooks
         self._path = log
@@ -78,11 +78,11 @@ class PodTry:
         self._last = ""
         self._stopping = False
         self._task: asyncio.Task[None] | None = None
-        self.pod = Pod(
+        self.pod = ObservedPod(
             id=start.id,
             attempt=start.attempt,
             retry=start.retry,
-            phase=Phase.RUNNING,
+            phase=PodPhase.RUNNING,
             ready=False,
             exit_code=None,
             container="",
@@ -119,11 +119,11 @@ class PodTry:
 
     def _done(self, task: asyncio.Task[None]) -> None:
         if task.cancelled():  # before its first step
-            self._finish(Phase.FAILED, None, "Stopped")
+            self._finish(PodPhase.FAILED, None, "Stopped")
         elif (error := task.exception()) is not None:
             self._log.line(f"trainer-infra: this is a bug in trainer_infra: {error!r}")
             self._log.close()
-            self._finish(Phase.FAILED, None, "StartError")
+            self._finish(PodPhase.FAILED, None, "StartError")
         self._hooks.changed()
 
     async def _run(self, prepare: Callable[[], PodSetup]) -> None:
@@ -131,20 +131,22 @@ class PodTry:
             setup = prepare()
             self._grace = min(setup.grace, LONGEST_GRACE)
             await self._all(setup)
-            self._finish(Phase.SUCCEEDED, 0, "Completed")
-        except Failed as failed:
+            self._finish(PodPhase.SUCCEEDED, 0, "Completed")
+        except ContainerFailed as failed:
             self._last = failed.container
-            self._finish(Phase.FAILED, failed.exit_code, failed.reason, failed.message)
+            self._finish(PodPhase.FAILED, failed.exit_code, failed.reason, failed.message)
         except (InvalidInput, OSError) as error:
             self._not_started("the pod", error)
-            self._finish(Phase.FAILED, None, "StartError", str(error))
+            self._finish(PodPhase.FAILED, None, "StartError", str(error))
         except asyncio.CancelledError:
             self._last = ""
-            self._finish(Phase.FAILED, None, "Stopped")
+            self._finish(PodPhase.FAILED, None, "Stopped")
         finally:
             self._log.close()
 
-    def _finish(self, phase: Phase, exit_code: int | None, reason: str, message: str = "") -> None:
+    def _finish(
+        self, phase: PodPhase, exit_code: int | None, reason: str, message: str = ""
+    ) -> None:
         self.pod = replace(
             self.pod,
             phase=phase,
@@ -171,21 +173,21 @@ class PodTry:
                 task.cancel()
             await asyncio.gather(*beside, return_exceptions=True)
 
-    async def _beside(self, setup: Setup, beside: list[asyncio.Task[None]]) -> None:
+    async def _beside(self, setup: ContainerSetup, beside: list[asyncio.Task[None]]) -> None:
         """Start a sidecar and wait until it is ready."""
         ready = asyncio.Event()
         beside.append(asyncio.get_running_loop().create_task(self._again(setup, ready)))
         await ready.wait()
 
-    async def _again(self, setup: Setup, ready: asyncio.Event) -> None:
+    async def _again(self, setup: ContainerSetup, ready: asyncio.Event) -> None:
         while True:
             try:
                 await self._once(setup, lambda now: ready.set() if now else None)
-            except Failed as failed:
+            except ContainerFailed as failed:
                 self._log.line(f"trainer-infra: sidecar {setup.name} ended: {failed.reason}")
             await asyncio.sleep(SIDECAR_PAUSE)
 
-    async def _side_by_side(self, setups: Sequence[Setup]) -> None:
+    async def _side_by_side(self, setups: Sequence[ContainerSetup]) -> None:
         self._ready = {setup.name: False for setup in setups}
         try:
             async with asyncio.TaskGroup() as group:
@@ -194,32 +196,34 @@ class PodTry:
         except ExceptionGroup as failures:
             raise failures.exceptions[0] from None
 
-    async def _once(self, setup: Setup, ready: Callable[[bool], None] = lambda _: None) -> None:
+    async def _once(
+        self, setup: ContainerSetup, ready: Callable[[bool], None] = lambda _: None
+    ) -> None:
         """Run a container to its end.
 
         Raises:
             Failed: It failed, or cannot be started.
         """
-        container = Container(setup, self._children, self._log, self._grace)
+        container = ContainerProcess(setup, self._children, self._log, self._grace)
         kills = out_of_memory.kernel_kills()
         watch = asyncio.get_running_loop().create_task(probes.watch_probes(container, ready))
         try:
             code = await container.run()
         except OSError as error:
             self._not_started(f"container {setup.name}", error)
-            raise Failed(setup.name, None, "StartError", str(error)) from error
+            raise ContainerFailed(setup.name, None, "StartError", str(error)) from error
         finally:
             watch.cancel()
         self._last = setup.name
         if code != 0:
             ran_out = code == KILLED and out_of_memory.kernel_kills() > kills
-            raise Failed(setup.name, code, "OOMKilled" if ran_out else "Error")
+            raise ContainerFailed(setup.name, code, "OOMKilled" if ran_out else "Error")
 
     def _readiness(self, name: str) -> Callable[[bool], None]:
         def set_ready(value: bool) -> None:
             self._ready[name] = value
             ready = all(self._ready.values())
-            if ready is not self.pod.ready and self.pod.phase is Phase.RUNNING:
+            if ready is not self.pod.ready and self.pod.phase is PodPhase.RUNNING:
                 self.pod = replace(self.pod, ready=ready)
                 self._hooks.changed()
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from trainer_infra import names
 from trainer_infra.local import env, threads, volumes
 from trainer_infra.local.children import Command
-from trainer_infra.local.container import Setup
-from trainer_infra.local.env import Place
+from trainer_infra.local.container import ContainerSetup
+from trainer_infra.local.env import PodContext
 from trainer_infra.local.mounts import Mounts
 from trainer_infra.local.pod import PodSetup
 from trainer_infra.runs.run import JSON
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class PodFolders:
     """Where one try of a pod may write."""
 
     folder: Path
@@ -29,7 +29,7 @@ class Ground:
     """The mark of its processes."""
 
 
-def prepare_pod(place: Place, ground: Ground) -> PodSetup:
+def prepare_pod(place: PodContext, ground: PodFolders) -> PodSetup:
     """Make a pod's folders and environment.
 
     Raises:
@@ -40,7 +40,7 @@ def prepare_pod(place: Place, ground: Ground) -> PodSetup:
     ground.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folders = volumes.make_volumes(place, ground.folder / "volumes", ground.claims)
 
-    def setup(container: JSON) -> Setup:
+    def setup(container: JSON) -> ContainerSetup:
         own = env.container_variables(container, place)
         mounts = volumes.mounts_of(container, folders, own.values)
         name = str(container["name"])
@@ -53,7 +53,7 @@ def prepare_pod(place: Place, ground: Ground) -> PodSetup:
         words = (*container["command"], *(container.get("args") or ()))
         arguments = [env.expand_word(word, own, place, mounts) for word in words]
         folder = _working_folder(container.get("workingDir") or "", mounts, ground.folder / "work")
-        return Setup(name, Command(arguments, environment, folder), container)
+        return ContainerSetup(name, Command(arguments, environment, folder), container)
 
     return PodSetup(
         init=tuple(setup(each) for each in spec.get("initContainers") or ()),

@@ -13,7 +13,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.lifecycle import conditions
 from trainer_infra.local.jobset import pods, replicated_job
-from trainer_infra.local.jobset.pods import Phase, Pod, PodId
+from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase
 from trainer_infra.local.jobset.replicated_job import JSON
 from trainer_infra.render import endpoints
 
@@ -22,15 +22,15 @@ NOT_STARTED: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class PodTried:
     """One try of a pod and what it said last."""
 
-    pod: Pod
+    pod: ObservedPod
     last_lines: tuple[str, ...]
     """Of its log, the oldest first."""
 
 
-def wire_pods(jobset: JSON | None, tries: Sequence[Tried], since: int) -> tuple[JSON, ...]:
+def wire_pods(jobset: JSON | None, tries: Sequence[PodTried], since: int) -> tuple[JSON, ...]:
     """Every try as a pod.
 
     Args:
@@ -58,7 +58,7 @@ def planned_pods(jobset: JSON | None) -> tuple[JSON, ...]:
 
 
 def last_lines(
-    jobset: JSON | None, tries: Iterable[Tried], since: int
+    jobset: JSON | None, tries: Iterable[PodTried], since: int
 ) -> Mapping[str, tuple[str, ...]]:
     """The last lines by pod: of the try that failed first, which is the one that a failure names."""
     found: dict[str, tuple[str, ...]] = {}
@@ -67,12 +67,12 @@ def last_lines(
         name = _name(jobset, each.pod.id) if jobset else ""
         if name not in failed:
             found[name] = each.last_lines
-        if each.pod.phase is Phase.FAILED and not _is_superseded(each.pod, since):
+        if each.pod.phase is PodPhase.FAILED and not _is_superseded(each.pod, since):
             failed.add(name)
     return found
 
 
-def _wire(jobset: JSON, pod: Pod, containers: Mapping[str, str], since: int) -> JSON:
+def _wire(jobset: JSON, pod: ObservedPod, containers: Mapping[str, str], since: int) -> JSON:
     metadata = {**_metadata(jobset, pod.id), "creationTimestamp": conditions.timestamp(pod.started)}
     if _is_superseded(pod, since):
         metadata["deletionTimestamp"] = conditions.timestamp(pod.finished or pod.started)
@@ -89,7 +89,7 @@ def _wire(jobset: JSON, pod: Pod, containers: Mapping[str, str], since: int) -> 
     }
 
 
-def _state(pod: Pod) -> JSON:
+def _state(pod: ObservedPod) -> JSON:
     started = conditions.timestamp(pod.started)
     if pod.finished is None:
         return {"running": {"startedAt": started}}
@@ -104,8 +104,8 @@ def _state(pod: Pod) -> JSON:
     return {"terminated": ended}
 
 
-def _is_superseded(pod: Pod, since: int) -> bool:
-    return pod.reason == "Stopped" or (pod.attempt < since and pod.phase is not Phase.RUNNING)
+def _is_superseded(pod: ObservedPod, since: int) -> bool:
+    return pod.reason == "Stopped" or (pod.attempt < since and pod.phase is not PodPhase.RUNNING)
 
 
 def _metadata(jobset: JSON, pod: PodId) -> dict[str, Any]:

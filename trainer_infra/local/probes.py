@@ -9,14 +9,14 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
-from trainer_infra.local.container import Container
+from trainer_infra.local.container import ContainerProcess
 from trainer_infra.local.network import LOOPBACK
 from trainer_infra.runs.run import JSON
 
 OK: Final = range(200, 400)
 
 
-async def watch_probes(container: Container, changed: Callable[[bool], None]) -> None:
+async def watch_probes(container: ContainerProcess, changed: Callable[[bool], None]) -> None:
     """Tell whether a container is ready whenever that changes, as long as it runs.
 
     Ends the container when its startup or liveness probe failed often enough.
@@ -36,7 +36,7 @@ async def watch_probes(container: Container, changed: Callable[[bool], None]) ->
             changed(True)
 
 
-async def _passes(container: Container, probe: JSON) -> bool:
+async def _passes(container: ContainerProcess, probe: JSON) -> bool:
     """Whether a startup probe succeeds before it failed too often."""
     await asyncio.sleep(probe.get("initialDelaySeconds", 0))
     for _ in range(probe.get("failureThreshold", 3)):
@@ -46,7 +46,9 @@ async def _passes(container: Container, probe: JSON) -> bool:
     return False
 
 
-async def _readiness(container: Container, probe: JSON, changed: Callable[[bool], None]) -> None:
+async def _readiness(
+    container: ContainerProcess, probe: JSON, changed: Callable[[bool], None]
+) -> None:
     ready, row = False, 0
     await asyncio.sleep(probe.get("initialDelaySeconds", 0))
     while container.running:
@@ -59,7 +61,7 @@ async def _readiness(container: Container, probe: JSON, changed: Callable[[bool]
         await asyncio.sleep(probe.get("periodSeconds", 10))
 
 
-async def _keep_alive(container: Container, probe: JSON) -> None:
+async def _keep_alive(container: ContainerProcess, probe: JSON) -> None:
     await asyncio.sleep(probe.get("initialDelaySeconds", 0))
     failures = 0
     while container.running:
@@ -70,7 +72,7 @@ async def _keep_alive(container: Container, probe: JSON) -> None:
         await asyncio.sleep(probe.get("periodSeconds", 10))
 
 
-async def _once(container: Container, probe: JSON) -> bool:
+async def _once(container: ContainerProcess, probe: JSON) -> bool:
     """Whether the probe succeeds now, within its timeout."""
     try:
         async with asyncio.timeout(probe.get("timeoutSeconds", 1)):
@@ -79,7 +81,7 @@ async def _once(container: Container, probe: JSON) -> bool:
         return False
 
 
-async def _attempt(container: Container, probe: JSON) -> bool:
+async def _attempt(container: ContainerProcess, probe: JSON) -> bool:
     if "exec" in probe:
         return await container.execute(list(probe["exec"]["command"])) == 0
     if "tcpSocket" in probe:

@@ -25,7 +25,7 @@ _SAME: Final = 0.015
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class ProcessIdentity:
     """One process, whatever happens to its pid later."""
 
     pid: int
@@ -34,24 +34,24 @@ class Identity:
     """Seconds after boot, which setting the clock does not move."""
 
 
-def identity_of(pid: int) -> Identity | None:
+def identity_of(pid: int) -> ProcessIdentity | None:
     """Who has this pid now; None when nobody has, or only a zombie."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
             return None
-        return Identity(pid, round(process.create_time() - psutil.boot_time(), 2))
+        return ProcessIdentity(pid, round(process.create_time() - psutil.boot_time(), 2))
     except psutil.Error:
         return None
 
 
-def is_alive(who: Identity) -> bool:
+def is_alive(who: ProcessIdentity) -> bool:
     """Whether that very process still runs."""
     now = identity_of(who.pid)
     return now is not None and abs(now.start - who.start) < _SAME
 
 
-def send_signal(who: Identity, number: int) -> bool:
+def send_signal(who: ProcessIdentity, number: int) -> bool:
     """Send a signal to that very process; False when it is gone."""
     if not is_alive(who):
         return False

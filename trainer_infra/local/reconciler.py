@@ -31,15 +31,15 @@ from trainer_infra.local import (
     sources,
 )
 from trainer_infra.local.children import Children
-from trainer_infra.local.endpoint import Endpoint
-from trainer_infra.local.env import Place
+from trainer_infra.local.endpoint import ProgressEndpoint
+from trainer_infra.local.env import PodContext
 from trainer_infra.local.folder import RunFolder
 from trainer_infra.local.jobset import decide, pods
-from trainer_infra.local.jobset.decide import State
-from trainer_infra.local.jobset.pods import Phase, Start
-from trainer_infra.local.pod import Hooks, PodSetup, PodTry
-from trainer_infra.local.pod_setup import Ground
-from trainer_infra.local.pod_wire_form import Tried
+from trainer_infra.local.jobset.decide import JobSetState
+from trainer_infra.local.jobset.pods import PodPhase, Start
+from trainer_infra.local.pod import PodCallbacks, PodSetup, PodTry
+from trainer_infra.local.pod_setup import PodFolders
+from trainer_infra.local.pod_wire_form import PodTried
 from trainer_infra.render import listed, resolve
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
@@ -67,7 +67,7 @@ class Reconciler:
         self._runtime = _runtime(self._record["runtime"])
         self._objects: dict[tuple[str, str], JSON] = {}
         self._jobset: JSON | None = None
-        self._state = State()
+        self._state = JobSetState()
         self._status: JSON = {}
         self._tries: list[PodTry] = []
         self._ports: dict[int, int] = {}
@@ -77,7 +77,7 @@ class Reconciler:
         self._hidden = Redaction()
         self._awake = asyncio.Event()
         self._stopping = False
-        self._endpoint = Endpoint(
+        self._endpoint = ProgressEndpoint(
             self._run.namespace, self._run.name, target.progress, self._reported
         )
         for each in self._record["objects"]:
@@ -228,7 +228,7 @@ class Reconciler:
         self._state = decision.state
         self._jobset = {**jobset, "status": decision.status}
         for each in self._tries:
-            if each.pod.id in decision.stop and each.pod.phase is Phase.RUNNING:
+            if each.pod.id in decision.stop and each.pod.phase is PodPhase.RUNNING:
                 each.stop()
         for start in decision.start:
             if start.not_before <= now:
@@ -243,7 +243,7 @@ class Reconciler:
         data = folder.read_json(self._folder.secrets) or {}
         hidden = Redaction.of(data)
         self._hidden |= hidden
-        hooks = Hooks(self.wake, self._not_written, hidden)
+        hooks = PodCallbacks(self.wake, self._not_written, hidden)
         started = PodTry(start, log, self._children, hooks)
         self._tries.append(started)
         started.begin(partial(self._prepare, manifest, start, data))
@@ -254,7 +254,7 @@ class Reconciler:
         spec = (self._jobset or {})["spec"]
         secret = f"{run.name}{names.SECRET_SUFFIX}"
         reports = start.id.job in resolve.trainer_jobs(spec)
-        place = Place(
+        place = PodContext(
             pod=manifest,
             sources=sources.object_sources(self._objects.values(), secret, data),
             network=network.loopback_network(
@@ -268,7 +268,7 @@ class Reconciler:
         )
         attempt = f"{start.attempt}-{start.retry}"
         mark = f"{run.uid}/{name}/{attempt}"
-        ground = Ground(self._folder.pods / name / attempt, self._folder.claims, mark)
+        ground = PodFolders(self._folder.pods / name / attempt, self._folder.claims, mark)
         return pod_setup.prepare_pod(place, ground)
 
     def _finished(self) -> bool:
@@ -315,8 +315,8 @@ class Reconciler:
     def _pods(self) -> tuple[JSON, ...]:
         return pod_wire_form.wire_pods(self._jobset, self._tried(), self._state.run)
 
-    def _tried(self) -> tuple[Tried, ...]:
-        return tuple(Tried(each.pod, each.last_lines) for each in self._tries)
+    def _tried(self) -> tuple[PodTried, ...]:
+        return tuple(PodTried(each.pod, each.last_lines) for each in self._tries)
 
     def _not_written(self, path: Path, error: OSError) -> None:
         """End the run because the disk is full; the reserve makes room for saying so.

@@ -16,7 +16,7 @@ from trainer_infra import names
 from trainer_infra.errors import NotAvailable
 from trainer_infra.local import env, folder, processes, run_record
 from trainer_infra.local.folder import RunFolder
-from trainer_infra.local.processes import Identity
+from trainer_infra.local.processes import ProcessIdentity
 
 PAUSE: Final = 0.02
 """Seconds between two looks at a supervisor that starts or ends."""
@@ -76,7 +76,7 @@ def signal_supervisor(target: RunFolder, number: int) -> None:
     """Signal the supervisor, when it is the very process that was recorded."""
     found = (folder.read_json(target.identities) or {}).get("supervisor")
     if found is not None:
-        processes.send_signal(Identity(**found), number)
+        processes.send_signal(ProcessIdentity(**found), number)
 
 
 def end_supervisor(target: RunFolder, timeout: float) -> bool:

@@ -12,7 +12,7 @@ from typing import Final
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.local import downward, env, expansion
 from trainer_infra.local import network as loopback
-from trainer_infra.local.env import Place
+from trainer_infra.local.env import PodContext
 from trainer_infra.local.mounts import Mounts
 from trainer_infra.runs.run import JSON
 
@@ -45,7 +45,7 @@ def _sub_path(folder: Path, below: str) -> Path:
     return path
 
 
-def make_volumes(place: Place, base: Path, claims: Path) -> dict[str, Path]:
+def make_volumes(place: PodContext, base: Path, claims: Path) -> dict[str, Path]:
     """Make the folder of every volume of a pod, below `base` or `claims`.
 
     Raises:
@@ -55,7 +55,7 @@ def make_volumes(place: Place, base: Path, claims: Path) -> dict[str, Path]:
     return {each["name"]: _make(each, place, base, claims) for each in volumes}
 
 
-def _make(volume: JSON, place: Place, base: Path, claims: Path) -> Path:
+def _make(volume: JSON, place: PodContext, base: Path, claims: Path) -> Path:
     name = str(volume["name"])
     if "hostPath" in volume:
         return _host_path(volume["hostPath"])
@@ -89,7 +89,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
     path.chmod(mode)
 
 
-def _files(volume: JSON, place: Place) -> Files:
+def _files(volume: JSON, place: PodContext) -> Files:
     """The files of a configMap, secret, downwardAPI or projected volume; none of an emptyDir."""
     if "projected" not in volume:
         return _of_source(volume, place)
@@ -101,7 +101,7 @@ def _files(volume: JSON, place: Place) -> Files:
     return files
 
 
-def _of_source(volume: JSON, place: Place) -> Files:
+def _of_source(volume: JSON, place: PodContext) -> Files:
     if "downwardAPI" in volume:
         return _downward(volume["downwardAPI"], place.pod)
     if "configMap" in volume:
@@ -115,7 +115,7 @@ def _of_source(volume: JSON, place: Place) -> Files:
     return {}
 
 
-def _localised(content: bytes, place: Place) -> bytes:
+def _localised(content: bytes, place: PodContext) -> bytes:
     """A ConfigMap's text with endpoint names as loopback addresses; other bytes as they are."""
     try:
         return loopback.local_text(content.decode(), place.network).encode()

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.kube import http, loop
-from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Forbidden, NotServed
 from trainer_infra.review import report
 from trainer_infra.review.documents import Document
@@ -122,7 +122,7 @@ async def _listed(client: KubeClient, kind: str, versions: tuple[str, ...], name
     for version in versions:
         try:
             resource = await client.resource(version, kind)
-            page = await client.list(Selection(resource, namespace))
+            page = await client.list(ObjectSelection(resource, namespace))
         except NotServed:
             continue
         except Forbidden as error:

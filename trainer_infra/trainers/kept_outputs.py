@@ -1,9 +1,10 @@
 """Outputs of a run: folders and URIs that are kept when the run is gone, by name.
 
-`outputs=` of a TrainJob names them; where each one is kept is an address: `pvc://CLAIM/PATH` (a volume
-claim), `/PATH` (a folder of this machine), or a URI that the program writes to itself (`s3://`,
-`gs://`, `hf://`). `addresses` finds them, `attach` mounts them and tells the program by env variables,
-which `trainer_infra.storage.output` reads. Called by `deploy.operations.rendering` before code is attached. Pure.
+`outputs=` of a TrainJob names them; where each one is kept is an address: `pvc://CLAIM/PATH` (a
+volume claim), `/PATH` (a folder of this machine), or a URI that the program writes to itself
+(`s3://`, `gs://`, `hf://`). `addresses` finds them, `attach` mounts them and tells the program by
+env variables, which `trainer_infra.storage.output` reads. Called by `deploy.operations.rendering`
+before code is attached. Pure.
 """
 
 import json

@@ -17,7 +17,7 @@ from tools.cluster import kueue
 from trainer_infra import names
 from trainer_infra.errors import Refused
 from trainer_infra.runs.causes import kueue as causes
-from trainer_infra.runs.causes.kueue import Cause
+from trainer_infra.runs.causes.kueue import KueueCause
 from trainer_infra.runs.run import Run
 
 JOB = """
@@ -66,7 +66,7 @@ def said(jobs: Jobs, words: str) -> Run:
     return found
 
 
-def agrees(run: Run, cause: Cause) -> None:
+def agrees(run: Run, cause: KueueCause) -> None:
     """Fail unless a gate ends on it as the table says, with what to do."""
     assert run.stuck == (run.waiting_for if cause.ends else ""), run
     assert not cause.ends or run.stuck.endswith(f"; {cause.help}")
@@ -136,7 +136,7 @@ def pending_check(queues: Queues) -> str:
     return queues.local(queues.cluster(checks=[queues.check()]))
 
 
-MADE: dict[str, tuple[Cause, Callable[[Queues], str], str]] = {
+MADE: dict[str, tuple[KueueCause, Callable[[Queues], str], str]] = {
     "no LocalQueue": (
         causes.LOCAL_QUEUE_MISSING,
         missing_local_queue,

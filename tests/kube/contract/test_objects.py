@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.kube import objects
-from trainer_infra.kube.client import PAGE, KubeClient, Selection
+from trainer_infra.kube.client import PAGE, KubeClient, ObjectSelection
 from trainer_infra.kube.loop import run
 from trainer_infra.kube.refusals import Conflict, Exists, NotFound
 from trainer_infra.kube.resource import (
@@ -192,7 +192,7 @@ def test_kinds_are_found_with_their_plural_and_scope(client: KubeClient) -> None
 
 def test_a_list_has_whole_objects_of_one_namespace(client: KubeClient, namespace: str) -> None:
     made = [run(client.create(objects.secret(namespace, n), manager="m")) for n in ("b", "a")]
-    page = run(client.list(Selection(SECRET, namespace)))
+    page = run(client.list(ObjectSelection(SECRET, namespace)))
 
     assert sorted(page.items, key=lambda item: str(item["metadata"]["name"])) == made[::-1]
     assert int(page.resource_version) >= int(made[1]["metadata"]["resourceVersion"])
@@ -203,7 +203,7 @@ def test_a_list_of_every_namespace_has_what_is_in_this_one(
 ) -> None:
     made = run(client.create(objects.secret(namespace), manager="m"))
 
-    assert made in run(client.list(Selection(SECRET))).items
+    assert made in run(client.list(ObjectSelection(SECRET))).items
 
 
 def test_a_list_of_more_than_one_page_is_whole(client: KubeClient, namespace: str) -> None:
@@ -214,7 +214,7 @@ def test_a_list_of_more_than_one_page_is_whole(client: KubeClient, namespace: st
         await asyncio.gather(*made)
 
     run(all_made())
-    found = run(client.list(Selection(CONFIG_MAP, namespace))).items
+    found = run(client.list(ObjectSelection(CONFIG_MAP, namespace))).items
     assert [
         each["metadata"]["name"] for each in found if each["metadata"]["name"] in names
     ] == names
@@ -245,7 +245,7 @@ def test_objects_are_selected_by_labels_and_fields(
     for name, each in has.items():
         value = objects.secret(namespace, name, metadata={"labels": each})
         run(client.create(value, manager="m"))
-    found = run(client.list(Selection(SECRET, namespace, labels, fields))).items
+    found = run(client.list(ObjectSelection(SECRET, namespace, labels, fields))).items
 
     assert [each["metadata"]["name"] for each in found] == selected
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.kube import objects
-from trainer_infra.kube.client import JSON, KubeClient, LogOf, Selection
+from trainer_infra.kube.client import JSON, KubeClient, LogOf, ObjectSelection
 from trainer_infra.kube.loop import iterate, run
 from trainer_infra.kube.refusals import Conflict, Invalid, NotFound, NotServed, TooLarge
 from trainer_infra.kube.resource import CONFIG_MAP, POD, TRAIN_JOB, Resource
@@ -107,11 +107,11 @@ def test_an_unknown_kind_is_not_served(client: KubeClient, namespace: str) -> No
     with pytest.raises(NotServed):
         run(client.get(UNKNOWN, "a", namespace))
     with pytest.raises(NotServed):
-        run(client.list(Selection(UNKNOWN, namespace)))
+        run(client.list(ObjectSelection(UNKNOWN, namespace)))
     with pytest.raises(NotServed):
         run(client.delete(UNKNOWN, "a", namespace))
     with pytest.raises(NotServed):
-        next(iterate(client.watch(Selection(UNKNOWN, namespace), "1")))
+        next(iterate(client.watch(ObjectSelection(UNKNOWN, namespace), "1")))
 
 
 @pytest.mark.parametrize("make", [objects.train_job, objects.job])
@@ -172,7 +172,7 @@ def test_a_namespace_that_does_not_exist_is_not_found(client: KubeClient, verb: 
 
 
 def test_a_list_of_a_namespace_that_does_not_exist_is_empty(client: KubeClient) -> None:
-    assert run(client.list(Selection(CONFIG_MAP, "no-such-namespace"))).items == ()
+    assert run(client.list(ObjectSelection(CONFIG_MAP, "no-such-namespace"))).items == ()
 
 
 def test_a_kind_without_a_status_endpoint_has_none(client: KubeClient, namespace: str) -> None:
@@ -227,7 +227,7 @@ def test_a_selector_that_cannot_be_is_invalid(
     client: KubeClient, namespace: str, labels: str, fields: str
 ) -> None:
     with pytest.raises(Invalid) as refused:
-        run(client.list(Selection(CONFIG_MAP, namespace, labels, fields)))
+        run(client.list(ObjectSelection(CONFIG_MAP, namespace, labels, fields)))
 
     assert refused.value.status == 400
 

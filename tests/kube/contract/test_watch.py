@@ -6,7 +6,7 @@ import pytest
 
 from tests.kube import objects
 from tests.kube.changes import seen
-from trainer_infra.kube.client import Change, KubeClient, Selection
+from trainer_infra.kube.client import KubeClient, ObjectChange, ObjectSelection
 from trainer_infra.kube.loop import iterate, run
 from trainer_infra.kube.refusals import Expired
 from trainer_infra.kube.resource import SECRET
@@ -14,8 +14,8 @@ from trainer_infra.kube.resource import SECRET
 
 def test_a_watch_begins_after_the_list(client: KubeClient, namespace: str) -> None:
     run(client.create(objects.secret(namespace, "before"), manager="m"))
-    page = run(client.list(Selection(SECRET, namespace)))
-    changes = iterate(client.watch(Selection(SECRET, namespace), page.resource_version))
+    page = run(client.list(ObjectSelection(SECRET, namespace)))
+    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), page.resource_version))
     run(client.create(objects.secret(namespace, "a"), manager="m"))
     run(client.apply(objects.secret(namespace, data={"x": "MQ=="}), manager="m"))
     run(client.delete(SECRET, "a", namespace))
@@ -25,11 +25,11 @@ def test_a_watch_begins_after_the_list(client: KubeClient, namespace: str) -> No
 
 
 def test_a_change_has_the_object_as_it_is_read(client: KubeClient, namespace: str) -> None:
-    page = run(client.list(Selection(SECRET, namespace)))
-    changes = iterate(client.watch(Selection(SECRET, namespace), page.resource_version))
+    page = run(client.list(ObjectSelection(SECRET, namespace)))
+    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), page.resource_version))
     made = run(client.create(objects.secret(namespace), manager="m"))
 
-    assert next(changes) == Change("ADDED", made)
+    assert next(changes) == ObjectChange("ADDED", made)
     changes.close()
 
 
@@ -38,7 +38,7 @@ def test_what_is_deleted_has_the_version_of_its_deletion(
 ) -> None:
     made = run(client.create(objects.secret(namespace, data={"x": "MQ=="}), manager="m"))
     since = made["metadata"]["resourceVersion"]
-    changes = iterate(client.watch(Selection(SECRET, namespace), since))
+    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), since))
     run(client.delete(SECRET, "a", namespace))
     change = next(changes)
 
@@ -55,8 +55,8 @@ def test_a_watch_sees_objects_come_into_its_selection_and_leave_it(
         run(client.apply(value, manager="m"))
 
     labelled("a", "db")
-    page = run(client.list(Selection(SECRET, namespace)))
-    chosen = Selection(SECRET, namespace, labels="tier=web")
+    page = run(client.list(ObjectSelection(SECRET, namespace)))
+    chosen = ObjectSelection(SECRET, namespace, labels="tier=web")
     changes = iterate(client.watch(chosen, page.resource_version))
     labelled("a", "web")
     labelled("b", "db")
@@ -68,8 +68,8 @@ def test_a_watch_sees_objects_come_into_its_selection_and_leave_it(
 
 
 def test_a_watch_of_one_name_sees_that_one_only(client: KubeClient, namespace: str) -> None:
-    page = run(client.list(Selection(SECRET, namespace)))
-    chosen = Selection(SECRET, namespace, fields="metadata.name=b")
+    page = run(client.list(ObjectSelection(SECRET, namespace)))
+    chosen = ObjectSelection(SECRET, namespace, fields="metadata.name=b")
     changes = iterate(client.watch(chosen, page.resource_version))
     for name in ("a", "b"):
         run(client.create(objects.secret(namespace, name), manager="m"))
@@ -81,8 +81,8 @@ def test_a_watch_of_one_name_sees_that_one_only(client: KubeClient, namespace: s
 def test_a_bookmark_tells_where_a_watch_is_that_sees_nothing(
     client: KubeClient, namespace: str
 ) -> None:
-    since = run(client.list(Selection(SECRET, namespace))).resource_version
-    changes = iterate(client.watch(Selection(SECRET, namespace, labels="a=b"), since))
+    since = run(client.list(ObjectSelection(SECRET, namespace))).resource_version
+    changes = iterate(client.watch(ObjectSelection(SECRET, namespace, labels="a=b"), since))
     selected = objects.secret(namespace, "selected", metadata={"labels": {"a": "b"}})
     run(client.create(selected, manager="m"))
     assert seen(changes, 1) == [("ADDED", "selected")]
@@ -96,11 +96,11 @@ def test_a_bookmark_tells_where_a_watch_is_that_sees_nothing(
 
 
 def test_two_watches_see_the_same(client: KubeClient, namespace: str) -> None:
-    since = run(client.list(Selection(SECRET, namespace))).resource_version
-    both = [iterate(client.watch(Selection(SECRET, namespace), since)) for _ in range(2)]
+    since = run(client.list(ObjectSelection(SECRET, namespace))).resource_version
+    both = [iterate(client.watch(ObjectSelection(SECRET, namespace), since)) for _ in range(2)]
     made = run(client.create(objects.secret(namespace), manager="m"))
 
-    assert [next(changes) for changes in both] == [Change("ADDED", made)] * 2
+    assert [next(changes) for changes in both] == [ObjectChange("ADDED", made)] * 2
     for changes in both:
         changes.close()
 
@@ -109,7 +109,7 @@ def test_a_watch_of_nothing_yet_begins_with_what_is_there(
     client: KubeClient, namespace: str
 ) -> None:
     run(client.create(objects.secret(namespace), manager="m"))
-    changes = iterate(client.watch(Selection(SECRET, namespace), "0"))
+    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), "0"))
 
     assert seen(changes, 1) == [("ADDED", "a")]
     changes.close()
@@ -119,17 +119,17 @@ def test_a_watch_of_nothing_yet_begins_with_what_is_there(
 def test_a_watch_from_too_long_ago_has_expired(
     client: KubeClient, namespace: str, forget: Callable[[], None]
 ) -> None:
-    since = run(client.list(Selection(SECRET, namespace))).resource_version
+    since = run(client.list(ObjectSelection(SECRET, namespace))).resource_version
     run(client.create(objects.secret(namespace), manager="m"))
     forget()
     with pytest.raises(Expired) as refused:
-        next(iterate(client.watch(Selection(SECRET, namespace), since)))
+        next(iterate(client.watch(ObjectSelection(SECRET, namespace), since)))
 
     assert refused.value.status == 410
     assert "too old resource version" in str(refused.value)
-    page = run(client.list(Selection(SECRET, namespace)))
+    page = run(client.list(ObjectSelection(SECRET, namespace)))
     assert [each["metadata"]["name"] for each in page.items] == ["a"]
-    changes = iterate(client.watch(Selection(SECRET, namespace), page.resource_version))
+    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), page.resource_version))
     run(client.delete(SECRET, "a", namespace))
     assert seen(changes, 1) == [("DELETED", "a")]
     changes.close()

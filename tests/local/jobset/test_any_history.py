@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from tests.local.jobset.worlds import World, at, ended, jobset, replicated
 from trainer_infra.local.jobset.decide import Decision, decide
-from trainer_infra.local.jobset.pods import Phase
+from trainer_infra.local.jobset.pods import PodPhase
 
 CODES = st.sampled_from((0, 0, 0, 1, 42))
 STEPS = 400
@@ -91,7 +91,7 @@ def test_every_history_ends_and_keeps_the_promises(spec: dict[str, Any], script:
 def act(world: World, decision: Decision, script: Script, step: int) -> None:
     """Suspend, resume, end a pod, or let time pass until something is due."""
     place, code, pause, _ = script.ends[step % len(script.ends)]
-    alive = [position for position, pod in enumerate(world.pods) if pod.phase is Phase.RUNNING]
+    alive = [position for position, pod in enumerate(world.pods) if pod.phase is PodPhase.RUNNING]
     world.spec["suspend"] = step in script.suspends
     if alive:
         which = alive[place % len(alive)]
@@ -102,7 +102,7 @@ def act(world: World, decision: Decision, script: Script, step: int) -> None:
 
 
 def check(world: World, decision: Decision) -> None:
-    alive = Counter(pod.id for pod in world.pods if pod.phase is Phase.RUNNING)
+    alive = Counter(pod.id for pod in world.pods if pod.phase is PodPhase.RUNNING)
     assert all(number == 1 for number in alive.values())
     names = {(pod.id, pod.attempt, pod.retry) for pod in world.pods}
     assert len(names) == len(world.pods)

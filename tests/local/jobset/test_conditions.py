@@ -2,9 +2,9 @@ from dataclasses import replace
 
 from tests.local.jobset.worlds import at
 from trainer_infra.local.jobset import conditions
-from trainer_infra.local.jobset.conditions import Condition
+from trainer_infra.local.jobset.conditions import JobSetCondition
 
-OLD = Condition("Suspended", True, "SuspendedJobs", "jobset is suspended", at(0))
+OLD = JobSetCondition("Suspended", True, "SuspendedJobs", "jobset is suspended", at(0))
 
 
 def test_a_condition_that_would_be_new_and_false_is_not_added() -> None:
@@ -22,8 +22,8 @@ def test_its_time_stays_when_only_its_reason_changes() -> None:
 
 
 def test_one_of_the_two_startup_conditions_turns_the_other_false() -> None:
-    progress = Condition("StartupPolicyInProgress", True, "A", "a", at(1))
-    done = Condition("StartupPolicyCompleted", True, "B", "b", at(2))
+    progress = JobSetCondition("StartupPolicyInProgress", True, "A", "a", at(1))
+    done = JobSetCondition("StartupPolicyCompleted", True, "B", "b", at(2))
     assert conditions.put_condition((OLD, progress), done) == (
         OLD,
         replace(progress, status=False),

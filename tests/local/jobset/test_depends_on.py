@@ -10,8 +10,8 @@ from tests.local.jobset.worlds import (
     start,
     succeeded,
 )
-from trainer_infra.local.jobset.decide import State, decide
-from trainer_infra.local.jobset.pods import Pod
+from trainer_infra.local.jobset.decide import JobSetState, decide
+from trainer_infra.local.jobset.pods import ObservedPod
 
 COMPLETE = jobset(replicated("init"), replicated("node", depends_on=[("init", "Complete")]))
 READY = jobset(replicated("init", 2), replicated("node", depends_on=[("init", "Ready")]))
@@ -24,8 +24,10 @@ READY = jobset(replicated("init", 2), replicated("node", depends_on=[("init", "R
         pytest.param((succeeded("init"),), True, id="when it has succeeded"),
     ],
 )
-def test_complete_waits_for_every_job_s_success(pods: tuple[Pod, ...], starts: bool) -> None:
-    decision = decide("tj", COMPLETE, pods, State(), at(1))
+def test_complete_waits_for_every_job_s_success(
+    pods: tuple[ObservedPod, ...], starts: bool
+) -> None:
+    decision = decide("tj", COMPLETE, pods, JobSetState(), at(1))
     assert decision.start == ((start("node", seconds=1),) if starts else ())
 
 
@@ -40,8 +42,8 @@ def test_complete_waits_for_every_job_s_success(pods: tuple[Pod, ...], starts: b
         pytest.param((succeeded("init"), succeeded("init", 1)), True, id="all succeeded"),
     ],
 )
-def test_ready_waits_for_every_pod(pods: tuple[Pod, ...], starts: bool) -> None:
-    decision = decide("tj", READY, pods, State(), at(1))
+def test_ready_waits_for_every_pod(pods: tuple[ObservedPod, ...], starts: bool) -> None:
+    decision = decide("tj", READY, pods, JobSetState(), at(1))
     assert decision.start == ((start("node", seconds=1),) if starts else ())
 
 
@@ -49,7 +51,7 @@ def test_a_job_that_has_started_is_retried_when_its_dependency_is_no_longer_read
     spec = jobset(replicated("init"), replicated("node", 2, depends_on=[("init", "Ready")]))
     spec["replicatedJobs"][1]["template"]["spec"]["backoffLimit"] = 3
     pods = (running("init", ready=False), running("node", 0), failed("node", 1, 1))
-    decision = decide("tj", spec, pods, State(), at(5))
+    decision = decide("tj", spec, pods, JobSetState(), at(5))
     assert decision.start == (start("node", 1, seconds=5, retry=1),)
 
 

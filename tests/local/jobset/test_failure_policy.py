@@ -15,7 +15,7 @@ from tests.local.jobset.worlds import (
     status,
 )
 from trainer_infra.local.jobset import unsupported
-from trainer_infra.local.jobset.decide import State, decide
+from trainer_infra.local.jobset.decide import JobSetState, decide
 from trainer_infra.local.jobset.pods import PodId
 
 JOBS = (replicated("launcher"), replicated("node", 2))
@@ -66,7 +66,7 @@ def with_policy(*rules: dict[str, Any], **policy: Any) -> dict[str, Any]:
     ],
 )
 def test_how_a_jobset_fails(rules: Any, reason: str, message: str) -> None:
-    decision = decide("tj", with_policy(*rules), PODS, State(), at(2))
+    decision = decide("tj", with_policy(*rules), PODS, JobSetState(), at(2))
     expected = status(
         counts("launcher"),
         counts("node", failed=1),
@@ -139,14 +139,14 @@ def test_the_first_rule_that_fits_decides_and_names_the_earliest_job_it_fits() -
         {"action": "RestartJobSet", "targetReplicatedJobs": ["launcher"]},
     )
     pods = (failed("launcher", after=1), failed("node", after=2))
-    decision = decide("tj", with_policy(*rules, maxRestarts=5), pods, State(), at(3))
+    decision = decide("tj", with_policy(*rules, maxRestarts=5), pods, JobSetState(), at(3))
     assert decision.failure == PodId("node", 0, 0)
     assert decision.status["conditions"][0]["message"].endswith("(first failed job: tj-node-0)")
 
 
 def test_the_earliest_failed_job_is_named() -> None:
     pods = (failed("launcher", after=2), failed("node", after=1))
-    decision = decide("tj", jobset(*JOBS), pods, State(), at(3))
+    decision = decide("tj", jobset(*JOBS), pods, JobSetState(), at(3))
     assert decision.failure == PodId("node", 0, 0)
 
 
@@ -160,7 +160,7 @@ def test_the_earliest_failed_job_is_named() -> None:
 def test_a_job_starts_again_when_its_own_pods_or_all_have_ended(strategy: str, starts: Any) -> None:
     spec = with_policy(maxRestarts=1, restartStrategy=strategy)
     pods = (running("launcher"), failed("node", 0, 0), failed("node", 1, 0))
-    decision = decide("tj", spec, pods, State(), at(0))
+    decision = decide("tj", spec, pods, JobSetState(), at(0))
     assert decision.start == starts
     assert decision.stop == (PodId("launcher", 0, 0),)
 

@@ -18,20 +18,20 @@ from tests.local.jobset.worlds import (
 )
 from trainer_infra.local.jobset import job as job_module
 from trainer_infra.local.jobset import job_failure, replicated_job
-from trainer_infra.local.jobset.decide import State, decide
+from trainer_infra.local.jobset.decide import JobSetState, decide
 from trainer_infra.local.jobset.job import JobFailure
-from trainer_infra.local.jobset.pods import Pod, PodId
+from trainer_infra.local.jobset.pods import ObservedPod, PodId
 
 NOW = 100.0
 
 
-def failure(pods: tuple[Pod, ...], now: float = NOW, **job: Any) -> JobFailure | None:
+def failure(pods: tuple[ObservedPod, ...], now: float = NOW, **job: Any) -> JobFailure | None:
     spec = jobset(replicated("node", 4, **job))
     (only,) = job_module.observe_job("tj", replicated_job.read_jobs(spec), pods, run=0, attempt=0)
     return job_failure.find_failure(only, at(now), suspended=False)
 
 
-def tries(count: int, index: int = 0) -> tuple[Pod, ...]:
+def tries(count: int, index: int = 0) -> tuple[ObservedPod, ...]:
     return tuple(failed("node", index, after, retry=after) for after in range(count))
 
 
@@ -113,7 +113,7 @@ def test_a_complete_job_has_not_failed() -> None:
     ],
 )
 def test_which_exit_codes_a_rule_matches(
-    rule: dict[str, Any], pod: Pod, counts: bool, fails: bool
+    rule: dict[str, Any], pod: ObservedPod, counts: bool, fails: bool
 ) -> None:
     def policy(action: str) -> dict[str, Any]:
         return {"rules": [{"action": action, "onExitCodes": rule}]}
@@ -177,7 +177,7 @@ PER_INDEX = {"backoffLimitPerIndex": 1}
     ],
 )
 def test_indexes_that_fail_on_their_own(
-    pods: tuple[Pod, ...], more: dict[str, Any], expected: Any
+    pods: tuple[ObservedPod, ...], more: dict[str, Any], expected: Any
 ) -> None:
     found = failure(pods, **PER_INDEX, **more)
     assert (found and (found.reason, found.pod)) == expected
@@ -187,7 +187,7 @@ def test_a_failed_index_is_not_tried_again() -> None:
     rule = {"action": "FailIndex", "onExitCodes": {"operator": "In", "values": [7]}}
     job = replicated("node", 2, **PER_INDEX, podFailurePolicy={"rules": [rule]})
     pods = (failed("node", 0, 1, code=7), failed("node", 1, 1))
-    assert decide("tj", jobset(job), pods, State(), at(9)).start == (
+    assert decide("tj", jobset(job), pods, JobSetState(), at(9)).start == (
         start("node", 1, seconds=9, retry=1),
     )
 
@@ -205,15 +205,15 @@ def test_the_deadline_counts_from_the_first_pod() -> None:
 
 def test_the_next_call_is_due_at_the_deadline() -> None:
     spec = jobset(replicated("node", activeDeadlineSeconds=10))
-    assert decide("tj", spec, (running("node"),), State(), at(4)).wake_after == 6
-    late = decide("tj", spec, (running("node"),), State(), at(10))
+    assert decide("tj", spec, (running("node"),), JobSetState(), at(4)).wake_after == 6
+    late = decide("tj", spec, (running("node"),), JobSetState(), at(10))
     assert (late.stop, late.failure, late.wake_after) == ((PodId("node", 0, 0),), None, None)
 
 
 def test_a_complete_job_s_deadline_is_no_reason_to_wake_up() -> None:
     spec = jobset(replicated("init", activeDeadlineSeconds=10), replicated("node"))
     pods = (succeeded("init"), running("node"))
-    assert decide("tj", spec, pods, State(), at(4)).wake_after is None
+    assert decide("tj", spec, pods, JobSetState(), at(4)).wake_after is None
 
 
 def test_a_failed_pod_waits_twice_as_long_each_time() -> None:
@@ -231,7 +231,7 @@ def test_a_failed_pod_waits_twice_as_long_each_time() -> None:
 
 def test_one_failed_pod_does_not_disturb_the_others() -> None:
     spec = jobset(replicated("node", 2, backoffLimit=1))
-    decision = decide("tj", spec, (running("node", 0), failed("node", 1, 1)), State(), at(1))
+    decision = decide("tj", spec, (running("node", 0), failed("node", 1, 1)), JobSetState(), at(1))
     assert decision.stop == ()
     assert decision.start == (start("node", 1, seconds=2, retry=1),)
     assert decision.wake_after == 1

@@ -16,8 +16,8 @@ from tests.local.jobset.worlds import (
     status,
     succeeded,
 )
-from trainer_infra.local.jobset.conditions import Condition
-from trainer_infra.local.jobset.decide import Decision, State, decide
+from trainer_infra.local.jobset.conditions import JobSetCondition
+from trainer_infra.local.jobset.decide import Decision, JobSetState, decide
 from trainer_infra.local.jobset.pods import PodId
 from trainer_infra.local.jobset.status import JobCounts
 
@@ -25,8 +25,8 @@ NODES = jobset(replicated("node", 2))
 
 
 def test_a_new_jobset_starts_every_pod() -> None:
-    assert decide("tj", NODES, (), State(), at(0)) == Decision(
-        state=State(),
+    assert decide("tj", NODES, (), JobSetState(), at(0)) == Decision(
+        state=JobSetState(),
         start=(start("node", 0), start("node", 1)),
         stop=(),
         status=status(counts("node")),
@@ -37,8 +37,8 @@ def test_a_new_jobset_starts_every_pod() -> None:
 
 def test_pods_that_run_are_left_alone() -> None:
     pods = (running("node", 0), running("node", 1, ready=False))
-    assert decide("tj", NODES, pods, State(), at(1)) == Decision(
-        state=State(),
+    assert decide("tj", NODES, pods, JobSetState(), at(1)) == Decision(
+        state=JobSetState(),
         start=(),
         stop=(),
         status=status(counts("node", active=1)),
@@ -49,22 +49,22 @@ def test_pods_that_run_are_left_alone() -> None:
 
 def test_a_job_is_ready_when_each_pod_is_ready_or_has_succeeded() -> None:
     pods = (running("node", 0), succeeded("node", 1))
-    decision = decide("tj", NODES, pods, State(), at(1))
+    decision = decide("tj", NODES, pods, JobSetState(), at(1))
     assert decision.status == status(counts("node", active=1, ready=1))
 
 
 def test_a_jobset_is_completed_when_every_job_has_succeeded() -> None:
     pods = (succeeded("node", 0, 1), succeeded("node", 1, 2))
     message = "jobset completed successfully"
-    state = State(
-        conditions=(Condition("Completed", True, "AllJobsCompleted", message, at(3)),),
+    state = JobSetState(
+        conditions=(JobSetCondition("Completed", True, "AllJobsCompleted", message, at(3)),),
         ended=(JobCounts("node", succeeded=1),),
     )
     wire = status(
         counts("node", succeeded=1),
         conditions=[condition("Completed", "AllJobsCompleted", message, 3)],
     )
-    assert decide("tj", NODES, pods, State(), at(3)) == Decision(
+    assert decide("tj", NODES, pods, JobSetState(), at(3)) == Decision(
         state=state,
         start=(),
         stop=(),
@@ -77,8 +77,8 @@ def test_a_jobset_is_completed_when_every_job_has_succeeded() -> None:
 def test_a_jobset_without_a_failure_policy_fails_with_its_first_failed_job() -> None:
     pods = (running("node", 0), failed("node", 1, 2, code=42))
     message = "jobset failed due to one or more job failures (first failed job: tj-node-0)"
-    state = State(
-        conditions=(Condition("Failed", True, "FailedJobs", message, at(3)),),
+    state = JobSetState(
+        conditions=(JobSetCondition("Failed", True, "FailedJobs", message, at(3)),),
         ended=(JobCounts("node", failed=1),),
         failure=PodId("node", 0, 1),
     )
@@ -86,7 +86,7 @@ def test_a_jobset_without_a_failure_policy_fails_with_its_first_failed_job() -> 
         counts("node", failed=1),
         conditions=[condition("Failed", "FailedJobs", message, 3)],
     )
-    assert decide("tj", NODES, pods, State(), at(3)) == Decision(
+    assert decide("tj", NODES, pods, JobSetState(), at(3)) == Decision(
         state=state,
         start=(),
         stop=(PodId("node", 0, 0),),
@@ -114,8 +114,8 @@ def test_the_same_input_gives_the_same_decision_and_is_not_changed() -> None:
     )
     before = copy.deepcopy(spec)
     pods = (failed("a", 0), running("a", 1))
-    first = decide("tj", spec, pods, State(), at(1))
-    assert decide("tj", spec, pods, State(), at(1)) == first
+    first = decide("tj", spec, pods, JobSetState(), at(1))
+    assert decide("tj", spec, pods, JobSetState(), at(1)) == first
     assert decide("tj", spec, pods, first.state, at(1)) == first
     assert spec == before
 
@@ -144,5 +144,5 @@ def test_fewer_pods_run_at_a_time_than_there_are_completions() -> None:
 def test_each_replica_is_a_job_of_its_own() -> None:
     spec = jobset(replicated("node", replicas=3))
     pods = (succeeded("node"), running("node", replica=1), running("node", replica=2, ready=False))
-    decision = decide("tj", spec, pods, State(), at(2))
+    decision = decide("tj", spec, pods, JobSetState(), at(2))
     assert decision.status == status(counts("node", succeeded=1, active=2, ready=1))

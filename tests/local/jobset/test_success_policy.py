@@ -3,8 +3,8 @@ from typing import Any
 import pytest
 
 from tests.local.jobset.worlds import at, failed, jobset, replicated, running, succeeded
-from trainer_infra.local.jobset.decide import State, decide
-from trainer_infra.local.jobset.pods import Pod, PodId
+from trainer_infra.local.jobset.decide import JobSetState, decide
+from trainer_infra.local.jobset.pods import ObservedPod, PodId
 
 JOBS = (replicated("launcher"), replicated("node", 2))
 ONE_NODE = (running("launcher"), succeeded("node", 0), running("node", 1))
@@ -25,24 +25,24 @@ LAUNCHER = (succeeded("launcher"), running("node", 0), running("node", 1))
         ({"operator": "Any", "targetReplicatedJobs": ["launcher"]}, NODES, False),
     ],
 )
-def test_which_jobs_must_succeed(policy: Any, pods: tuple[Pod, ...], done: bool) -> None:
+def test_which_jobs_must_succeed(policy: Any, pods: tuple[ObservedPod, ...], done: bool) -> None:
     spec = jobset(*JOBS, **({"successPolicy": policy} if policy else {}))
-    assert ("terminalState" in decide("tj", spec, pods, State(), at(2)).status) == done
+    assert ("terminalState" in decide("tj", spec, pods, JobSetState(), at(2)).status) == done
 
 
 def test_what_still_runs_at_success_is_stopped() -> None:
     policy = {"operator": "All", "targetReplicatedJobs": ["launcher"]}
-    decision = decide("tj", jobset(*JOBS, successPolicy=policy), LAUNCHER, State(), at(2))
+    decision = decide("tj", jobset(*JOBS, successPolicy=policy), LAUNCHER, JobSetState(), at(2))
     assert decision.stop == (PodId("node", 0, 0), PodId("node", 0, 1))
     assert decision.failure is None
 
 
 def test_a_failure_comes_before_a_success() -> None:
     spec = jobset(*JOBS, successPolicy={"operator": "Any"})
-    decision = decide("tj", spec, (succeeded("launcher"), failed("node", 0)), State(), at(2))
+    decision = decide("tj", spec, (succeeded("launcher"), failed("node", 0)), JobSetState(), at(2))
     assert decision.status["terminalState"] == "Failed"
 
 
 def test_a_jobset_without_any_job_is_not_completed() -> None:
-    decision = decide("tj", jobset(replicated("node", replicas=0)), (), State(), at(2))
+    decision = decide("tj", jobset(replicated("node", replicas=0)), (), JobSetState(), at(2))
     assert "terminalState" not in decision.status

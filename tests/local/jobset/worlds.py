@@ -5,8 +5,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from trainer_infra.local.jobset.decide import Decision, State, decide
-from trainer_infra.local.jobset.pods import Phase, Pod, PodId, Start
+from trainer_infra.local.jobset.decide import Decision, JobSetState, decide
+from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase, Start
 
 T0 = datetime(2026, 1, 1, 12, 0, 0, tzinfo=UTC)
 
@@ -41,12 +41,12 @@ def jobset(*jobs: dict[str, Any], **spec: Any) -> dict[str, Any]:
     return {"replicatedJobs": list(jobs), **spec}
 
 
-def running(job: str, index: int = 0, *, ready: bool = True, **more: Any) -> Pod:
-    pod = Pod(
+def running(job: str, index: int = 0, *, ready: bool = True, **more: Any) -> ObservedPod:
+    pod = ObservedPod(
         id=PodId(job, more.pop("replica", 0), index),
         attempt=0,
         retry=0,
-        phase=Phase.RUNNING,
+        phase=PodPhase.RUNNING,
         ready=ready,
         exit_code=None,
         container="",
@@ -57,10 +57,10 @@ def running(job: str, index: int = 0, *, ready: bool = True, **more: Any) -> Pod
     return replace(pod, **more)
 
 
-def ended(pod: Pod, code: int, after: float = 1, **more: Any) -> Pod:
+def ended(pod: ObservedPod, code: int, after: float = 1, **more: Any) -> ObservedPod:
     done = replace(
         pod,
-        phase=Phase.FAILED if code else Phase.SUCCEEDED,
+        phase=PodPhase.FAILED if code else PodPhase.SUCCEEDED,
         ready=False,
         exit_code=code,
         container="node",
@@ -70,15 +70,15 @@ def ended(pod: Pod, code: int, after: float = 1, **more: Any) -> Pod:
     return replace(done, **more)
 
 
-def succeeded(job: str, index: int = 0, after: float = 1, **more: Any) -> Pod:
+def succeeded(job: str, index: int = 0, after: float = 1, **more: Any) -> ObservedPod:
     return ended(running(job, index, **more), 0, after)
 
 
-def failed(job: str, index: int = 0, after: float = 1, code: int = 1, **more: Any) -> Pod:
+def failed(job: str, index: int = 0, after: float = 1, code: int = 1, **more: Any) -> ObservedPod:
     return ended(running(job, index, **more), code, after)
 
 
-def stopped(job: str, index: int = 0, after: float = 1, **more: Any) -> Pod:
+def stopped(job: str, index: int = 0, after: float = 1, **more: Any) -> ObservedPod:
     return ended(running(job, index, **more), 143, after, reason="Stopped")
 
 
@@ -117,8 +117,8 @@ class World:
     """A JobSet `tj`, its tries so far and the time, driven by decide()."""
 
     spec: dict[str, Any]
-    pods: list[Pod] = field(default_factory=list)
-    state: State = field(default_factory=State)
+    pods: list[ObservedPod] = field(default_factory=list)
+    state: JobSetState = field(default_factory=JobSetState)
     seconds: float = 0
 
     def decide(self) -> Decision:
@@ -131,7 +131,7 @@ class World:
         """Decide, then end what is to stop, unless that takes longer, and start what is due."""
         decision = self.decide()
         for position, pod in enumerate(self.pods):
-            if stops and pod.phase is Phase.RUNNING and pod.id in decision.stop:
+            if stops and pod.phase is PodPhase.RUNNING and pod.id in decision.stop:
                 self.pods[position] = ended(pod, 143, self.seconds, reason="Stopped")
         for each in decision.start:
             if each.not_before <= at(self.seconds):
@@ -151,9 +151,11 @@ class World:
         """End the running try of a pod."""
         self._each_running(job, index, lambda pod: ended(pod, code, self.seconds))
 
-    def _each_running(self, job: str, index: int, change: Callable[[Pod], Pod]) -> None:
+    def _each_running(
+        self, job: str, index: int, change: Callable[[ObservedPod], ObservedPod]
+    ) -> None:
         for position, pod in enumerate(self.pods):
-            if pod.phase is Phase.RUNNING and (pod.id.job, pod.id.index) == (job, index):
+            if pod.phase is PodPhase.RUNNING and (pod.id.job, pod.id.index) == (job, index):
                 self.pods[position] = change(pod)
 
     @property
@@ -162,5 +164,5 @@ class World:
         return [
             (pod.id.job, pod.id.index, pod.attempt)
             for pod in self.pods
-            if pod.phase is Phase.RUNNING
+            if pod.phase is PodPhase.RUNNING
         ]

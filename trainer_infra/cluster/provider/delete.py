@@ -18,7 +18,7 @@ from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.cluster.provider.record import JSON, Record
 from trainer_infra.cluster.rights import Rights
 from trainer_infra.errors import Unreadable
-from trainer_infra.kube.client import KubeClient, Selection
+from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer, Conflict, NotFound, Unreachable
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
 from trainer_infra.runs import sentences
@@ -130,7 +130,9 @@ async def _is_seen_to_go(client: KubeClient, jobset: JSON, within: float) -> boo
     by as long as the pause was. False when it did not go in time, or who asks may not watch.
     """
     metadata = jobset["metadata"]
-    selection = Selection(JOBSET, metadata["namespace"], fields=f"metadata.name={metadata['name']}")
+    selection = ObjectSelection(
+        JOBSET, metadata["namespace"], fields=f"metadata.name={metadata['name']}"
+    )
     with suppress(TimeoutError, Answer, Unreachable):
         async with (
             asyncio.timeout(within),

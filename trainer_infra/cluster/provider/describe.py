@@ -19,7 +19,7 @@ JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Happened:
+class RunEvent:
     """An event of the JobSet, of one of its Jobs or of a pod."""
 
     time: str
@@ -42,7 +42,7 @@ class Described:
 
     run: Run
     """As `get` has it; `status.jobsStatus` has the counts of each step."""
-    events: tuple[Happened, ...]
+    events: tuple[RunEvent, ...]
     """The oldest first; Kubernetes keeps them for an hour."""
 
 
@@ -73,10 +73,10 @@ def _is_of(name: str, steps: tuple[str, ...], value: JSON) -> bool:
     return value.get("kind") in {"Job", "Pod"} and about.startswith(steps)
 
 
-def _happened(event: JSON, message: str) -> Happened:
+def _happened(event: JSON, message: str) -> RunEvent:
     about = event["involvedObject"]
     count = (event.get("series") or {}).get("count") or event.get("count") or 1
-    return Happened(
+    return RunEvent(
         time=time_of(event),
         type=event.get("type") or "Normal",
         about=f"{about['kind']} {about['name']}",

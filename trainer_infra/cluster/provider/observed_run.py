@@ -14,7 +14,7 @@ from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cluster.provider.record import JSON, Record, unreadable_record
 from trainer_infra.errors import InvalidInput
-from trainer_infra.lifecycle.status import Case, Delegation, decide_status
+from trainer_infra.lifecycle.status import Delegation, TrainJobCase, decide_status
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed import Observed
@@ -61,7 +61,7 @@ def _status(record: Record, jobset: JSON, seen: Observation, known: JSON, now: d
     )
     delegation = Delegation(deadline=True, suspend=kueue_workload.is_resumed(jobset))
     job = _train_job(record, known)
-    return decide_status(Case(job, observed, now, _behaviour(record.plugins), delegation))
+    return decide_status(TrainJobCase(job, observed, now, _behaviour(record.plugins), delegation))
 
 
 def _train_job(record: Record, known: JSON) -> TrainJob:

@@ -95,7 +95,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
 
 
 async def log_lines(
-    session: Session, key: RunKey, wanted: logs.Wanted
+    session: Session, key: RunKey, wanted: logs.LogSelection
 ) -> AsyncIterator[tuple[str, str]]:
     """The lines of a run's pods as (pod, line), without values of its secrets.
 

@@ -41,7 +41,7 @@ from trainer_infra.cluster.provider import suspend as suspending
 from trainer_infra.cluster.provider.describe import Described
 from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.cluster.runtimes import ClusterRuntimes
-from trainer_infra.cluster.served import Served
+from trainer_infra.cluster.served import ServedKinds
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Problem, Refused
 from trainer_infra.kube import http, loop
@@ -73,7 +73,7 @@ class Cluster(Target):
         self._lock = threading.Lock()
         self._session: Session | None = None
         self._asking = threading.Lock()
-        self._served: tuple[Served | None, float] = (None, 0.0)
+        self._served: tuple[ServedKinds | None, float] = (None, 0.0)
 
     @override
     def host(self, namespace: str = "") -> str:
@@ -96,7 +96,7 @@ class Cluster(Target):
         """Runtimes of the cluster as objects, which this engine reads none of."""
         return ClusterRuntimes(lambda what: self._ask(lambda session: what(session.client)))
 
-    def served(self) -> Served:
+    def served(self) -> ServedKinds:
         """What the cluster has of what this engine needs, also when it cannot be reached.
 
         Asked once for many previews, and given up soon: a preview goes on without a cluster.
@@ -283,7 +283,7 @@ class Cluster(Target):
             NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
                 cannot be read to hide them.
         """
-        wanted = logs.Wanted(pod, tail, follow)
+        wanted = logs.LogSelection(pod, tail, follow)
         key = RunKey(namespace, name)
         source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted))
         return loop.iterate(source)
@@ -296,7 +296,7 @@ class Cluster(Target):
                 loop.run(self._session.close())
             self._session = None
 
-    def _look_what_is_served(self) -> Served:
+    def _look_what_is_served(self) -> ServedKinds:
         try:
             session = self._here(Patience(first_contact=SERVED_WITHIN))
             return loop.run(served.what_is_served(session.client, session.host), SERVED_WITHIN)

@@ -25,12 +25,12 @@ class Connection:
 
 
 def configured_connection(
-    told: Connection, project: str, stack: str, config_file: Callable[[], Path | None]
+    given: Connection, project: str, stack: str, config_file: Callable[[], Path | None]
 ) -> Connection:
-    """The connection of a stack by its file; as told where the file is not what configures it.
+    """The connection of a stack by its file; as given where the file is not what configures it.
 
     Args:
-        told: what the engine tells.
+        given: the one that the engine gives.
         project: the project's name: the command may run in the folder of another one.
         stack: the stack's name, without organization and project.
         config_file: finds the file that the command was told to read in place of the stack's own.
@@ -38,22 +38,22 @@ def configured_connection(
     try:
         nearest = stack_config.nearest(Path.cwd())
         if nearest is None or nearest.name != project:
-            return told
+            return given
         found = stack_config.of_stack(nearest, stack, config_file())
         # Every stack of ours names its target: what does not is configured elsewhere (Pulumi ESC).
         if "target" not in found.values:
-            return told
+            return given
         return Connection(found.get("kubeconfig"), found.get("context"))
     except NotAvailable as error:
         remark = (
-            f"{_shown(told)} of the last `pulumi up` is used, not what is configured now: {error}; "
+            f"{_shown(given)} of the last `pulumi up` is used, not what is configured now: {error}; "
             "to use that, add --run-program"
         )
-        return Connection(told.kubeconfig, told.context, remark)
+        return Connection(given.kubeconfig, given.context, remark)
 
 
-def _shown(told: Connection) -> str:
+def _shown(given: Connection) -> str:
     """A path; never a kubeconfig's text, which has credentials."""
-    path = told.kubeconfig or ""
+    path = given.kubeconfig or ""
     is_path = path and "\n" not in path and not path.lstrip().startswith("{")
     return f"the kubeconfig {path}" if is_path else "the kubeconfig"

@@ -1,8 +1,8 @@
-"""The run that inputs of a TrainJob resource declare: whose it is, its runtime and name, and which it is.
+"""The run that inputs of a TrainJob declare: whose it is, its runtime and name, and which it is.
 
-Pure. What makes a run what it is stands in `runs.identity`; here it is asked of inputs and of a state. Only
-what the user wrote counts, never the rendering (design rule 2). The names of the inputs are an API:
-design "Names that are an API".
+Pure. What makes a run what it is stands in `runs.identity`; here it is asked of inputs and of a
+state. Only what the user wrote counts, never the rendering (design rule 2). The names of the
+inputs are an API: design "Names that are an API".
 """
 
 from collections.abc import Mapping

@@ -1,25 +1,27 @@
 """What all operations of one stack share: its connection, its messages, and what was done already.
 
-Whoever serves a stack makes one `StackSession` and hands it to every operation: the process of a dynamic
-provider has one (`deploy.boundary`), a process that serves several stacks has one for each. Safe to use
-from several threads.
+Whoever serves a stack makes one `StackSession` and hands it to every operation: the process of a
+dynamic provider has one (`deploy.boundary`), a process that serves several stacks has one for each.
+Safe to use from several threads.
 """
 
 import threading
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from trainer_infra.deploy.operations import connection, targets
 from trainer_infra.deploy.operations.connection import Connection
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.target import Target
+
+if TYPE_CHECKING:
+    from trainer_infra.runs.target import Target
 
 
 class EngineGone(TrainerInfraError):
-    """The engine that asked is no more: nobody is left to tell."""
+    """The engine that asked has ended: nothing can be said to the user any more."""
 
 
 class Messages(Protocol):
@@ -66,11 +68,11 @@ class StackSession:
     remedied: dict[str, tuple[JSONObject, JSONObject]] = field(default_factory=dict)
     """The same as they were checked and as a policy changed them, by URN."""
     _remarks: set[str] = field(default_factory=set)
-    _clusters: dict[tuple[str | None, str | None], Target] = field(default_factory=dict)
+    _clusters: dict[tuple[str | None, str | None], "Target"] = field(default_factory=dict)
     _configured: dict[tuple[Connection, str, str], Connection] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def target(self, properties: JSONObject, reached: Connection | None = None) -> Target:
+    def target(self, properties: JSONObject, reached: Connection | None = None) -> "Target":
         """The target of a resource; nothing is asked of it yet.
 
         Args:
@@ -98,7 +100,7 @@ class StackSession:
             return self._configured[key]
 
     def new_remarks(self, sentences: Iterable[str]) -> tuple[str, ...]:
-        """Those of the sentences that were not said in this session: a cluster's hold for all runs."""
+        """Those of the sentences that are new in this session: what holds of a cluster is said once."""
         new = tuple(each for each in sentences if each and each not in self._remarks)
         self._remarks.update(new)
         return new

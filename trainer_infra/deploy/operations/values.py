@@ -1,4 +1,4 @@
-"""Values as the engine sends them, for operations: plain JSON in which an unknown one is a fixed text."""
+"""Values as the engine sends them: plain JSON in which one that is not known is a fixed text."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -7,10 +7,10 @@ pod of an attempt, so a resume starts it again, as the Job controller does.
 from datetime import datetime, timedelta
 
 from trainer_infra import names
-from trainer_infra.local.jobset.job import Job, JobFailure
+from trainer_infra.local.jobset.job import JobFailure, ObservedJob
 
 
-def deadline_of(job: Job) -> datetime | None:
+def deadline_of(job: ObservedJob) -> datetime | None:
     """When the Job must have finished; None without a deadline or before it has started."""
     seconds = job.replicated.spec.get("activeDeadlineSeconds")
     started = [pod.started for pod in job.current]
@@ -19,7 +19,7 @@ def deadline_of(job: Job) -> datetime | None:
     return min(started) + timedelta(seconds=seconds)
 
 
-def deadline_failure(job: Job, now: datetime) -> JobFailure | None:
+def deadline_failure(job: ObservedJob, now: datetime) -> JobFailure | None:
     """The failure of a Job that was active for too long; None otherwise."""
     at = deadline_of(job)
     if at is None or now < at:

@@ -12,7 +12,7 @@ from datetime import datetime, timedelta
 from trainer_infra import names
 from trainer_infra.local.jobset import job as jobs
 from trainer_infra.local.jobset import pod_failure_policy
-from trainer_infra.local.jobset.job import Job, JobFailure
+from trainer_infra.local.jobset.job import JobFailure, ObservedJob
 
 FIRST_WAIT = timedelta(seconds=1)
 """Before the second try; a Job on a cluster waits 10 seconds."""
@@ -20,7 +20,7 @@ LONGEST_WAIT = timedelta(seconds=36)
 """A Job on a cluster waits 360 seconds at most."""
 
 
-def backoff_failure(job: Job) -> JobFailure | None:
+def backoff_failure(job: ObservedJob) -> JobFailure | None:
     """The failure of a Job whose pods failed too often; None otherwise."""
     limit = job.replicated.spec.get("backoffLimit")
     if limit is None and job.replicated.spec.get("backoffLimitPerIndex") is not None:
@@ -40,7 +40,7 @@ def backoff_failure(job: Job) -> JobFailure | None:
     return JobFailure(*names.BACKOFF_LIMIT, at=jobs.ended_at(last), pod=last.id)
 
 
-def not_before(job: Job, index: int, now: datetime) -> datetime:
+def not_before(job: ObservedJob, index: int, now: datetime) -> datetime:
     """The earliest time for the next try of a completion index: `now`, or the end of its wait.
 
     The wait doubles with each failure of the index since the JobSet was last restarted.

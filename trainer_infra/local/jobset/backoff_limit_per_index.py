@@ -9,16 +9,16 @@ from collections import Counter
 from trainer_infra import names
 from trainer_infra.local.jobset import job as jobs
 from trainer_infra.local.jobset import pod_failure_policy
-from trainer_infra.local.jobset.job import Job, JobFailure
-from trainer_infra.local.jobset.pods import Pod
+from trainer_infra.local.jobset.job import JobFailure, ObservedJob
+from trainer_infra.local.jobset.pods import ObservedPod
 
 
-def failed_indexes(job: Job) -> frozenset[int]:
+def failed_indexes(job: ObservedJob) -> frozenset[int]:
     """The completion indexes that are not tried again."""
     return frozenset(pod.id.index for pod in _last_failures(job))
 
 
-def index_failure(job: Job) -> JobFailure | None:
+def index_failure(job: ObservedJob) -> JobFailure | None:
     """The failure of a Job with too many failed indexes, or with nothing left but those."""
     last = _last_failures(job)
     most = job.replicated.spec.get("maxFailedIndexes")
@@ -30,13 +30,13 @@ def index_failure(job: Job) -> JobFailure | None:
     return None
 
 
-def _last_failures(job: Job) -> tuple[Pod, ...]:
+def _last_failures(job: ObservedJob) -> tuple[ObservedPod, ...]:
     """The try that failed each failed index, in the order in which they ended."""
     limit = job.replicated.spec.get("backoffLimitPerIndex")
     if limit is None:
         return ()
     failures: Counter[int] = Counter()
-    last: dict[int, Pod] = {}
+    last: dict[int, ObservedPod] = {}
     for pod in pod_failure_policy.counted_failures(job):
         failures[pod.id.index] += 1
         at_once = (

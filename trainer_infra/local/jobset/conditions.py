@@ -18,7 +18,7 @@ _EXCLUSIVE = {
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class JobSetCondition:
     """One condition, in the fields of metav1.Condition."""
 
     type: str
@@ -39,7 +39,9 @@ class Condition:
         }
 
 
-def put_condition(conditions: tuple[Condition, ...], new: Condition) -> tuple[Condition, ...]:
+def put_condition(
+    conditions: tuple[JobSetCondition, ...], new: JobSetCondition
+) -> tuple[JobSetCondition, ...]:
     """The conditions with `new` among them, in the order in which their types appeared."""
     if all(old.type != new.type for old in conditions):
         return (*_without_exclusive(conditions, new), new) if new.status else conditions
@@ -49,10 +51,12 @@ def put_condition(conditions: tuple[Condition, ...], new: Condition) -> tuple[Co
     )
 
 
-def _updated(old: Condition, new: Condition) -> Condition:
+def _updated(old: JobSetCondition, new: JobSetCondition) -> JobSetCondition:
     return new if old.status != new.status else replace(new, since=old.since)
 
 
-def _without_exclusive(conditions: tuple[Condition, ...], new: Condition) -> tuple[Condition, ...]:
+def _without_exclusive(
+    conditions: tuple[JobSetCondition, ...], new: JobSetCondition
+) -> tuple[JobSetCondition, ...]:
     excluded = _EXCLUSIVE.get(new.type) if new.status else None
     return tuple(replace(old, status=False) if old.type == excluded else old for old in conditions)

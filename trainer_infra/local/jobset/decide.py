@@ -22,16 +22,16 @@ from trainer_infra.local.jobset import (
     success_policy,
 )
 from trainer_infra.local.jobset import job as job_module
-from trainer_infra.local.jobset.conditions import Condition
+from trainer_infra.local.jobset.conditions import JobSetCondition
 from trainer_infra.local.jobset.failure_policy import Fail
-from trainer_infra.local.jobset.job import Job
-from trainer_infra.local.jobset.pods import Phase, Pod, PodId, Start
+from trainer_infra.local.jobset.job import ObservedJob
+from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase, Start
 from trainer_infra.local.jobset.replicated_job import JSON
 from trainer_infra.local.jobset.status import JobCounts
 
 
 @dataclass(frozen=True, slots=True)
-class State:
+class JobSetState:
     """What is remembered between two calls; `State()` is that of a new JobSet."""
 
     attempt: int = 0
@@ -44,7 +44,7 @@ class State:
     """`status.restartsCountTowardsMax`."""
     suspended: bool = False
     """It was suspended at the last call."""
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[JobSetCondition, ...] = ()
     ended: tuple[JobCounts, ...] = ()
     """The last counts of a JobSet that has ended; empty while it goes on."""
     failure: PodId | None = None
@@ -55,7 +55,7 @@ class State:
 class Decision:
     """What to do now."""
 
-    state: State
+    state: JobSetState
     """To be given to the next call."""
     start: tuple[Start, ...]
     """Tries to start, each not before its time."""
@@ -69,7 +69,9 @@ class Decision:
     """The pod whose failure ended the JobSet; None when none did."""
 
 
-def decide(name: str, spec: JSON, pods: tuple[Pod, ...], state: State, now: datetime) -> Decision:
+def decide(
+    name: str, spec: JSON, pods: tuple[ObservedPod, ...], state: JobSetState, now: datetime
+) -> Decision:
     """Decide what to do next, from every try ever started, in start order.
 
     `name` and `spec` are the JobSet's. Calling it twice with the same input starts nothing twice.
@@ -86,7 +88,9 @@ def decide(name: str, spec: JSON, pods: tuple[Pod, ...], state: State, now: date
     return _over(pods, state) if state.ended else _go_on(spec, jobs, pods, state, now)
 
 
-def _resume(spec: JSON, pods: tuple[Pod, ...], state: State, now: datetime) -> State:
+def _resume(
+    spec: JSON, pods: tuple[ObservedPod, ...], state: JobSetState, now: datetime
+) -> JobSetState:
     """The state after `suspend` was taken back, if it was."""
     if not state.suspended or _suspended(spec):
         return state
@@ -96,8 +100,8 @@ def _resume(spec: JSON, pods: tuple[Pod, ...], state: State, now: datetime) -> S
 
 
 def _observe(
-    name: str, spec: JSON, pods: tuple[Pod, ...], state: State, now: datetime
-) -> tuple[Job, ...]:
+    name: str, spec: JSON, pods: tuple[ObservedPod, ...], state: JobSetState, now: datetime
+) -> tuple[ObservedJob, ...]:
     jobs = job_module.observe_job(
         name, replicated_job.read_jobs(spec), pods, run=state.run, attempt=state.attempt
     )
@@ -108,7 +112,9 @@ def _observe(
     )
 
 
-def _after_failure(spec: JSON, jobs: Sequence[Job], state: State, now: datetime) -> State:
+def _after_failure(
+    spec: JSON, jobs: Sequence[ObservedJob], state: JobSetState, now: datetime
+) -> JobSetState:
     """The state of a JobSet that has failed, or of its next attempt."""
     verdict = failure_policy.apply_policy(spec, jobs, state.restarts_toward_max)
     if isinstance(verdict, Fail):
@@ -125,8 +131,12 @@ def _after_failure(spec: JSON, jobs: Sequence[Job], state: State, now: datetime)
 
 
 def _end(
-    spec: JSON, jobs: Sequence[Job], state: State, condition: tuple[str, str, str], now: datetime
-) -> State:
+    spec: JSON,
+    jobs: Sequence[ObservedJob],
+    state: JobSetState,
+    condition: tuple[str, str, str],
+    now: datetime,
+) -> JobSetState:
     """The state of a JobSet that has ended: Jobs that are not finished are removed."""
     counts = (status.count_jobs(each, jobs) for each in replicated_job.read_jobs(spec))
     state = replace(state, ended=tuple(status.without_pods(each) for each in counts))
@@ -136,12 +146,12 @@ def _end(
     return _put(state, (names.JOBSET_RESTARTING, *why), now, on=False)
 
 
-def _over(pods: tuple[Pod, ...], state: State) -> Decision:
+def _over(pods: tuple[ObservedPod, ...], state: JobSetState) -> Decision:
     """Of a JobSet that has ended: nothing starts again, and what runs is stopped."""
     return Decision(
         state=state,
         start=(),
-        stop=tuple(pod.id for pod in pods if pod.phase is Phase.RUNNING),
+        stop=tuple(pod.id for pod in pods if pod.phase is PodPhase.RUNNING),
         status=_status(state, state.ended),
         wake_after=None,
         failure=state.failure,
@@ -149,7 +159,11 @@ def _over(pods: tuple[Pod, ...], state: State) -> Decision:
 
 
 def _go_on(
-    spec: JSON, jobs: Sequence[Job], pods: tuple[Pod, ...], state: State, now: datetime
+    spec: JSON,
+    jobs: Sequence[ObservedJob],
+    pods: tuple[ObservedPod, ...],
+    state: JobSetState,
+    now: datetime,
 ) -> Decision:
     """Of a JobSet that has not ended: what is to run, or to stop while it is suspended."""
     replicated = replicated_job.read_jobs(spec)
@@ -171,7 +185,7 @@ def _go_on(
         stop=tuple(
             pod.id
             for pod in pods
-            if pod.phase is Phase.RUNNING and (suspended or pod.attempt < state.attempt)
+            if pod.phase is PodPhase.RUNNING and (suspended or pod.attempt < state.attempt)
         ),
         status=_status(state, tuple(counts.values())),
         wake_after=None if suspended else _wake_after(jobs, start, now),
@@ -180,7 +194,7 @@ def _go_on(
 
 
 def _suspended_counts(
-    jobs: Sequence[Job], counts: dict[str, JobCounts], reached: frozenset[str]
+    jobs: Sequence[ObservedJob], counts: dict[str, JobCounts], reached: frozenset[str]
 ) -> dict[str, JobCounts]:
     """The counts of a suspended JobSet: Jobs that were never created are not suspended."""
     created = [job for job in jobs if job.tries or job.replicated.name in reached]
@@ -193,7 +207,7 @@ def _suspended_counts(
     }
 
 
-def _started(spec: JSON, state: State, now: datetime, *, started: bool) -> State:
+def _started(spec: JSON, state: JobSetState, now: datetime, *, started: bool) -> JobSetState:
     """The conditions that say how far a start or a restart has come."""
     if started:
         state = _put(state, (names.JOBSET_RESTARTING, *names.RESTARTED_JOBS), now, on=False)
@@ -204,7 +218,7 @@ def _started(spec: JSON, state: State, now: datetime, *, started: bool) -> State
     return _put(state, (names.JOBSET_STARTUP_IN_PROGRESS, *names.IN_ORDER_IN_PROGRESS), now)
 
 
-def _wake_after(jobs: Sequence[Job], start: Sequence[Start], now: datetime) -> float | None:
+def _wake_after(jobs: Sequence[ObservedJob], start: Sequence[Start], now: datetime) -> float | None:
     """Seconds until the first backoff or deadline ends."""
     deadlines = (active_deadline_seconds.deadline_of(job) for job in jobs if not job.finished)
     times = [each for each in deadlines if each is not None]
@@ -216,14 +230,16 @@ def _suspended(spec: JSON) -> bool:
     return spec.get("suspend") is True
 
 
-def _put(state: State, condition: tuple[str, str, str], now: datetime, *, on: bool = True) -> State:
+def _put(
+    state: JobSetState, condition: tuple[str, str, str], now: datetime, *, on: bool = True
+) -> JobSetState:
     """The state with a condition: type, reason and message."""
     kind, reason, message = condition
-    new = Condition(kind, on, reason, message, since=now)
+    new = JobSetCondition(kind, on, reason, message, since=now)
     return replace(state, conditions=conditions.put_condition(state.conditions, new))
 
 
-def _status(state: State, counts: Sequence[JobCounts]) -> JSON:
+def _status(state: JobSetState, counts: Sequence[JobCounts]) -> JSON:
     terminal = {
         each.type
         for each in state.conditions

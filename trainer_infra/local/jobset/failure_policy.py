@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from trainer_infra import names
 from trainer_infra.errors import Bug
-from trainer_infra.local.jobset.job import Job, JobFailure
+from trainer_infra.local.jobset.job import JobFailure, ObservedJob
 from trainer_infra.local.jobset.pods import PodId
 from trainer_infra.local.jobset.replicated_job import JSON
 
@@ -41,11 +41,11 @@ class Restart:
 
 @dataclass(frozen=True, slots=True)
 class _FailedJob:
-    job: Job
+    job: ObservedJob
     failure: JobFailure
 
 
-def apply_policy(spec: JSON, jobs: Sequence[Job], restarts: int) -> Fail | Restart:
+def apply_policy(spec: JSON, jobs: Sequence[ObservedJob], restarts: int) -> Fail | Restart:
     """What follows the failure of at least one of `jobs`.
 
     `restarts` is how often the JobSet was restarted, as far as it counts towards `maxRestarts`.

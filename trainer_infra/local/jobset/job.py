@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from trainer_infra.local.jobset import replicated_job
-from trainer_infra.local.jobset.pods import Phase, Pod, PodId
+from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase
 from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 
 STOPPED = "Stopped"
@@ -31,7 +31,7 @@ class JobFailure:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class ObservedJob:
     """One Job of a replicated job."""
 
     name: str
@@ -40,7 +40,7 @@ class Job:
     replica: int
     attempt: int
     """The JobSet's attempt: what runs in an earlier one is on its way out."""
-    tries: tuple[Pod, ...]
+    tries: tuple[ObservedPod, ...]
     """Its tries since the JobSet was last restarted, in start order."""
     leftover: bool
     """A pod of an earlier attempt still runs."""
@@ -48,25 +48,27 @@ class Job:
     """None while it has not failed."""
 
     @property
-    def current(self) -> tuple[Pod, ...]:
+    def current(self) -> tuple[ObservedPod, ...]:
         """Its tries in this attempt, in start order."""
         return tuple(pod for pod in self.tries if pod.attempt == self.attempt)
 
     @property
-    def running(self) -> tuple[Pod, ...]:
+    def running(self) -> tuple[ObservedPod, ...]:
         """Its tries that run and are to go on."""
-        return tuple(pod for pod in self.current if pod.phase is Phase.RUNNING)
+        return tuple(pod for pod in self.current if pod.phase is PodPhase.RUNNING)
 
     @property
-    def failed(self) -> tuple[Pod, ...]:
+    def failed(self) -> tuple[ObservedPod, ...]:
         """Its failed tries, in the order in which they ended."""
-        failed = (pod for pod in self.tries if pod.phase is Phase.FAILED and pod.reason != STOPPED)
+        failed = (
+            pod for pod in self.tries if pod.phase is PodPhase.FAILED and pod.reason != STOPPED
+        )
         return tuple(sorted(failed, key=ended_at))
 
     @property
     def succeeded(self) -> frozenset[int]:
         """The completion indexes that have succeeded."""
-        return frozenset(pod.id.index for pod in self.tries if pod.phase is Phase.SUCCEEDED)
+        return frozenset(pod.id.index for pod in self.tries if pod.phase is PodPhase.SUCCEEDED)
 
     @property
     def complete(self) -> bool:
@@ -79,30 +81,30 @@ class Job:
         return self.complete or self.failure is not None
 
 
-def ended_at(pod: Pod) -> datetime:
+def ended_at(pod: ObservedPod) -> datetime:
     """When a try ended; when it started, for one that could not be started."""
     return pod.finished or pod.started
 
 
 def observe_job(
-    name: str, jobs: Iterable[ReplicatedJob], pods: Iterable[Pod], *, run: int, attempt: int
-) -> tuple[Job, ...]:
+    name: str, jobs: Iterable[ReplicatedJob], pods: Iterable[ObservedPod], *, run: int, attempt: int
+) -> tuple[ObservedJob, ...]:
     """Every Job of the JobSet `name`, in template order, without its failure.
 
     `run` is the attempt in which the JobSet was last restarted.
     """
-    tries: dict[tuple[str, int], list[Pod]] = defaultdict(list)
+    tries: dict[tuple[str, int], list[ObservedPod]] = defaultdict(list)
     for pod in pods:
         tries[pod.id.job, pod.id.replica].append(pod)
     return tuple(
-        Job(
+        ObservedJob(
             name=replicated_job.job_name(name, replicated.name, replica),
             replicated=replicated,
             replica=replica,
             attempt=attempt,
             tries=tuple(pod for pod in tries[replicated.name, replica] if pod.attempt >= run),
             leftover=any(
-                pod.phase is Phase.RUNNING and pod.attempt < attempt
+                pod.phase is PodPhase.RUNNING and pod.attempt < attempt
                 for pod in tries[replicated.name, replica]
             ),
         )

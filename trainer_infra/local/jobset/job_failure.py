@@ -11,10 +11,10 @@ from trainer_infra.local.jobset import (
     backoff_limit_per_index,
     pod_failure_policy,
 )
-from trainer_infra.local.jobset.job import Job, JobFailure
+from trainer_infra.local.jobset.job import JobFailure, ObservedJob
 
 
-def find_failure(job: Job, now: datetime, *, suspended: bool) -> JobFailure | None:
+def find_failure(job: ObservedJob, now: datetime, *, suspended: bool) -> JobFailure | None:
     """The failure of a Job; None when it has none. A suspended Job has no deadline."""
     if job.complete:
         return None

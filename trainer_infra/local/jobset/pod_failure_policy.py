@@ -7,8 +7,8 @@ that are processes on one machine do not have.
 
 from trainer_infra import names
 from trainer_infra.local.jobset import job as jobs
-from trainer_infra.local.jobset.job import Job, JobFailure
-from trainer_infra.local.jobset.pods import Pod
+from trainer_infra.local.jobset.job import JobFailure, ObservedJob
+from trainer_infra.local.jobset.pods import ObservedPod
 from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
 
 IGNORE = "Ignore"
@@ -16,18 +16,18 @@ FAIL_JOB = "FailJob"
 FAIL_INDEX = "FailIndex"
 
 
-def action_for(job: ReplicatedJob, pod: Pod) -> str:
+def action_for(job: ReplicatedJob, pod: ObservedPod) -> str:
     """What the first matching rule asks for; `Count` when none matches."""
     index = _match(job, pod)
     return "Count" if index is None else str(_rules(job)[index]["action"])
 
 
-def counted_failures(job: Job) -> tuple[Pod, ...]:
+def counted_failures(job: ObservedJob) -> tuple[ObservedPod, ...]:
     """The failed tries that count towards a backoff limit, in the order in which they ended."""
     return tuple(pod for pod in job.failed if action_for(job.replicated, pod) != IGNORE)
 
 
-def policy_failure(job: Job) -> JobFailure | None:
+def policy_failure(job: ObservedJob) -> JobFailure | None:
     """The failure of a Job of which a pod matches a `FailJob` rule; None otherwise."""
     for pod in job.failed:
         if action_for(job.replicated, pod) == FAIL_JOB:
@@ -43,14 +43,14 @@ def _rules(job: ReplicatedJob) -> tuple[JSON, ...]:
     return tuple((job.spec.get("podFailurePolicy") or {}).get("rules") or ())
 
 
-def _match(job: ReplicatedJob, pod: Pod) -> int | None:
+def _match(job: ReplicatedJob, pod: ObservedPod) -> int | None:
     for index, rule in enumerate(_rules(job)):
         if (wanted := rule.get("onExitCodes")) and _exit_code_matches(wanted, pod):
             return index
     return None
 
 
-def _exit_code_matches(wanted: JSON, pod: Pod) -> bool:
+def _exit_code_matches(wanted: JSON, pod: ObservedPod) -> bool:
     """An exit code of 0 never matches, nor does a container that could not be started."""
     if not pod.exit_code or wanted.get("containerName") not in {None, pod.container}:
         return False

@@ -16,7 +16,7 @@ from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
 from trainer_infra.render import endpoints
 
 
-class Phase(StrEnum):
+class PodPhase(StrEnum):
     """How far one try of a pod is (Pod.status.phase)."""
 
     RUNNING = "Running"
@@ -37,7 +37,7 @@ class PodId:
 
 
 @dataclass(frozen=True, slots=True)
-class Pod:
+class ObservedPod:
     """One try of one pod, as observed."""
 
     id: PodId
@@ -45,7 +45,7 @@ class Pod:
     """Restarts of the JobSet before it, plus resumes."""
     retry: int
     """Tries of this pod before it in this attempt."""
-    phase: Phase
+    phase: PodPhase
     ready: bool
     """It runs and its containers' probes pass."""
     exit_code: int | None
@@ -67,9 +67,9 @@ class Start:
 
     id: PodId
     attempt: int
-    """As in `Pod`."""
+    """As in `ObservedPod`."""
     retry: int
-    """As in `Pod`."""
+    """As in `ObservedPod`."""
     not_before: datetime
     """The end of its backoff; not to be started earlier."""
 

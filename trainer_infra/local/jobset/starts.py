@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
 from trainer_infra.local.jobset import backoff_limit, backoff_limit_per_index
-from trainer_infra.local.jobset.job import Job
+from trainer_infra.local.jobset.job import ObservedJob
 from trainer_infra.local.jobset.pods import PodId, Start
 from trainer_infra.local.jobset.replicated_job import JSON
 
 
 def find_starts(
-    spec: JSON, jobs: Sequence[Job], allowed: Collection[str], now: datetime
+    spec: JSON, jobs: Sequence[ObservedJob], allowed: Collection[str], now: datetime
 ) -> tuple[Start, ...]:
     """The tries to start in Jobs of the replicated jobs `allowed`, in template order."""
     strategy = (spec.get("failurePolicy") or {}).get("restartStrategy")
@@ -29,7 +29,7 @@ def find_starts(
     )
 
 
-def _of_job(job: Job, now: datetime) -> Iterator[Start]:
+def _of_job(job: ObservedJob, now: datetime) -> Iterator[Start]:
     running = {pod.id.index for pod in job.running}
     done = job.succeeded | backoff_limit_per_index.failed_indexes(job) | running
     due = [index for index in range(job.replicated.completions) if index not in done]

@@ -7,7 +7,7 @@ Jobs exist, so their pods are retried whatever became of the jobs before it.
 from collections.abc import Mapping, Sequence
 
 from trainer_infra.local.jobset import depends_on
-from trainer_infra.local.jobset.job import Job
+from trainer_infra.local.jobset.job import ObservedJob
 from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
 from trainer_infra.local.jobset.status import JobCounts
 
@@ -40,6 +40,6 @@ def is_reached(
     return frozenset(met).intersection(order[: order.index(last) + 1])
 
 
-def has_started(jobs: Sequence[Job]) -> frozenset[str]:
+def has_started(jobs: Sequence[ObservedJob]) -> frozenset[str]:
     """Names of the replicated jobs of which a pod was started in this attempt."""
     return frozenset(job.replicated.name for job in jobs if job.current)

@@ -6,7 +6,7 @@ Called by decide.py; depends_on.py and startup.py decide by these counts, as Job
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
-from trainer_infra.local.jobset.job import Job
+from trainer_infra.local.jobset.job import ObservedJob
 from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
 
 
@@ -33,7 +33,7 @@ class JobCounts:
         return self.ready + self.succeeded + self.failed
 
 
-def count_jobs(replicated: ReplicatedJob, jobs: Iterable[Job]) -> JobCounts:
+def count_jobs(replicated: ReplicatedJob, jobs: Iterable[ObservedJob]) -> JobCounts:
     """Count the Jobs of one replicated job."""
     own = [job for job in jobs if job.replicated.name == replicated.name]
     unfinished = [job for job in own if not job.finished]
@@ -46,7 +46,7 @@ def count_jobs(replicated: ReplicatedJob, jobs: Iterable[Job]) -> JobCounts:
     )
 
 
-def _ready(job: Job) -> bool:
+def _ready(job: ObservedJob) -> bool:
     ready = sum(pod.ready for pod in job.running)
     return ready + len(job.succeeded) >= job.replicated.width
 

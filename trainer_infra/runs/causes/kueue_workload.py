@@ -13,7 +13,7 @@ from trainer_infra import names
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.runs.causes import kueue as causes
 from trainer_infra.runs.causes import kueue_quota
-from trainer_infra.runs.causes.kueue import Cause
+from trainer_infra.runs.causes.kueue import KueueCause
 
 JSON = Mapping[str, Any]
 
@@ -68,10 +68,10 @@ class Queueing:
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class QueuedWorkload:
     """Why Kueue does not start a JobSet."""
 
-    cause: Cause
+    cause: KueueCause
     sentence: str
     """Kueue's own one, or what is missing."""
 
@@ -103,7 +103,9 @@ def is_late(jobset: JSON, now: datetime) -> bool:
     return now - datetime.fromisoformat(jobset["metadata"]["creationTimestamp"]) > MADE_WITHIN
 
 
-def waiting_workload(jobset: JSON, queueing: Queueing | None, now: datetime) -> Waiting | None:
+def waiting_workload(
+    jobset: JSON, queueing: Queueing | None, now: datetime
+) -> QueuedWorkload | None:
     """Why Kueue does not start the JobSet; None for one that is in no queue, not suspended or leaving.
 
     Args:
@@ -116,26 +118,26 @@ def waiting_workload(jobset: JSON, queueing: Queueing | None, now: datetime) -> 
         return None
     head = f"admission by Kueue to queue {name}"
     if queueing is None or not queueing.readable:
-        return Waiting(causes.PENDING, head)
+        return QueuedWorkload(causes.PENDING, head)
     if not queueing.served:
         said = "this cluster has no Kueue: it serves no Workload of kueue.x-k8s.io"
-        return Waiting(causes.ABSENT, f"{head}, but {said}")
+        return QueuedWorkload(causes.ABSENT, f"{head}, but {said}")
     if queueing.workload is None:
         return _without_workload(jobset, queueing, head, now)
     cause, said = _of_workload(queueing.workload, queueing.cluster_queue)
-    return Waiting(cause, f"{head}: {said}" if said else head)
+    return QueuedWorkload(cause, f"{head}: {said}" if said else head)
 
 
-def _without_workload(jobset: JSON, queueing: Queueing, head: str, now: datetime) -> Waiting:
+def _without_workload(jobset: JSON, queueing: Queueing, head: str, now: datetime) -> QueuedWorkload:
     if queueing.missing:
         said = f"Kueue makes no Workload of it, because there is no {queueing.missing}"
-        return Waiting(causes.PRIORITY_CLASS, f"{head}: {said}")
+        return QueuedWorkload(causes.PRIORITY_CLASS, f"{head}: {said}")
     late = is_late(jobset, now)
     said = f"Kueue made no Workload of it since {jobset['metadata']['creationTimestamp']}"
-    return Waiting(causes.NOT_MANAGED if late else causes.NO_WORKLOAD, f"{head}: {said}")
+    return QueuedWorkload(causes.NOT_MANAGED if late else causes.NO_WORKLOAD, f"{head}: {said}")
 
 
-def _of_workload(workload: JSON, cluster_queue: JSON | None) -> tuple[Cause, str]:
+def _of_workload(workload: JSON, cluster_queue: JSON | None) -> tuple[KueueCause, str]:
     status = workload.get("status") or {}
     conditions = status.get("conditions") or ()
     finished, evicted = (_true(conditions, kind) for kind in ("Finished", "Evicted"))
@@ -160,7 +162,7 @@ def _of_workload(workload: JSON, cluster_queue: JSON | None) -> tuple[Cause, str
     )
 
 
-def _evicted(evicted: JSON, reserved: JSON, again: str) -> tuple[Cause, str]:
+def _evicted(evicted: JSON, reserved: JSON, again: str) -> tuple[KueueCause, str]:
     """A Workload that ran and is queued again."""
     parts = [evicted.get("message", "")]
     said = reserved.get("message", "")
@@ -175,7 +177,7 @@ def _again(time: str) -> Iterator[str]:
         yield f"Kueue tries again at {time}"
 
 
-def _unreserved(said: str, cluster_queue: JSON | None) -> tuple[Cause, str]:
+def _unreserved(said: str, cluster_queue: JSON | None) -> tuple[KueueCause, str]:
     """The cause in the message of QuotaReserved, and the message with what the queue adds."""
     found = (each for head, tail, each in _BLOCKED if said.startswith(head) and said.endswith(tail))
     cause = next(found, None)

@@ -25,10 +25,10 @@ from trainer_infra.deploy.operations.place import place_of_batch
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import Messages, StackSession
 from trainer_infra.deploy.operations.train_jobs import member_pool, members
-from trainer_infra.deploy.operations.train_jobs.member_runs import Member, MemberRuns
+from trainer_infra.deploy.operations.train_jobs.member_runs import MemberRun, MemberRuns
 from trainer_infra.deploy.operations.train_jobs.members import (
-    Change,
     Kept,
+    MemberChange,
     entries_of,
     member_lines,
     members_of,
@@ -146,7 +146,9 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
         session.messages(news["owner"]["urn"]).info(lines)
     replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
     paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)
-    changed = any(each is not Change.NONE for each in members.member_changes(olds, news).values())
+    changed = any(
+        each is not MemberChange.NONE for each in members.member_changes(olds, news).values()
+    )
     if _is_unlimited(olds, news):
         paths["maxParallel"] = "DELETE"
         changed = True
@@ -199,8 +201,8 @@ def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONO
     kept: dict[str, Kept] = {}
     attempts = {}
     for name, change in changes.items():
-        member = Member(before.get(name), entries.get(name) or {}, after.get(name))
-        if change is Change.NONE:
+        member = MemberRun(before.get(name), entries.get(name) or {}, after.get(name))
+        if change is MemberChange.NONE:
             kept[name] = Kept(after[name], entries[name])
         else:
             attempts[name] = runs.attempt(member, change)
@@ -280,7 +282,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
     messages = session.messages(state["owner"]["urn"])
     runs, before = MemberRuns(target, session), members_of(state)
     attempts = {
-        name: runs.attempt(Member(before.get(name), each, None), Change.DELETE)
+        name: runs.attempt(MemberRun(before.get(name), each, None), MemberChange.DELETE)
         for name, each in entries_of(state).items()
         if each.get("uid") not in session.created
     }

@@ -1,8 +1,8 @@
 """What the engine asks about the gate of a batch of TrainJobs: check, diff, create, read, update.
 
-Called by `deploy.provider` with properties as plain JSON. One gate waits for all members and then fails with
-every member that failed or cannot go on, unless so many are tolerated (design rules 3 and 6). It
-shares its parts with the gate of one TrainJob: `operations.gate`.
+Called by `deploy.provider` with properties as plain JSON. One gate waits for all members and then
+fails with every member that failed or cannot go on, unless so many are tolerated (design rules
+3 and 6). It shares its parts with the gate of one TrainJob: `operations.gate`.
 """
 
 import time
@@ -232,7 +232,7 @@ class _Watch:
     def _start_next(self) -> None:
         """Start members that were submitted suspended, as many as may run beside the others.
 
-        One that somebody suspended after it had started stays suspended.
+        One that was suspended by hand after it had started stays suspended.
         """
         limit = self.given.get("maxParallel")
         if limit is None:
@@ -260,8 +260,8 @@ class _Watch:
             self._bad[name], self.failed[name] = sentences.failure_lines(run), run
         elif gate.has_happened(self.given, run):
             self.ended[name] = run
-        elif said := self._watches[name].trouble(run):
-            self._stuck[name] = said
+        elif sentence := self._watches[name].trouble(run):
+            self._stuck[name] = sentence
         else:
             self._stuck.pop(name, None)
 
@@ -286,8 +286,8 @@ class _Watch:
     def troubles(self) -> Iterator[tuple[str, str]]:
         """Members that failed or cannot go on, with a sentence each, by name in order."""
         for name in sorted(self.given["runs"]):
-            if said := self._bad.get(name) or ("" if name in self.ended else self._stuck[name]):
-                yield name, said
+            if sentence := self._bad.get(name) or ("" if name in self.ended else self._stuck[name]):
+                yield name, sentence
 
 
 def _runs_of(target: Target, runs: Mapping[str, JSONObject]) -> dict[str, Run]:

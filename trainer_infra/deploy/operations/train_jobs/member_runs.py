@@ -11,7 +11,12 @@ from typing import Any, Final
 from trainer_infra.deploy.operations import train_job
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs.member_pool import Attempt
-from trainer_infra.deploy.operations.train_jobs.members import Change, Kept, entry_of, without_keys
+from trainer_infra.deploy.operations.train_jobs.members import (
+    Kept,
+    MemberChange,
+    entry_of,
+    without_keys,
+)
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import owner_from_json
@@ -22,7 +27,7 @@ DELETE_TIMEOUT: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class MemberRun:
     """One member before and after an update."""
 
     old: JSONObject | None
@@ -44,24 +49,24 @@ class MemberRuns:
     warnings: list[str] = field(default_factory=list)
     """Sentences of deletes that worked, but left something."""
 
-    def attempt(self, member: Member, change: Change) -> Attempt:
+    def attempt(self, member: MemberRun, change: MemberChange) -> Attempt:
         """What to do with a member, and what the state keeps where that fails."""
-        if change is Change.SUBMIT and member.new is not None:
+        if change is MemberChange.SUBMIT and member.new is not None:
             new = member.new
             return Attempt(
                 lambda: self._submit(member, new), lambda error: _failed(member, new, error)
             )
-        if change is Change.DELETE or member.old is None or member.new is None:
+        if change is MemberChange.DELETE or member.old is None or member.new is None:
             return Attempt(lambda: self._delete(member), lambda error: _undeleted(member, error))
         old, new = member.old, member.new
         # The engine keeps old secrets encrypted only where new ones are secret too.
         hidden = frozenset() if new.get("secretData") else frozenset({"secretData"})
         as_it_was = Kept(without_keys(old, hidden), entry_of(old))
         as_it_was = _with(as_it_was, member.known.get("replaced"))
-        do = self._replace if change is Change.REPLACE else self._update
+        do = self._replace if change is MemberChange.REPLACE else self._update
         return Attempt(lambda: do(member, old, new), lambda error: _with_error(as_it_was, error))
 
-    def _submit(self, member: Member, new: JSONObject) -> Kept:
+    def _submit(self, member: MemberRun, new: JSONObject) -> Kept:
         self._sweep(member, new["name"])
         return self._submitted(new)
 
@@ -71,7 +76,7 @@ class MemberRuns:
         state = train_job.outputs_of(new, run)
         return Kept(state, entry_of(state))
 
-    def _replace(self, member: Member, old: JSONObject, new: JSONObject) -> Kept:
+    def _replace(self, member: MemberRun, old: JSONObject, new: JSONObject) -> Kept:
         self._sweep(member)
         if _full_name(old) != _full_name(new):
             made = self._submitted(new)
@@ -85,20 +90,20 @@ class MemberRuns:
         try:
             return self._submitted(new)
         except TrainerInfraError as error:
-            return _failed(Member(None, {}, new), new, str(error))
+            return _failed(MemberRun(None, {}, new), new, str(error))
 
-    def _update(self, member: Member, old: JSONObject, new: JSONObject) -> Kept:
+    def _update(self, member: MemberRun, old: JSONObject, new: JSONObject) -> Kept:
         self._sweep(member)
         state = train_job.update_run(old, new, self.session)
         return Kept(state, entry_of(state))
 
-    def _delete(self, member: Member) -> Kept:
+    def _delete(self, member: MemberRun) -> Kept:
         self._sweep(member)
         if "uid" in member.known:
             self._end(_run(member.known), member.old or {})
         return Kept(None, None)
 
-    def _sweep(self, member: Member, unless: str = "") -> None:
+    def _sweep(self, member: MemberRun, unless: str = "") -> None:
         """Delete what earlier updates could not, and what one submitted without knowing it.
 
         Args:
@@ -132,13 +137,13 @@ def _full_name(properties: JSONObject) -> tuple[Any, Any]:
     return properties["namespace"], properties["name"]
 
 
-def _failed(member: Member, new: JSONObject, sentence: str) -> Kept:
+def _failed(member: MemberRun, new: JSONObject, sentence: str) -> Kept:
     """A member that has no run."""
     seen = {key: new[key] for key in ("name", "namespace", "owner")} | {"error": sentence}
     return _with(Kept(new, seen), member.known.get("replaced"))
 
 
-def _undeleted(member: Member, sentence: str) -> Kept:
+def _undeleted(member: MemberRun, sentence: str) -> Kept:
     """A member that the program has no more, and whose run may still be there."""
     known = member.known
     left = [*(known.get("replaced") or ()), *([_run(known)] if "uid" in known else [])]

@@ -1,8 +1,8 @@
 """A batch of TrainJobs <-> its members, each with exactly the properties of a TrainJob resource.
 
-Pure; called by `batch` and `gate`. So everything that is decided for a member is decided by the functions
-that decide it for a TrainJob. A batch has `jobs`, `secretData` and, in its state, `members` and
-`drift`, all by member; long texts in `jobs` are in `texts`; the rest is shared.
+Pure; called by `batch` and `gate`. So everything that is decided for a member is decided by the
+functions that decide it for a TrainJob. A batch has `jobs`, `secretData` and, in its state,
+`members` and `drift`, all by member; long texts in `jobs` are in `texts`; the rest is shared.
 """
 
 import json
@@ -32,7 +32,7 @@ SEPARATOR: Final = "#"
 """Between the URN of the batch and the member's name, in the URN that owns a member's run."""
 
 
-class Change(Enum):
+class MemberChange(Enum):
     """What an update does with a member."""
 
     NONE = auto()
@@ -134,7 +134,9 @@ def shown_differences(olds: JSONObject, news: JSONObject) -> dict[str, str]:
 
     A member that is only tried again is declared as it was, and so is not among them.
     """
-    changed = {name for name, each in member_changes(olds, news).items() if each is not Change.NONE}
+    changed = {
+        name for name, each in member_changes(olds, news).items() if each is not MemberChange.NONE
+    }
     found = {}
     for key in ("jobs", "secretData", "texts"):
         before, after = _declared(olds, key), _declared(news, key)
@@ -210,25 +212,25 @@ def entry_of(properties: JSONObject) -> dict[str, Any]:
     return {key: properties[key] for key in ("name", "namespace", "uid", "lastSeen", "owner")}
 
 
-def member_changes(olds: JSONObject, news: JSONObject) -> dict[str, Change]:
+def member_changes(olds: JSONObject, news: JSONObject) -> dict[str, MemberChange]:
     """What becomes of every member: those of the program in its order, then those left out."""
     before, known = members_of(olds), olds.get("members") or {}
     found = {
         name: _change(before.get(name), known.get(name) or {}, one)
         for name, one in members_of(news).items()
     }
-    return found | {name: Change.DELETE for name in known if name not in found}
+    return found | {name: MemberChange.DELETE for name in known if name not in found}
 
 
-def _change(old: JSONObject | None, known: JSONObject, new: JSONObject) -> Change:
+def _change(old: JSONObject | None, known: JSONObject, new: JSONObject) -> MemberChange:
     if old is None or "uid" not in known:
-        return Change.SUBMIT
+        return MemberChange.SUBMIT
     if is_unknown(new):
-        return Change.REPLACE
+        return MemberChange.REPLACE
     result = train_job_difference(old, new)
     if result.replaces:
-        return Change.REPLACE
-    return Change.UPDATE if result.changes or "error" in known else Change.NONE
+        return MemberChange.REPLACE
+    return MemberChange.UPDATE if result.changes or "error" in known else MemberChange.NONE
 
 
 def same_names(jobs: Mapping[str, JSONObject]) -> Iterator[Problem]:

@@ -1,6 +1,6 @@
 """The context of a kubeconfig that commands talk to: its name and its namespace.
 
-Called by `target`. Only these two are read; whether the cluster can be reached, and what is wrong
+Called by `cli.target`. Only these two are read; whether the cluster can be reached, and what is wrong
 with a kubeconfig, is found out and told by the room kube when a command connects.
 """
 
@@ -19,7 +19,7 @@ IN_POD: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 
 
 @dataclass(frozen=True, slots=True)
-class Context:
+class KubeconfigContext:
     """A context, as far as it can be read."""
 
     name: str
@@ -28,7 +28,7 @@ class Context:
     """Its own, else `default`."""
 
 
-def of(kubeconfig: str | None, name: str | None) -> Context:
+def context_of(kubeconfig: str | None, name: str | None) -> KubeconfigContext:
     """The named or current context.
 
     Args:
@@ -37,12 +37,12 @@ def of(kubeconfig: str | None, name: str | None) -> Context:
     """
     files = tuple(_files(kubeconfig))
     if not files and kubeconfig is None and IN_POD.is_file():
-        return Context("", IN_POD.read_text(encoding="utf-8").strip())
+        return KubeconfigContext("", IN_POD.read_text(encoding="utf-8").strip())
     named = (str(each.get("current-context") or "") for each in files)
     wanted = name or next(filter(None, named), "")
     contexts = [context for each in files for context in each.get("contexts") or ()]
     found = next((each.get("context") for each in contexts if each.get("name") == wanted), None)
-    return Context(wanted, str((found or {}).get("namespace") or "default"))
+    return KubeconfigContext(wanted, str((found or {}).get("namespace") or "default"))
 
 
 def _files(kubeconfig: str | None) -> Iterator[JSON]:
