@@ -53,7 +53,7 @@ class Hanging(Relayed):
 async def main(kubeconfig: str, namespace: str, verb: str, point: str) -> int:
     go_on = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, go_on.set)
-    client = Hanging(await http.connect(kubeconfig, None), point, go_on)
+    client = Hanging(await http.connect_client(kubeconfig, None), point, go_on)
     try:
         if verb == "submit":
             job = Job(namespace, secrets={"token": SECRET})

@@ -158,7 +158,7 @@ async def shown(text: str) -> None:
     listing = await run_lookup.at_all(cluster.session, "")
     assert len(listing.runs) + len(listing.unread) == 2
     for run in listing.runs:
-        assert list(get.details(run))
+        assert list(get.run_details(run))
 
 
 @settings(max_examples=40)

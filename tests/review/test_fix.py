@@ -79,7 +79,7 @@ def test_a_fixed_file_is_silent_for_its_rule(rule: AnyRule, tmp_path: Path) -> N
     fixed = 0
     for number, case in enumerate(fixture.shipped(rule.id)):
         file = tmp_path / f"{number}.yaml"
-        file.write_text(yamltext.dump(case.objects(is_good=False)))
+        file.write_text(yamltext.dump_yaml(case.objects(is_good=False)))
         before = checked.of(sources.read([str(file)]).documents[:1], rule.id)
         patched = [each for each in before.items if each.edits]
         after = mended(file, rule.id)

@@ -36,7 +36,7 @@ def job(name: str, origin: str, **metadata: str) -> str:
             },
         },
     }
-    return yamltext.dump([value])
+    return yamltext.dump_yaml([value])
 
 
 def placed(tmp_path: Path, *objects: str) -> list[tuple[str, str, int, str]]:
@@ -80,7 +80,9 @@ def test_an_object_that_came_out_as_it_is_written_can_be_mended_and_another_cann
     name = "base/jobs.yaml"
     written = documents.read(Path(name).read_text(), name)
     said = f"metadata:\n  annotations: {{{ORIGIN}: 'path: ../work/{name}'}}\n"
-    first, second = (yamltext.dump([each.value]).replace("metadata:\n", said) for each in written)
+    first, second = (
+        yamltext.dump_yaml([each.value]).replace("metadata:\n", said) for each in written
+    )
     text = f"{first}---\n{second.replace('latest', 'other')}"
     same, other = kustomize.placed(Path("top"), str(tmp_path / "scratch"), text)
     assert (same.value, same.is_editable, same.place(())) == (written[0].value, True, (1, 1))

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.review import trial
-from trainer_infra.review.trial import JSON, Example, Failure
+from trainer_infra.review.trial import Example, Failure
 from trainer_infra.rules import rule as rules
 from trainer_infra.rules.finding import Change, Finding, Severity
 from trainer_infra.rules.fixture import Bad, Case
@@ -76,7 +77,9 @@ def test_a_good_object_that_does_not_render_is_a_failure() -> None:
 
 @pytest.mark.parametrize("is_good", [True, False])
 def test_every_form_is_asked(*, is_good: bool) -> None:
-    def other(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> Sequence[Finding]:
+    def other(
+        chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
+    ) -> Sequence[Finding]:
         return trial.plain(chosen, objects, pools) if is_good else ()
 
     forms = {**trial.FORMS, "other": other}

@@ -11,8 +11,9 @@ from typing import Any
 
 from typing_extensions import override
 
-from trainer_infra.api.base import JSON, KubeModel
+from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONDict
 
 
 class Checked(KubeModel):
@@ -29,9 +30,9 @@ class Checked(KubeModel):
         yield from ()
 
     @override
-    def to_wire(self) -> JSON:
+    def to_wire(self) -> JSONDict:
         """The JSON object, defaults included: those of the API differ from place to place."""
-        wire: JSON = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        wire: JSONDict = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         return wire
 
 

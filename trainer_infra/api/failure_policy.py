@@ -91,14 +91,14 @@ class FailurePolicy(Checked):
         if self.max_restarts < 0:
             yield Problem("maxRestarts", "must be at least 0", self.max_restarts)
         if self.restart_strategy is not None:
-            yield from strategy("restartStrategy", self.restart_strategy)
+            yield from restart_strategy("restartStrategy", self.restart_strategy)
         found = [each.name for each in self.rules or ()]
         for position, name in enumerate(found):
             if name in found[:position]:
                 yield Problem(f"rules[{position}].name", "is there twice", name)
 
 
-def strategy(path: str, value: str) -> Iterator[Problem]:
+def restart_strategy(path: str, value: str) -> Iterator[Problem]:
     """A problem when a restart strategy is unknown, or is one that JobSet has switched off."""
     yield from _ungated(path, value, STRATEGIES, GATED_STRATEGIES)
 

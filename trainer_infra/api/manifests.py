@@ -41,12 +41,12 @@ class Document:
 
     object: TrainJob | Runtime
     source: str
-    """The manifest's name, as given to `load`."""
+    """The manifest's name, as given to `load_documents`."""
     line: int
     """Line on which the object begins, from 1."""
 
 
-def load(text: str, source: str) -> tuple[Document, ...]:
+def load_documents(text: str, source: str) -> tuple[Document, ...]:
     """The objects of a manifest: YAML documents or JSON; `List` objects are unfolded.
 
     Args:
@@ -56,7 +56,7 @@ def load(text: str, source: str) -> tuple[Document, ...]:
     Raises:
         InvalidInput: with all problems of all documents; `where` is `file:line:column`.
     """
-    sources = yaml_source.read(text, source)
+    sources = yaml_source.read_yaml(text, source)
     problems = [problem for each in sources for problem in _problems(each)]
     if problems:
         raise InvalidInput(problems)
@@ -67,7 +67,7 @@ def load(text: str, source: str) -> tuple[Document, ...]:
     )
 
 
-def parse(value: Mapping[str, Any], where: str = "") -> TrainJob | Runtime:
+def parse_object(value: Mapping[str, Any], where: str = "") -> TrainJob | Runtime:
     """The typed object of a JSON object, by its apiVersion and kind.
 
     Args:
@@ -77,7 +77,7 @@ def parse(value: Mapping[str, Any], where: str = "") -> TrainJob | Runtime:
     Raises:
         InvalidInput: with every problem found; one that names the known kinds when it is another.
     """
-    found = findings(value)
+    found = object_findings(value)
     if found:
         raise InvalidInput(finding.problem(where) for finding in found)
     return _model(value)
@@ -100,7 +100,7 @@ def _problems(source: Source) -> list[Problem]:
     """Everything wrong with a document, by line; what its YAML hides is not reported twice."""
     found = {finding.path: finding for finding in source.findings}
     for path, value in _objects(source.value):
-        for finding in findings(value):
+        for finding in object_findings(value):
             whole = replace(finding, path=(*path, *finding.path))
             found.setdefault(whole.path, whole)
     by_line = sorted(found.values(), key=lambda finding: source.place(finding.path))
@@ -114,7 +114,7 @@ def _problem(finding: Finding, source: Source) -> Problem:
     return finding.problem(f"{source.file}:{line}:{column}")
 
 
-def findings(value: object) -> tuple[Finding, ...]:
+def object_findings(value: object) -> tuple[Finding, ...]:
     """Everything wrong with a JSON object, by field; that its kind is unknown goes before all else."""
     if not isinstance(value, Mapping):
         return (Finding((), "must be an object with apiVersion and kind", value),)
@@ -124,4 +124,4 @@ def findings(value: object) -> tuple[Finding, ...]:
     if not isinstance(kind, str) or kind not in KINDS:
         return (Finding(("kind",), "is unknown", kind, _KNOWN),)
     missing = () if "apiVersion" in value else (Finding(("apiVersion",), "is required", fix=_API),)
-    return missing + schema.findings(value, kind)
+    return missing + schema.schema_findings(value, kind)

@@ -114,7 +114,7 @@ def _begins(node: Node) -> tuple[int, int]:
     return node.start_mark.line, node.start_mark.column
 
 
-def read(text: str, file: str) -> tuple[Source, ...]:
+def read_yaml(text: str, file: str) -> tuple[Source, ...]:
     """The documents of a text, empty ones left out.
 
     Raises:

@@ -128,7 +128,7 @@ def _write(file: str, words: str) -> None:
 
 def _shown(asked: CheckRequest, report: Report) -> str:
     if asked.form == "text":
-        return text.text(report, colour=screen.stdout().colour)
+        return text.text(report, colour=screen.screen_of_stdout().colour)
     return FORMATS[asked.form](report)
 
 

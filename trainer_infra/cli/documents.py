@@ -29,7 +29,7 @@ class ReadDocuments:
     """Names of objects that have problems: whoever refers to one has no problem of its own."""
 
 
-def read(paths: Sequence[str]) -> ReadDocuments:
+def read_documents(paths: Sequence[str]) -> ReadDocuments:
     """The documents of files, of `-`, which is stdin, and of what `check` finds in folders.
 
     A file holds objects of ours alone; other objects of a folder are passed over.
@@ -56,7 +56,7 @@ def _folder(path: str) -> ReadDocuments:
             problems += wrong
             unread.update(_names(each.value))
         else:
-            typed = manifests.parse(each.value)
+            typed = manifests.parse_object(each.value)
             good.append(Document(typed, each.file, each.place(each.at(()))[0]))
     return ReadDocuments(tuple(good), tuple(problems), frozenset(unread))
 
@@ -68,7 +68,7 @@ def _is_ours(value: Mapping[str, Any]) -> bool:
 def _problems(document: documents.Document) -> list[Problem]:
     """Everything wrong with an object, by line; what its YAML hides is not reported twice."""
     found = {each.path: each for each in document.findings()}
-    for each in manifests.findings(document.value):
+    for each in manifests.object_findings(document.value):
         found.setdefault(each.path, each)
     places = [(document.place(document.at(each.path)), each) for each in found.values()]
     places.sort(key=lambda each: each[0])
@@ -81,7 +81,7 @@ def _file(path: str) -> ReadDocuments:
     except InvalidInput as error:
         return ReadDocuments((), tuple(error.problems))
     try:
-        return ReadDocuments(manifests.load(text, name))
+        return ReadDocuments(manifests.load_documents(text, name))
     except InvalidInput as error:
         return _partly(text, name, error.problems)
 
@@ -89,7 +89,7 @@ def _file(path: str) -> ReadDocuments:
 def _partly(text: str, name: str, problems: Sequence[Problem]) -> ReadDocuments:
     """The documents of a text that have no problem, when others have some."""
     try:
-        written = yaml_source.read(text, name)
+        written = yaml_source.read_yaml(text, name)
     except InvalidInput:
         return ReadDocuments((), tuple(problems))
     good: list[Document] = []
@@ -105,7 +105,7 @@ def _partly(text: str, name: str, problems: Sequence[Problem]) -> ReadDocuments:
 
 def _document(source: Source, name: str) -> Document | None:
     try:
-        return Document(manifests.parse(source.value), name, source.line_of(()))
+        return Document(manifests.parse_object(source.value), name, source.line_of(()))
     except InvalidInput:
         return None
 

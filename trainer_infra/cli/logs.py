@@ -45,7 +45,7 @@ def show(place: RunPlace, name: str, wanted: LogsRequest) -> None:
     Raises:
         NotAvailable: there is no such run, or no such pod in it.
     """
-    run = known.run(place, name)
+    run = known.known_run(place, name)
     if wanted.follow:
         run = _started(place, run)
     lines = _opened(place, run, wanted)

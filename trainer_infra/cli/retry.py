@@ -21,7 +21,7 @@ def retry(place: RunPlace, run_names: Sequence[str]) -> None:
         NotAvailable: names every name that is unknown.
         Refused: A run has not failed; then none is started.
     """
-    runs = known.runs(place, run_names)
+    runs = known.known_runs(place, run_names)
     if others := [sentences.no_retry(run) for run in runs if not sentences.may_be_retried(run)]:
         raise Refused("\n".join(others))
     for run in runs:

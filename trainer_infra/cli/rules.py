@@ -42,7 +42,7 @@ class RulesRequest:
     """Those of one of these standards; empty for all."""
 
 
-def listed(asked: RulesRequest, output: str) -> str:
+def list_rules(asked: RulesRequest, output: str) -> str:
     """The rules that were asked for, as a table or as JSON.
 
     Raises:
@@ -59,11 +59,11 @@ def listed(asked: RulesRequest, output: str) -> str:
     if not rules:
         typer.echo("no rule is all of that", err=True)
     columns = [COLUMNS.get(name, Column(name)) for name in rulebook.columns(rules)]
-    lines = table.lines(columns, list(rulebook.rows(rules)), screen.stdout())
+    lines = table.table_lines(columns, list(rulebook.rows(rules)), screen.screen_of_stdout())
     return "".join(f"{line}\n" for line in lines)
 
 
-def explained(rule: str, pack: str | None) -> str:
+def explain_rule(rule: str, pack: str | None) -> str:
     """All that there is to say of a rule.
 
     Raises:
@@ -74,7 +74,7 @@ def explained(rule: str, pack: str | None) -> str:
     return rulebook.explained(chosen, pack_folder.example(where, rule))
 
 
-def tried(pack: str) -> int:
+def try_rules(pack: str) -> int:
     """Print which rules of a pack are not as their examples say; the exit code.
 
     Args:

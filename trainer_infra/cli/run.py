@@ -32,7 +32,7 @@ def run(submission: Submission, *, detach: bool) -> int:
         if detach:
             _detached(submitted)
             return 0
-        ended = live.follow(submitted)
+        ended = live.follow_runs(submitted)
     except KeyboardInterrupt:
         _interrupted(submission)
         return INTERRUPTED

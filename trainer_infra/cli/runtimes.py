@@ -40,7 +40,7 @@ class Given:
         _, kind, name = job.spec.runtime_ref.named
         wanted = (kind, _scope(kind, job.metadata.namespace), name)
         for each in self.documents:
-            if not isinstance(each.object, TrainJob) and key(each) == wanted:
+            if not isinstance(each.object, TrainJob) and document_key(each) == wanted:
                 return each.object
         if kind == names.TRAINING_RUNTIME:
             raise InvalidInput([_missing(name, wanted[1])])
@@ -54,10 +54,10 @@ class Given:
                 what, fix = "is missing", "write one: generateName needs an API server"
                 yield Problem("metadata.name", what, fix=fix, where=_place(each))
                 continue
-            seen[key(each)] += 1
-            if seen[key(each)] == 2:  # noqa: PLR2004  said once
+            seen[document_key(each)] += 1
+            if seen[document_key(each)] == 2:  # noqa: PLR2004  said once
                 what = f"{each.object.kind} is in the documents more than once"
-                yield Problem("metadata.name", what, got=key(each)[2], where=_place(each))
+                yield Problem("metadata.name", what, got=document_key(each)[2], where=_place(each))
             if not isinstance(each.object, TrainJob):
                 found = runtime_ref.of_runtime(each.object, deviations)
                 yield from (_at(problem, each) for problem in found)
@@ -71,7 +71,7 @@ class Given:
             yield _at(problem, runtimes.get(problem.where, job))
 
 
-def key(document: Document) -> Key:
+def document_key(document: Document) -> Key:
     """Kind, namespace (empty for cluster-scoped kinds) and name of a document's object."""
     kind, metadata = document.object.kind, document.object.metadata
     return kind, _scope(kind, metadata.namespace), metadata.name

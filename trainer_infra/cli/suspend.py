@@ -21,7 +21,7 @@ def suspend(place: RunPlace, run_names: Sequence[str], *, value: bool) -> None:
         Refused: A run has ended, or is suspended and resumed by somebody else.
     """
     word = "suspended" if value else "resumed"
-    runs = known.runs(place, run_names)
+    runs = known.known_runs(place, run_names)
     ended = [run for run in runs if sentences.is_finished(run)]
     if ended:
         raise Refused(

@@ -4,12 +4,12 @@ Called by `provider.submit` and all else that writes. Pure: a refusal of the cli
 error of ours out.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import ownership
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused, TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import (
     Answer,
     Conflict,
@@ -21,8 +21,6 @@ from trainer_infra.kube.refusals import (
     Unauthorized,
 )
 
-JSON = Mapping[str, Any]
-
 _INTERNAL: Final = 500
 
 INSTALL_JOBSET: Final = (
@@ -31,7 +29,7 @@ INSTALL_JOBSET: Final = (
 )
 
 
-def explain_refusal(error: Answer | NotServed, value: JSON) -> TrainerInfraError:
+def explain_refusal(error: Answer | NotServed, value: JSONObject) -> TrainerInfraError:
     """The error to raise in place of a refusal of an object."""
     where = ownership.object_shown(value)
     if isinstance(error, NotServed):

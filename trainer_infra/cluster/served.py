@@ -14,7 +14,8 @@ from trainer_infra.cluster import identity, kueue_objects
 from trainer_infra.cluster.identity import ClusterIdentity
 from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.errors import NotAvailable
-from trainer_infra.kube.client import JSON, KubeClient
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Forbidden, NotFound, NotKubernetes, NotServed
 from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
 from trainer_infra.runs.causes import kueue_workload
@@ -46,7 +47,7 @@ class ServedKinds:
 
 
 def served_warnings(
-    found: ServedKinds, objects: Collection[JSON] = (), missing: Collection[Queue] = ()
+    found: ServedKinds, objects: Collection[JSONObject] = (), missing: Collection[Queue] = ()
 ) -> tuple[str, ...]:
     """What is worth knowing of a cluster before anything is submitted to it.
 
@@ -71,7 +72,7 @@ def served_warnings(
     return (*said, *_of_queues(found, objects, missing))
 
 
-def queues_of(objects: Collection[JSON]) -> Mapping[Queue, bool]:
+def queues_of(objects: Collection[JSONObject]) -> Mapping[Queue, bool]:
     """Each queue that a JobSet names, by namespace and name: whether one is to be born suspended."""
     found: dict[Queue, bool] = {}
     for each in objects:
@@ -82,7 +83,7 @@ def queues_of(objects: Collection[JSON]) -> Mapping[Queue, bool]:
 
 
 def _of_queues(
-    found: ServedKinds, objects: Collection[JSON], missing: Collection[Queue]
+    found: ServedKinds, objects: Collection[JSONObject], missing: Collection[Queue]
 ) -> Iterator[str]:
     for (namespace, name), suspended in sorted(queues_of(objects).items()):
         label = f"label {names.KUEUE_QUEUE_LABEL}"
@@ -157,7 +158,7 @@ async def authorities_of(client: KubeClient, namespace: str) -> frozenset[str]:
     return identity.fingerprints(str(data.get("ca.crt") or ""))
 
 
-async def _read(asked: Awaitable[JSON]) -> JSON | None:
+async def _read(asked: Awaitable[JSONObject]) -> JSONObject | None:
     """An object; None where it is not there or may not be read, which is no other cluster."""
     try:
         return await asked

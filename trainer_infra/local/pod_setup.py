@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local import env, threads, volumes
 from trainer_infra.local.children import Command
 from trainer_infra.local.container import ContainerSetup
 from trainer_infra.local.env import PodContext
 from trainer_infra.local.mounts import Mounts
 from trainer_infra.local.pod import PodSetup
-from trainer_infra.runs.run import JSON
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ def prepare_pod(place: PodContext, ground: PodFolders) -> PodSetup:
     ground.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folders = volumes.make_volumes(place, ground.folder / "volumes", ground.claims)
 
-    def setup(container: JSON) -> ContainerSetup:
+    def setup(container: JSONObject) -> ContainerSetup:
         own = env.container_variables(container, place)
         mounts = volumes.mounts_of(container, folders, own.values)
         name = str(container["name"])

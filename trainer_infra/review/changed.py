@@ -10,14 +10,14 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.errors import NotAvailable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.review import built, helm, kustomize, sources, tool
 from trainer_infra.review.documents import Document
 from trainer_infra.rules import tree
 
-JSON = Mapping[str, Any]
 Key = tuple[str, str, str]
 """Kind, namespace and name."""
 
@@ -92,7 +92,7 @@ def _is_changed(
     return runtime is not None and before.get(runtime) != after.get(runtime)
 
 
-def _key(value: JSON) -> Key:
+def _key(value: JSONObject) -> Key:
     metadata = value.get("metadata")
     named = metadata if isinstance(metadata, Mapping) else {}
     kind, namespace, name = value.get("kind"), named.get("namespace"), named.get("name")

@@ -6,11 +6,12 @@ Pure; called by `cli.check` with what `sources` read.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from trainer_infra.api.finding import Finding as OfYaml
 from trainer_infra.api.finding import path_text
 from trainer_infra.errors import shown
+from trainer_infra.json_values import JSONObject
 from trainer_infra.review import edits, fingerprint, placed
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import Redaction
@@ -25,7 +26,6 @@ from trainer_infra.rules.shape import schema
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.world import World
 
-JSON = Mapping[str, Any]
 T = TypeVar("T")
 _SHOWN: Final = 120
 """Characters of a value in a report."""
@@ -43,7 +43,7 @@ class Asked:
     """Severity from which on a finding fails the check."""
     baseline: frozenset[str] = frozenset()
     """Fingerprints of findings that are known."""
-    others: Sequence[JSON] = ()
+    others: Sequence[JSONObject] = ()
     """Objects that are there beside those that are checked: those of a cluster."""
     problems: tuple[str, ...] = ()
     """What could not be read."""

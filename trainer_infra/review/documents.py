@@ -11,8 +11,7 @@ from typing import Any, Final
 from trainer_infra.api import yaml_source
 from trainer_infra.api.finding import Finding, Path
 from trainer_infra.api.yaml_source import Source
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 BOM: Final = "\ufeff"
 """A mark that some editors put before a text; no reader counts it."""
@@ -22,7 +21,7 @@ BOM: Final = "\ufeff"
 class Document:
     """One object of a file."""
 
-    value: JSON
+    value: JSONObject
     """As kubectl's reader takes it."""
     file: str
     """As reports name it."""
@@ -94,12 +93,12 @@ def read(text: str, file: str) -> tuple[Document, ...]:
     lines = tuple(text.splitlines())
     return tuple(
         Document(value, file, source, path, lines)
-        for source in yaml_source.read(text, file)
+        for source in yaml_source.read_yaml(text, file)
         for path, value in _objects(source.value)
     )
 
 
-def _objects(value: Any) -> Iterator[tuple[Path, JSON]]:
+def _objects(value: Any) -> Iterator[tuple[Path, JSONObject]]:
     if not isinstance(value, Mapping):
         return
     if not all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):

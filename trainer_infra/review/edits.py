@@ -196,7 +196,7 @@ def _behind(document: Document, node: Node) -> Position:
 def _block(value: Any, indent: int) -> str:
     """The value on lines of its own, each with an indent."""
     whole = value if isinstance(value, Mapping) else {"": value}
-    text = yamltext.dump([whole]).removeprefix("---\n").removesuffix("\n")
+    text = yamltext.dump_yaml([whole]).removeprefix("---\n").removesuffix("\n")
     if "|" in text:
         # A text block may end in lines that matter: each part on one line instead.
         text = "\n".join(_parts(value))
@@ -207,16 +207,16 @@ def _block(value: Any, indent: int) -> str:
 
 def _parts(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
-        yield from (yamltext.flow({key: each})[1:-1] for key, each in value.items())
+        yield from (yamltext.flow_text({key: each})[1:-1] for key, each in value.items())
     else:
-        yield from (f"- {yamltext.flow([each])[1:-1]}" for each in value)
+        yield from (f"- {yamltext.flow_text([each])[1:-1]}" for each in value)
 
 
 def _flow(document: Document, value: Any) -> str:
     """The value on one line, as it may stand anywhere in the document."""
     if _is_json(document):
         return json.dumps(value, ensure_ascii=False)
-    return yamltext.flow([value])[1:-1]
+    return yamltext.flow_text([value])[1:-1]
 
 
 def _is_json(document: Document) -> bool:

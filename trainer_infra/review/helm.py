@@ -6,18 +6,17 @@ actions are blanked out is YAML most of the time: that is where the fields' line
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
 from trainer_infra.errors import InvalidInput, NotAvailable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.review import built, documents, tool
 from trainer_infra.review.documents import Document
-
-JSON = Mapping[str, Any]
 
 NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
@@ -74,7 +73,7 @@ def placed(folder: Path, text: str) -> tuple[Document, ...]:
     Raises:
         InvalidInput: It is not YAML.
     """
-    by_file: dict[str, list[JSON]] = {}
+    by_file: dict[str, list[JSONObject]] = {}
     for each in documents.read(text, os.fspath(folder)):
         by_file.setdefault(_template(folder, each), []).append(each.value)
     return tuple(

@@ -16,10 +16,9 @@ import yaml
 
 from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, NotAvailable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.review import built, documents, tool
 from trainer_infra.review.documents import Document
-
-JSON = Mapping[str, Any]
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """What the file is called."""
@@ -90,8 +89,8 @@ def placed(folder: Path, top: str, text: str) -> tuple[Document, ...]:
         top: the folder that origins are relative to.
         text: what kustomize printed.
     """
-    by_file: dict[str, list[JSON]] = {}
-    for each in yaml_source.read(text, os.fspath(folder)):
+    by_file: dict[str, list[JSONObject]] = {}
+    for each in yaml_source.read_yaml(text, os.fspath(folder)):
         if isinstance(each.value, Mapping):
             origin = _origin(each.value)
             by_file.setdefault(_file(folder, top, origin), []).append(_without(each.value))
@@ -124,7 +123,7 @@ def _words(said: str, folder: Path, top: str, below: str) -> str:
     return words.replace(f"{Path.cwd()}{os.sep}", "")
 
 
-def _origin(value: JSON) -> JSON:
+def _origin(value: JSONObject) -> JSONObject:
     """What kustomize says that an object is from; empty where it says nothing."""
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
@@ -133,7 +132,7 @@ def _origin(value: JSON) -> JSON:
     return origin if isinstance(origin, dict) else {}
 
 
-def _file(folder: Path, top: str, origin: JSON) -> str:
+def _file(folder: Path, top: str, origin: JSONObject) -> str:
     """The file that an object is from, as the user would name it; the kustomization's for others."""
     inside = origin.get("configuredIn") or origin.get("path")
     if origin.get("repo") or not isinstance(inside, str):
@@ -142,7 +141,7 @@ def _file(folder: Path, top: str, origin: JSON) -> str:
     return os.path.normpath(folder / os.path.relpath(whole, os.path.realpath(folder)))
 
 
-def _without(value: JSON) -> JSON:
+def _without(value: JSONObject) -> JSONObject:
     """The object without what kustomize says of it."""
     metadata = value["metadata"] if _origin(value) else {}
     if not metadata:

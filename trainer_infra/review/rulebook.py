@@ -7,17 +7,16 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONDict
 from trainer_infra.review import as_json, example, parameters
 from trainer_infra.rules import RULES
 from trainer_infra.rules import pack as rules_pack
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import Chosen
 from trainer_infra.rules.pack import Applied, Pack, Selection
-
-JSON = dict[str, Any]
 
 _WIDTH: Final = 88
 """Characters of a line of text."""
@@ -69,7 +68,7 @@ def rows(rules: Sequence[Chosen]) -> Iterator[tuple[str, ...]]:
         yield (rule.id, each.severity, *enforcement, tags, rule.title, kinds)
 
 
-def wire(each: Chosen) -> JSON:
+def wire(each: Chosen) -> JSONDict:
     """A rule for other programs; keys may come, and none goes."""
     return {
         **as_json.rule(each.rule),

@@ -7,17 +7,17 @@ others by whoever calls.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.api.finding import path_text
+from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import judge, patch, tree, world
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import Chosen
 from trainer_infra.rules.pool import Pool
 
-JSON = Mapping[str, Any]
-Form = Callable[[Chosen, Sequence[JSON], Sequence[Pool]], Sequence[Finding]]
+Form = Callable[[Chosen, Sequence[JSONObject], Sequence[Pool]], Sequence[Finding]]
 """A rule, objects and pools -> what the rule finds in the first object."""
 
 
@@ -50,7 +50,9 @@ class Failure:
         return ": ".join(filter(None, (self.rule, f"{self.case}{form}", self.what)))
 
 
-def plain(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> tuple[Finding, ...]:
+def plain(
+    chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
+) -> tuple[Finding, ...]:
     """What `trainer-infra check` finds."""
     subjects = tree.of(objects)
     judged = judge.judge(subjects[0], world.of(subjects, pools, is_whole=True), [chosen])

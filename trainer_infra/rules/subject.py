@@ -3,7 +3,7 @@
 Made by `review` from files and by `deploy` from a resource's inputs, with `of`; pure.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -14,12 +14,12 @@ from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import rendering, written
 from trainer_infra.rules.rendering import Rendering
 from trainer_infra.rules.value import Root, Unseen, Value, Written
 
-JSON = Mapping[str, Any]
 T = TypeVar("T")
 
 
@@ -27,16 +27,16 @@ T = TypeVar("T")
 class AnyRuntime:
     """A runtime that TrainJobs refer to."""
 
-    wire: JSON
+    wire: JSONObject
     """As it was written."""
     typed: Runtime | None
     """None where something is wrong with it, which is its own finding where it is judged."""
 
     @classmethod
-    def read(cls, wire: JSON) -> "AnyRuntime":
+    def read(cls, wire: JSONObject) -> "AnyRuntime":
         """The runtime in wire form."""
         try:
-            parsed = manifests.parse(wire)
+            parsed = manifests.parse_object(wire)
         except InvalidInput:
             return cls(wire, None)
         return cls(wire, None if isinstance(parsed, TrainJob) else parsed)
@@ -180,7 +180,9 @@ class Subject:
             each.forget()
 
 
-def of(value: JSON, runtime: AnyRuntime | None = None, behaviour: Behaviour = OURS) -> Subject:
+def of(
+    value: JSONObject, runtime: AnyRuntime | None = None, behaviour: Behaviour = OURS
+) -> Subject:
     """The object with what it renders to.
 
     Args:
@@ -197,7 +199,7 @@ def of(value: JSON, runtime: AnyRuntime | None = None, behaviour: Behaviour = OU
     return replace(subject, runtime=seen, render=partial(_render, runtime.typed, behaviour))
 
 
-def given(subject: Subject, objects: Iterable[JSON]) -> Subject:
+def given(subject: Subject, objects: Iterable[JSONObject]) -> Subject:
     """The subject with objects that it renders to."""
     return replace(subject, render=partial(_rendered, made=Rendering(tuple(objects))))
 
@@ -211,7 +213,7 @@ def _rendered(subject: Subject, made: Rendering) -> Rendered:
     return Rendered(objects, made.problems, made.unseen, made.fits_schema)
 
 
-def _object(subject: Subject, value: JSON, unseen: Iterable[Path]) -> Value:
+def _object(subject: Subject, value: JSONObject, unseen: Iterable[Path]) -> Value:
     called = value.get("metadata", {}).get("name")
     name = f"{value.get('kind')} {called if isinstance(called, str) else ''}".rstrip()
     if value.get("kind") != names.JOBSET:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, auto
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from trainer_infra.api import quantity
 from trainer_infra.api.finding import Path, path_text
@@ -31,7 +31,6 @@ class Mark(Enum):
 UNKNOWN: Final = Mark.UNKNOWN
 ABSENT: Final = Mark.ABSENT
 
-JSON: TypeAlias = Mapping[str, Any]
 _SCALARS: Final = frozenset((Mark, str, int, bool, float))
 """Types of most values without anything below, which are asked for first: that is far faster."""
 
@@ -178,7 +177,7 @@ class Value:
         if isinstance(raw, bool) or not isinstance(raw, int | float | str):
             return None
         try:
-            return quantity.parse(raw)
+            return quantity.parse_quantity(raw)
         except (InvalidInput, ValueError):
             return None
 

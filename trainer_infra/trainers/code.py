@@ -18,8 +18,7 @@ from typing import Any, Self
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
-
-JSON = dict[str, Any]
+from trainer_infra.json_values import JSONDict
 
 LONGEST_KEY = 240
 """Characters of a path that a key keeps: Kubernetes allows 253, a hash takes 9."""
@@ -47,7 +46,7 @@ class Code:
     secret_args: bool
     """Whether the file of secret arguments must be mounted."""
 
-    def to_wire(self) -> JSON:
+    def to_wire(self) -> JSONDict:
         """The value as JSON, as a resource's inputs hold it."""
         return {
             "files": dict(self.files),
@@ -64,7 +63,7 @@ class Code:
         """Eight hex digits of a sha256 over the content, the same in every process."""
         return content_hash(self.to_wire())
 
-    def of_the_user(self) -> JSON:
+    def of_the_user(self) -> JSONDict:
         """The wire form without what trainer_infra itself adds.
 
         A new release of ours brings another launcher, and a comment or a line more changes nothing;
@@ -89,7 +88,9 @@ def _meaning(path: str, text: str) -> str:
         return text
 
 
-def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSON, ...]]:
+def attach(
+    job: JSONDict, runtime: JSONDict, code: Code | None
+) -> tuple[JSONDict, tuple[JSONDict, ...]]:
     """Add code to a TrainJob, and name its own Secret wherever a reference stands for it.
 
     Args:
@@ -117,7 +118,7 @@ def attach(job: JSON, runtime: JSON, code: Code | None) -> tuple[JSON, tuple[JSO
     return {**job, "spec": spec}, (made,)
 
 
-def secret_object(job_name: str, keys: Iterable[str]) -> JSON:
+def secret_object(job_name: str, keys: Iterable[str]) -> JSONDict:
     """The job's own Secret as it may be shown: every key, no value."""
     return {
         "apiVersion": "v1",
@@ -142,7 +143,7 @@ def _own_secret_named(value: Any, name: str) -> Any:
     return copy
 
 
-def _trainer(trainer: JSON, runtime: JSON, code: Code) -> JSON:
+def _trainer(trainer: JSONDict, runtime: JSONDict, code: Code) -> JSONDict:
     env = list(trainer.get("env") or ())
     if code.secret_args:
         path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
@@ -151,7 +152,7 @@ def _trainer(trainer: JSON, runtime: JSON, code: Code) -> JSON:
     return {**trainer, "command": command, **({"env": env} if env else {})}
 
 
-def _launcher(runtime: JSON, env: Iterable[JSON]) -> list[str]:
+def _launcher(runtime: JSONDict, env: Iterable[JSONDict]) -> list[str]:
     """What starts the code; on the ranks of MPI, to which SSH brings no variables, with the user's."""
     policy = _policy(runtime)
     if policy.get("mpi") is not None:
@@ -160,7 +161,7 @@ def _launcher(runtime: JSON, env: Iterable[JSON]) -> list[str]:
     return ["torchrun" if policy.get("torch") is not None else "python"]
 
 
-def _jobs_of_ranks(runtime: JSON) -> list[str]:
+def _jobs_of_ranks(runtime: JSONDict) -> list[str]:
     """Replicated jobs that run no command of ours, but whose pods MPI's launcher starts ranks in."""
     if _policy(runtime).get("mpi") is None:
         return []
@@ -171,16 +172,16 @@ def _jobs_of_ranks(runtime: JSON) -> list[str]:
     ]
 
 
-def _policy(runtime: JSON) -> JSON:
+def _policy(runtime: JSONDict) -> JSONDict:
     return (runtime.get("spec") or {}).get("mlPolicy") or {}
 
 
-def _replicated_jobs(runtime: JSON) -> list[JSON]:
+def _replicated_jobs(runtime: JSONDict) -> list[JSONDict]:
     template = (runtime.get("spec") or {}).get("template") or {}
     return (template.get("spec") or {}).get("replicatedJobs") or []
 
 
-def _trainer_jobs(runtime: JSON) -> list[str]:
+def _trainer_jobs(runtime: JSONDict) -> list[str]:
     """Names of the replicated jobs that train: by label, with a container to run the code in."""
     found = [
         job["name"] for job in _replicated_jobs(runtime) if _is_trainer(job.get("template") or {})
@@ -197,7 +198,7 @@ def _trainer_jobs(runtime: JSON) -> list[str]:
     raise InvalidInput([problem])
 
 
-def _is_trainer(template: JSON) -> bool:
+def _is_trainer(template: JSONDict) -> bool:
     labels = (template.get("metadata") or {}).get("labels") or {}
     pod = ((template.get("spec") or {}).get("template") or {}).get("spec") or {}
     containers = [container.get("name") for container in pod.get("containers") or ()]
@@ -220,7 +221,7 @@ def _keys(files: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSON:
+def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
     """The ConfigMap of a job's code, named by what is in it.
 
     Args:
@@ -240,12 +241,12 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSON:
     }
 
 
-def _patch(runtime: JSON, config_map: str, secret: str, code: Code) -> JSON:
+def _patch(runtime: JSONDict, config_map: str, secret: str, code: Code) -> JSONDict:
     items = [{"key": key, "path": path} for path, key in _keys(code.files).items()]
-    volumes: list[JSON] = [
+    volumes: list[JSONDict] = [
         {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}}
     ]
-    mounts: list[JSON] = [
+    mounts: list[JSONDict] = [
         {"name": names.CODE_VOLUME, "mountPath": names.CODE_MOUNT, "readOnly": True}
     ]
     if code.secret_args:
@@ -259,7 +260,9 @@ def _patch(runtime: JSON, config_map: str, secret: str, code: Code) -> JSON:
     return patch(runtime, names.CODE_MANAGER, volumes, mounts)
 
 
-def patch(runtime: JSON, manager: str, volumes: list[JSON], mounts: list[JSON]) -> JSON:
+def patch(
+    runtime: JSONDict, manager: str, volumes: list[JSONDict], mounts: list[JSONDict]
+) -> JSONDict:
     """The runtime patch that mounts volumes wherever a process of the training starts.
 
     Raises:

@@ -14,9 +14,8 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers import code as of_code
-
-JSON = dict[str, Any]
 
 CLAIM: Final = "pvc://"
 FOLDER: Final = "/"
@@ -110,7 +109,7 @@ def _filled(address: str, values: Mapping[str, str]) -> str:
     return address
 
 
-def attach(job: JSON, runtime: JSON, kept: Mapping[str, str]) -> JSON:
+def attach(job: JSONDict, runtime: JSONDict, kept: Mapping[str, str]) -> JSONDict:
     """A TrainJob whose trainer finds its outputs.
 
     Args:
@@ -153,7 +152,7 @@ def mount(name: str) -> str:
     return f"{names.OUTPUTS_MOUNT}/{name}"
 
 
-def _volume(name: str, address: str) -> JSON:
+def _volume(name: str, address: str) -> JSONDict:
     """The volume of an output; of one claim there may be several, as mounts are told by its name."""
     named = {"name": f"{names.OUTPUTS_VOLUME}-{name}"}
     if address.startswith(CLAIM):
@@ -161,7 +160,7 @@ def _volume(name: str, address: str) -> JSON:
     return {**named, "hostPath": {"path": address, "type": "DirectoryOrCreate"}}
 
 
-def _mount(name: str, address: str) -> JSON:
+def _mount(name: str, address: str) -> JSONDict:
     path = _claim(address)[1] if address.startswith(CLAIM) else ""
     below = {"subPath": path} if path else {}
     return {"name": f"{names.OUTPUTS_VOLUME}-{name}", "mountPath": mount(name), **below}

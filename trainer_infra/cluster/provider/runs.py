@@ -44,6 +44,7 @@ from trainer_infra.cluster.runtimes import ClusterRuntimes
 from trainer_infra.cluster.served import ServedKinds
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Problem, Refused
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.refusals import Answer, Unreachable
 from trainer_infra.kube.retry import Patience
@@ -54,7 +55,6 @@ from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
 from trainer_infra.runs.target import Target
 from trainer_infra.runs.view import Observation
 
-JSON = Mapping[str, Any]
 T = TypeVar("T")
 
 SERVED_WITHIN: Final = 3.0
@@ -79,7 +79,7 @@ class Cluster(Target):
     def host(self, namespace: str = "") -> str:
         """What tells the cluster from others, as text; see `cluster.identity`."""
         session = self._here()
-        loop.run(_identified(session, namespace))
+        loop.run_in_loop(_identified(session, namespace))
         return session.host
 
     @override
@@ -110,7 +110,7 @@ class Cluster(Target):
 
     @override
     def problems(
-        self, job: JSON, objects: tuple[JSON, ...], packages: Sequence[str] = ()
+        self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = ()
     ) -> tuple[Problem, ...]:
         """What this engine cannot run; asks nobody."""
         return (
@@ -124,7 +124,7 @@ class Cluster(Target):
         return behaviour.provider_behaviour(plugins, owner)
 
     @override
-    def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+    def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:
         """What the cluster lacks, or that it does not answer."""
         found = self.served()
         queues = served.queues_of(objects)
@@ -286,20 +286,22 @@ class Cluster(Target):
         wanted = logs.LogSelection(pod, tail, follow)
         key = RunKey(namespace, name)
         source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted))
-        return loop.iterate(source)
+        return loop.iterate_in_loop(source)
 
     def close(self) -> None:
         """End every connection; another call makes a new one."""
         atexit.unregister(self.close)
         with self._lock:
             if self._session is not None:
-                loop.run(self._session.close())
+                loop.run_in_loop(self._session.close())
             self._session = None
 
     def _look_what_is_served(self) -> ServedKinds:
         try:
             session = self._here(Patience(first_contact=SERVED_WITHIN))
-            return loop.run(served.what_is_served(session.client, session.host), SERVED_WITHIN)
+            return loop.run_in_loop(
+                served.what_is_served(session.client, session.host), SERVED_WITHIN
+            )
         except (NotAvailable, Answer) as error:
             return served.not_asked(error)
         except TimeoutError:
@@ -310,7 +312,7 @@ class Cluster(Target):
         session = self._here()
         try:
             missing = kueue_objects.without_local_queue(session.client, session.cache, queues)
-            return loop.run(missing, SERVED_WITHIN)
+            return loop.run_in_loop(missing, SERVED_WITHIN)
         except (Unreachable, TimeoutError):
             return frozenset()
 
@@ -322,12 +324,12 @@ class Cluster(Target):
 
     def _ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
         session = self._here()
-        return loop.run(what(session))
+        return loop.run_in_loop(what(session))
 
     def _change(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
         session = self._here()
         try:
-            return loop.run(what(session))
+            return loop.run_in_loop(what(session))
         finally:
             session.cache.forget()
 
@@ -335,14 +337,14 @@ class Cluster(Target):
         """The connection, made once, or `NotAvailable`; None is the usual patience."""
         with self._lock:
             if self._session is None:
-                self._session = loop.run(_connected(self._address, patience))
+                self._session = loop.run_in_loop(_connected(self._address, patience))
                 # Callers keep it for as long as their process lives.
                 atexit.register(self.close)
             return self._session
 
 
 async def _connected(address: tuple[str | None, str | None], patience: Patience | None) -> Session:
-    client = await http.connect(*address, patience)
+    client = await http.connect_client(*address, patience)
     try:
         return Session(client, str(await served.identify_cluster(client)))
     except BaseException:

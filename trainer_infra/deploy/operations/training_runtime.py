@@ -43,7 +43,7 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
 
 
 def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
-    news = {**news, "owner": backend.completed(news["owner"])}
+    news = {**news, "owner": backend.with_backend(news["owner"])}
     if problems := (*targets.choice_problems(news), *options.option_problems(news)):
         return Checked(news, problems)
     if is_unknown(news):

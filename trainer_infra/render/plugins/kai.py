@@ -5,16 +5,13 @@ replicated job, each as large as its parallelism (KAI 0.16, pkg/podgrouper, docs
 docs/gang-scheduling.md.
 """
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.render import gang, scheduler
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin
-
-JSON = Mapping[str, Any]
 
 ANNOTATIONS: Final = {
     names.TOPOLOGY: names.KAI_TOPOLOGY,

@@ -3,17 +3,16 @@
 The template names the scheduler. Rules: reference behaviour 3.9.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import gang, resolve
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin
-
-JSON = Mapping[str, Any]
 
 BUILT_IN: Final = ("system-cluster-critical", "system-node-critical")
 """PriorityClasses of every cluster."""
@@ -52,7 +51,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
     return gang.marked(draft, annotations={names.VOLCANO_GROUP_ANNOTATION: name})
 
 
-def build(draft: Draft) -> Iterable[JSON]:
+def build(draft: Draft) -> Iterable[JSONObject]:
     """The PodGroup; its priority is the last one that a replicated job names."""
     spec: dict[str, Any] = {}
     queue = draft.annotations.get(names.VOLCANO_QUEUE_ANNOTATION)
@@ -92,7 +91,7 @@ def _priority_classes(draft: Draft) -> Iterable[str]:
             yield name
 
 
-def _network_topology(draft: Draft) -> JSON | None:
+def _network_topology(draft: Draft) -> JSONObject | None:
     policy = draft.runtime.spec.pod_group_policy
     topology = policy.volcano.network_topology if policy and policy.volcano else None
     if topology is None:

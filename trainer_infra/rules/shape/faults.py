@@ -60,10 +60,10 @@ def of(subject: Subject) -> Iterator[Fault]:
         missing = api.Finding(("apiVersion",), "is required", fix=f"write {version}")
         yield Fault(whole["apiVersion"], missing)
     if subject.kind in _TYPED:
-        yield from _found(whole, partial(schema.findings, name=subject.kind))
+        yield from _found(whole, partial(schema.schema_findings, name=subject.kind))
         return
     yield from _found(whole["metadata"], _of_metadata)
-    judge = partial(schema.findings, name=_JOBSET_SPEC)
+    judge = partial(schema.schema_findings, name=_JOBSET_SPEC)
     yield from _found(whole["spec"], judge if subject.kind == names.JOBSET else texts.unquoted)
 
 

@@ -79,7 +79,7 @@ def _kept(found: Recipe) -> int:
 def _memory(pod: Pod, context: Context[Parameters]) -> int | None:
     """GiB of the largest accelerator that the pod may get; None where one is not known."""
     called = machines.accelerators(pod, context.subject, context.world)
-    found = [accelerators.find(each) for each in called]
+    found = [accelerators.find_accelerator(each) for each in called]
     known = [each.memory for each in found if each is not None]
     return max(known) if known and len(known) == len(found) else None
 

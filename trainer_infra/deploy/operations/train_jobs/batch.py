@@ -46,7 +46,7 @@ REPLACING: Final = ("target", "engine")
 
 def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
     """Validate every member, and fill in their names, runtimes and renderings."""
-    news = {**news, "owner": backend.completed(news["owner"])}
+    news = {**news, "owner": backend.with_backend(news["owner"])}
     if choice := tuple(targets.choice_problems(news)):
         return Checked(news, choice)
     before, target = members_of(olds), session.target(news)
