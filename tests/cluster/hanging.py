@@ -17,7 +17,7 @@ from typing_extensions import override
 from tests.cluster.relayed import Relayed
 from tests.cluster.submissions import SECRET, Job
 from trainer_infra.cluster.provider import delete, submit
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient

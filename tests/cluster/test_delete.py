@@ -11,7 +11,7 @@ from tests.cluster.counted import Counted, Unwatching
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
 from trainer_infra.cluster.provider import delete
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http, loop

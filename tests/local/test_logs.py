@@ -6,7 +6,7 @@ import pytest
 
 from tests.local.jobs import Job, eventually, finished, lines, log_has, python, shell
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import folder, runs
+from trainer_infra.local import run_folder, runs
 
 
 def test_logs_are_read_pod_after_pod() -> None:
@@ -75,6 +75,6 @@ def test_values_of_secrets_that_a_program_prints_are_in_no_log_and_no_status(
     assert lines(run) == ["using <secret>", "<secret>"]
     assert ended.failure is not None
     assert ended.failure.last_lines == ("using <secret>", "<secret>")
-    kept = folder.run_folder("default", "tj").path.rglob("*")
+    kept = run_folder.folder_of("default", "tj").path.rglob("*")
     texts = {each.name: each.read_bytes() for each in kept if each.is_file()}
     assert [name for name, text in texts.items() if b"planted" in text] == ["secrets.json"]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from trainer_infra.cli import known, nodes, screen, table
+from trainer_infra.cli import named_runs, nodes, screen, table
 from trainer_infra.cli.screen import PHASES, Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
@@ -47,13 +47,13 @@ def show(place: RunPlace, name: str) -> None:
     """
     shown = screen.screen_of_stdout()
     if place.cluster is None:
-        typer.echo("\n".join(_whole(place, known.known_run(place, name), shown)))
+        typer.echo("\n".join(_whole(place, named_runs.known_run(place, name), shown)))
         return
     namespace = place.namespace
-    found = place.cluster.described(namespace, name) if known.is_name(name) else None
-    found = found or place.cluster.described(namespace, known.likely_name(place, name))
+    found = place.cluster.described(namespace, name) if named_runs.is_name(name) else None
+    found = found or place.cluster.described(namespace, named_runs.likely_name(place, name))
     if found is None:
-        raise NotAvailable(known.missing_run(place, name))
+        raise NotAvailable(named_runs.missing_run(place, name))
     events = _section("Events", _events(found.events, shown))
     typer.echo("\n".join((*_whole(place, found.run, shown), *events)))
     if unseen := place.cluster.unseen(namespace):

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from trainer_infra.cli import gc_stack, known, removal, selection, stack_states, target
+from trainer_infra.cli import gc_stack, named_runs, removal, selection, stack_states, target
 from trainer_infra.cli.target import RunPlace, TargetRequest
 from trainer_infra.deploy import stack_config
 from trainer_infra.runs import sentences
@@ -32,7 +32,7 @@ def collect(asked: TargetRequest, older_than: float, *, confirmed: bool) -> int:
     place = target.chosen_place(asked)
     ended = [
         run
-        for run in known.runs_here(place, asked.namespace)
+        for run in named_runs.runs_here(place, asked.namespace)
         if selection.ended_before(run, older_than)
     ]
     kept = _left_alone([run for run in ended if run.owner.stack])

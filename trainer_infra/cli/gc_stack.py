@@ -11,7 +11,7 @@ from typing import Final
 
 import typer
 
-from trainer_infra.cli import known, removal, selection, stack_states, target
+from trainer_infra.cli import named_runs, removal, selection, stack_states, target
 from trainer_infra.cli.target import RunPlace, TargetRequest
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.stack_config import Project
@@ -83,7 +83,7 @@ def _of_stack(place: RunPlace, namespace: str | None, owner: tuple[str, str]) ->
     """The place's runs of a project and stack."""
     return [
         run
-        for run in known.runs_here(place, namespace)
+        for run in named_runs.runs_here(place, namespace)
         if (run.owner.project, run.owner.stack) == owner
     ]
 

@@ -13,7 +13,7 @@ from typing import Any, Final
 import typer
 
 from trainer_infra.api import yamltext
-from trainer_infra.cli import known, nodes, screen, selection, table
+from trainer_infra.cli import named_runs, nodes, screen, selection, table
 from trainer_infra.cli.screen import PHASES, PIPE, Screen
 from trainer_infra.cli.selection import RunSelection
 from trainer_infra.cli.table import Column
@@ -43,7 +43,7 @@ def show_one(place: RunPlace, name: str, output: str) -> None:
     Raises:
         NotAvailable: there is no run that is meant by that name, or there are several.
     """
-    run = known.known_run(place, name)
+    run = named_runs.known_run(place, name)
     if output != "table":
         _write(runs_document(run), output)
         return
@@ -55,7 +55,7 @@ def show_one(place: RunPlace, name: str, output: str) -> None:
 def show_several(place: RunPlace, namespace: str | None, asked: RunSelection, output: str) -> None:
     """Print the runs of a namespace, or (`namespace` None) of all, that were asked for."""
     listing = place.target.list_runs(namespace)
-    known.warn_of(listing)
+    named_runs.warn_of(listing)
     found = selection.select_runs(listing.runs, asked)
     if output != "table":
         _write({"items": [runs_document(each) for each in found]}, output)

@@ -12,7 +12,7 @@ import typer
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import LOCAL
 from trainer_infra.errors import TrainerInfraError
-from trainer_infra.local import disk_use, folder
+from trainer_infra.local import disk_use, run_folder
 from trainer_infra.runs.run import Run
 
 AT_A_TIME: Final = 16
@@ -63,7 +63,9 @@ def confirm_and_remove(
     if not confirmed and not typer.confirm(f"Delete {len(runs)}?"):
         typer.echo("nothing is deleted")
         return 0
-    paths = [folder.run_folder(run.namespace, run.name).path for run in runs if place.kind == LOCAL]
+    paths = [
+        run_folder.folder_of(run.namespace, run.name).path for run in runs if place.kind == LOCAL
+    ]
     before = disk_use.bytes_freed(paths)
     code = remove_runs(place, runs, name_shown, timeout)
     if paths:
@@ -80,6 +82,4 @@ def size_shown(place: RunPlace, run: Run) -> str:
     """What a run takes on this machine's disk, as a part of a list: `, 310 MB`; empty elsewhere."""
     if place.kind != LOCAL:
         return ""
-    return (
-        f", {disk_use.size_text(disk_use.size_of(folder.run_folder(run.namespace, run.name).path))}"
-    )
+    return f", {disk_use.size_text(disk_use.size_of(run_folder.folder_of(run.namespace, run.name).path))}"

@@ -22,7 +22,7 @@ from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import capacity, support
+from trainer_infra.local import capacity, unsupported_fields
 from trainer_infra.render import listed
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.review import sources
@@ -193,7 +193,7 @@ def _submission(
     made = compose.compose(job, runtime, code, (), Behaviour(listed.registry(plugins)))
     for warning in made.warnings:
         typer.echo(f"warning: {warning}", err=True)
-    unsupported = support.unsupported_here(made.objects)
+    unsupported = unsupported_fields.unsupported_here(made.objects)
     if unsupported:
         raise InvalidInput(unsupported)
     for warning in capacity.capacity_warnings(made.objects, capacity.Machine.here()):

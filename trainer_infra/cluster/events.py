@@ -13,7 +13,7 @@ from functools import partial
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import kueue_objects, together
+from trainer_infra.cluster import concurrent_requests, kueue_objects
 from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
@@ -54,7 +54,9 @@ async def of_run(
     ]
     if any(map(schedule.is_unschedulable, pods)):
         wanted.append(PREEMPTED)
-    found = await together.all_of(events_of(client, namespace, fields) for fields in wanted)
+    found = await concurrent_requests.all_results(
+        events_of(client, namespace, fields) for fields in wanted
+    )
     jobs = await _jobs(client, jobset) if steps.is_empty(jobset, pods) else None
     return Surroundings(_of(jobset, (each for page in found for each in page)), jobs=jobs)
 
@@ -117,7 +119,9 @@ def _of(jobset: JSONObject, found: Iterable[JSONObject]) -> list[JSONObject]:
 
 
 async def _troubles(client: KubeClient, namespace: str) -> Mapping[About, list[JSONObject]]:
-    pages = await together.all_of(events_of(client, namespace, fields) for fields in TROUBLES)
+    pages = await concurrent_requests.all_results(
+        events_of(client, namespace, fields) for fields in TROUBLES
+    )
     found: dict[About, list[JSONObject]] = {}
     for each in (event for page in pages for event in page):
         about = each["involvedObject"]

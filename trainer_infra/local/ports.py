@@ -11,7 +11,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import support
+from trainer_infra.local import unsupported_fields
 from trainer_infra.local.network import LOOPBACK
 
 _TYPES: Final = {"TCP": socket.SOCK_STREAM, "UDP": socket.SOCK_DGRAM}
@@ -33,8 +33,8 @@ def ports_in_use(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
         _problem(path, container, port["containerPort"], f"JobSet {jobset['metadata']['name']}")
         for jobset in objects
         if jobset["kind"] == "JobSet"
-        for above, pod in support.pod_specs(jobset)
-        for path, container in support.containers_of(above, pod)
+        for above, pod in unsupported_fields.pod_specs(jobset)
+        for path, container in unsupported_fields.containers_of(above, pod)
         for port in container.get("ports") or ()
         if port["containerPort"] != names.RENDEZVOUS_PORT
         and _taken(port["containerPort"], port.get("protocol", "TCP"))

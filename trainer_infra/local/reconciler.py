@@ -20,27 +20,27 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions
 from trainer_infra.lifecycle import plan as lifecycle
 from trainer_infra.local import (
-    env,
-    folder,
     full_disk,
     installation,
     network,
     packages,
+    pod_environment,
     pod_setup,
     pod_wire_form,
     ports,
+    run_folder,
     sources,
 )
 from trainer_infra.local.children import Children
 from trainer_infra.local.endpoint import ProgressEndpoint
-from trainer_infra.local.env import PodContext
-from trainer_infra.local.folder import RunFolder
 from trainer_infra.local.jobset import decide, pods
 from trainer_infra.local.jobset.decide import JobSetState
 from trainer_infra.local.jobset.pods import PodPhase, Start
 from trainer_infra.local.pod import PodCallbacks, PodSetup, PodTry
+from trainer_infra.local.pod_environment import PodContext
 from trainer_infra.local.pod_setup import PodFolders
 from trainer_infra.local.pod_wire_form import PodTried
+from trainer_infra.local.run_folder import RunFolder
 from trainer_infra.render import listed, resolve
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
@@ -63,8 +63,8 @@ class Reconciler:
     def __init__(self, target: RunFolder, children: Children) -> None:
         self._folder = target
         self._children = children
-        self._record: Mapping[str, Any] = folder.read_json(target.record) or {}
-        self._run: Run = run_from_json(folder.read_json(target.run) or {})
+        self._record: Mapping[str, Any] = run_folder.read_json(target.record) or {}
+        self._run: Run = run_from_json(run_folder.read_json(target.run) or {})
         self._runtime = _runtime(self._record["runtime"])
         self._objects: dict[tuple[str, str], JSONObject] = {}
         self._jobset: JSONObject | None = None
@@ -197,7 +197,7 @@ class Reconciler:
         """The TrainJob as the user wants it now, with its status."""
         job = self._record["job"]
         given = {"uid": self._run.uid, "creationTimestamp": self._run.created}
-        wish = folder.read_json(self._folder.control) or {}
+        wish = run_folder.read_json(self._folder.control) or {}
         return TrainJob.model_validate(
             {
                 **job,
@@ -241,7 +241,7 @@ class Reconciler:
             self._ports[start.attempt] = ports.free_port()
         manifest = pods.manifest(self._jobset or {}, start)
         log = self._folder.logs / f"{manifest['metadata']['name']}.log"
-        data = folder.read_json(self._folder.secrets) or {}
+        data = run_folder.read_json(self._folder.secrets) or {}
         hidden = Redaction.of(data)
         self._hidden |= hidden
         hooks = PodCallbacks(self.wake, self._not_written, hidden)
@@ -262,7 +262,7 @@ class Reconciler:
                 pods.host_names(run.name, spec), run.namespace, self._ports[start.attempt]
             ),
             machine={
-                **env.inherited_environment(),
+                **pod_environment.inherited_environment(),
                 **(self._python or {}),
                 **(self._endpoint.variables(name) if reports else {}),
             },
@@ -294,7 +294,7 @@ class Reconciler:
             if now == self._run and self._folder.status.exists():
                 return
             try:
-                folder.write_json(self._folder.status, run_to_json(now))
+                run_folder.write_json(self._folder.status, run_to_json(now))
             except OSError as error:
                 self._not_written(self._folder.status, error)
             else:

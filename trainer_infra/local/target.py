@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import capacity, ports, retry, runs, support
+from trainer_infra.local import capacity, ports, retry, runs, unsupported_fields
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
 from trainer_infra.runs.run import Owner
@@ -38,7 +38,7 @@ class ThisMachine:
         self, _job: JSONObject, objects: tuple[JSONObject, ...], _packages: Sequence[str] = ()
     ) -> tuple[Problem, ...]:
         """What this machine cannot run."""
-        return support.unsupported_here(objects)
+        return unsupported_fields.unsupported_here(objects)
 
     def behaviour(self, plugins: tuple[Plugin, ...], _owner: Owner) -> Behaviour:
         """The plugins alone: nothing is stored under the names of objects."""

@@ -11,10 +11,10 @@ from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import downward, env, expansion
+from trainer_infra.local import downward, expansion, pod_environment
 from trainer_infra.local import network as loopback
-from trainer_infra.local.env import PodContext
 from trainer_infra.local.mounts import Mounts
+from trainer_infra.local.pod_environment import PodContext
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  the path that a pod mounts
 Files = Mapping[str, tuple[bytes, int]]
@@ -157,7 +157,9 @@ def _downward(source: JSONObject, pod: JSONObject) -> Files:
             value = downward.downward_field(pod, item["fieldRef"]["fieldPath"])
         else:
             reference = item["resourceFieldRef"]
-            value = env.resource_amount(_container(pod, reference["containerName"]), reference)
+            value = pod_environment.resource_amount(
+                _container(pod, reference["containerName"]), reference
+            )
         files[item["path"]] = (value.encode(), int(item.get("mode", default)))
     return files
 

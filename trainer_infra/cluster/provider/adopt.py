@@ -7,7 +7,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, ownership, refusal_explanation, run_labels, together
+from trainer_infra.cluster import (
+    concurrent_requests,
+    live_objects,
+    ownership,
+    refusal_explanation,
+    run_labels,
+)
 from trainer_infra.cluster.provider import object_rewrite
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.record import Record
@@ -27,7 +33,7 @@ async def give_owner(
     marks = run_labels.labels_of(owner, record.name)
     if marks != run_labels.labels_of(record.owner, record.name):
         # The objects first: until the record itself has its new owner, this is done again.
-        await together.all_of(
+        await concurrent_requests.all_results(
             _relabelled(client, record, each, marks, known) for each in record.objects
         )
     patch = of_record.owner_patch(record, owner, marks)

@@ -11,11 +11,11 @@ from contextlib import aclosing, suppress
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, ownership, together
+from trainer_infra.cluster import concurrent_requests, live_objects, ownership
 from trainer_infra.cluster import rights as of_rights
 from trainer_infra.cluster.provider import record as of_record
-from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.rights import Rights
 from trainer_infra.errors import Unreadable
 from trainer_infra.json_values import JSONObject
@@ -102,7 +102,7 @@ async def remove_objects(client: KubeClient, record: Record, within: float) -> s
     key = RunKey(record.namespace, record.name, record.uid)
     left = await jobset_removed(client, key, within)
     others = [each for each in record.objects if each["kind"] != names.JOBSET]
-    await together.all_of(_removed(client, record, each) for each in others)
+    await concurrent_requests.all_results(_removed(client, record, each) for each in others)
     with suppress(NotFound, Conflict):
         name = of_record.name_of(record.name)
         await client.delete(CONFIG_MAP, name, record.namespace, uid=record.uid)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from trainer_infra import names
 from trainer_infra.cluster import events
-from trainer_infra.cluster.provider import present, run_lookup, secret_values
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider import record_lookup, run_lookup, secret_values
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.causes.surroundings import time_of
@@ -51,7 +51,7 @@ async def describe_run(session: Session, namespace: str, name: str) -> Described
     found = await events.events_of(session.client, namespace, "")
     steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
     mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
-    record = await present.present_record(session.client, RunKey(namespace, name))
+    record = await record_lookup.present_record(session.client, RunKey(namespace, name))
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     happened = (
         _happened(each, secret_values.event_message(each, record, hidden))

@@ -9,7 +9,7 @@ any Service of that name for it.
 from collections.abc import Mapping, Sequence
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, ownership, together
+from trainer_infra.cluster import concurrent_requests, live_objects, ownership
 from trainer_infra.errors import Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -73,7 +73,7 @@ async def with_any(client: KubeClient, wanted: Sequence[JSONObject], uid: str) -
         uid: of the run that has the name now; empty where there is none.
     """
     namespace = wanted[-1]["metadata"]["namespace"]
-    found = await together.all_of(
+    found = await concurrent_requests.all_results(
         live_objects.live_object(client, each, namespace) for each in wanted
     )
     for live in found:

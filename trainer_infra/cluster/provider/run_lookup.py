@@ -11,19 +11,19 @@ from datetime import UTC, datetime
 
 from trainer_infra import names
 from trainer_infra.cluster import (
+    concurrent_requests,
     drift,
     events,
     live_objects,
     logs,
     observe,
     ownership,
-    together,
 )
 from trainer_infra.cluster.last_seen import FailedPod
-from trainer_infra.cluster.provider import observed_run, present, secret_values
+from trainer_infra.cluster.provider import observed_run, record_lookup, secret_values
 from trainer_infra.cluster.provider import record as of_record
-from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.json_values import JSONObject
@@ -86,7 +86,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
             return str(error)
 
     # At once: values of a run's secrets are asked for with each.
-    results = await together.all_of(map(looked, records.values()))
+    results = await concurrent_requests.all_results(map(looked, records.values()))
     runs = [each for each in results if isinstance(each, Run)]
     runs.sort(key=lambda each: (each.namespace, each.name))
     return Listing(tuple(runs), tuple(each for each in results if isinstance(each, str)))
@@ -101,7 +101,7 @@ async def log_lines(
         NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
             cannot be read to hide them.
     """
-    record = await present.present_record(session.client, key)
+    record = await record_lookup.present_record(session.client, key)
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     if hidden is None:
         raise NotAvailable(secret_values.lines_left_out(key.namespace, key.name))

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, ownership, refusal_explanation, run_labels, together
+from trainer_infra.cluster import (
+    concurrent_requests,
+    live_objects,
+    ownership,
+    refusal_explanation,
+    run_labels,
+)
 from trainer_infra.cluster.provider import (
     adopt,
     delete,
@@ -124,14 +130,16 @@ async def _made(wanted: _Wanted) -> Submitted:
     if record.jobset_uid:
         service.cancel()
         own = (each for each in wanted.objects if object_contents.is_own_secret(each, record))
-        await together.all_of(_written(wanted, record, each) for each in own)
+        await concurrent_requests.all_results(_written(wanted, record, each) for each in own)
         return Submitted(record, None)
     try:
         name_collision.raise_found(await service)
         record = await _agreeing(wanted, record)
         first, jobsets = wanted.objects[:-1], wanted.objects[-1:]
-        await together.all_of(_written(wanted, record, each) for each in first)
-        (jobset,) = await together.all_of(_written(wanted, record, each) for each in jobsets)
+        await concurrent_requests.all_results(_written(wanted, record, each) for each in first)
+        (jobset,) = await concurrent_requests.all_results(
+            _written(wanted, record, each) for each in jobsets
+        )
         return Submitted(await _marked(wanted, record, jobset), jobset)
     except BaseException:
         if is_new:

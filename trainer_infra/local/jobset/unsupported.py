@@ -1,6 +1,6 @@
 """What of a JobSetSpec is not run on this machine: pure, for preview.
 
-Called by `local.support`. The fields of the failure policy stand here
+Called by `local.unsupported_fields`. The fields of the failure policy stand here
 because JobSet v0.12 has them behind feature gates that are off, so that a cluster refuses them too.
 """
 

@@ -6,13 +6,14 @@ cluster from others.
 
 import asyncio
 from collections.abc import Awaitable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import identity, kueue_objects
 from trainer_infra.cluster.identity import ClusterIdentity
 from trainer_infra.cluster.kueue_objects import Queue
+from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -172,3 +173,16 @@ async def _serves(client: KubeClient, api_version: str, kind: str) -> bool:
     except NotServed:
         return False
     return True
+
+
+async def complete_identity(session: Session, namespace: str) -> None:
+    """Complete what is known of the cluster by what a namespace of the user's shows."""
+    known = identity.identity_from_text(session.host)
+    if known.authorities or not namespace:
+        return
+    found = await session.cache.answer(
+        (AUTHORITIES, namespace),
+        lambda: authorities_of(session.client, namespace),
+    )
+    if found:
+        session.host = str(replace(known, authorities=found))
