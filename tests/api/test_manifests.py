@@ -59,7 +59,7 @@ def test_documents_know_their_lines_and_empty_ones_are_skipped() -> None:
 
 def test_a_document_is_the_object_that_parse_makes(job: JSON) -> None:
     (document,) = manifests.load_documents(json.dumps(job), "job.json")
-    assert document == manifests.Document(TrainJob.from_wire(job), "job.json", 1)
+    assert document == manifests.ManifestDocument(TrainJob.from_wire(job), "job.json", 1)
     assert manifests.parse_object(job) == document.object
 
 

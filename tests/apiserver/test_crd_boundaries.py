@@ -11,7 +11,7 @@ from tests.apiserver.boundaries import IMMUTABLE, Limits, Row
 from tools.cluster import crds
 from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra.api import crd, schema
-from trainer_infra.api.finding import Finding
+from trainer_infra.api.finding import FieldFinding
 
 JSON = dict[str, Any]
 
@@ -113,7 +113,7 @@ def test_a_number_that_is_too_wide_for_its_type_is_found_here_already(server: Cl
     assert [server.create(path, each, **DRY_RUN).message for each in (good, bad)] == ["", ""]
     assert schema.schema_findings(good, "TrainJob") == ()
     assert schema.schema_findings(bad, "TrainJob") == (
-        Finding(("spec", "trainer", "numNodes"), "must be at most 2147483647", 2**31),
+        FieldFinding(("spec", "trainer", "numNodes"), "must be at most 2147483647", 2**31),
     )
 
 

@@ -13,7 +13,7 @@ from tests.review import checked, trees
 from tools.cluster import helm, kubectl
 from trainer_infra.cli import main
 from trainer_infra.review import changed, sources
-from trainer_infra.review.sources import Read
+from trainer_infra.review.sources import SourceObjects
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def seen(read: Read) -> list[tuple[str, str, int, bool]]:
+def seen(read: SourceObjects) -> list[tuple[str, str, int, bool]]:
     """File, name and line of each object, and whether it can be mended."""
     return [
         (each.file, each.value["metadata"]["name"], each.place(each.start)[0], each.is_editable)

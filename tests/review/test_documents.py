@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 
 from tests.review.layouts import Patched, patched
-from trainer_infra.api.finding import Finding
+from trainer_infra.api.finding import FieldFinding
 from trainer_infra.review import documents, placed
 from trainer_infra.review.report import Place
 
@@ -76,7 +76,9 @@ def test_an_object_without_a_text_has_no_place() -> None:
 
 def test_what_is_wrong_with_yaml_is_no_fault_of_what_was_built_from_it() -> None:
     (twice,) = documents.read("apiVersion: v1\nkind: A\na: 1\na: 2\n", "a.yaml")
-    assert list(twice.findings()) == [Finding(("a",), "is written twice", None, "keep one of them")]
+    assert list(twice.findings()) == [
+        FieldFinding(("a",), "is written twice", None, "keep one of them")
+    ]
     assert list(replace(twice, value=dict(twice.value)).findings()) == []
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from trainer_infra.review import sources
 from trainer_infra.review.documents import Document
-from trainer_infra.review.sources import Read
+from trainer_infra.review.sources import SourceObjects
 
 OBJECT = "apiVersion: v1\nkind: A\nmetadata: {name: %s}\n"
 
@@ -28,7 +28,7 @@ def write(name: str, text: str) -> str:
     return name
 
 
-def named(read: Read) -> list[tuple[str, str]]:
+def named(read: SourceObjects) -> list[tuple[str, str]]:
     """File and name of each object."""
     return [(each.file, each.value["metadata"]["name"]) for each in read.documents]
 
@@ -94,7 +94,9 @@ def test_stdin_is_read_and_cannot_be_edited(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_stdin_that_is_no_text_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
-    assert sources.read(["-"]) == Read((), ("stdin: is not UTF-8 text: invalid start byte",))
+    assert sources.read(["-"]) == SourceObjects(
+        (), ("stdin: is not UTF-8 text: invalid start byte",)
+    )
 
 
 def test_without_a_tool_what_it_builds_is_a_sentence_and_the_rest_is_read() -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import trial
-from trainer_infra.review.trial import Example, Failure
+from trainer_infra.review.trial import Example, FailedExample
 from trainer_infra.rules import rule as rules
 from trainer_infra.rules.finding import Change, Finding, Severity
 from trainer_infra.rules.fixture import Bad, Case
@@ -83,7 +83,7 @@ def test_every_form_is_asked(*, is_good: bool) -> None:
         return trial.plain(chosen, objects, pools) if is_good else ()
 
     forms = {**trial.FORMS, "other": other}
-    wrong = Failure(
+    wrong = FailedExample(
         "one-node",
         "nodes",
         "other",

@@ -1,6 +1,6 @@
 """A part of a runtime that is checked in full when it is built in Python.
 
-pod_failure_policy.py, success_policy.py and failure_policy.py derive from `Checked`: their limits
+pod_failure_policy.py, success_policy.py and failure_policy.py derive from `CheckedModel`: their limits
 are Kubernetes' and JobSet's own admission rules, which no schema holds, so that a mistake would
 show only when a cluster refuses the object.
 """
@@ -16,7 +16,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
 
 
-class Checked(KubeModel):
+class CheckedModel(KubeModel):
     """A model whose values are judged at once; building a wrong one raises InvalidInput."""
 
     def __init__(self, **given: Any) -> None:

@@ -14,7 +14,7 @@ from typing_extensions import override
 
 from trainer_infra import names
 from trainer_infra.api import checked
-from trainer_infra.api.checked import Checked
+from trainer_infra.api.checked import CheckedModel
 from trainer_infra.errors import Problem
 
 FAIL: Final = "FailJobSet"
@@ -46,7 +46,7 @@ LONGEST_NAME: Final = 128
 _NAME: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", re.ASCII)
 
 
-class FailurePolicyRule(Checked):
+class FailurePolicyRule(CheckedModel):
     """What follows when a Job fails in one way; every requirement that is given must fit."""
 
     name: str
@@ -75,7 +75,7 @@ class FailurePolicyRule(Checked):
             yield from _pattern(f"onJobFailureMessagePatterns[{position}]", pattern)
 
 
-class FailurePolicy(Checked):
+class FailurePolicy(CheckedModel):
     """How often a JobSet starts anew, and after which failures."""
 
     max_restarts: StrictInt = 0

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from trainer_infra import names
 from trainer_infra.api import failure_policy, pod_failure_policy
-from trainer_infra.api.checked import Checked
+from trainer_infra.api.checked import CheckedModel
 from trainer_infra.api.failure_policy import FailurePolicy, FailurePolicyRule
 from trainer_infra.api.pod_failure_policy import (
     OnExitCodes,
@@ -56,7 +56,7 @@ class Policies:
     """`backoffLimit` of each Job that trains: failed pods that are replaced before it fails."""
 
 
-class FaultTolerance(Checked):
+class FaultTolerance(CheckedModel):
     """Which failures of a training start all its nodes anew, and which end the run.
 
     Building one with values that Kubernetes or JobSet would refuse raises InvalidInput.

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra.api import schema, yaml_source
-from trainer_infra.api.finding import QUOTE, Finding, Path
+from trainer_infra.api.finding import QUOTE, FieldFinding, Path
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.api.yaml_source import Source
@@ -36,7 +36,7 @@ _API: Final = f"write {API_VERSION}"
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ManifestDocument:
     """One object of a manifest."""
 
     object: TrainJob | Runtime
@@ -46,7 +46,7 @@ class Document:
     """Line on which the object begins, from 1."""
 
 
-def load_documents(text: str, source: str) -> tuple[Document, ...]:
+def load_documents(text: str, source: str) -> tuple[ManifestDocument, ...]:
     """The objects of a manifest: YAML documents or JSON; `List` objects are unfolded.
 
     Args:
@@ -61,7 +61,7 @@ def load_documents(text: str, source: str) -> tuple[Document, ...]:
     if problems:
         raise InvalidInput(problems)
     return tuple(
-        Document(_model(value), source, each.line_of(path))
+        ManifestDocument(_model(value), source, each.line_of(path))
         for each in sources
         for path, value in _objects(each.value)
     )
@@ -107,21 +107,23 @@ def _problems(source: Source) -> list[Problem]:
     return [_problem(finding, source) for finding in by_line]
 
 
-def _problem(finding: Finding, source: Source) -> Problem:
+def _problem(finding: FieldFinding, source: Source) -> Problem:
     line, column = source.place(finding.path)
     if finding.fix == QUOTE:
         finding = replace(finding, fix=f'{QUOTE}: "{source.written(finding.path)}"')
     return finding.problem(f"{source.file}:{line}:{column}")
 
 
-def object_findings(value: object) -> tuple[Finding, ...]:
+def object_findings(value: object) -> tuple[FieldFinding, ...]:
     """Everything wrong with a JSON object, by field; that its kind is unknown goes before all else."""
     if not isinstance(value, Mapping):
-        return (Finding((), "must be an object with apiVersion and kind", value),)
+        return (FieldFinding((), "must be an object with apiVersion and kind", value),)
     kind = value.get("kind")
     if kind is None:
-        return (Finding(("kind",), "is required", fix=_KNOWN),)
+        return (FieldFinding(("kind",), "is required", fix=_KNOWN),)
     if not isinstance(kind, str) or kind not in KINDS:
-        return (Finding(("kind",), "is unknown", kind, _KNOWN),)
-    missing = () if "apiVersion" in value else (Finding(("apiVersion",), "is required", fix=_API),)
+        return (FieldFinding(("kind",), "is unknown", kind, _KNOWN),)
+    missing = (
+        () if "apiVersion" in value else (FieldFinding(("apiVersion",), "is required", fix=_API),)
+    )
     return missing + schema.schema_findings(value, kind)

@@ -12,7 +12,7 @@ from pydantic import StrictInt
 from typing_extensions import override
 
 from trainer_infra.api import checked
-from trainer_infra.api.checked import Checked
+from trainer_infra.api.checked import CheckedModel
 from trainer_infra.errors import Problem
 
 IGNORE: Final = "Ignore"
@@ -36,7 +36,7 @@ HIGHEST_EXIT_CODE: Final = 255
 _CONDITION_TYPE: Final = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?")
 
 
-class OnExitCodes(Checked):
+class OnExitCodes(CheckedModel):
     """Matches a container that ended with one of some codes, or with none of them."""
 
     operator: str = IN
@@ -57,7 +57,7 @@ class OnExitCodes(Checked):
             yield Problem("values", "must have at least 1 item")
 
 
-class OnPodCondition(Checked):
+class OnPodCondition(CheckedModel):
     """Matches a pod that has a condition."""
 
     type: str
@@ -73,7 +73,7 @@ class OnPodCondition(Checked):
         yield from checked.one_of("status", self.status, ("True", "False", "Unknown"))
 
 
-class PodFailurePolicyRule(Checked):
+class PodFailurePolicyRule(CheckedModel):
     """What one kind of failure means."""
 
     action: str
@@ -92,7 +92,7 @@ class PodFailurePolicyRule(Checked):
         yield from checked.at_most("onPodConditions", self.on_pod_conditions or (), MOST_PATTERNS)
 
 
-class PodFailurePolicy(Checked):
+class PodFailurePolicy(CheckedModel):
     """Rules by which a Job judges its failed pods; its pods' restartPolicy must be Never."""
 
     rules: tuple[PodFailurePolicyRule, ...]

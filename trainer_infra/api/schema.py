@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path as File
 from typing import Any, Final
 
-from trainer_infra.api.finding import Finding, Path
+from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.object_meta import OBJECT_META, TRAIN_JOB_META
 from trainer_infra.api.schema_walk import Schema, Walk
 from trainer_infra.names import API_VERSION, TRAIN_JOB
@@ -20,7 +20,7 @@ from trainer_infra.names import API_VERSION, TRAIN_JOB
 _PUBLISHED: Final = File(__file__).parent / "schemas" / "published.json"
 
 
-def schema_findings(value: object, name: str) -> tuple[Finding, ...]:
+def schema_findings(value: object, name: str) -> tuple[FieldFinding, ...]:
     """Everything wrong with an object, in the order in which its fields are written.
 
     Args:

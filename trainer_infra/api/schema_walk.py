@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 from trainer_infra.api import quantity, schema_rules
-from trainer_infra.api.finding import QUOTE, Finding, Path
+from trainer_infra.api.finding import QUOTE, FieldFinding, Path
 from trainer_infra.api.object_meta import PATTERNS
 
 Schema = dict[str, Any]
@@ -51,11 +51,11 @@ class Walk:
 
     def __init__(self, shared: dict[str, Schema]) -> None:
         self.shared = shared
-        self.found: list[Finding] = []
+        self.found: list[FieldFinding] = []
 
     def add(self, path: Path, what: str, got: object = None, fix: str = "") -> None:
         """Keep one finding."""
-        self.found.append(Finding(path, what, got, fix))
+        self.found.append(FieldFinding(path, what, got, fix))
 
     def check(self, value: Any, schema: Schema, path: Path) -> None:
         """Check one value and everything inside it."""

@@ -9,14 +9,14 @@ from typing import Final
 from typing_extensions import override
 
 from trainer_infra.api import checked
-from trainer_infra.api.checked import Checked
+from trainer_infra.api.checked import CheckedModel
 from trainer_infra.errors import Problem
 
 ALL: Final = "All"
 ANY: Final = "Any"
 
 
-class SuccessPolicy(Checked):
+class SuccessPolicy(CheckedModel):
     """When a JobSet is completed."""
 
     operator: str

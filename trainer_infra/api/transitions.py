@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from trainer_infra.api import schema
-from trainer_infra.api.finding import Finding, Path
+from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.schema_walk import Schema
 from trainer_infra.json_values import JSONObject
 
@@ -20,7 +20,7 @@ UNCHANGED: Final = "self == oldSelf"
 _KEYS: Final = "x-kubernetes-list-map-keys"
 
 
-def transition_findings(old: JSONObject, new: JSONObject, name: str) -> tuple[Finding, ...]:
+def transition_findings(old: JSONObject, new: JSONObject, name: str) -> tuple[FieldFinding, ...]:
     """Every field of `new` that an update from `old` may not change, in the order of the schema.
 
     Args:
@@ -31,13 +31,13 @@ def transition_findings(old: JSONObject, new: JSONObject, name: str) -> tuple[Fi
     return tuple(_changes(old, new, schema.published_schema()[0][name], ()))
 
 
-def _changes(old: Any, new: Any, of: Schema, path: Path) -> Iterator[Finding]:
+def _changes(old: Any, new: Any, of: Schema, path: Path) -> Iterator[FieldFinding]:
     of = _resolved(of)
     if old == new or old is None or new is None:
         return
     for rule in of.get("x-kubernetes-validations", ()):
         if rule["rule"] == UNCHANGED and _normal(old, of) != _normal(new, of):
-            yield Finding(path, rule["message"], got=new)
+            yield FieldFinding(path, rule["message"], got=new)
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for field in {**of.get("properties", {}), **dict.fromkeys(new)}:
             below = _field(of, field)

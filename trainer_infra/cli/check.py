@@ -20,7 +20,7 @@ from trainer_infra.review import check as checking
 from trainer_infra.review.documents import Document
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.report import Report
-from trainer_infra.review.sources import Read
+from trainer_infra.review.sources import SourceObjects
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, Settled
 from trainer_infra.rules.finding import Severity
@@ -65,7 +65,7 @@ class _Given:
 
     settled: Settled
     """Pack, pools and exemptions."""
-    stdin: Read
+    stdin: SourceObjects
     """The objects of stdin, which can be read once."""
     there: "Live | None"
     """What the cluster has; None where nobody asked."""
@@ -161,7 +161,7 @@ def _configuration(file: str) -> Configuration:
         raise InvalidInput([Problem("", f"cannot be read: {error}", where=file)]) from None
 
 
-def _read(asked: CheckRequest, stdin: Read) -> Read:
+def _read(asked: CheckRequest, stdin: SourceObjects) -> SourceObjects:
     """All objects of the paths, each once."""
     return sources.joined(
         stdin if each == sources.STDIN else sources.read([each], asked.values)

@@ -11,7 +11,7 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api import manifests, yaml_source
-from trainer_infra.api.manifests import Document
+from trainer_infra.api.manifests import ManifestDocument
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.review import documents, sources
@@ -21,7 +21,7 @@ from trainer_infra.review import documents, sources
 class ReadDocuments:
     """What was found in files."""
 
-    documents: tuple[Document, ...]
+    documents: tuple[ManifestDocument, ...]
     """In the order of the files, and in each file as written."""
     problems: tuple[Problem, ...] = ()
     """Of every file and document that could not be read."""
@@ -45,7 +45,7 @@ def read_documents(paths: Sequence[str]) -> ReadDocuments:
 def _folder(path: str) -> ReadDocuments:
     found = sources.read([path])
     problems = [Problem("", each) for each in found.problems]
-    good: list[Document] = []
+    good: list[ManifestDocument] = []
     unread: set[str] = set()
     ours = [each for each in found.documents if _is_ours(each.value)]
     if not ours and not problems:
@@ -57,7 +57,7 @@ def _folder(path: str) -> ReadDocuments:
             unread.update(_names(each.value))
         else:
             typed = manifests.parse_object(each.value)
-            good.append(Document(typed, each.file, each.place(each.at(()))[0]))
+            good.append(ManifestDocument(typed, each.file, each.place(each.at(()))[0]))
     return ReadDocuments(tuple(good), tuple(problems), frozenset(unread))
 
 
@@ -92,7 +92,7 @@ def _partly(text: str, name: str, problems: Sequence[Problem]) -> ReadDocuments:
         written = yaml_source.read_yaml(text, name)
     except InvalidInput:
         return ReadDocuments((), tuple(problems))
-    good: list[Document] = []
+    good: list[ManifestDocument] = []
     unread: set[str] = set()
     for each in written:
         document = None if each.findings else _document(each, name)
@@ -103,9 +103,9 @@ def _partly(text: str, name: str, problems: Sequence[Problem]) -> ReadDocuments:
     return ReadDocuments(tuple(good), tuple(problems), frozenset(unread))
 
 
-def _document(source: Source, name: str) -> Document | None:
+def _document(source: Source, name: str) -> ManifestDocument | None:
     try:
-        return Document(manifests.parse_object(source.value), name, source.line_of(()))
+        return ManifestDocument(manifests.parse_object(source.value), name, source.line_of(()))
     except InvalidInput:
         return None
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from trainer_infra import catalog, names
-from trainer_infra.api.manifests import Document
+from trainer_infra.api.manifests import ManifestDocument
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
@@ -24,7 +24,7 @@ Key = tuple[str, str, str]
 class Given:
     """The documents of one command."""
 
-    documents: tuple[Document, ...]
+    documents: tuple[ManifestDocument, ...]
     """TrainJobs and runtimes in input order."""
 
     def jobs(self) -> tuple[TrainJob, ...]:
@@ -62,7 +62,7 @@ class Given:
                 found = runtime_ref.of_runtime(each.object, deviations)
                 yield from (_at(problem, each) for problem in found)
 
-    def located(self, job: Document, problems: Iterable[Problem]) -> Iterator[Problem]:
+    def located(self, job: ManifestDocument, problems: Iterable[Problem]) -> Iterator[Problem]:
         """Problems of a TrainJob with the file and line of the object that each is about."""
         runtimes = {
             _about(each): each for each in self.documents if not isinstance(each.object, TrainJob)
@@ -71,7 +71,7 @@ class Given:
             yield _at(problem, runtimes.get(problem.where, job))
 
 
-def document_key(document: Document) -> Key:
+def document_key(document: ManifestDocument) -> Key:
     """Kind, namespace (empty for cluster-scoped kinds) and name of a document's object."""
     kind, metadata = document.object.kind, document.object.metadata
     return kind, _scope(kind, metadata.namespace), metadata.name
@@ -90,13 +90,13 @@ def _missing(name: str, namespace: str) -> Problem:
     )
 
 
-def _about(document: Document) -> str:
+def _about(document: ManifestDocument) -> str:
     return f"{document.object.kind} {document.object.metadata.name}"
 
 
-def _place(document: Document) -> str:
+def _place(document: ManifestDocument) -> str:
     return f"{document.source}:{document.line}"
 
 
-def _at(problem: Problem, document: Document) -> Problem:
+def _at(problem: Problem, document: ManifestDocument) -> Problem:
     return replace(problem, where=f"{_place(document)}: {_about(document)}")

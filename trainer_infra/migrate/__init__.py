@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api import base
-from trainer_infra.api.finding import Finding
+from trainer_infra.api.finding import FieldFinding
 from trainer_infra.api.runtime import TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
@@ -40,19 +40,19 @@ REFUSED: Final = {
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def findings(value: object) -> tuple[Finding, ...]:
+def findings(value: object) -> tuple[FieldFinding, ...]:
     """What keeps an object from being migrated: its kind, or fields that its kind does not have."""
     if not isinstance(value, Mapping):
-        return (Finding((), "must be an object with apiVersion and kind", value),)
+        return (FieldFinding((), "must be an object with apiVersion and kind", value),)
     kind, version = str(value.get("kind", "")), str(value.get("apiVersion", ""))
     if kind in REFUSED:
-        return (Finding(("kind",), REFUSED[kind], kind, _OWN_HOSTS),)
+        return (FieldFinding(("kind",), REFUSED[kind], kind, _OWN_HOSTS),)
     known = fields.known_kinds()
     if kind not in KINDS:
-        return (Finding(("kind",), "is not a v1 job", kind, f"known are {', '.join(KINDS)}"),)
+        return (FieldFinding(("kind",), "is not a v1 job", kind, f"known are {', '.join(KINDS)}"),)
     if (version, kind) not in known:
         versions = " or ".join(each for each, of in known if of == kind)
-        return (Finding(("apiVersion",), f"must be {versions}", version),)
+        return (FieldFinding(("apiVersion",), f"must be {versions}", version),)
     return (*fields.field_findings(base.without_nulls(value), version, kind), *_unnamed(value))
 
 
@@ -86,11 +86,11 @@ def migrate(value: Mapping[str, Any]) -> Migration:
     return Migration(runtime, train_job, notes)
 
 
-def _unnamed(value: Mapping[str, Any]) -> tuple[Finding, ...]:
+def _unnamed(value: Mapping[str, Any]) -> tuple[FieldFinding, ...]:
     metadata = value.get("metadata")
     if isinstance(metadata, Mapping) and metadata.get("generateName") and not metadata.get("name"):
         fix = "write one: the runtime is named as the job is"
-        return (Finding(("metadata", "name"), "is required", fix=fix),)
+        return (FieldFinding(("metadata", "name"), "is required", fix=fix),)
     return ()
 
 

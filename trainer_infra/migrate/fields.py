@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from trainer_infra.api import schema
-from trainer_infra.api.finding import Finding
+from trainer_infra.api.finding import FieldFinding
 from trainer_infra.api.object_meta import OBJECT_META
 from trainer_infra.api.schema_walk import Schema, Walk
 
@@ -67,7 +67,7 @@ _ELASTIC: Final = _object(
 )
 
 
-def field_findings(value: Mapping[str, Any], api_version: str, kind: str) -> list[Finding]:
+def field_findings(value: Mapping[str, Any], api_version: str, kind: str) -> list[FieldFinding]:
     """What is wrong with a v1 job, by the fields of its kind.
 
     Args:

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from trainer_infra.json_values import JSONDict
 from trainer_infra.review import summary
-from trainer_infra.review.report import Edit, Excuse, Item, Place, Report, Unseen
+from trainer_infra.review.report import Edit, Excuse, Item, Place, Report, UnseenRule
 from trainer_infra.rules.rule import AnyRule
 
 FORMAT_VERSION: Final = 1
@@ -128,7 +128,7 @@ def _excuse(excuse: Excuse) -> JSONDict:
     }
 
 
-def _unseen(unseen: Unseen) -> JSONDict:
+def _unseen(unseen: UnseenRule) -> JSONDict:
     return {
         "kind": unseen.kind,
         "namespace": unseen.namespace,

@@ -8,14 +8,14 @@ from dataclasses import dataclass, field
 from datetime import date
 from typing import Final, TypeVar
 
-from trainer_infra.api.finding import Finding as OfYaml
+from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import path_text
 from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import edits, fingerprint, placed
 from trainer_infra.review.documents import Document
-from trainer_infra.review.redaction import Redaction
-from trainer_infra.review.report import Excuse, Item, Report, Unseen, named
+from trainer_infra.review.redaction import ReportRedaction
+from trainer_infra.review.report import Excuse, Item, Report, UnseenRule, named
 from trainer_infra.rules import exemption, judge, pack, tree, world
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.exemption import Exemption, State
@@ -56,7 +56,7 @@ class _Found:
     """What was found in one object."""
 
     items: tuple[Item, ...]
-    unseen: tuple[Unseen, ...]
+    unseen: tuple[UnseenRule, ...]
     used: frozenset[Exemption]
     problems: tuple[str, ...]
 
@@ -89,7 +89,7 @@ def check(documents: Sequence[Document], asked: Asked, spread: Spread = one_by_o
     around = world.of((*beside, *subjects), asked.settled.pools, is_whole=asked.settled.is_whole)
     pairs = tuple(zip(judged, subjects, strict=True))
     unjudged = zip(left, beside[len(asked.others) :], strict=True)
-    redaction = Redaction.of((*pairs, *unjudged), beside)
+    redaction = ReportRedaction.of((*pairs, *unjudged), beside)
     known = _Knowledge(rules, around, redaction, asked)
     everywhere = tuple(each.rule for each in rules)
     found = tuple(spread(lambda index: _found(*pairs[index], known), len(pairs), everywhere))
@@ -118,7 +118,7 @@ class _Knowledge:
 
     rules: tuple[Applied, ...]
     around: World
-    redaction: Redaction
+    redaction: ReportRedaction
     asked: Asked
 
 
@@ -151,13 +151,13 @@ def _of_rules(judged: Iterable[Judged]) -> Iterator[tuple[Chosen, OfYaml]]:
     return ((one.chosen, each) for one in judged for each in one.findings)
 
 
-def _unseen(subject: Subject, judged: Iterable[Judged]) -> Iterator[Unseen]:
+def _unseen(subject: Subject, judged: Iterable[Judged]) -> Iterator[UnseenRule]:
     rules: dict[str, list[str]] = {}
     for one in judged:
         for path in one.unseen:
             rules.setdefault(path_text(path), []).append(one.chosen.rule.id)
     for where, ids in rules.items():
-        yield Unseen(subject.kind, subject.namespace, subject.name, where, tuple(ids))
+        yield UnseenRule(subject.kind, subject.namespace, subject.name, where, tuple(ids))
 
 
 def _item(

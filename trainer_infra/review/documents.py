@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra.api import yaml_source
-from trainer_infra.api.finding import Finding, Path
+from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.json_values import JSONObject
 
@@ -73,14 +73,14 @@ class Document:
             last -= 1
         return last, len(self.lines[last - 1]) + 1
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[FieldFinding]:
         """What is wrong with its YAML, with paths in the object."""
         if self.source is None or self.written is not self.value:
             return
         for each in self.source.findings:
             if each.path[: len(self.start)] == self.start:
                 path = each.path[len(self.start) :]
-                yield Finding(path, each.what, each.got, each.fix)
+                yield FieldFinding(path, each.what, each.got, each.fix)
 
 
 def read(text: str, file: str) -> tuple[Document, ...]:

@@ -5,7 +5,7 @@ from typing import Final
 
 from trainer_infra.review import report as reports
 from trainer_infra.review import visible
-from trainer_infra.review.report import Item, Place, Report, Unseen
+from trainer_infra.review.report import Item, Place, Report, UnseenRule
 from trainer_infra.rules.finding import Severity
 
 EXPIRED: Final = "EXEMPTION EXPIRED"
@@ -113,12 +113,12 @@ def where(place: Place) -> str:
     return f"{place.file}:{place.line}" if place.line else place.file
 
 
-def named(item: Item | Unseen) -> str:
+def named(item: Item | UnseenRule) -> str:
     """`TrainJob team-a/tj`: the object on one line."""
     return visible.line(reports.named(item.kind, item.namespace, item.name))
 
 
-def blind(unseen: Unseen) -> str:
+def blind(unseen: UnseenRule) -> str:
     """`TrainJob team-a/tj: spec.trainer.image: image-digest, image-registry`."""
     return ": ".join(
         filter(None, (named(unseen), visible.line(unseen.path), ", ".join(unseen.rules)))

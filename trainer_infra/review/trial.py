@@ -32,7 +32,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedExample:
     """A rule that does not do what its example says."""
 
     rule: str
@@ -63,7 +63,9 @@ FORMS: Final[Mapping[str, Form]] = {"plain": plain}
 """By name."""
 
 
-def failures(examples: Iterable[Example], forms: Mapping[str, Form] = FORMS) -> Iterator[Failure]:
+def failures(
+    examples: Iterable[Example], forms: Mapping[str, Form] = FORMS
+) -> Iterator[FailedExample]:
     """What is not as the examples say, in every form."""
     for each in examples:
         for name, form in forms.items():
@@ -71,7 +73,9 @@ def failures(examples: Iterable[Example], forms: Mapping[str, Form] = FORMS) -> 
                 said = tuple(_said(each, form))
             except Exception as error:  # noqa: BLE001  a rule of somebody else's may do anything
                 said = (f"raised {type(error).__name__}: {error}",)
-            yield from (Failure(each.chosen.rule.id, each.case.name, name, what) for what in said)
+            yield from (
+                FailedExample(each.chosen.rule.id, each.case.name, name, what) for what in said
+            )
 
 
 def _said(each: Example, form: Form) -> Iterator[str]:

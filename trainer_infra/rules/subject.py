@@ -18,7 +18,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import rendering, written
 from trainer_infra.rules.rendering import Rendering
-from trainer_infra.rules.value import Root, Unseen, Value, Written
+from trainer_infra.rules.value import Origin, Root, Unseen, Value
 
 T = TypeVar("T")
 
@@ -223,7 +223,7 @@ def _object(subject: Subject, value: JSONObject, unseen: Iterable[Path]) -> Valu
     return Value(value, Root(name, where, subject.noted, tuple(written.gaps(job, value, unseen))))
 
 
-def _inherited(_path: Path) -> Written:
+def _inherited(_path: Path) -> Origin:
     return written.INHERITED
 
 

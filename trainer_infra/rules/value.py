@@ -48,7 +48,7 @@ class Unseen(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Origin:
     """Where something that was read stands in what the user wrote."""
 
     path: Path
@@ -63,7 +63,7 @@ class Root:
 
     name: str = ""
     """Kind and name of a rendered object; empty for the one that was written."""
-    written: Callable[[Path], Written] = Written
+    written: Callable[[Path], Origin] = Origin
     """Where the user wrote what stands at a path of this object."""
     unseen: dict[Path, None] = field(default_factory=dict)
     """Written paths of lists and mappings that were not known, since somebody last emptied it; the
@@ -92,10 +92,10 @@ class Value:
         self.root = root
         self.path = path
         self._below: dict[str | int | Path, Value] | None = None
-        self._written: Written | None = None
+        self._written: Origin | None = None
 
     @property
-    def written(self) -> Written:
+    def written(self) -> Origin:
         """Where the user wrote it."""
         if self._written is None:
             self._written = self.root.written(self.path)

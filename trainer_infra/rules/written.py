@@ -11,10 +11,10 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject
-from trainer_infra.rules.value import UNKNOWN, Written, is_list, is_mapping
+from trainer_infra.rules.value import UNKNOWN, Origin, is_list, is_mapping
 
 _PATCHES: Final[Path] = ("spec", "runtimePatches")
-INHERITED: Final = Written(("spec", "runtimeRef", "name"), inherited=True)
+INHERITED: Final = Origin(("spec", "runtimeRef", "name"), inherited=True)
 _PATCH: Final = 5
 """Length of the path of a patch's JobSet template: and position, trainingRuntimeSpec, template."""
 _JOB: Final = 3
@@ -43,7 +43,7 @@ _INITIALIZER: Final[Mapping[str, Path]] = {
 }
 
 
-def in_train_job(job: JSONObject, jobset: JSONObject, path: Path) -> Written:
+def in_train_job(job: JSONObject, jobset: JSONObject, path: Path) -> Origin:
     """Where the TrainJob says what stands at a path of its JobSet.
 
     Args:
@@ -57,7 +57,7 @@ def in_train_job(job: JSONObject, jobset: JSONObject, path: Path) -> Written:
         # What is not known does not say what is known: that stands elsewhere.
         is_said = _at(job, place or ()) is not UNKNOWN or _at(jobset, path) in (None, UNKNOWN)
         if place is not None and is_said:
-            return Written(place)
+            return Origin(place)
     return INHERITED
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from trainer_infra.rules import tree
 from trainer_infra.rules.data import output
-from trainer_infra.rules.data.output import Fate, Job
+from trainer_infra.rules.data.output import Fate, OutputJob
 
 
-def job(**container: Any) -> Job:
+def job(**container: Any) -> OutputJob:
     volumes = [
         {"name": "kept", "persistentVolumeClaim": {"claimName": "kept"}},
         {"name": "scratch", "emptyDir": {}},

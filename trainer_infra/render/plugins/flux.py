@@ -95,7 +95,7 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     settings = _settings(draft)
     name, namespace = draft.job.metadata.name or "", draft.job.metadata.namespace
     subdomain = endpoints.subdomain(name, draft.spec if draft.ours(Deviation.Q4) else {})
-    cluster = flux_scripts.Cluster(
+    cluster = flux_scripts.FluxCluster(
         job=f"{name}-{_job(draft)}-0",
         nodes=_nodes(draft),
         domain=f"{subdomain}.{namespace}.svc.cluster.local" if namespace else subdomain,

@@ -26,7 +26,7 @@ from trainer_infra import names
 from trainer_infra.catalog import accelerators
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import gpus, machines, nodes
-from trainer_infra.rules.pods import Container, Pod
+from trainer_infra.rules.pods import Pod, PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.tuning import model, recipe
 from trainer_infra.rules.tuning.recipe import Recipe
@@ -39,7 +39,7 @@ _STATES: Final = 2
 """What AdamW keeps of each parameter: its mean and its variance."""
 
 
-def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     found = recipe.of(place.value)
     own = None if found is None else gpus.of(place.value)
     needed = None if found is None else _needed(found)
