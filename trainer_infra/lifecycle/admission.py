@@ -1,7 +1,7 @@
 """What an API server is told of a TrainJob or a runtime before it is stored.
 
-Called by `deploy.training_runtime` for runtimes; a driver that stores TrainJobs calls the rest.
-`with_defaults` completes a TrainJob, `judge_train_job` and `judge_runtime` give every problem and
+Called by `deploy.operations.training_runtime` for runtimes; a driver that stores TrainJobs calls the
+rest. `with_defaults` completes a TrainJob, `judge_train_job` and `judge_runtime` give every problem and
 warning at once. What only a cluster knows (API errors, PriorityClasses) is the caller's.
 Rules and messages: reference behaviour 1.6 and 5; docs/lifecycle.md.
 
