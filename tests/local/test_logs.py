@@ -32,12 +32,15 @@ def test_followed_logs_come_as_they_are_written_and_end_with_the_run(tmp_path: P
     assert list(stream) == [("tj-node-0-0", "b")]
 
 
-def test_followed_logs_begin_with_the_tail() -> None:
-    run = Job(command=shell("seq 1 9; sleep 0.5; echo 10")).submit()
-    eventually(log_has(run, "9"))
+def test_followed_logs_begin_with_the_tail(tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    job = Job(command=shell(f"seq 1 9; until [ -e {go_on} ]; do sleep 0.05; done; echo 10"))
+    eventually(log_has(job.submit(), "9"))
 
-    followed = runs.logs("default", "tj", follow=True, tail=2)
-    assert [line for _, line in followed] == ["8", "9", "10"]
+    followed = (line for _, line in runs.logs("default", "tj", follow=True, tail=2))
+    assert [next(followed), next(followed)] == ["8", "9"]
+    go_on.touch()
+    assert list(followed) == ["10"]
 
 
 def test_lines_of_containers_side_by_side_are_not_mixed() -> None:

@@ -118,7 +118,7 @@ def run_pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
     program = shutil.which("pulumi")
     if program is None:
         raise NotAvailable(
-            f"reading {what} needs the `run_pulumi` command, which is not on PATH: activate the "
+            f"reading {what} needs the `pulumi` command, which is not on PATH: activate the "
             "virtual environment of `make setup`, or install Pulumi"
         )
     done = subprocess.run(

@@ -79,7 +79,7 @@ def installation_progress(venv: Path, packages: Sequence[str]) -> str:
     what = f"{BEGIN}{', '.join(found[:SHOWN])}{more}"
     lines = _lines(installation_log(venv))
     is_uv = bool(lines) and lines[0].endswith(f"{WITH}uv")
-    state = (uv_installer if is_uv else pip_installer).state
+    state = (uv_installer if is_uv else pip_installer).installation_state
     now = state(lines, disk_use.size_of(venv / TEMPORARY))
     if now.unpacking:
         size = f" of {disk_use.size_text(now.announced)}" if now.announced else ""
