@@ -142,5 +142,5 @@ def _waits(run: Run) -> str:
     if run.waiting_for:
         return f"waits: {run.waiting_for}"
     if run.phase == SUSPENDED:
-        return "is suspended and waits until somebody resumes it"
+        return "is suspended and waits until you resume it"
     return "waits until its pods exist"

@@ -35,7 +35,11 @@ def owner_shown(value: JSONObject) -> str:
     if controller is not None:
         return f"{controller['kind']} {controller['name']}"
     writers = [each["manager"] for each in metadata.get("managedFields") or () if "manager" in each]
-    return f"nobody who is known here, it was written by {writers[0]}" if writers else "nobody"
+    return (
+        f"no owner that is known here; it was written by {writers[0]}"
+        if writers
+        else "no known owner"
+    )
 
 
 def object_shown(value: JSONObject) -> str:

@@ -79,7 +79,7 @@ def _sentence(error: Answer, where: str) -> str:
             "volume, or build them into the image"
         )
     if isinstance(error, Conflict):
-        return f"{where} was changed by somebody else meanwhile: {message}; try again"
+        return f"{where} was changed by another writer meanwhile: {message}; try again"
     if isinstance(error, Forbidden):
         return _forbidden(message, where)
     if error.status == _INTERNAL and "webhook" in message:

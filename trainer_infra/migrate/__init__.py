@@ -132,7 +132,7 @@ def _place(job: V1Job) -> dict[str, Any]:
 
 
 def _owner_notes(job: V1Job) -> tuple[Note, ...]:
-    advice = "is lost: whoever made the v1 job does not know the TrainJob"
+    advice = "is lost: the owner of the v1 job does not know the TrainJob"
     return tuple(
         Note(("metadata", key), job.metadata[key], advice)
         for key in ("ownerReferences", "finalizers")

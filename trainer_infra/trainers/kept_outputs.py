@@ -71,7 +71,7 @@ def _of_address(path: str, address: Any, *, with_folders: bool) -> Iterator[Prob
     elif found["scheme"] == "pvc" and not _CLAIM.fullmatch(found["rest"].partition("/")[0]):
         yield Problem(path, "names no volume claim", got=address, fix="write pvc://CLAIM/PATH")
     elif found["scheme"] in {None, "file"} and not with_folders:
-        what = "is a folder of whichever machine a pod runs on, which nobody finds again"
+        what = "is a folder of whichever machine a pod runs on, and is lost with the pod"
         yield Problem(path, what, got=address, fix=f"write {forms}")
     elif found["scheme"] == "file":
         fix = f"write the path of the folder, /{found['rest'].lstrip('/')}"

@@ -14,7 +14,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import snapshot
 
-_NOBODY: Final = "nobody is there to delete it: engine provider runs nothing in the cluster"
+_NOBODY: Final = "nothing is there to delete it: engine provider runs nothing in the cluster"
 
 
 def unsupported_fields(job: JSONObject, objects: Sequence[JSONObject]) -> tuple[Problem, ...]:

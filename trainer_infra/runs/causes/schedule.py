@@ -26,7 +26,9 @@ def unscheduled_pods(pods: Iterable[JSONObject], events: Sequence[JSONObject]) -
         if scheduled is None:
             yield _silent(pod)
         elif scheduled.get("reason") == "SchedulingGated":
-            yield Waiting(Cause.SCHEDULING_GATE, f"whoever removes {_gates(pod)} of pod {name}")
+            yield Waiting(
+                Cause.SCHEDULING_GATE, f"the controller that removes {_gates(pod)} of pod {name}"
+            )
         elif scheduled["status"] != "True":
             yield _unschedulable(pod, scheduled.get("message", ""), events)
 
