@@ -80,12 +80,12 @@ def test_every_path_that_the_documentation_names_exists(document: Path) -> None:
 
 def missing_paths(text: str) -> list[str]:
     """Paths in the text of which there is none; `<...>` stands for any name."""
-    paths = re.findall(r"`((?:trainer_infra|tests|docs)/[^`\s]+)`", text)
+    paths = re.findall(r"`((?:trainer_infra|tests|docs|tools)/[^`\s]+)`", text)
     return [path for path in paths if not any(ROOT.glob(re.sub("<[^>]*>", "*", path)))]
 
 
 def test_the_files_for_a_new_rule_plugin_or_engine_exist() -> None:
-    section = (ROOT / "CONTRIBUTING.md").read_text().split("## Add one")[1].split("\nCommits")[0]
+    section = (ROOT / "CONTRIBUTING.md").read_text().split("## Add one")[1].split("\n## ")[0]
     assert missing_paths(section) == []
     assert section.count("trainer_infra/") >= 14
 

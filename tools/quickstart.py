@@ -16,7 +16,7 @@ import tempfile
 from contextlib import suppress
 from pathlib import Path
 
-from trainer_infra.local import folder
+from trainer_infra.local import run_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 PROGRAM = ROOT / "stacks" / "quickstart"
@@ -47,7 +47,7 @@ def main() -> None:
 
 def _state() -> Path:
     """Where the file backend keeps the quickstart's stacks."""
-    return folder.state_home() / "pulumi"
+    return run_folder.state_home() / "pulumi"
 
 
 def _environment() -> dict[str, str]:

@@ -7,6 +7,8 @@ JSON: TypeAlias = Any
 """Any JSON value; a tuple stands for a list as well."""
 JSONObject: TypeAlias = Mapping[str, Any]
 """A JSON object that nobody changes."""
+JSONDict: TypeAlias = dict[str, Any]
+"""A JSON object that is being made."""
 JSONPath: TypeAlias = tuple[str | int, ...]
 """Keys and list positions from the outermost value, as `api.finding.path_text` shows them."""
 

@@ -288,6 +288,8 @@ TERMINATION_LOG: Final = "/dev/termination-log"
 
 # The local target: variables that move its folders or choose what installs packages, and the mark
 # that every process of a run has.
+TARGET_LOCAL: Final = "local"
+TARGET_KUBERNETES: Final = "kubernetes"
 STATE_HOME: Final = "TRAINER_INFRA_HOME"
 CACHE_HOME: Final = "TRAINER_INFRA_CACHE"
 INSTALLER: Final = "TRAINER_INFRA_INSTALLER"

@@ -3,4 +3,4 @@
 from trainer_infra.crossguard import policy_pack
 from trainer_infra.rules import packs
 
-policy_pack.serve(packs.TRAINING)
+policy_pack.serve_pack(packs.TRAINING)

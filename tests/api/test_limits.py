@@ -22,7 +22,7 @@ def put(tree: JSON, path: str, value: object) -> JSON:
 
 def messages(value: JSON) -> list[str]:
     try:
-        manifests.parse(value)
+        manifests.parse_object(value)
     except InvalidInput as error:
         return [str(problem) for problem in error.problems]
     return []

@@ -39,25 +39,28 @@ spec:
 
 def messages(text: str) -> list[str]:
     with pytest.raises(InvalidInput) as caught:
-        manifests.load(text, "job.yaml")
+        manifests.load_documents(text, "job.yaml")
     return [str(problem) for problem in caught.value.problems]
 
 
 def places(text: str) -> list[tuple[str, int]]:
-    return [(document.object.kind, document.line) for document in manifests.load(text, "f.yaml")]
+    return [
+        (document.object.kind, document.line)
+        for document in manifests.load_documents(text, "f.yaml")
+    ]
 
 
 def test_documents_know_their_lines_and_empty_ones_are_skipped() -> None:
     text = f"---\n# nothing yet\n---\n{JOB}---\n\n---\n{RUNTIME}---\n"
     assert places(text) == [("TrainJob", 4), ("ClusterTrainingRuntime", 12)]
-    assert manifests.load("", "f.yaml") == ()
-    assert manifests.load("# only a comment\n", "f.yaml") == ()
+    assert manifests.load_documents("", "f.yaml") == ()
+    assert manifests.load_documents("# only a comment\n", "f.yaml") == ()
 
 
 def test_a_document_is_the_object_that_parse_makes(job: JSON) -> None:
-    (document,) = manifests.load(json.dumps(job), "job.json")
-    assert document == manifests.Document(TrainJob.from_wire(job), "job.json", 1)
-    assert manifests.parse(job) == document.object
+    (document,) = manifests.load_documents(json.dumps(job), "job.json")
+    assert document == manifests.ManifestDocument(TrainJob.from_wire(job), "job.json", 1)
+    assert manifests.parse_object(job) == document.object
 
 
 def test_a_list_is_unfolded() -> None:
@@ -71,7 +74,7 @@ def test_a_list_is_unfolded() -> None:
         "job.yaml:12:3: items[1].spec.runtimeRef: is required",
         "job.yaml:13:5: items[1].spec.runtime: unknown field; did you mean runtimeRef?",
     ]
-    assert manifests.load("{kind: List, apiVersion: v1, items: []}", "f.yaml") == ()
+    assert manifests.load_documents("{kind: List, apiVersion: v1, items: []}", "f.yaml") == ()
 
 
 def test_all_problems_of_all_documents_have_line_and_column() -> None:
@@ -94,7 +97,7 @@ def test_all_problems_of_all_documents_have_line_and_column() -> None:
 def test_json_is_read_with_tabs_and_escaped_characters(job: JSON) -> None:
     job["metadata"]["annotations"] = {"a": "😀 \\ud83d\\ude00 / é"}
     text = json.dumps(job, indent="\t").replace("/", "\\/")
-    (document,) = manifests.load(text, "job.json")
+    (document,) = manifests.load_documents(text, "job.json")
     assert document.object.to_wire() == job
 
 
@@ -109,7 +112,7 @@ def test_anchors_aliases_and_merges_are_followed() -> None:
         f"{JOB}  trainer:\n    env: &env\n    - &one {{name: A, value: x}}\n"
         "    - {<<: *one, name: B}\n  initializer:\n    dataset: {env: *env}\n"
     )
-    (document,) = manifests.load(text, "f.yaml")
+    (document,) = manifests.load_documents(text, "f.yaml")
     env = [{"name": "A", "value": "x"}, {"name": "B", "value": "x"}]
     spec = document.object.to_wire()["spec"]
     assert (spec["trainer"]["env"], spec["initializer"]["dataset"]["env"]) == (env, env)
@@ -158,7 +161,7 @@ def test_a_string_that_kubectl_reads_as_something_else_must_be_quoted(
 )
 def test_what_kubectl_reads_as_a_string_is_one(written: str) -> None:
     text = f"{JOB}  trainer: {{image: {written}}}\n"
-    (document,) = manifests.load(text, "f.yaml")
+    (document,) = manifests.load_documents(text, "f.yaml")
     assert document.object.to_wire()["spec"]["trainer"] == {"image": written.strip("'")}
 
 

@@ -15,7 +15,7 @@ POD = "spec.template.spec.replicatedJobs[0].template.spec.template.spec"
 
 def messages(value: JSON) -> list[str]:
     with pytest.raises(InvalidInput) as caught:
-        manifests.parse(value)
+        manifests.parse_object(value)
     return [str(problem) for problem in caught.value.problems]
 
 
@@ -206,7 +206,7 @@ def test_where_is_what_the_caller_names(job: JSON) -> None:
 
 
 def test_a_jobset_spec_can_be_judged_by_itself() -> None:
-    (found,) = schema.findings({"replicatedJobs": [{"name": "node"}]}, "JobSetSpec")
+    (found,) = schema.schema_findings({"replicatedJobs": [{"name": "node"}]}, "JobSetSpec")
     assert str(found.problem("")) == "replicatedJobs[0].template: is required"
 
 

@@ -46,7 +46,7 @@ LARGEST = 2**63 - 1
     ],
 )
 def test_a_quantity_is_an_exact_amount(written: str | float, amount: str) -> None:
-    assert quantity.parse(written) == Decimal(amount)
+    assert quantity.parse_quantity(written) == Decimal(amount)
 
 
 @pytest.mark.parametrize(
@@ -54,7 +54,7 @@ def test_a_quantity_is_an_exact_amount(written: str | float, amount: str) -> Non
     [("1", 1), ("100m", 1), ("1001m", 2), ("-1500m", -2), ("1.5Ki", 1536), ("0", 0), (2.5, 3)],
 )
 def test_a_value_is_rounded_away_from_zero(written: str | float, whole: int) -> None:
-    assert quantity.value(written) == whole
+    assert quantity.quantity_value(written) == whole
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_a_value_is_rounded_away_from_zero(written: str | float, whole: int) -> 
 )
 def test_what_is_no_quantity_is_refused_with_a_sentence(written: str) -> None:
     with pytest.raises(ValueError, match="not a quantity") as caught:
-        quantity.parse(written)
+        quantity.parse_quantity(written)
     assert str(caught.value) == (
         f"{written!r} is not a quantity; write a number such as 1, 500m, 2.5 or 16Gi"
     )
@@ -72,7 +72,7 @@ def test_what_is_no_quantity_is_refused_with_a_sentence(written: str) -> None:
 @pytest.mark.parametrize("written", [True, float("nan"), float("inf")])
 def test_what_is_no_number_is_no_quantity(written: float) -> None:
     with pytest.raises(ValueError, match="is not a quantity"):
-        quantity.parse(written)
+        quantity.parse_quantity(written)
 
 
 @pytest.mark.parametrize(
@@ -90,15 +90,15 @@ def test_what_is_no_number_is_no_quantity(written: float) -> None:
     ],
 )
 def test_another_unit_is_near_a_quantity(written: str, meant: str) -> None:
-    assert quantity.nearest(written) == meant
+    assert quantity.nearest_quantity(written) == meant
     if meant:
-        quantity.parse(meant)
+        quantity.parse_quantity(meant)
 
 
 @given(st.integers(-LARGEST, LARGEST), st.sampled_from(["", "m", "u", "n"]))
 def test_thousandths_add_up(number: int, suffix: str) -> None:
     power = {"": 1, "m": 1000, "u": 10**6, "n": 10**9}[suffix]
-    assert quantity.parse(f"{number}{suffix}") * power == number
+    assert quantity.parse_quantity(f"{number}{suffix}") * power == number
 
 
 @pytest.mark.parametrize(
@@ -135,7 +135,7 @@ def test_thousandths_add_up(number: int, suffix: str) -> None:
 def test_a_quantity_is_written_in_kubernetes_canonical_form(
     written: str | float, canonical: str
 ) -> None:
-    assert str(quantity.read(written)) == canonical
+    assert str(quantity.read_quantity(written)) == canonical
 
 
 @pytest.mark.parametrize(
@@ -153,13 +153,13 @@ def test_a_quantity_is_written_in_kubernetes_canonical_form(
 def test_a_sum_keeps_the_notation_of_the_first_amount_that_is_not_zero(
     first: str, second: str, total: str
 ) -> None:
-    assert str(quantity.read(first) + quantity.read(second)) == total
+    assert str(quantity.read_quantity(first) + quantity.read_quantity(second)) == total
 
 
 def test_many_of_the_same_are_exact() -> None:
-    assert str(quantity.read("100m").times(30)) == "3"
-    assert str(quantity.read("1.5Gi").times(4)) == "6Gi"
-    assert str(quantity.read("7n").times(3)) == "21n"
+    assert str(quantity.read_quantity("100m").times(30)) == "3"
+    assert str(quantity.read_quantity("1.5Gi").times(4)) == "6Gi"
+    assert str(quantity.read_quantity("7n").times(3)) == "21n"
 
 
 @given(
@@ -167,6 +167,6 @@ def test_many_of_the_same_are_exact() -> None:
     st.sampled_from(["", "m", "u", "n", "k", "Ki", "Mi", "Gi", "e3", "e-4"]),
 )
 def test_the_canonical_form_is_the_same_amount_and_stays(number: int, suffix: str) -> None:
-    once = quantity.read(f"{number}{suffix}")
-    assert quantity.read(str(once)) == once
-    assert quantity.parse(str(once)) == quantity.parse(f"{number}{suffix}")
+    once = quantity.read_quantity(f"{number}{suffix}")
+    assert quantity.read_quantity(str(once)) == once
+    assert quantity.parse_quantity(str(once)) == quantity.parse_quantity(f"{number}{suffix}")

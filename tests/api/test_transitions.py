@@ -86,7 +86,10 @@ def changed(value: dict[str, Any], path: tuple[str | int, ...], new: Any) -> dic
 
 
 def found(old: dict[str, Any], new: dict[str, Any], kind: str = "TrainJob") -> list[str]:
-    return [f"{path_text(each.path)}: {each.what}" for each in transitions.findings(old, new, kind)]
+    return [
+        f"{path_text(each.path)}: {each.what}"
+        for each in transitions.transition_findings(old, new, kind)
+    ]
 
 
 POD: tuple[str | int, ...] = (
@@ -196,5 +199,5 @@ def test_every_rule_about_the_old_object_is_of_the_one_kind_that_is_checked() ->
             return own.union(*(rules(each) for each in node.values()))
         return set().union(*(rules(each) for each in node)) if isinstance(node, list) else set()
 
-    about_old = {rule for rule in rules(list(schema.published())) if "oldSelf" in rule}
+    about_old = {rule for rule in rules(list(schema.published_schema())) if "oldSelf" in rule}
     assert about_old == {transitions.UNCHANGED}

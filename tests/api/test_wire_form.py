@@ -94,14 +94,14 @@ def wire(kind: str) -> st.SearchStrategy[JSON]:
 @given(st.sampled_from(sorted(PUBLISHED["kinds"].keys() - {"JobSetSpec"})).flatmap(wire))
 def test_a_valid_object_is_kept_verbatim_and_a_refused_one_unchanged(value: JSON) -> None:
     before = copy.deepcopy(value)
-    if schema.findings(value, value["kind"]):
+    if schema.schema_findings(value, value["kind"]):
         with pytest.raises(InvalidInput):
-            manifests.parse(value)
+            manifests.parse_object(value)
         assert value == before
         return
-    read = manifests.parse(value)
+    read = manifests.parse_object(value)
     assert (read.to_wire(), value) == (before, before)
-    (document,) = manifests.load(yamltext.dump([value]), "f.yaml")
+    (document,) = manifests.load_documents(yamltext.dump_yaml([value]), "f.yaml")
     assert document.object == read
 
 

@@ -37,32 +37,32 @@ json_values = st.recursive(
 
 
 def read_as_kubectl(text: str) -> list[Any]:
-    sources = yaml_source.read(text, "f.yaml")
+    sources = yaml_source.read_yaml(text, "f.yaml")
     assert not any(source.findings for source in sources)
     return [source.value for source in sources]
 
 
 @given(st.lists(st.dictionaries(texts, json_values, min_size=1, max_size=3), max_size=3))
 def test_every_reader_reads_back_what_was_written(objects: list[JSON]) -> None:
-    text = yamltext.dump(objects)
+    text = yamltext.dump_yaml(objects)
     assert read_as_kubectl(text) == objects
     assert list(yaml.load_all(text, yaml.CSafeLoader)) == objects
 
 
 @pytest.mark.parametrize("trap", TRAPS)
 def test_a_trap_of_yaml_1_1_is_quoted_as_value_and_as_key(trap: str) -> None:
-    assert yamltext.dump([{trap: [trap]}]) == f'"{trap}":\n- "{trap}"\n'
+    assert yamltext.dump_yaml([{trap: [trap]}]) == f'"{trap}":\n- "{trap}"\n'
 
 
 def test_what_is_no_trap_is_not_quoted() -> None:
     plain = {"a": ["node", "s3://b/k", "500m", "16Gi", "v1.2", "yes please", "x1"], "b": [1, 1.5]}
-    assert "'" not in yamltext.dump([plain])
-    assert '"' not in yamltext.dump([plain])
+    assert "'" not in yamltext.dump_yaml([plain])
+    assert '"' not in yamltext.dump_yaml([plain])
 
 
 def test_documents_keep_the_order_of_their_keys_and_stand_in_block_style() -> None:
     first = {"kind": "B", "apiVersion": "v1", "data": {"z": "1", "a": None, "l": [], "o": {}}}
-    assert yamltext.dump([first, {"kind": "A", "items": [{"x": True, "y": (1, 2)}]}]) == (
+    assert yamltext.dump_yaml([first, {"kind": "A", "items": [{"x": True, "y": (1, 2)}]}]) == (
         'kind: B\napiVersion: v1\ndata:\n  z: "1"\n  a: null\n  l: []\n  o: {}\n'
         '---\nkind: A\nitems:\n- x: true\n  "y":\n  - 1\n  - 2\n'
     )
@@ -70,31 +70,31 @@ def test_documents_keep_the_order_of_their_keys_and_stand_in_block_style() -> No
 
 def test_text_of_several_lines_is_a_literal_block() -> None:
     code = "import jax\n\ndef train():\n    return '\"é\"'  # y: n\n"
-    assert yamltext.dump([{"train.py": code}]) == (
+    assert yamltext.dump_yaml([{"train.py": code}]) == (
         "train.py: |\n  import jax\n\n  def train():\n      return '\"é\"'  # y: n\n"
     )
 
 
 @pytest.mark.parametrize("lines", ["a\n\tb\n", "a\nb ", "a\r\nb\n"])
 def test_lines_that_a_block_would_change_are_quoted_with_escapes(lines: str) -> None:
-    text = yamltext.dump([{"a": lines}])
+    text = yamltext.dump_yaml([{"a": lines}])
     assert text.startswith('a: "')
     assert yaml.load(text, yaml.CSafeLoader) == {"a": lines}
 
 
 def test_long_lines_are_not_folded() -> None:
     words = "word " * 100 + "end"
-    assert yamltext.dump([{"a": words}]) == f"a: {words}\n"
+    assert yamltext.dump_yaml([{"a": words}]) == f"a: {words}\n"
 
 
 def test_an_object_used_twice_is_written_twice() -> None:
     shared = {"name": "A"}
-    assert yamltext.dump([{"a": shared, "b": shared}]) == "a:\n  name: A\nb:\n  name: A\n"
+    assert yamltext.dump_yaml([{"a": shared, "b": shared}]) == "a:\n  name: A\nb:\n  name: A\n"
 
 
 def test_what_is_no_json_is_refused() -> None:
     with pytest.raises(yaml.representer.RepresenterError, match="cannot represent an object"):
-        yamltext.dump([{"a": {1, 2}}])
+        yamltext.dump_yaml([{"a": {1, 2}}])
 
 
 @pytest.mark.parametrize("trap", TRAPS)

@@ -11,7 +11,7 @@ from tests.apiserver.boundaries import IMMUTABLE, Limits, Row
 from tools.cluster import crds
 from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra.api import crd, schema
-from trainer_infra.api.finding import Finding
+from trainer_infra.api.finding import FieldFinding
 
 JSON = dict[str, Any]
 
@@ -39,7 +39,7 @@ def named(value: object) -> str | None:
 
 
 def collection(kind: str) -> str:
-    (definition,) = crd.definitions((kind,))
+    (definition,) = crd.crd_definitions((kind,))
     return crds.collection(definition, "default")
 
 
@@ -70,8 +70,8 @@ def test_the_server_and_we_accept_up_to_a_limit_and_no_further(
     good, bad = (limits.whole(row, value) for value in (row.accepted, row.refused))
     assert judged(server, good, stored) == ""
     assert row.message in judged(server, bad, stored)
-    assert schema.findings(good, limits.kind) == ()
-    assert schema.findings(bad, limits.kind) != ()
+    assert schema.schema_findings(good, limits.kind) == ()
+    assert schema.schema_findings(bad, limits.kind) != ()
 
 
 @pytest.mark.parametrize(("limits", "row"), CHANGES, ids=named)
@@ -111,9 +111,9 @@ def test_a_number_that_is_too_wide_for_its_type_is_found_here_already(server: Cl
     )
     path = collection("TrainJob")
     assert [server.create(path, each, **DRY_RUN).message for each in (good, bad)] == ["", ""]
-    assert schema.findings(good, "TrainJob") == ()
-    assert schema.findings(bad, "TrainJob") == (
-        Finding(("spec", "trainer", "numNodes"), "must be at most 2147483647", 2**31),
+    assert schema.schema_findings(good, "TrainJob") == ()
+    assert schema.schema_findings(bad, "TrainJob") == (
+        FieldFinding(("spec", "trainer", "numNodes"), "must be at most 2147483647", 2**31),
     )
 
 
@@ -123,7 +123,7 @@ def test_both_kinds_of_runtime_have_the_same_limits() -> None:
 
 def limits_of(kind: str, core: tuple[str, ...]) -> set[str]:
     """Every limit and rule of a kind's CRD, except below the paths in `core`."""
-    (definition,) = crd.definitions((kind,))
+    (definition,) = crd.crd_definitions((kind,))
     whole = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     return {
         f"{path} {keyword}" for path, keyword in _limits(whole, "") if not path.startswith(core)

@@ -51,7 +51,7 @@ def described(node: JSON, path: str = "") -> Iterator[str]:
 
 @pytest.mark.parametrize("kind", crd.KINDS)
 def test_a_crd_is_the_published_one_except_for_words(kind: str) -> None:
-    (ours,) = crd.definitions((kind,))
+    (ours,) = crd.crd_definitions((kind,))
     published = crds.published(PUBLISHED[kind])
     # It names the generator of the reference.
     del published["metadata"]["annotations"]
@@ -59,7 +59,7 @@ def test_a_crd_is_the_published_one_except_for_words(kind: str) -> None:
 
 
 def test_every_field_of_our_own_is_described_and_core_types_are_not() -> None:
-    (job,) = crd.definitions(("TrainJob",))
+    (job,) = crd.crd_definitions(("TrainJob",))
     found = set(described(job["spec"]["versions"][0]["schema"]["openAPIV3Schema"]))
     assert {
         "",
@@ -72,19 +72,19 @@ def test_every_field_of_our_own_is_described_and_core_types_are_not() -> None:
 
 
 def test_a_crd_can_be_applied_without_server_side_apply() -> None:
-    for each in crd.definitions():
+    for each in crd.crd_definitions():
         assert len(json.dumps(each)) < LARGEST_ANNOTATION
 
 
 def test_each_call_makes_new_objects() -> None:
-    (first,) = crd.definitions(("TrainJob",))
+    (first,) = crd.crd_definitions(("TrainJob",))
     first["spec"]["versions"].clear()
-    (second,) = crd.definitions(("TrainJob",))
+    (second,) = crd.crd_definitions(("TrainJob",))
     assert len(second["spec"]["versions"]) == 1
 
 
 def test_the_server_finds_the_schemas_structural_and_serves_all_kinds(server: Client) -> None:
-    for each in crd.definitions():
+    for each in crd.crd_definitions():
         stored = server.get(f"{crds.COLLECTION}/{each['metadata']['name']}").body
         conditions = {one["type"]: one["status"] for one in stored["status"]["conditions"]}
         assert conditions == {"NamesAccepted": "True", "Established": "True"}
@@ -165,12 +165,12 @@ def command(*arguments: str) -> "subprocess.CompletedProcess[str]":
 
 
 def test_the_command_prints_all_crds_as_yaml_or_some_as_a_json_list() -> None:
-    assert list(yaml.safe_load_all(command().stdout)) == list(crd.definitions())
+    assert list(yaml.safe_load_all(command().stdout)) == list(crd.crd_definitions())
     found = json.loads(command("-o", "json", "TrainingRuntime", "TrainJob").stdout)
     assert found == {
         "apiVersion": "v1",
         "kind": "List",
-        "items": list(crd.definitions(("TrainingRuntime", "TrainJob"))),
+        "items": list(crd.crd_definitions(("TrainingRuntime", "TrainJob"))),
     }
 
 

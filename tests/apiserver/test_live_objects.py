@@ -77,7 +77,7 @@ def named(found: live.Live) -> list[tuple[str, str]]:
 def test_all_kinds_that_are_served_are_read_without_what_the_server_adds(
     administrators: Path,
 ) -> None:
-    found = live.read(str(administrators), None, NAMESPACE)
+    found = live.read_live(str(administrators), None, NAMESPACE)
     assert found.problems == ()
     assert ("TrainJob", "a") in named(found)
     assert ("TrainingRuntime", "a") in named(found)
@@ -93,7 +93,7 @@ def test_all_kinds_that_are_served_are_read_without_what_the_server_adds(
 
 
 def test_what_somebody_may_not_list_is_a_sentence_for_each_kind(viewers: Path) -> None:
-    found = live.read(str(viewers), None, NAMESPACE)
+    found = live.read_live(str(viewers), None, NAMESPACE)
     assert named(found) == [("TrainJob", "a")]
     kinds = [each.removeprefix("cluster: ").partition(" ")[0] for each in found.problems]
     assert kinds == [
@@ -106,4 +106,4 @@ def test_what_somebody_may_not_list_is_a_sentence_for_each_kind(viewers: Path) -
 
 def test_without_a_kubeconfig_it_says_so(tmp_path: Path) -> None:
     with pytest.raises(NotAvailable):
-        live.read(str(tmp_path / "none"), None)
+        live.read_live(str(tmp_path / "none"), None)

@@ -69,11 +69,11 @@ def test_a_job_is_judged_by_the_queues_of_the_cluster(cluster: tuple[Client, Pat
     client, kubeconfig = cluster
     queues = QUEUED.objects(is_good=True)[1:]
     assert [created(client, each) for each in queues] == [""] * len(queues)
-    there = live.read(str(kubeconfig), None).objects
+    there = live.read_live(str(kubeconfig), None).objects
 
     def judged(*, is_good: bool, queue: str) -> list[str]:
         text = json.dumps(QUEUED.objects(is_good=is_good)[0]).replace('"team"', f'"{queue}"')
-        read = documents.read(text, "job.json")
+        read = documents.read_documents(text, "job.json")
         found = checked.of(read, "quota-fits", "queue-chain", others=there)
         return [each.rule.id for each in found.items]
 

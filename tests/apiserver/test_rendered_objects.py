@@ -101,7 +101,7 @@ def test_the_server_accepts_what_is_rendered_of_anything_that_the_schemas_allow(
 def objects(train_job: JSON, training_runtime: JSON) -> Iterator[JSON]:
     """A TrainJob, its runtime and what is rendered of them; none when that is refused."""
     try:
-        job, runtime = manifests.parse(train_job), manifests.parse(training_runtime)
+        job, runtime = manifests.parse_object(train_job), manifests.parse_object(training_runtime)
         assert isinstance(job, TrainJob)
         assert isinstance(runtime, TrainingRuntime | ClusterTrainingRuntime)
         rendered = pipeline.render(job, runtime)

@@ -128,7 +128,7 @@ def there(stack: Stack, team: Team) -> Iterator[Stack]:
 
 def _backend(stack: Stack) -> str:
     """The identity of the stack's backend."""
-    return backend.identity(stack.env, {}, "organization", (stack.folder,))
+    return backend.backend_identity(stack.env, {}, "organization", (stack.folder,))
 
 
 def _written(stack: Stack, uids: Mapping[str, str]) -> None:

@@ -57,7 +57,7 @@ TrainJob("kept", runtime="jax-distributed", name="kept", trainer=CustomTrainer(t
 def test_a_run_of_a_stack_goes_once_no_state_has_it(stack: Stack, tmp_path: Path) -> None:
     (stack.folder / "__main__.py").write_text(PROGRAM)
     stack.up()
-    here = backend.identity(stack.env, {}, "organization", (stack.folder,))
+    here = backend.backend_identity(stack.env, {}, "organization", (stack.folder,))
     command = Command(stack.folder, {**stack.env, "TRAINER_INFRA_CACHE": str(tmp_path / "cache")})
     fleet.ended(command, "forgotten", owner("project", "gone", "forgotten", here), days=9)
     fleet.ended(command, "elsewhere", owner("project", "gone", "elsewhere", "s3://states"), days=9)
@@ -77,7 +77,7 @@ def test_a_run_of_a_stack_goes_once_no_state_has_it(stack: Stack, tmp_path: Path
 def test_a_stacks_lost_runs_are_chosen_by_age_as_well(stack: Stack, tmp_path: Path) -> None:
     (stack.folder / "__main__.py").write_text("")
     stack.up()
-    here = backend.identity(stack.env, {}, "organization", (stack.folder,))
+    here = backend.backend_identity(stack.env, {}, "organization", (stack.folder,))
     command = Command(stack.folder, {**stack.env, "TRAINER_INFRA_CACHE": str(tmp_path / "cache")})
     for name, days in (("old", 9), ("new", 1)):
         fleet.ended(command, name, owner("project", "test", name, here), days=days)

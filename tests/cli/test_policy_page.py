@@ -68,7 +68,7 @@ def wire(model: type[BaseModel]) -> list[str]:
 
 
 def test_the_annotation_excuses_its_rule() -> None:
-    told = exemption.annotated(subject.of(yaml.load(OBJECT, Loader=yaml.CBaseLoader)))
+    told = exemption.annotated(subject.subject_of(yaml.load(OBJECT, Loader=yaml.CBaseLoader)))
     assert told.problems == ()
     assert told.exemptions == (
         Exemption(

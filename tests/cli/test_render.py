@@ -207,7 +207,7 @@ def test_q10_like_the_reference_a_runtime_may_have_both_gang_policies(cli: Comma
 
 def test_contents_of_a_generated_secret_are_not_shown() -> None:
     secret = {"kind": "Secret", "data": {"id": "c2VjcmV0"}, "stringData": {"key": "secret"}}
-    assert render.shown(secret) == {
+    assert render.warnings_shown(secret) == {
         "kind": "Secret",
         "data": {"id": "<generated>"},
         "stringData": {"key": "<generated>"},

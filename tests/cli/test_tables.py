@@ -92,8 +92,8 @@ def test_without_colours_the_width_still_counts(several: Command, more: Mapping[
 def test_a_message_of_several_lines_is_one_cell_in_a_pipe() -> None:
     columns = (Column("TYPE"), Column("MESSAGE", folds=True))
     rows = [("Failed", "one\ntwo " + "word " * 20)]
-    assert len(list(table.lines(columns, rows))) == 2
-    folded = list(table.lines(columns, rows, Screen(40)))
+    assert len(list(table.table_lines(columns, rows))) == 2
+    folded = list(table.table_lines(columns, rows, Screen(40)))
     assert len(folded) > 3
     assert max(map(len, folded)) <= 40
 
@@ -101,7 +101,7 @@ def test_a_message_of_several_lines_is_one_cell_in_a_pipe() -> None:
 def test_a_terminal_too_narrow_for_names_shows_whole_lines() -> None:
     rows = [("a-name-that-is-quite-long", "another-name-to-copy", "words and words")]
     columns = (Column("NAME"), Column("POD"), Column("WHY", folds=True))
-    (_, row) = table.lines(columns, rows, Screen(30))
+    (_, row) = table.table_lines(columns, rows, Screen(30))
     assert row == "a-name-that-is-quite-long  another-name-to-copy  words and words"
 
 

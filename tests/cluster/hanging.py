@@ -17,7 +17,7 @@ from typing_extensions import override
 from tests.cluster.relayed import Relayed
 from tests.cluster.submissions import SECRET, Job
 from trainer_infra.cluster.provider import delete, submit
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
@@ -53,7 +53,7 @@ class Hanging(Relayed):
 async def main(kubeconfig: str, namespace: str, verb: str, point: str) -> int:
     go_on = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGUSR1, go_on.set)
-    client = Hanging(await http.connect(kubeconfig, None), point, go_on)
+    client = Hanging(await http.connect_client(kubeconfig, None), point, go_on)
     try:
         if verb == "submit":
             job = Job(namespace, secrets={"token": SECRET})

@@ -6,8 +6,8 @@ from typing import Any, TypeVar
 
 from typing_extensions import override
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import (
-    JSON,
     KubeClient,
     LogOf,
     ObjectChange,
@@ -44,7 +44,7 @@ class Relayed(KubeClient):
         return await self._client.resource(api_version, kind)
 
     @override
-    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSON:
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSONObject:
         return await self.sent(self._client.get(resource, name, namespace), "get")
 
     @override
@@ -52,19 +52,21 @@ class Relayed(KubeClient):
         return await self.sent(self._client.list(selection), "list")
 
     @override
-    async def create(self, value: JSON, *, manager: str, dry_run: bool = False) -> JSON:
+    async def create(self, value: JSONObject, *, manager: str, dry_run: bool = False) -> JSONObject:
         made = self._client.create(value, manager=manager, dry_run=dry_run)
         return await self.sent(made, "create")
 
     @override
     async def apply(
-        self, value: JSON, *, manager: str, force: bool = False, dry_run: bool = False
-    ) -> JSON:
+        self, value: JSONObject, *, manager: str, force: bool = False, dry_run: bool = False
+    ) -> JSONObject:
         made = self._client.apply(value, manager=manager, force=force, dry_run=dry_run)
         return await self.sent(made, "apply")
 
     @override
-    async def patch_status(self, value: JSON, *, manager: str, force: bool = True) -> JSON:
+    async def patch_status(
+        self, value: JSONObject, *, manager: str, force: bool = True
+    ) -> JSONObject:
         made = self._client.patch_status(value, manager=manager, force=force)
         return await self.sent(made, "status")
 

@@ -14,7 +14,7 @@ from tests.cluster.relayed import Relayed
 from tests.cluster.submissions import OTHER, SECRET, Job
 from tests.fake_api_server.memory import Memory
 from trainer_infra.cluster.provider import delete, submit
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import resource
 from trainer_infra.kube.client import ObjectSelection

@@ -18,14 +18,14 @@ from trainer_infra.cli import get
 from trainer_infra.cluster.provider import (
     adopt,
     delete,
-    present,
+    record_lookup,
     repair,
     run_lookup,
     submit,
     suspend,
 )
 from trainer_infra.cluster.provider import record as of_record
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.kube.refusals import NotFound
@@ -158,7 +158,7 @@ async def shown(text: str) -> None:
     listing = await run_lookup.at_all(cluster.session, "")
     assert len(listing.runs) + len(listing.unread) == 2
     for run in listing.runs:
-        assert list(get.details(run))
+        assert list(get.run_details(run))
 
 
 @settings(max_examples=40)
@@ -299,7 +299,7 @@ def test_a_record_of_a_later_release_is_read_as_far_as_it_is_known_and_loses_not
         key = RunKey("default", "tj", first.uid, OWNER)
         await suspend.suspend_run(cluster.client, key, value=True)
         await repair.repair_run(cluster.client, key, Contents())
-        record = await present.present_record(cluster.client, key)
+        record = await record_lookup.present_record(cluster.client, key)
         await adopt.give_owner(cluster.client, record, OTHER)
         await cluster.exits(0)
         await cluster.ends("Completed")
@@ -326,7 +326,7 @@ def test_a_record_of_an_earlier_release_is_read_and_says_its_format_once_it_is_w
         earlier = {**begun, "metadata": {**begun["metadata"], "annotations": notes}}
         made = await cluster.client.create(earlier, manager=names.FIELD_MANAGER)
         assert (await cluster.submit()).uid == made["metadata"]["uid"]
-        known = await present.present_record(cluster.client, RunKey("default", "tj"))
+        known = await record_lookup.present_record(cluster.client, RunKey("default", "tj"))
         assert known.value["metadata"]["annotations"] == notes
         after = await adopt.give_owner(cluster.client, known, OTHER)
         assert after.value["metadata"]["annotations"][names.FORMAT_ANNOTATION] == "2"

@@ -11,7 +11,7 @@ from tests.cluster.counted import Counted, Unwatching
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
 from trainer_infra.cluster.provider import delete
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http, loop
@@ -124,7 +124,7 @@ def deleted(server: Server, job: Job, uid: str, kind: type[Counted]) -> tuple[st
     """What a delete says, and its requests by verb."""
 
     async def run() -> tuple[str, dict[str, int]]:
-        client = kind(await http.connect(str(server.kubeconfig), None))
+        client = kind(await http.connect_client(str(server.kubeconfig), None))
         try:
             return await delete.delete_run(
                 client, RunKey(job.namespace, "tj", uid), 10
@@ -132,7 +132,7 @@ def deleted(server: Server, job: Job, uid: str, kind: type[Counted]) -> tuple[st
         finally:
             await client.close()
 
-    return loop.run(run())
+    return loop.run_in_loop(run())
 
 
 def test_a_delete_asks_as_often_however_long_the_jobset_takes(

@@ -14,7 +14,7 @@ from trainer_infra.cluster import drift
 from trainer_infra.cluster.provider.behaviour import provider_behaviour
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.lifecycle.plan import plan
-from trainer_infra.local import folder, runs
+from trainer_infra.local import run_folder, runs
 from trainer_infra.local.target import ThisMachine
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed import Observed
@@ -93,7 +93,7 @@ def test_this_machine_keeps_what_the_plan_applies(
     assert planned(submission, OURS) == submission.objects
     run = target.submit(submission)
     try:
-        kept = (folder.read_json(folder.run_folder("default", "tj").record) or {})["objects"]
+        kept = (run_folder.read_json(run_folder.folder_of("default", "tj").record) or {})["objects"]
         assert tuple(kept) == submission.objects
         # Where the TrainJob has a UID, its objects have an owner, and nothing else is another.
         owned = planned(submission, OURS, run.uid)

@@ -19,7 +19,7 @@ from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.cluster.rights import LOOK, ROLES, Right, Rights
 from trainer_infra.errors import Refused
 from trainer_infra.kube import http
-from trainer_infra.kube.loop import run
+from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.runs.run import Contents, Owner
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
@@ -65,15 +65,17 @@ def account(server: Server, world: World, tmp_path: Path) -> Iterator[As]:
         user = f"ci-{world.namespace}-{next(_COUNT)}"
         allow(world, user, rights)
         file = kubeconfig(server, user, tmp_path)
-        client = run(http.connect(file))
+        client = run_in_loop(http.connect_client(file))
         every = {right for each in ROLES.values() for right in each}
 
         def known() -> bool:
             # The server learns of a Role a moment after it is stored.
-            return set(run(Rights(client).denied(world.namespace, every))) == every - set(rights)
+            return set(run_in_loop(Rights(client).denied(world.namespace, every))) == every - set(
+                rights
+            )
 
         until(known)
-        run(client.close())
+        run_in_loop(client.close())
         made.append(Cluster(file, None))
         return made[-1]
 
@@ -196,7 +198,7 @@ def test_a_runtime_names_the_right_that_is_missing(
 ) -> None:
     account(*without(ROLES["runtimes"], right))
     user = max(tmp_path.iterdir(), key=lambda each: each.stat().st_mtime_ns).name
-    client = run(http.connect(kubeconfig(server, user, tmp_path)))
+    client = run_in_loop(http.connect_client(kubeconfig(server, user, tmp_path)))
     value = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainingRuntime",
@@ -211,5 +213,5 @@ def test_a_runtime_names_the_right_that_is_missing(
         await runtimes.delete_runtime(client, labelled, made["metadata"]["uid"], owner)
 
     with pytest.raises(Refused, match=f'cannot {right.verb} resource "{right.resource}"'):
-        run(life())
-    run(client.close())
+        run_in_loop(life())
+    run_in_loop(client.close())

@@ -9,7 +9,7 @@ from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
 from tools.cluster.client import Client
 from trainer_infra.cluster.provider.runs import Cluster
-from trainer_infra.cluster.served import ServedKinds
+from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.errors import NotAvailable
 
 

@@ -7,9 +7,9 @@ import pytest
 from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
 from tests.cluster.world import World
-from trainer_infra.cluster import served
+from trainer_infra.cluster import served_kinds
 from trainer_infra.cluster.provider.runs import Cluster
-from trainer_infra.cluster.served import ServedKinds
+from trainer_infra.cluster.served_kinds import ServedKinds
 
 LABEL = "kueue.x-k8s.io/queue-name"
 HERE = ServedKinds(reachable=True, jobset=True, kueue=True, server="https://here")
@@ -72,14 +72,14 @@ def test_suspend_and_resume_are_the_users_as_without_a_queue(
 
 def test_a_local_queue_that_is_missing_is_a_warning() -> None:
     missing = {("team", "research")}
-    (said,) = served.served_warnings(HERE, [jobset()], missing)
+    (said,) = served_kinds.served_warnings(HERE, [jobset()], missing)
     assert said == (
         f"label {LABEL}: there is no LocalQueue of that name in namespace team, so that Kueue "
         "admits no run, got 'research'; create the LocalQueue, or name another one"
     )
-    assert served.served_warnings(HERE, [jobset()]) == ()
+    assert served_kinds.served_warnings(HERE, [jobset()]) == ()
 
 
 def test_suspend_in_a_queue_of_kueue_is_a_warning() -> None:
-    (said,) = served.served_warnings(HERE, [jobset(suspend=True)])
+    (said,) = served_kinds.served_warnings(HERE, [jobset(suspend=True)])
     assert said.startswith("suspend: has no effect in queue research, got True: Kueue resumes")

@@ -48,29 +48,34 @@ def test_a_backend_is_its_url_without_credentials_and_in_the_service_the_organiz
     url: str, organization: str, expected: str, tmp_path: Path
 ) -> None:
     environment = {"PULUMI_BACKEND_URL": url, "PULUMI_HOME": str(tmp_path)}
-    assert backend.identity(environment, {}, organization, (tmp_path,)) == expected
+    assert backend.backend_identity(environment, {}, organization, (tmp_path,)) == expected
 
 
 def test_places_are_asked_in_the_order_of_the_pulumi_command(tmp_path: Path) -> None:
     environment = {"PULUMI_HOME": str(tmp_path)}
-    assert backend.url(environment, {}) == ""
+    assert backend.backend_url(environment, {}) == ""
     credentials = tmp_path / "credentials.json"
     credentials.write_text("not JSON: it may be encrypted")
-    assert backend.url(environment, {}) == ""
+    assert backend.backend_url(environment, {}) == ""
     credentials.write_text(json.dumps({"current": "s3://current"}))
-    assert backend.url(environment, {}) == "s3://current"
+    assert backend.backend_url(environment, {}) == "s3://current"
     project = {"backend": {"url": "s3://project"}}
-    assert backend.url(environment, project) == "s3://project"
-    assert backend.url(environment | {"PULUMI_BACKEND_URL": "s3://mine"}, project) == "s3://mine"
+    assert backend.backend_url(environment, project) == "s3://project"
+    assert (
+        backend.backend_url(environment | {"PULUMI_BACKEND_URL": "s3://mine"}, project)
+        == "s3://mine"
+    )
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
     (elsewhere / "credentials.json").write_text(json.dumps({"current": "s3://elsewhere"}))
     moved = environment | {"PULUMI_CREDENTIALS_PATH": str(elsewhere)}
-    assert backend.url(moved, {}) == "s3://elsewhere"
+    assert backend.backend_url(moved, {}) == "s3://elsewhere"
 
 
 def _of(folder: Path) -> str:
-    return backend.identity({"PULUMI_BACKEND_URL": f"file://{folder}"}, {}, "organization", ())
+    return backend.backend_identity(
+        {"PULUMI_BACKEND_URL": f"file://{folder}"}, {}, "organization", ()
+    )
 
 
 def made(folder: Path) -> Path:
@@ -112,7 +117,7 @@ def test_a_relative_folder_begins_in_the_project(tmp_path: Path) -> None:
     made(project / "states")
     elsewhere.mkdir()
     content = {"backend": {"url": "file://./states"}}
-    found = backend.identity({}, content, "organization", (project, elsewhere))
+    found = backend.backend_identity({}, content, "organization", (project, elsewhere))
     assert found == _of(project / "states")
 
 
@@ -120,7 +125,7 @@ def test_the_users_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setenv("HOME", str(tmp_path))
     made(tmp_path)
     environment: Mapping[str, str] = {"PULUMI_BACKEND_URL": "file://~"}
-    assert backend.identity(environment, {}, "organization", ()) == _of(tmp_path)
+    assert backend.backend_identity(environment, {}, "organization", ()) == _of(tmp_path)
 
 
 JOB = 'TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train), suspend=True)\n'
@@ -157,7 +162,7 @@ def test_what_a_program_declares_is_completed_by_the_providers_process(
     monkeypatch.setenv("PULUMI_BACKEND_URL", "https://api.pulumi.com")
     declared = {"project": "p", "stack": "dev", "urn": "u"}
     owners = [
-        owner_from_json(backend.completed({**declared, "organization": name}))
+        owner_from_json(backend.with_backend({**declared, "organization": name}))
         for name in ("acme", "beta")
     ]
     assert owners == [

@@ -13,7 +13,7 @@ from tests.kube.scripted import config, status
 from tools.cluster import apiserver
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
-from trainer_infra.kube.loop import run
+from trainer_infra.kube.loop import run_in_loop
 
 JOBSETS = "/apis/jobset.x-k8s.io/v1alpha2/namespaces/default/jobsets"
 JOB = (
@@ -43,9 +43,9 @@ def server() -> Iterator[Address]:
 
 @pytest.fixture
 def front(server: Address) -> Iterator[Front]:
-    found = run(Front.started(server))
+    found = run_in_loop(Front.started(server))
     yield found
-    run(found.close())
+    run_in_loop(found.close())
 
 
 @pytest.fixture

@@ -75,9 +75,20 @@ def _places(name: str, module: str) -> Iterator[str]:
     dotted = name.removesuffix(".py").replace("/", ".")
     around = module.split(".")
     for room in (".".join(around[:length]) for length in range(len(around), -1, -1)):
-        for each in (dotted, dotted.rpartition(".")[0]):
-            if each and (full := f"{room}.{each}".strip(".")) in PLACES:
-                yield full
+        full = f"{room}.{dotted}".strip(".")
+        holder, _, value = full.rpartition(".")
+        if full in PLACES:
+            yield full
+        elif holder in MODULES and value in _values(holder):
+            yield holder
+
+
+@cache
+def _values(module: str) -> frozenset[str]:
+    """Functions, classes and constants that a module defines."""
+    body = prose.parsed(MODULES[module]).body
+    targets = (each.target if isinstance(each, ast.AnnAssign) else each for each in body)
+    return frozenset(getattr(each, "id", getattr(each, "name", "")) for each in targets)
 
 
 def test_every_caller_that_a_docstring_names_imports_the_module() -> None:
@@ -110,6 +121,8 @@ def test_a_caller_that_imports_the_module_is_no_problem(text: str) -> None:
         ("Called by `nothing`.", "there is no `nothing`"),
         ("Called by nothing.py and `pipeline`.", "there is no nothing.py"),
         ("Called by `pipeline`, and by\n`review`.", "`review` does not import it; imported by "),
+        ("Called by `render.nothing`.", "there is no `render.nothing`"),
+        ("Called by `pipeline.nothing`.", "there is no `pipeline.nothing`"),
         ("Called by the drivers.", "names no module: Called by the drivers."),
     ],
 )

@@ -9,7 +9,7 @@ from tests.docs import page
 from tests.docs.test_environment import containers, job, variables
 from trainer_infra import catalog, names
 from trainer_infra.errors import InvalidInput
-from trainer_infra.local import capacity, support
+from trainer_infra.local import capacity, unsupported_fields
 from trainer_infra.render import pipeline
 from trainer_infra.runs.run import COMPLETE, FAILED
 from trainer_infra.trainers import resources_per_node
@@ -33,7 +33,7 @@ def test_resources_are_called_as_the_page_says(row: list[str]) -> None:
 
 def test_the_folders_of_all_kinds_of_volumes_are_named() -> None:
     kinds = {kind for row in VOLUMES for kind in page.codes(row[0])}
-    assert kinds == support.VOLUMES
+    assert kinds == unsupported_fields.VOLUMES
 
 
 def processes(runtime: str, resource: str) -> str:
@@ -92,7 +92,9 @@ def test_an_initializer_is_an_error_on_a_runtime_without_one(runtime: str) -> No
 
 def test_initializers_of_the_catalog_are_refused_on_this_machine() -> None:
     name = "torchtune-llama3.2-1b"
-    problems = support.unsupported_here(pipeline.render(job(name, nodes=1), catalog.get(name)))
+    problems = unsupported_fields.unsupported_here(
+        pipeline.render(job(name, nodes=1), catalog.get(name))
+    )
     refused = [each for each in problems if "cannot run on this machine" in each.what]
     assert len(refused) == 2
 

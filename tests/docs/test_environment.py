@@ -12,7 +12,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog.shipped import Shipped
 from trainer_infra.cluster.provider.behaviour import provider_behaviour
 from trainer_infra.errors import InvalidInput
-from trainer_infra.local import env
+from trainer_infra.local import pod_environment
 from trainer_infra.render import pipeline
 from trainer_infra.render.plugins import PLUGINS, flux
 from trainer_infra.runs.run import Owner
@@ -116,7 +116,9 @@ def test_a_process_on_this_machine_sees_what_the_page_says(stack: Stack) -> None
     (run,) = stack.runs()
     shown, output = stack.trainer("logs", run["name"], "--pod", "node-0-0").splitlines()[-2:]
     seen = {
-        name for name in shown.split() if name not in env.ALLOWED and not name.startswith("LC_")
+        name
+        for name in shown.split()
+        if name not in pod_environment.ALLOWED and not name.startswith("LC_")
     }
     said = {
         name
@@ -140,7 +142,7 @@ def test_engine_provider_adds_what_the_page_says() -> None:
 def test_what_is_passed_on_of_the_shell_is_the_list_of_the_page() -> None:
     _, _, section = PAGE.read_text().partition("## Passed on from your shell\n")
     listed = next(each for each in section.split("\n\n") if "`PATH`" in each)
-    assert set(page.codes(listed)) == env.ALLOWED
+    assert set(page.codes(listed)) == pod_environment.ALLOWED
 
 
 @pytest.mark.parametrize("row", PROGRAMS, ids=lambda row: row[0])

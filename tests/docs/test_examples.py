@@ -141,7 +141,7 @@ def test_yaml_is_read_and_what_is_of_our_kinds_is_valid(block: Block) -> None:
     assert documents != []
     for each in documents:
         if each.get("apiVersion") == names.API_VERSION:
-            manifests.parse(each)
+            manifests.parse_object(each)
 
 
 # The runner itself

@@ -494,7 +494,7 @@ CASES: Final = (
     ),
     Case(
         Cause.SCHEDULING_GATE,
-        "whoever removes scheduling gate example.com/hold",
+        "the controller that removes scheduling gate example.com/hold",
         pod={"schedulingGates": [{"name": "example.com/hold"}]},
     ),
     Case(

@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 from tests.review import checked, trees
 from tools.cluster import helm, kubectl
 from trainer_infra.cli import main
-from trainer_infra.review import changed, sources
-from trainer_infra.review.sources import Read
+from trainer_infra.review import changed_files, sources
+from trainer_infra.review.sources import SourceObjects
 
 
 @pytest.fixture(autouse=True)
@@ -31,7 +31,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def seen(read: Read) -> list[tuple[str, str, int, bool]]:
+def seen(read: SourceObjects) -> list[tuple[str, str, int, bool]]:
     """File, name and line of each object, and whether it can be mended."""
     return [
         (each.file, each.value["metadata"]["name"], each.place(each.start)[0], each.is_editable)
@@ -49,7 +49,7 @@ TOP = [
 
 
 def test_a_kustomization_is_built_and_its_objects_are_placed_in_its_files() -> None:
-    found = sources.read(["top"])
+    found = sources.read_sources(["top"])
     assert found.problems == ()
     assert seen(found) == TOP
     report = checked.of(found.documents, "image-latest", "literal-secrets")
@@ -63,7 +63,7 @@ def test_a_kustomization_is_built_and_its_objects_are_placed_in_its_files() -> N
 
 
 def test_what_kustomize_changes_nothing_of_can_be_mended() -> None:
-    assert seen(sources.read(["base"])) == [
+    assert seen(sources.read_sources(["base"])) == [
         ("base/jobs.yaml", "digits", 1, True),
         ("base/jobs.yaml", "digits-2", 14, True),
         ("base/other.yaml", "other", 1, True),
@@ -76,27 +76,27 @@ def test_a_patch_of_an_overlay_changes_the_objects_that_it_builds(work: Path) ->
         subprocess.run(["git", *who, *command], cwd=work, check=True)
     env = work / "top/env.yaml"
     env.write_text(env.read_text().replace("name: B", "name: C"))
-    now = sources.read(["top"]).documents
-    assert changed.is_judged(now, changed.base(["top"], "HEAD")) == {
+    now = sources.read_sources(["top"]).documents
+    assert changed_files.is_judged(now, changed_files.base(["top"], "HEAD")) == {
         index: each.value["metadata"]["name"] == "digits-2-2" for index, each in enumerate(now)
     }
 
 
 def test_what_is_below_a_folder_is_built_once() -> None:
-    found = sources.read([".", "top"])
+    found = sources.read_sources([".", "top"])
     assert found.problems == ()
     assert [each for each in seen(found) if "chart" not in each[0]] == TOP
 
 
 def test_what_kustomize_says_is_told_in_the_names_of_the_user(work: Path) -> None:
     (work / "base/other.yaml").write_text("a: [\n")
-    (problem,) = sources.read(["top"]).problems
+    (problem,) = sources.read_sources(["top"]).problems
     assert problem.startswith("top: cannot be built: accumulating resources from 'other.yaml'")
     assert str(work) not in problem
 
 
 def test_a_chart_is_rendered_and_its_objects_are_placed_in_its_templates() -> None:
-    found = sources.read(["."])
+    found = sources.read_sources(["."])
     assert found.problems == ()
     assert sorted(each for each in seen(found) if "chart" in each[0]) == [
         ("chart/templates/job.yaml", "release-name-x", 3, False),
@@ -106,7 +106,7 @@ def test_a_chart_is_rendered_and_its_objects_are_placed_in_its_templates() -> No
     ]
     plain = ("image-latest", "chart/templates/plain.yaml", 9, "spec.trainer.image")
     job = ("image-latest", "chart/templates/job.yaml", 14, "spec.trainer.image")
-    more = sources.read(["chart"], ["chart/more.yaml"])
+    more = sources.read_sources(["chart"], ["chart/more.yaml"])
     assert job not in checked.places(checked.of(found.documents, "image-latest"))
     assert checked.places(checked.of(more.documents, "image-latest")) == [job, plain]
 
@@ -124,7 +124,7 @@ def test_the_command_renders_a_chart_with_the_values_that_are_named() -> None:
 
 def test_what_helm_says_is_told_in_the_names_of_the_user(work: Path) -> None:
     (work / "chart/templates/bad.yaml").write_text('{{ required "name a queue" .Values.none }}')
-    (problem,) = sources.read(["chart"]).problems
+    (problem,) = sources.read_sources(["chart"]).problems
     assert problem.startswith("chart: cannot be rendered: Error: execution error at")
     assert problem.endswith("name a queue")
     assert str(work) not in problem

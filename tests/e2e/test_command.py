@@ -47,7 +47,7 @@ def test_a_run_is_held_back_resumed_followed_and_deleted(
 
     following = start(cluster_stack, "logs", "-f", "job", *here)
     assert following.stderr is not None
-    assert following.stderr.readline() == "job is suspended and waits until somebody resumes it\n"
+    assert following.stderr.readline() == "job is suspended and waits until you resume it\n"
     assert cluster_stack.trainer("resume", "job", *here) == "job resumed\n"
 
     def running() -> bool:

@@ -22,7 +22,7 @@ from tests.kube.scripted import config
 from tools.cluster.kube_apiserver import Address
 from trainer_infra.cluster import rights as of_rights
 from trainer_infra.cluster.rights import ROLES, Right
-from trainer_infra.kube.loop import run
+from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.kube.resource import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 
 PATH = re.compile(
@@ -100,11 +100,11 @@ def account(namespace: Namespace, tmp_path: Path) -> Iterator[Account]:
     namespace.kubectl("create", "serviceaccount", "ci")
     namespace.kubectl("apply", "-f", "-", given=text)
     token = namespace.kubectl("create", "token", "ci", "--duration=1h").strip()
-    front = run(Front.started(address(namespace, token, tmp_path)))
+    front = run_in_loop(Front.started(address(namespace, token, tmp_path)))
     file = tmp_path / "account"
     file.write_text(json.dumps(config(front.url)))
     yield Account(front, file)
-    run(front.close())
+    run_in_loop(front.close())
     namespace.kubectl("delete", "-f", "-", "--wait=false", given=text)
 
 

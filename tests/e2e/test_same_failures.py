@@ -15,7 +15,7 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import OWNER, Jobs, eventually
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
-from trainer_infra.local import folder, runs
+from trainer_infra.local import run_folder, runs
 from trainer_infra.local.target import ThisMachine
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs import sentences
@@ -203,7 +203,7 @@ def test_what_ran_the_pods_is_lost_on_both_targets(namespace: Namespace, image: 
     lost = runtime(image, {"nodeName": "gone-for-good"})
     there = start(Jobs(namespace).cluster, namespace.name, lost, waiting)
     eventually(lambda: here().phase == "Running")
-    identities = folder.read_json(folder.run_folder("default", "tj").identities) or {}
+    identities = run_folder.read_json(run_folder.folder_of("default", "tj").identities) or {}
     os.kill(int(identities["supervisor"]["pid"]), signal.SIGKILL)
     found = [finished(each) for each in (here, there)]
     assert [run.phase for run in found] == ["Failed", "Failed"]

@@ -26,8 +26,8 @@ from tests.fake_api_server.object_store import Place, Store
 from tests.fake_api_server.request_judgement import refused
 from tests.fake_api_server.served_kinds import KINDS, WITHOUT_STATUS
 from tests.fake_api_server.server_side_apply import STATUS, Writer
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import (
-    JSON,
     KubeClient,
     LogOf,
     ObjectChange,
@@ -36,7 +36,7 @@ from trainer_infra.kube.client import (
     Propagation,
 )
 from trainer_infra.kube.refusals import NotServed
-from trainer_infra.kube.request import named
+from trainer_infra.kube.request import named_path
 from trainer_infra.kube.resource import ACCESS_REVIEW, NAMESPACE, POD, Resource
 
 
@@ -84,7 +84,7 @@ class Memory(KubeClient):
         return self._served(api_version, kind)
 
     @override
-    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSON:
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSONObject:
         """One object.
 
         Raises:
@@ -101,7 +101,7 @@ class Memory(KubeClient):
         return Page(tuple(copy.deepcopy(list(found))), str(self._store.version))
 
     @override
-    async def create(self, value: JSON, *, manager: str, dry_run: bool = False) -> JSON:
+    async def create(self, value: JSONObject, *, manager: str, dry_run: bool = False) -> JSONObject:
         """A new object, as stored.
 
         Raises:
@@ -125,8 +125,8 @@ class Memory(KubeClient):
 
     @override
     async def apply(
-        self, value: JSON, *, manager: str, force: bool = False, dry_run: bool = False
-    ) -> JSON:
+        self, value: JSONObject, *, manager: str, force: bool = False, dry_run: bool = False
+    ) -> JSONObject:
         """Server-side apply: the object as stored; created where it is missing.
 
         Raises:
@@ -141,7 +141,9 @@ class Memory(KubeClient):
         return self._applied(kind, value, Writer(manager, force=force), asked, dry_run)
 
     @override
-    async def patch_status(self, value: JSON, *, manager: str, force: bool = True) -> JSON:
+    async def patch_status(
+        self, value: JSONObject, *, manager: str, force: bool = True
+    ) -> JSONObject:
         """Server-side apply of the status subresource: the object as stored.
 
         Raises:
@@ -172,7 +174,7 @@ class Memory(KubeClient):
             Conflict: It has another uid.
         """
         there = self._there(resource, name, namespace, "delete")
-        asked = f"delete {named(resource, name, namespace)}"
+        asked = f"delete {named_path(resource, name, namespace)}"
         found = there["metadata"]["uid"]
         if uid not in ("", found):
             message = (
@@ -265,12 +267,12 @@ class Memory(KubeClient):
             raise NotServed(self.server, api_version, kind)
         return found
 
-    def _place(self, verb: str, value: JSON) -> tuple[Resource, Place, str]:
+    def _place(self, verb: str, value: JSONObject) -> tuple[Resource, Place, str]:
         """Kind, place and what is asked, of an object that is sent."""
         kind = self._served(value["apiVersion"], value["kind"])
         metadata = value["metadata"]
         place = _at(kind, metadata.get("namespace") or "default", metadata.get("name") or "")
-        asked = f"{verb} {named(kind, place[1], place[0])}"
+        asked = f"{verb} {named_path(kind, place[1], place[0])}"
         size = len(json.dumps(value))
         if size > request_judgement.LARGEST_REQUEST:
             limit = f"limit is {request_judgement.LARGEST_REQUEST}"
@@ -288,7 +290,7 @@ class Memory(KubeClient):
         found = self._store.get(kind, _at(kind, namespace, name))
         if found is None:
             message = f'{_plural(kind)} "{name}" not found'
-            asked = f"{verb} {named(kind, name, namespace)}"
+            asked = f"{verb} {named_path(kind, name, namespace)}"
             raise refused("NotFound", message, asked, kind, name)
         return found
 
@@ -307,8 +309,8 @@ class Memory(KubeClient):
             raise refused("Forbidden", message, asked, kind, place[1])
 
     def _applied(
-        self, kind: Resource, value: JSON, writer: Writer, asked: str, dry_run: bool
-    ) -> JSON:
+        self, kind: Resource, value: JSONObject, writer: Writer, asked: str, dry_run: bool
+    ) -> JSONObject:
         metadata = value["metadata"]
         place = _at(kind, metadata.get("namespace") or "default", metadata["name"])
         old = self._store.get(kind, place)
@@ -323,7 +325,9 @@ class Memory(KubeClient):
             return copy.deepcopy(new)
         return self._stored(kind, place, new, asked, dry_run)
 
-    def _stored(self, kind: Resource, place: Place, new: JSON, asked: str, dry_run: bool) -> JSON:
+    def _stored(
+        self, kind: Resource, place: Place, new: JSONObject, asked: str, dry_run: bool
+    ) -> JSONObject:
         old = self._store.get(kind, place)
         made = schema_shape.defaulted(
             self._store.complete(kind, old, new), schema_shape.of(kind.api_version, kind.kind)
@@ -369,7 +373,7 @@ def _plural(kind: Resource) -> str:
     return f"{kind.plural}.{group}" if group else kind.plural
 
 
-def _coded(value: JSON) -> JSON:
+def _coded(value: JSONObject) -> JSONObject:
     """A Secret with its `stringData` where the server puts it."""
     if value["kind"] != "Secret" or "stringData" not in value:
         return value
@@ -380,7 +384,9 @@ def _coded(value: JSON) -> JSON:
     return {**rest, "data": {**(value.get("data") or {}), **coded}}
 
 
-def _check_identity(kind: Resource, old: JSON | None, metadata: JSON, asked: str) -> None:
+def _check_identity(
+    kind: Resource, old: JSONObject | None, metadata: JSONObject, asked: str
+) -> None:
     """Refuse to apply to another version, or another object, than was meant."""
     uid, version = metadata.get("uid"), metadata.get("resourceVersion")
     there = old["metadata"] if old else {}

@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api import schema, transitions
-from trainer_infra.api.finding import Finding, path_text
+from trainer_infra.api.finding import FieldFinding, path_text
 from trainer_infra.kube import refusals
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import Resource
@@ -156,9 +156,9 @@ def _by_schema(resource: Resource, old: JSON | None, new: JSON) -> Iterator[Caus
     else:
         return
     value = new.get("spec", {}) if place else new
-    found: list[Finding] = list(schema.findings(value, name))
+    found: list[FieldFinding] = list(schema.schema_findings(value, name))
     if old is not None:
-        found += transitions.findings(old.get("spec", {}) if place else old, value, name)
+        found += transitions.transition_findings(old.get("spec", {}) if place else old, value, name)
     for each in found:
         yield path_text((*place, *each.path)), "FieldValueInvalid", f"Invalid value: {each.what}"
 

@@ -41,7 +41,7 @@ _STATUS: Final = {
 @cache
 def of(api_version: str, kind: str) -> Schema:
     """The schema of a kind, whole objects; read only."""
-    known = schemas.published()[0]
+    known = schemas.published_schema()[0]
     properties: dict[str, Any] = {}
     if kind == names.JOBSET:
         properties = {"spec": known["JobSetSpec"]}
@@ -61,7 +61,7 @@ def _down(schema: Schema, path: tuple[str, ...]) -> Schema:
 
 
 def _resolved(schema: Schema) -> Schema:
-    return schemas.published()[1][schema["$ref"]] if "$ref" in schema else schema
+    return schemas.published_schema()[1][schema["$ref"]] if "$ref" in schema else schema
 
 
 def field(schema: Schema, name: str) -> Schema:

@@ -26,9 +26,11 @@ def server() -> Iterator[RealServer]:
 @pytest.fixture
 def real(server: RealServer) -> Iterator[KubeClient]:
     """A client of the real server, whose watches bring a bookmark every few seconds."""
-    client = loop.run(http.connect(str(server.kubeconfig), None, Patience(watch_for=4)))
+    client = loop.run_in_loop(
+        http.connect_client(str(server.kubeconfig), None, Patience(watch_for=4))
+    )
     yield client
-    loop.run(client.close())
+    loop.run_in_loop(client.close())
 
 
 @pytest.fixture
@@ -37,16 +39,18 @@ def speak() -> Iterator[Speak]:
     made: list[tuple[KubeClient, Scripted]] = []
 
     def start(*answers: Say, give_up_after: float = 10.0) -> tuple[KubeClient, Scripted]:
-        server = loop.run(Scripted.started(*answers))
+        server = loop.run_in_loop(Scripted.started(*answers))
         text = json.dumps(config(server.url))
-        client = loop.run(http.connect(text, None, Patience(give_up_after=give_up_after)))
+        client = loop.run_in_loop(
+            http.connect_client(text, None, Patience(give_up_after=give_up_after))
+        )
         made.append((client, server))
         return made[-1]
 
     yield start
     for client, server in made:
-        loop.run(client.close())
-        loop.run(server.close())
+        loop.run_in_loop(client.close())
+        loop.run_in_loop(server.close())
 
 
 @pytest.fixture
@@ -66,7 +70,7 @@ def forget(client: KubeClient, request: pytest.FixtureRequest) -> Callable[[], N
 def _overflow(client: Memory) -> None:
     for number in range(HISTORY + 1):
         value = {"apiVersion": "v1", "kind": "Node", "metadata": {"name": f"n{number}"}}
-        loop.run(client.apply(value, manager="test"))
+        loop.run_in_loop(client.apply(value, manager="test"))
 
 
 @pytest.fixture(params=["memory", "real"])
@@ -81,5 +85,5 @@ def namespace(client: KubeClient) -> str:
     """A namespace of the test's own."""
     name = f"t-{uuid.uuid4().hex[:12]}"
     value = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    loop.run(client.apply(value, manager="test"))
+    loop.run_in_loop(client.apply(value, manager="test"))
     return name

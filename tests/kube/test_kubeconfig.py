@@ -45,7 +45,7 @@ def config(user: JSON | None = None, cluster: JSON | None = None, context: str =
 
 def endpoint(source: JSON | str | None, context: str | None = None) -> SignedServer:
     text = json.dumps(source) if isinstance(source, dict) else source
-    return kubeconfig.read(text, context).endpoint()
+    return kubeconfig.read_kubeconfig(text, context).endpoint()
 
 
 def signed(user: JSON) -> str:
@@ -217,7 +217,7 @@ def test_a_token_of_a_plugin_that_expires_is_renewed(tmp_path: Path) -> None:
         "print(json.dumps({'apiVersion': 'client.authentication.k8s.io/v1',"
         " 'kind': 'ExecCredential', 'status': status}))\n"
     ) % soon
-    session = kubeconfig.read(json.dumps(config(plugin(tmp_path, program))), None)
+    session = kubeconfig.read_kubeconfig(json.dumps(config(plugin(tmp_path, program))), None)
     first, second = (session.endpoint().headers["Authorization"] for _ in range(2))
 
     assert int(second[8:]) == int(first[8:]) + 1

@@ -6,7 +6,7 @@ from tests.fake_api_server.memory import Memory
 from tests.kube import objects
 from tests.kube.scripted import JSON, Say, Speak, gathered, status
 from trainer_infra.kube.client import KubeClient, LogOf
-from trainer_infra.kube.loop import iterate, run
+from trainer_infra.kube.loop import iterate_in_loop, run_in_loop
 from trainer_infra.kube.refusals import Invalid
 
 A = "2026-01-01T00:00:01.100000000Z"
@@ -23,7 +23,7 @@ def pod(**state: JSON) -> Say:
 def read(
     client: KubeClient, follow: bool = True, since: str = "", tail: int | None = None
 ) -> object:
-    return run(gathered(client.logs(LogOf("default", "a", "node", follow, tail, since))))
+    return run_in_loop(gathered(client.logs(LogOf("default", "a", "node", follow, tail, since))))
 
 
 def test_a_log_is_its_lines_without_times(speak: Speak) -> None:
@@ -87,17 +87,17 @@ def test_a_followed_log_ends_with_its_pod(speak: Speak) -> None:
 def test_a_log_in_memory_is_what_a_test_writes() -> None:
     memory = Memory()
     spec = objects.pod_template()["spec"]
-    run(memory.create(objects.of("v1", "Pod", "default", "a", spec=spec), manager="m"))
+    run_in_loop(memory.create(objects.of("v1", "Pod", "default", "a", spec=spec), manager="m"))
     with pytest.raises(Invalid, match="waiting to start"):
         read(memory)
     memory.write_log("default", "a", "one", "node")
-    lines = iterate(memory.logs(LogOf("default", "a", follow=True)))
+    lines = iterate_in_loop(memory.logs(LogOf("default", "a", follow=True)))
     assert next(lines) == "one"
 
     async def rest() -> None:
         memory.write_log("default", "a", "two", "node")
         memory.end_log("default", "a", "node")
 
-    run(rest())
+    run_in_loop(rest())
     assert list(lines) == ["two"]
     assert read(memory, tail=1) == ["two"]

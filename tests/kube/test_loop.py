@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from trainer_infra.kube.loop import iterate, run
+from trainer_infra.kube.loop import iterate_in_loop, run_in_loop
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -31,7 +31,7 @@ async def sleeper(ended: list[str]) -> None:
 
 def test_all_threads_share_one_loop() -> None:
     with ThreadPoolExecutor(8) as pool:
-        found = set(pool.map(lambda _: run(thread_name()), range(50)))
+        found = set(pool.map(lambda _: run_in_loop(thread_name()), range(50)))
 
     assert found == {"kube-loop"}
 
@@ -41,13 +41,13 @@ def test_an_error_reaches_the_caller() -> None:
         raise ValueError("no")
 
     with pytest.raises(ValueError, match="no"):
-        run(fail())
+        run_in_loop(fail())
 
 
 def test_what_takes_too_long_is_cancelled_and_has_ended() -> None:
     ended: list[str] = []
     with pytest.raises(TimeoutError):
-        run(sleeper(ended), timeout=0.05)
+        run_in_loop(sleeper(ended), timeout=0.05)
 
     assert ended == ["ended"]
 
@@ -58,7 +58,7 @@ def test_ctrl_c_cancels_what_runs() -> None:
     timer.start()
     began = time.monotonic()
     with pytest.raises(KeyboardInterrupt):
-        run(sleeper(ended))
+        run_in_loop(sleeper(ended))
 
     assert ended == ["ended"]
     assert time.monotonic() - began < 30
@@ -66,10 +66,10 @@ def test_ctrl_c_cancels_what_runs() -> None:
 
 def test_a_call_from_the_loop_itself_is_refused_instead_of_waiting_for_ever() -> None:
     async def inner() -> None:
-        run(thread_name())
+        run_in_loop(thread_name())
 
     with pytest.raises(RuntimeError, match="background loop"):
-        run(inner())
+        run_in_loop(inner())
 
 
 async def count(closed: list[str], until: int = 3) -> AsyncGenerator[int, None]:
@@ -82,13 +82,13 @@ async def count(closed: list[str], until: int = 3) -> AsyncGenerator[int, None]:
 
 def test_items_come_one_by_one_and_the_source_is_closed_at_the_end() -> None:
     closed: list[str] = []
-    assert list(iterate(count(closed))) == [0, 1, 2]
+    assert list(iterate_in_loop(count(closed))) == [0, 1, 2]
     assert closed == ["closed"]
 
 
 def test_closing_the_iterator_closes_the_source() -> None:
     closed: list[str] = []
-    items = iterate(count(closed, 10**9))
+    items = iterate_in_loop(count(closed, 10**9))
     assert next(items) == 0
     assert closed == []
     items.close()
@@ -105,7 +105,7 @@ def test_ctrl_c_while_waiting_for_an_item_closes_the_source() -> None:
         finally:
             closed.append("closed")
 
-    items = iterate(slow())
+    items = iterate_in_loop(slow())
     assert next(items) == 0
     threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
     with pytest.raises(KeyboardInterrupt):
@@ -119,7 +119,7 @@ def test_an_error_of_the_source_reaches_the_caller() -> None:
         yield 1
         raise ValueError("no")
 
-    items = iterate(broken())
+    items = iterate_in_loop(broken())
     assert next(items) == 1
     with pytest.raises(ValueError, match="no"):
         next(items)

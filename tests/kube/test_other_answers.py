@@ -15,7 +15,7 @@ from tests.kube.scripted import Say, Speak, config, gathered, status
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http
 from trainer_infra.kube.client import LogOf, ObjectSelection
-from trainer_infra.kube.loop import iterate, run
+from trainer_infra.kube.loop import iterate_in_loop, run_in_loop
 from trainer_infra.kube.refusals import (
     Answer,
     Forbidden,
@@ -62,7 +62,7 @@ def test_what_no_api_server_answers_is_one_sentence_and_not_tried_again(
     say, shown = FOREIGN[name]
     client, server = speak(say)
     with pytest.raises(NotKubernetes) as refused:
-        run(client.get(CONFIG_MAP, "a", "default"))
+        run_in_loop(client.get(CONFIG_MAP, "a", "default"))
 
     said = str(refused.value)
     assert said.startswith(f"the server {server.url} answered `read ConfigMap default/a` with ")
@@ -91,7 +91,7 @@ BROKEN = {
 def test_an_answer_that_arrives_broken_is_asked_for_again(speak: Speak, name: str) -> None:
     client, server = speak(BROKEN[name], BROKEN[name], FOUND)
 
-    assert run(client.get(CONFIG_MAP, "a", "default")) == FOUND.body
+    assert run_in_loop(client.get(CONFIG_MAP, "a", "default")) == FOUND.body
     assert len(server.asked) == 3
 
 
@@ -99,7 +99,7 @@ def test_an_answer_that_arrives_broken_is_asked_for_again(speak: Speak, name: st
 def test_one_that_always_arrives_broken_is_one_sentence(speak: Speak, name: str) -> None:
     client, server = speak(BROKEN[name], give_up_after=1.0)
     with pytest.raises((NotKubernetes, Unreachable)) as refused:
-        run(client.get(CONFIG_MAP, "a", "default"))
+        run_in_loop(client.get(CONFIG_MAP, "a", "default"))
 
     assert any(
         words in str(refused.value)
@@ -113,13 +113,13 @@ def test_one_that_always_arrives_broken_is_one_sentence(speak: Speak, name: str)
 def test_a_kind_is_not_taken_for_missing_because_of_such_an_answer(speak: Speak, name: str) -> None:
     client, _ = speak(FOREIGN[name][0])
     with pytest.raises(NotKubernetes):
-        run(client.resource(JOBSET.api_version, JOBSET.kind))
+        run_in_loop(client.resource(JOBSET.api_version, JOBSET.kind))
 
 
 def test_a_path_that_an_api_server_does_not_know_is_a_kind_that_is_not_served(speak: Speak) -> None:
     client, _ = speak(Say(404, "404 page not found"))
     with pytest.raises(NotServed):
-        run(client.resource(JOBSET.api_version, JOBSET.kind))
+        run_in_loop(client.resource(JOBSET.api_version, JOBSET.kind))
 
 
 @pytest.mark.parametrize(
@@ -128,23 +128,23 @@ def test_a_path_that_an_api_server_does_not_know_is_a_kind_that_is_not_served(sp
 def test_a_list_that_is_none_is_one_sentence(speak: Speak, items: objects.JSON) -> None:
     client, _ = speak(Say(body={"kind": "ConfigMapList", "metadata": {}, **items}))
     with pytest.raises(NotKubernetes, match="a ConfigMapList that lacks"):
-        run(client.list(ObjectSelection(CONFIG_MAP, "default")))
+        run_in_loop(client.list(ObjectSelection(CONFIG_MAP, "default")))
 
 
 @pytest.mark.parametrize("name", ["a login page", "a redirect", "an endless page"])
 def test_a_watch_and_a_log_say_the_same(speak: Speak, name: str) -> None:
     client, _ = speak(FOREIGN[name][0])
     with pytest.raises(NotKubernetes, match="`watch configmaps of default` with a"):
-        next(iterate(client.watch(ObjectSelection(CONFIG_MAP, "default"), "1")))
+        next(iterate_in_loop(client.watch(ObjectSelection(CONFIG_MAP, "default"), "1")))
     with pytest.raises(NotKubernetes, match="`read the log of default/a` with a"):
-        run(gathered(client.logs(LogOf("default", "a"))))
+        run_in_loop(gathered(client.logs(LogOf("default", "a"))))
 
 
 @pytest.mark.parametrize("line", ["[]", "{}", "no", '{"type": "ADDED", "object": 1}'])
 def test_a_watch_of_lines_that_are_no_events_is_given_up(speak: Speak, line: str) -> None:
     client, server = speak(Say(body=f"{line}\n"), give_up_after=2.0)
     with pytest.raises(NotKubernetes, match="a line that is not an event"):
-        next(iterate(client.watch(ObjectSelection(CONFIG_MAP), "1")))
+        next(iterate_in_loop(client.watch(ObjectSelection(CONFIG_MAP), "1")))
 
     assert len(server.asked) > 1
 
@@ -153,7 +153,7 @@ def test_a_line_of_a_log_without_a_time_is_shown(speak: Speak) -> None:
     client, _ = speak(Say(body="2026-01-01T00:00:01Z one\nunable to read more\n"))
 
     wanted = LogOf("default", "a", since="2026-01-01T00:00:00Z")
-    assert run(gathered(client.logs(wanted))) == [
+    assert run_in_loop(gathered(client.logs(wanted))) == [
         "2026-01-01T00:00:01Z one",
         "2026-01-01T00:00:01Z unable to read more",
     ]
@@ -163,7 +163,7 @@ def test_a_line_of_a_log_without_a_time_is_shown(speak: Speak) -> None:
 def test_who_is_not_known_is_told_to_sign_in_again(speak: Speak, body: objects.JSON | str) -> None:
     client, server = speak(Say(401, body, content_type=HTML))
     with pytest.raises(Unauthorized, match="sign in again: the credentials in the kubeconfig"):
-        run(client.get(CONFIG_MAP, "a", "default"))
+        run_in_loop(client.get(CONFIG_MAP, "a", "default"))
 
     assert len(server.asked) == 2
 
@@ -172,21 +172,21 @@ def test_a_right_that_is_missing_is_named(speak: Speak) -> None:
     words = 'configmaps "a" is forbidden: User "me" cannot get resource "configmaps"'
     client, _ = speak(Say(403, status(403, "Forbidden", words)))
     with pytest.raises(Forbidden, match='cannot get resource "configmaps"'):
-        run(client.get(CONFIG_MAP, "a", "default"))
+        run_in_loop(client.get(CONFIG_MAP, "a", "default"))
 
 
 def test_a_page_of_a_server_in_trouble_is_shown_by_its_title(speak: Speak) -> None:
     page = "<html><head><title>503 Service Unavailable</title></head></html>"
     client, _ = speak(Say(503, page, content_type=HTML), give_up_after=0.5)
     with pytest.raises(Unreachable, match="a page titled '503 Service Unavailable'"):
-        run(client.get(CONFIG_MAP, "a", "default"))
+        run_in_loop(client.get(CONFIG_MAP, "a", "default"))
 
 
 def test_a_webhook_is_given_up_before_a_submit_would_be(speak: Speak) -> None:
     words = 'Internal error occurred: failed calling webhook "w": service "none" not found'
     client, _ = speak(Say(500, status(500, "InternalError", words)), give_up_after=60.0)
     with pytest.raises(Answer, match='failed calling webhook "w"') as refused:
-        run(client.within(18.0).get(CONFIG_MAP, "a", "default"))
+        run_in_loop(client.within(18.0).get(CONFIG_MAP, "a", "default"))
 
     assert "500" in str(refused.value)
 
@@ -194,28 +194,28 @@ def test_a_webhook_is_given_up_before_a_submit_would_be(speak: Speak) -> None:
 def test_what_is_given_up_early_says_what_happened_last(speak: Speak) -> None:
     client, _ = speak(Say(503, "etcd has no leader"), give_up_after=60.0)
     with pytest.raises(Unreachable, match="etcd has no leader"):
-        run(client.within(0.5).get(CONFIG_MAP, "a", "default"))
+        run_in_loop(client.within(0.5).get(CONFIG_MAP, "a", "default"))
 
     late = client.within(0.0)
     with pytest.raises(TimeoutError):
-        run(late.get(CONFIG_MAP, "a", "default"))
+        run_in_loop(late.get(CONFIG_MAP, "a", "default"))
     with pytest.raises(Unreachable, match="etcd has no leader"):
-        run(late.within(0.5).get(CONFIG_MAP, "a", "default"))
+        run_in_loop(late.within(0.5).get(CONFIG_MAP, "a", "default"))
 
 
 def test_a_silent_server_has_no_reason_to_name(speak: Speak) -> None:
     client, _ = speak(Say(body=FOUND.body, after=60.0), give_up_after=60.0)
     with pytest.raises(TimeoutError):
-        run(client.within(0.5).get(CONFIG_MAP, "a", "default"))
+        run_in_loop(client.within(0.5).get(CONFIG_MAP, "a", "default"))
 
 
 def asked(server: str, **cluster: str) -> str:
     """What is said of a server that cannot be talked to."""
     text = json.dumps(config(server, **cluster))
-    client = run(http.connect(text, None, Patience(first_contact=0.5)))
+    client = run_in_loop(http.connect_client(text, None, Patience(first_contact=0.5)))
     with pytest.raises(NotAvailable) as refused:
-        run(client.get(CONFIG_MAP, "none", "default"))
-    run(client.close())
+        run_in_loop(client.get(CONFIG_MAP, "none", "default"))
+    run_in_loop(client.close())
     assert "0x" not in str(refused.value)
     assert "ssl:" not in str(refused.value)
     assert "\n" not in str(refused.value)
@@ -257,9 +257,9 @@ def test_a_certificate_that_has_expired_is_said(tmp_path: Path) -> None:
         await web.TCPSite(runner, "127.0.0.1", 0, ssl_context=tls).start()
         return runner, int(runner.addresses[0][1])
 
-    runner, port = run(serve())
+    runner, port = run_in_loop(serve())
     said = asked(f"https://127.0.0.1:{port}", **{"certificate-authority": str(file)})
-    run(runner.cleanup())
+    run_in_loop(runner.cleanup())
 
     assert said == (
         "certificate verify failed, it has expired; renew the server's certificate, or correct "

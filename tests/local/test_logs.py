@@ -6,7 +6,7 @@ import pytest
 
 from tests.local.jobs import Job, eventually, finished, lines, log_has, python, shell
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import folder, runs
+from trainer_infra.local import run_folder, runs
 
 
 def test_logs_are_read_pod_after_pod() -> None:
@@ -32,12 +32,15 @@ def test_followed_logs_come_as_they_are_written_and_end_with_the_run(tmp_path: P
     assert list(stream) == [("tj-node-0-0", "b")]
 
 
-def test_followed_logs_begin_with_the_tail() -> None:
-    run = Job(command=shell("seq 1 9; sleep 0.5; echo 10")).submit()
-    eventually(log_has(run, "9"))
+def test_followed_logs_begin_with_the_tail(tmp_path: Path) -> None:
+    go_on = tmp_path / "go-on"
+    job = Job(command=shell(f"seq 1 9; until [ -e {go_on} ]; do sleep 0.05; done; echo 10"))
+    eventually(log_has(job.submit(), "9"))
 
-    followed = runs.logs("default", "tj", follow=True, tail=2)
-    assert [line for _, line in followed] == ["8", "9", "10"]
+    followed = (line for _, line in runs.logs("default", "tj", follow=True, tail=2))
+    assert [next(followed), next(followed)] == ["8", "9"]
+    go_on.touch()
+    assert list(followed) == ["10"]
 
 
 def test_lines_of_containers_side_by_side_are_not_mixed() -> None:
@@ -75,6 +78,6 @@ def test_values_of_secrets_that_a_program_prints_are_in_no_log_and_no_status(
     assert lines(run) == ["using <secret>", "<secret>"]
     assert ended.failure is not None
     assert ended.failure.last_lines == ("using <secret>", "<secret>")
-    kept = folder.run_folder("default", "tj").path.rglob("*")
+    kept = run_folder.folder_of("default", "tj").path.rglob("*")
     texts = {each.name: each.read_bytes() for each in kept if each.is_file()}
     assert [name for name, text in texts.items() if b"planted" in text] == ["secrets.json"]

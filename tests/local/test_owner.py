@@ -10,7 +10,7 @@ import pytest
 
 from tests.local.jobs import OWNER, Job, eventually, left, now, shell
 from trainer_infra.errors import Refused, Unreadable
-from trainer_infra.local import folder, runs
+from trainer_infra.local import run_folder, runs
 from trainer_infra.runs.run import Contents, Owner, Run
 
 OTHER = Owner("proj", "prod", "urn:other", "s3://states")
@@ -54,7 +54,7 @@ def test_the_same_stack_of_another_backend_is_another_owner_and_is_named() -> No
 
 
 def _file(part: str) -> Path:
-    return folder.run_folder("default", "tj").path / part
+    return run_folder.folder_of("default", "tj").path / part
 
 
 @pytest.mark.parametrize("text", ["{broken", "[]", '{"name": 1}', "null", "[" * 100_000, "\ud800"])

@@ -24,7 +24,7 @@ from tests.local.jobs import (
     supervision,
 )
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
-from trainer_infra.local import folder, runs
+from trainer_infra.local import run_folder, runs
 from trainer_infra.local.supervision import end_supervisor
 from trainer_infra.runs.run import Owner
 
@@ -42,7 +42,7 @@ def test_the_same_content_of_the_same_owner_is_the_same_run() -> None:
 
 def test_a_submit_that_was_killed_before_the_supervisor_started_is_repaired() -> None:
     run = SLEEP.submit()
-    target = folder.run_folder("default", "tj")
+    target = run_folder.folder_of("default", "tj")
     end_supervisor(target, 5)  # back to what a killed submit leaves: a record, no status
     target.status.unlink()
     shutil.rmtree(target.pods)
@@ -137,7 +137,7 @@ def test_delete_leaves_no_process_and_no_folder(home: Path) -> None:
 def test_delete_ends_a_supervisor_that_does_not_answer() -> None:
     run = SLEEP.submit()
     eventually(log_has(run, "on"))
-    found = folder.read_json(folder.run_folder("default", "tj").identities)
+    found = run_folder.read_json(run_folder.folder_of("default", "tj").identities)
     assert found is not None
     os.kill(found["supervisor"]["pid"], signal.SIGSTOP)
 
@@ -190,7 +190,7 @@ def test_folders_and_secrets_are_for_the_owner_only() -> None:
     pod = {"volumes": [{"name": "s", "secret": {"secretName": "tj-secret"}}]}
     secret = {"kind": "Secret", "metadata": {"name": "tj-secret"}, "stringData": {"k": "<secret>"}}
     job = replace(SLEEP, command=["true"], secrets={"k": "v"}, pod=pod, objects=[secret])
-    target = folder.run_folder("default", finished(job.submit()).name)
+    target = run_folder.folder_of("default", finished(job.submit()).name)
     private = [target.secrets, target.record, *target.progress.iterdir()]
     mounted = list(target.pods.rglob("volumes/s/k"))
 
@@ -207,10 +207,10 @@ def test_folders_and_secrets_are_for_the_owner_only() -> None:
 
 
 def test_folders_that_are_removed_at_once_are_all_gone() -> None:
-    targets = [folder.run_folder("default", f"tj-{index}") for index in range(200)]
+    targets = [run_folder.folder_of("default", f"tj-{index}") for index in range(200)]
     for each in targets:
-        folder.create_folder(each, {}, {}, {})
+        run_folder.create_folder(each, {}, {}, {})
     with ThreadPoolExecutor(8) as workers:
-        list(workers.map(folder.remove_folder, targets))
+        list(workers.map(run_folder.remove_folder, targets))
     assert [each.path for each in targets if each.path.exists()] == []
     assert list(targets[0].path.parent.parent.glob(".*")) == []

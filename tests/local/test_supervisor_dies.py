@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from tests.local.jobs import Job, eventually, finished, left, log_has, now, shell
-from trainer_infra.local import folder
+from trainer_infra.local import run_folder
 from trainer_infra.runs.run import Run
 
 FAMILY = shell("setsid sh -c 'echo grandchild; sleep 60' & sh -c 'sleep 60' & echo on; wait")
 
 
 def pids(run: Run) -> dict[str, Any]:
-    found = folder.read_json(folder.run_folder(run.namespace, run.name).identities)
+    found = run_folder.read_json(run_folder.folder_of(run.namespace, run.name).identities)
     assert found is not None
     return {role: each["pid"] for role, each in found.items()}
 

@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.local import support
+from trainer_infra.local import unsupported_fields
 from trainer_infra.render import pipeline
 
 POD = "spec.replicatedJobs[0].template.spec.template.spec"
@@ -23,7 +23,7 @@ def objects(pod: dict[str, Any], *others: dict[str, Any]) -> list[dict[str, Any]
 
 
 def said(pod: dict[str, Any], *others: dict[str, Any]) -> list[str]:
-    return [str(problem) for problem in support.unsupported_here(objects(pod, *others))]
+    return [str(problem) for problem in unsupported_fields.unsupported_here(objects(pod, *others))]
 
 
 def test_a_container_without_a_command_cannot_run() -> None:
@@ -121,7 +121,7 @@ def test_mpi_and_flux_are_refused_with_one_sentence(runtime: str, secret: str) -
         }
     )
     rendered = pipeline.render(job, catalog.get(runtime))
-    assert [str(problem) for problem in support.unsupported_here(rendered)] == [
+    assert [str(problem) for problem in unsupported_fields.unsupported_here(rendered)] == [
         (
             f"Secret {secret}: data: holds keys by which pods reach one another (MPI over SSH, "
             "Flux), but the pods of this target are processes of one machine; run the job on "

@@ -89,7 +89,7 @@ def test_what_an_api_server_added_is_left_behind() -> None:
         "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "p", "uid": "u"}],
     }
     assert migrated(job).train_job.to_wire()["metadata"] == {"name": "j", "namespace": "n"}
-    assert notes(job)[-1].endswith("is lost: whoever made the v1 job does not know the TrainJob")
+    assert notes(job)[-1].endswith("is lost: the owner of the v1 job does not know the TrainJob")
 
 
 def test_every_example_of_the_v1_operators_is_migrated() -> None:

@@ -56,7 +56,7 @@ def is_valid(case: Case) -> bool:
         TrainJob.from_wire(case.old_train_job)
     except InvalidInput:
         return False
-    return not transitions.findings(case.old_train_job, case.train_job, "TrainJob")
+    return not transitions.transition_findings(case.old_train_job, case.train_job, "TrainJob")
 
 
 def ours(case: Case, deviations: frozenset[Deviation] = REFERENCE.deviations) -> Ours:

@@ -10,7 +10,7 @@ import yaml
 from tests.cli.command import command_in
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.render import listed, pipeline
+from trainer_infra.render import pipeline, plugin_registry
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.rules import RULES, tree, world
 from trainer_infra.rules.judge import Chosen, judge
@@ -25,7 +25,7 @@ CODE = Code({"main.py": ""}, (), secret_args=False)
 
 
 def behaviour() -> Behaviour:
-    return Behaviour(listed.registry([SCHEDULER, FRAMEWORK]))
+    return Behaviour(plugin_registry.registry([SCHEDULER, FRAMEWORK]))
 
 
 def replicated(name: str, **labels: str) -> dict[str, Any]:
@@ -73,7 +73,7 @@ def found(rule: str, *objects: dict[str, Any]) -> list[str]:
     (chosen,) = [
         Chosen(each, each.severity, each.parameters()) for each in RULES if each.id == rule
     ]
-    subjects = tree.of(objects, behaviour=behaviour())
+    subjects = tree.subjects_of(objects, behaviour=behaviour())
     judged = judge(subjects[0], world.of(subjects), [chosen])
     return [finding.what for each in judged for finding in each.findings]
 

@@ -47,7 +47,7 @@ def post(
     given = {"authorization": "Bearer good", "content-length": str(len(content))}
     request = Request(method, path, {**given, **(headers or {})}, content)
     store = Jobs() if jobs is None else jobs
-    return asyncio.run(handler.handle(request, store, store))
+    return asyncio.run(handler.handle_request(request, store, store))
 
 
 def failure(code: int, reason: str, message: str) -> Response:

@@ -27,8 +27,8 @@ def test_any_valid_input_is_rendered_or_refused_and_never_changed(
     job: dict[str, Any], runtime: dict[str, Any]
 ) -> None:
     found = (
-        *schema.findings(job, "TrainJob"),
-        *schema.findings(runtime, "ClusterTrainingRuntime"),
+        *schema.schema_findings(job, "TrainJob"),
+        *schema.schema_findings(runtime, "ClusterTrainingRuntime"),
     )
     event("refused by the schema" if found else "valid")
     if found:

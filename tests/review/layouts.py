@@ -54,7 +54,7 @@ class _Writer:
     def fields(self, value: dict[str, Any], indent: int) -> Iterator[str]:
         for key, each in value.items():
             yield from self._gap(indent)
-            yield from self._entry(f"{' ' * indent}{yamltext.flow(key)}:", each, indent)
+            yield from self._entry(f"{' ' * indent}{yamltext.flow_text(key)}:", each, indent)
 
     def _entry(self, head: str, value: Any, indent: int) -> Iterator[str]:
         step = self._choose(1, 2, 4)
@@ -83,7 +83,7 @@ class _Writer:
                 yield f"{' ' * indent}-{self._flow(each)}{self._comment()}"
 
     def _literal(self, head: str, value: str, indent: int) -> Iterator[str]:
-        text = yamltext.dump([{"a": value}]).removeprefix("---\n").rstrip("\n")
+        text = yamltext.dump_yaml([{"a": value}]).removeprefix("---\n").rstrip("\n")
         first, *rest = text.split("\n")
         if not first.startswith("a: |") or "+" in first or any(map(str.isdigit, first)):
             yield f"{head}{self._flow(value)}"
@@ -96,7 +96,7 @@ class _Writer:
         if value is None:
             return self._choose("", " null", " ~")
         quoted = json.dumps(value, ensure_ascii=False)
-        plain = yamltext.flow([value])[1:-1]
+        plain = yamltext.flow_text([value])[1:-1]
         is_far = any(ord(each) > 0xFFFF for each in quoted)
         return f" {plain if is_far else self._choose(quoted, plain)}"
 

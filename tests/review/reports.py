@@ -4,7 +4,7 @@ from datetime import date
 
 from hypothesis import strategies as st
 
-from trainer_infra.review.report import Edit, Excuse, Item, Place, Report, Unseen
+from trainer_infra.review.report import Edit, Excuse, Item, Place, Report, UnseenRule
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule, Rule
@@ -83,7 +83,7 @@ FULL = Report(
     problems=("jobs/bad.yaml:3:1: is not YAML",),
     unused=("exemption of gpu-limits for old-*: excuses nothing",),
     unseen=(
-        Unseen(
+        UnseenRule(
             "TrainJob", "team-a", "tj", "spec.trainer.image", ("image-digest", "image-registry")
         ),
     ),
@@ -150,7 +150,7 @@ def hostile(words: str) -> Report:
         files=(words,),
         problems=(words,),
         unused=(words,),
-        unseen=(Unseen(words, words, words, words, ("gpu-limits",)),),
+        unseen=(UnseenRule(words, words, words, words, ("gpu-limits",)),),
         notes={words: words},
     )
 
@@ -197,7 +197,7 @@ reports = st.builds(
     unused=st.lists(texts, max_size=2).map(tuple),
     unseen=st.lists(
         st.builds(
-            Unseen,
+            UnseenRule,
             kind=texts,
             namespace=texts,
             name=texts,

@@ -63,7 +63,10 @@ def test_a_text_block_ends_with_its_last_line() -> None:
 
 
 def test_a_runtime_is_found_in_another_file_and_beside_the_files() -> None:
-    (job,), (runtime,) = documents.read(JOB, "a.yaml"), documents.read(RUNTIME, "b.yaml")
+    (job,), (runtime,) = (
+        documents.read_documents(JOB, "a.yaml"),
+        documents.read_documents(RUNTIME, "b.yaml"),
+    )
     alone = checked.of([job], "host-namespaces")
     both = checked.of([job, runtime], "host-namespaces")
     beside = checked.of([job], "host-namespaces", others=[runtime.value])
@@ -97,7 +100,7 @@ def test_an_exemption_excuses_until_its_day_and_is_told_where_it_excuses_nothing
         for rule in ("image-latest", "image-digest", "privileged")
     ]
     settled = checked.by("image-latest", "image-digest", exemptions=exemptions)
-    found = documents.read(SHIPPED, "a.yaml")
+    found = documents.read_documents(SHIPPED, "a.yaml")
     excused = Excuse("team-a", "why", date(2026, 11, 22), is_expired=False)
     expired = Excuse("team-a", "why", date(2026, 11, 22), is_expired=True)
 
@@ -113,13 +116,15 @@ def test_an_exemption_excuses_until_its_day_and_is_told_where_it_excuses_nothing
 
 
 def test_what_could_not_be_read_is_in_the_report() -> None:
-    report = checked.of(documents.read(JOB, "a.yaml"), "privileged", problems=("b: is not there",))
+    report = checked.of(
+        documents.read_documents(JOB, "a.yaml"), "privileged", problems=("b: is not there",)
+    )
     assert (report.problems, report.exit_code()) == (("b: is not there",), 3)
 
 
 def test_findings_come_as_a_reader_of_the_files_meets_them() -> None:
-    second = list(documents.read(RUNTIME, "b.yaml"))
-    first = list(documents.read(JOB, "a.yaml"))
+    second = list(documents.read_documents(RUNTIME, "b.yaml"))
+    first = list(documents.read_documents(JOB, "a.yaml"))
     report = checked.of([*second, *first])
     order = [(each.place.file, each.place.line, each.place.column) for each in report.items]
     assert len(order) > 5

@@ -5,8 +5,8 @@ from dataclasses import replace
 from hypothesis import given
 
 from tests.review.layouts import Patched, patched
-from trainer_infra.api.finding import Finding
-from trainer_infra.review import documents, placed
+from trainer_infra.api.finding import FieldFinding
+from trainer_infra.review import document_place, documents
 from trainer_infra.review.report import Place
 
 TEXT = """\
@@ -28,7 +28,7 @@ spec:
     b: 1
   other: *same
 """
-(WRITTEN,) = documents.read(TEXT, "a.yaml")
+(WRITTEN,) = documents.read_documents(TEXT, "a.yaml")
 
 
 def built(**spec: object) -> documents.Document:
@@ -56,35 +56,44 @@ def test_items_of_a_built_object_are_found_by_name_and_else_where_they_can_be() 
 
 
 def test_an_excerpt_has_the_lines_of_the_value_and_no_more() -> None:
-    text, other = (placed.place(WRITTEN, ("spec", each)) for each in ("text", "other"))
+    text, other = (
+        document_place.place_in_document(WRITTEN, ("spec", each)) for each in ("text", "other")
+    )
     shown = ("  text: |", "    one", "", "    two")
     assert text == Place("a.yaml", 10, 3, 13, 8, shown)
     assert other == Place("a.yaml", 17, 3, 17, 15, ("  other: *same",))
-    assert placed.place(WRITTEN, ("spec", "same")).excerpt == ("  same: &same", "    b: 1")
+    assert document_place.place_in_document(WRITTEN, ("spec", "same")).excerpt == (
+        "  same: &same",
+        "    b: 1",
+    )
 
 
 def test_an_excerpt_of_a_long_value_is_cut() -> None:
-    found = placed.place(WRITTEN, ("spec",))
+    found = document_place.place_in_document(WRITTEN, ("spec",))
     assert found.excerpt == tuple(TEXT.splitlines()[2:7])
 
 
 def test_an_object_without_a_text_has_no_place() -> None:
     live = documents.Document({"kind": "A"}, "cluster: A a", None)
-    assert placed.place(live, ("spec",)) == Place("cluster: A a")
+    assert document_place.place_in_document(live, ("spec",)) == Place("cluster: A a")
     assert (live.written, list(live.findings())) == (None, [])
 
 
 def test_what_is_wrong_with_yaml_is_no_fault_of_what_was_built_from_it() -> None:
-    (twice,) = documents.read("apiVersion: v1\nkind: A\na: 1\na: 2\n", "a.yaml")
-    assert list(twice.findings()) == [Finding(("a",), "is written twice", None, "keep one of them")]
+    (twice,) = documents.read_documents("apiVersion: v1\nkind: A\na: 1\na: 2\n", "a.yaml")
+    assert list(twice.findings()) == [
+        FieldFinding(("a",), "is written twice", None, "keep one of them")
+    ]
     assert list(replace(twice, value=dict(twice.value)).findings()) == []
 
 
 @given(patched())
 def test_every_place_ends_behind_its_beginning_and_inside_the_text(case: Patched) -> None:
-    (document,) = documents.read(case.text, "a.yaml")
-    found = placed.place(document, case.change.path)
+    (document,) = documents.read_documents(case.text, "a.yaml")
+    found = document_place.place_in_document(document, case.change.path)
     lines = case.text.splitlines()
     assert (found.line, found.column) <= (found.end_line, found.end_column)
     assert found.end_column <= len(lines[found.end_line - 1]) + 1
-    assert found.excerpt == tuple(lines[found.line - 1 : found.end_line][: placed.MOST_LINES])
+    assert found.excerpt == tuple(
+        lines[found.line - 1 : found.end_line][: document_place.MOST_LINES]
+    )

@@ -17,7 +17,7 @@ HEAD = "apiVersion: v1\nkind: A\n"
 
 def mended(text: str, *changes: Change, position: int = 0) -> str | None:
     """The text with a patch of one of its objects; None where a human must make it."""
-    document = documents.read(text, "a.yaml")[position]
+    document = documents.read_documents(text, "a.yaml")[position]
     found = edits.edits(document, changes)
     return fix.fixed(text, found) if found else None
 
@@ -238,21 +238,21 @@ def test_a_patch_is_made_whole_or_not_at_all() -> None:
 
 
 def test_stdin_is_not_edited() -> None:
-    document = documents.read(with_head("spec: 1"), "stdin")[0]
+    document = documents.read_documents(with_head("spec: 1"), "stdin")[0]
     stdin = replace(document, is_editable=False)
     assert edits.edits(stdin, [Change(("spec",), 2)]) == ()
 
 
 @given(patched())
 def test_whatever_is_edited_is_what_the_patch_says_and_keeps_its_comments(case: Patched) -> None:
-    document = documents.read(case.text, "a.yaml")[0]
+    document = documents.read_documents(case.text, "a.yaml")[0]
     assert document.value == case.value
     found = edits.edits(document, [case.change])
     if not found:
         assert case.may_be_refused
         return
     text = fix.fixed(case.text, found)
-    after = documents.read(text, "a.yaml")[0]
+    after = documents.read_documents(text, "a.yaml")[0]
 
     assert after.value == case.expected
     assert list(after.findings()) == []

@@ -45,7 +45,7 @@ spec:
 def mended(path: Path, *rules: str) -> Report:
     """Check and fix a file as often as it changes; the last report."""
     for _ in range(MOST_PASSES):
-        report = checked.of(sources.read([str(path)]).documents, *rules)
+        report = checked.of(sources.read_sources([str(path)]).documents, *rules)
         if not fix.write(report.items):
             return report
     raise AssertionError(f"{path} changes again and again")
@@ -79,8 +79,8 @@ def test_a_fixed_file_is_silent_for_its_rule(rule: AnyRule, tmp_path: Path) -> N
     fixed = 0
     for number, case in enumerate(fixture.shipped(rule.id)):
         file = tmp_path / f"{number}.yaml"
-        file.write_text(yamltext.dump(case.objects(is_good=False)))
-        before = checked.of(sources.read([str(file)]).documents[:1], rule.id)
+        file.write_text(yamltext.dump_yaml(case.objects(is_good=False)))
+        before = checked.of(sources.read_sources([str(file)]).documents[:1], rule.id)
         patched = [each for each in before.items if each.edits]
         after = mended(file, rule.id)
         fixed += len(patched)
@@ -121,7 +121,7 @@ def test_a_file_in_which_nothing_is_to_be_mended_is_not_written(tmp_path: Path) 
     file = tmp_path / "a.yaml"
     file.write_text(RUNTIME)
     before = identity(file)
-    report = checked.of(sources.read([str(file)]).documents, "image-digest")
+    report = checked.of(sources.read_sources([str(file)]).documents, "image-digest")
     assert len(report.items) == 1
     assert fix.write(report.items) == ()
     assert identity(file) == before

@@ -49,7 +49,7 @@ def work(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_objects_are_placed_in_their_templates() -> None:
-    found = helm.placed(Path("chart"), RENDERED)
+    found = helm.placed_chart(Path("chart"), RENDERED)
     assert [(each.file, each.value["metadata"]["name"], each.place(())[0]) for each in found] == [
         ("chart/templates/many.yaml", "a", 3),
         ("chart/templates/many.yaml", "b", 3),
@@ -66,7 +66,7 @@ def test_objects_are_placed_in_their_templates() -> None:
 
 
 def test_only_what_has_no_actions_in_it_can_be_mended() -> None:
-    found = helm.placed(Path("chart"), RENDERED)
+    found = helm.placed_chart(Path("chart"), RENDERED)
     assert [each.is_editable for each in found] == [False, False, False, True, False]
 
 
@@ -79,7 +79,7 @@ def test_a_template_that_has_a_field_twice_is_not_looked_into(tmp_path: Path) ->
     job = tmp_path / "chart/templates/job.yaml"
     both = "    image: a\n    {{- else }}\n    image: hf_abcdefghijABCDEFGHIJ0123456789abcd\n"
     job.write_text(trees.CHART["chart/templates/job.yaml"] + both)
-    (found,) = [each for each in helm.placed(Path("chart"), RENDERED) if "job" in each.file]
+    (found,) = [each for each in helm.placed_chart(Path("chart"), RENDERED) if "job" in each.file]
     assert (found.file, found.source) == ("chart/templates/job.yaml", None)
 
 
@@ -97,4 +97,4 @@ def test_without_helm_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> Non
     with pytest.raises(
         NotAvailable, match="install it, or pipe what it renders: `helm template chart"
     ):
-        helm.read(Path("chart"))
+        helm.read_chart(Path("chart"))

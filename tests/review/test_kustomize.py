@@ -7,7 +7,7 @@ import pytest
 from tests.review import checked, trees
 from trainer_infra.api import yamltext
 from trainer_infra.errors import NotAvailable
-from trainer_infra.review import documents, kustomize, tool
+from trainer_infra.review import documents, kustomize, subprocess_tool
 from trainer_infra.review.kustomize import Uses
 
 NAME = "../work/top"
@@ -36,14 +36,14 @@ def job(name: str, origin: str, **metadata: str) -> str:
             },
         },
     }
-    return yamltext.dump([value])
+    return yamltext.dump_yaml([value])
 
 
 def placed(tmp_path: Path, *objects: str) -> list[tuple[str, str, int, str]]:
     """Where a digest is missed in what was built, from a folder beside the one of the user."""
     (tmp_path / "scratch").mkdir()
     text = "---\n".join(each.removeprefix("---\n") for each in objects)
-    found = kustomize.placed(Path("top"), str(tmp_path / "scratch"), text)
+    found = kustomize.placed_kustomization(Path("top"), str(tmp_path / "scratch"), text)
     assert all(ORIGIN not in str(each.value) for each in found)
     return checked.places(checked.of(found, "image-digest"))
 
@@ -78,11 +78,13 @@ def test_an_object_that_came_out_as_it_is_written_can_be_mended_and_another_cann
     tmp_path: Path,
 ) -> None:
     name = "base/jobs.yaml"
-    written = documents.read(Path(name).read_text(), name)
+    written = documents.read_documents(Path(name).read_text(), name)
     said = f"metadata:\n  annotations: {{{ORIGIN}: 'path: ../work/{name}'}}\n"
-    first, second = (yamltext.dump([each.value]).replace("metadata:\n", said) for each in written)
+    first, second = (
+        yamltext.dump_yaml([each.value]).replace("metadata:\n", said) for each in written
+    )
     text = f"{first}---\n{second.replace('latest', 'other')}"
-    same, other = kustomize.placed(Path("top"), str(tmp_path / "scratch"), text)
+    same, other = kustomize.placed_kustomization(Path("top"), str(tmp_path / "scratch"), text)
     assert (same.value, same.is_editable, same.place(())) == (written[0].value, True, (1, 1))
     assert (other.file, other.is_editable, other.place(())) == (name, False, (14, 1))
 
@@ -108,7 +110,7 @@ patches: [{patch: "a: b\\nc: d"}]
 def test_without_a_program_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NotAvailable, match="install one, or pipe what it builds"):
-        kustomize.read(Path("top"))
+        kustomize.read_kustomization(Path("top"))
 
 
 @pytest.mark.parametrize(
@@ -122,9 +124,9 @@ def test_without_a_program_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -
     ],
 )
 def test_of_a_complaint_the_sentence_is_told_that_says_what_is_wrong(text: str, said: str) -> None:
-    assert tool.said(text) == said
+    assert subprocess_tool.last_words(text) == said
 
 
 def test_a_program_that_cannot_be_run_is_a_sentence(tmp_path: Path) -> None:
     with pytest.raises(NotAvailable, match="cannot be run: No such file or directory"):
-        tool.output([str(tmp_path / "none")])
+        subprocess_tool.tool_output([str(tmp_path / "none")])

@@ -9,8 +9,9 @@ from tests.fake_api_server.memory import Memory
 from tests.kube import objects
 from tests.review import checked
 from trainer_infra import names
-from trainer_infra.kube.client import JSON, KubeClient, ObjectSelection, Page
-from trainer_infra.kube.loop import run
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.client import KubeClient, ObjectSelection, Page
+from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.kube.refusals import Unreachable, of_status
 from trainer_infra.kube.resource import JOBSET, TRAIN_JOB, TRAINING_RUNTIME, Resource
 from trainer_infra.review import live
@@ -26,13 +27,13 @@ def queues(version: str) -> Resource:
     return Resource(f"{names.KUEUE_GROUP}/{version}", QUEUE, "clusterqueues", namespaced=False)
 
 
-def make(client: KubeClient, *values: JSON) -> None:
+def make(client: KubeClient, *values: JSONObject) -> None:
     for each in values:
-        run(client.create(each, manager="test"))
+        run_in_loop(client.create(each, manager="test"))
 
 
 def found(client: KubeClient, namespace: str = "") -> Live:
-    return run(live.objects(client, namespace))
+    return run_in_loop(live.objects(client, namespace))
 
 
 def queue(version: str) -> dict[str, Any]:
@@ -75,7 +76,7 @@ def test_objects_come_as_they_were_written() -> None:
     written = [job("default"), objects.of("v1", QUOTA.kind, "default", "q", spec={"hard": {}})]
     make(client, *written, job("kube-system"))
     status = {**written[0], "status": {"jobsStatus": []}}
-    run(client.patch_status(status, manager="test"))
+    run_in_loop(client.patch_status(status, manager="test"))
 
     assert found(client, "default") == Live(tuple(written))
     assert found(client) == Live((written[0], job("kube-system"), written[1]))
@@ -120,7 +121,7 @@ def test_a_server_that_does_not_answer_is_an_error() -> None:
 def test_what_controllers_made_is_there_and_not_judged() -> None:
     client = Memory([TRAIN_JOB, JOBSET])
     make(client, objects.train_job("default"))
-    uid = run(client.get(TRAIN_JOB, "a", "default"))["metadata"]["uid"]
+    uid = run_in_loop(client.get(TRAIN_JOB, "a", "default"))["metadata"]["uid"]
     owner = {"apiVersion": names.API_VERSION, "kind": "TrainJob", "name": "a", "uid": uid}
     owned = {"ownerReferences": [{**owner, "controller": True}]}
     shared = {"ownerReferences": [owner]}

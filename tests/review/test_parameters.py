@@ -28,7 +28,7 @@ class Everything(Parameters):
 
 
 def test_every_type_has_words_and_every_field_its_docstring() -> None:
-    assert [*parameters.of(Everything)] == [
+    assert [*parameters.parameters_of(Everything)] == [
         Parameter("aText", "string", "a b", "A text, on two lines."),
         Parameter("seconds", "whole number", "null", "`null` for any."),
         Parameter("share", "number or whole number", "0.5", ""),
@@ -39,11 +39,14 @@ def test_every_type_has_words_and_every_field_its_docstring() -> None:
 
 
 def test_what_a_pack_sets_is_shown_instead_of_the_default() -> None:
-    told = {each.name: each.default for each in parameters.of(Everything, Everything(seconds=3))}
+    told = {
+        each.name: each.default
+        for each in parameters.parameters_of(Everything, Everything(seconds=3))
+    }
     assert (told["seconds"], told["aText"]) == ("3", "a b")
 
 
 def test_every_parameter_of_our_rules_is_described() -> None:
-    told = [(rule.id, each) for rule in RULES for each in parameters.of(rule.parameters)]
+    told = [(rule.id, each) for rule in RULES for each in parameters.parameters_of(rule.parameters)]
     assert told
     assert [each for each in told if not each[1].description or "object" in each[1].type] == []

@@ -72,7 +72,7 @@ def test_a_check_says_the_same_in_one_process_and_in_many() -> None:
     read = tuple(
         each
         for index, text in enumerate(texts)
-        for each in documents.read(text, f"job-{index}.yaml")
+        for each in documents.read_documents(text, f"job-{index}.yaml")
     )
     asked = check.Asked(checked.by(), checked.TODAY)
     report = check.check(read, asked, processes.spread)

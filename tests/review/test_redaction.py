@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.review import checked
 from trainer_infra.errors import Problem
 from trainer_infra.review import baseline, documents, formats, sources, text
-from trainer_infra.review.redaction import HIDDEN, Redaction
+from trainer_infra.review.redaction import HIDDEN, ReportRedaction
 from trainer_infra.review.report import Report
 from trainer_infra.rules import tree
 
@@ -117,7 +117,7 @@ def test_a_secret_of_another_object_is_hidden_too() -> None:
         },
     }
     secret = {"kind": "Secret", "stringData": {"a": PASSWORD}}
-    document = documents.read(json.dumps(job), "a.json")
+    document = documents.read_documents(json.dumps(job), "a.json")
     plain = checked.of(document, "image-latest").items
     (hidden,) = checked.of(document, "image-latest", others=[secret]).items
     assert [each.got for each in plain] == [repr(f"x/{PASSWORD}:latest")]
@@ -126,15 +126,17 @@ def test_a_secret_of_another_object_is_hidden_too() -> None:
 
 def test_a_secret_is_not_told_because_it_is_cut() -> None:
     long = "k9" + "Zx4" * 90
-    hidden = Redaction.of(_of({"kind": "Secret", "stringData": {"a": long}}))
+    hidden = ReportRedaction.of(_of({"kind": "Secret", "stringData": {"a": long}}))
     problem = Problem("spec", "is wrong", {"deep": [f"a {long}"], long: 1})
     assert hidden.problem(problem) == replace(problem, got={"deep": [f"a {HIDDEN}"], HIDDEN: 1})
 
 
 def test_a_short_value_of_a_secret_is_hidden_where_it_stands_and_nowhere_else() -> None:
-    found = documents.read("apiVersion: v1\nkind: Secret\nstringData:\n  a: 'no'\n", "a")
-    hidden = Redaction.of(zip(found, tree.of([each.value for each in found]), strict=True))
-    assert hidden == Redaction((), frozenset({("a", 4)}))
+    found = documents.read_documents("apiVersion: v1\nkind: Secret\nstringData:\n  a: 'no'\n", "a")
+    hidden = ReportRedaction.of(
+        zip(found, tree.subjects_of([each.value for each in found]), strict=True)
+    )
+    assert hidden == ReportRedaction((), frozenset({("a", 4)}))
     assert hidden.text("no reason") == "no reason"
 
 
@@ -169,7 +171,7 @@ def test_what_a_tool_says_is_told_without_secrets_of_a_known_form() -> None:
 def test_whatever_a_secret_is_made_of_it_is_hidden_however_it_is_shown(
     secret: str, style: int
 ) -> None:
-    hidden = Redaction.of(_of({"kind": "Secret", "stringData": {"a": secret}}))
+    hidden = ReportRedaction.of(_of({"kind": "Secret", "stringData": {"a": secret}}))
     shown = (str, repr, json.dumps)[style](secret)
     core = shown[1:-1] if style else shown.strip()
     assert core not in hidden.text(f"<<{shown}>>") or core in HIDDEN
@@ -178,4 +180,4 @@ def test_whatever_a_secret_is_made_of_it_is_hidden_however_it_is_shown(
 def _of(value: Any) -> Any:
     """The object, as Redaction takes it."""
     document = documents.Document({"apiVersion": "v1", **value}, "a", None)
-    return [(document, tree.of([document.value])[0])]
+    return [(document, tree.subjects_of([document.value])[0])]

@@ -8,7 +8,7 @@ import pytest
 
 from trainer_infra.review import sources
 from trainer_infra.review.documents import Document
-from trainer_infra.review.sources import Read
+from trainer_infra.review.sources import SourceObjects
 
 OBJECT = "apiVersion: v1\nkind: A\nmetadata: {name: %s}\n"
 
@@ -28,7 +28,7 @@ def write(name: str, text: str) -> str:
     return name
 
 
-def named(read: Read) -> list[tuple[str, str]]:
+def named(read: SourceObjects) -> list[tuple[str, str]]:
     """File and name of each object."""
     return [(each.file, each.value["metadata"]["name"]) for each in read.documents]
 
@@ -39,8 +39,8 @@ def test_a_folder_is_read_with_the_folders_in_it_and_hidden_ones_are_not() -> No
     write("notes.txt", OBJECT % "x")
     write("values.yaml", "a: 1\n")
     for path, before in ((".", ""), (str(Path.cwd()), f"{Path.cwd()}/")):
-        assert sources.read([path]).problems == ()
-        assert named(sources.read([path])) == [
+        assert sources.read_sources([path]).problems == ()
+        assert named(sources.read_sources([path])) == [
             (f"{before}{name}", "x") for name in ("a.yaml", "b.yml", "c/d.json")
         ]
 
@@ -50,7 +50,7 @@ def test_lists_are_unfolded_and_several_documents_are_read() -> None:
         f"- {(OBJECT % name).replace(chr(10), chr(10) + '  ').rstrip()}\n" for name in "bc"
     )
     text = f"{OBJECT % 'a'}---\n# nothing\n---\napiVersion: v1\nkind: List\nitems:\n{items}"
-    found = sources.read([write("a.yaml", text)])
+    found = sources.read_sources([write("a.yaml", text)])
     assert named(found) == [("a.yaml", name) for name in "abc"]
     assert [(each.start, each.place((*each.start, "kind"))) for each in found.documents] == [
         ((), (2, 1)),
@@ -64,7 +64,7 @@ def test_what_cannot_be_read_is_a_sentence_and_hides_nothing() -> None:
     Path("b.yaml").write_bytes(b"a: \xff\n")
     write("c.yaml", OBJECT % "c")
     Path("d.yaml").symlink_to("nowhere")
-    found = sources.read([".", "e.yaml"])
+    found = sources.read_sources([".", "e.yaml"])
     assert named(found) == [("c.yaml", "c")]
     assert found.problems == (
         "a.yaml:2:1: is not YAML: while parsing a flow node, did not find expected node content",
@@ -76,25 +76,27 @@ def test_what_cannot_be_read_is_a_sentence_and_hides_nothing() -> None:
 def test_links_that_lead_to_each_other_are_read_once() -> None:
     write("a/x.yaml", OBJECT % "x")
     Path("a/b").symlink_to("..", target_is_directory=True)
-    assert named(sources.read(["a"])) == [("a/x.yaml", "x")]
+    assert named(sources.read_sources(["a"])) == [("a/x.yaml", "x")]
 
 
 def test_a_file_that_is_named_twice_is_read_once() -> None:
     write("a/x.yaml", OBJECT % "x")
-    assert named(sources.read(["a", "a/x.yaml", "./a"])) == [("a/x.yaml", "x")]
+    assert named(sources.read_sources(["a", "a/x.yaml", "./a"])) == [("a/x.yaml", "x")]
 
 
 def test_stdin_is_read_and_cannot_be_edited(monkeypatch: pytest.MonkeyPatch) -> None:
     given = io.TextIOWrapper(io.BytesIO((OBJECT % "x").encode() + b"---\n"))
     monkeypatch.setattr(sys, "stdin", given)
-    found = sources.read(["-"])
+    found = sources.read_sources(["-"])
     assert named(found) == [("stdin", "x")]
     assert [each.is_editable for each in found.documents] == [False]
 
 
 def test_stdin_that_is_no_text_is_a_sentence(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"\xff")))
-    assert sources.read(["-"]) == Read((), ("stdin: is not UTF-8 text: invalid start byte",))
+    assert sources.read_sources(["-"]) == SourceObjects(
+        (), ("stdin: is not UTF-8 text: invalid start byte",)
+    )
 
 
 def test_without_a_tool_what_it_builds_is_a_sentence_and_the_rest_is_read() -> None:
@@ -104,7 +106,7 @@ def test_without_a_tool_what_it_builds_is_a_sentence_and_the_rest_is_read() -> N
     write("k/x.yaml", OBJECT % "used")
     write("k/y.yaml", OBJECT % "unused")
     write("z.yaml", OBJECT % "z")
-    found = sources.read(["."])
+    found = sources.read_sources(["."])
     assert named(found) == [("z.yaml", "z"), ("k/y.yaml", "unused")]
     assert found.problems == (
         (
@@ -127,15 +129,15 @@ def test_what_a_kustomization_builds_upon_is_no_source_of_its_own() -> None:
     write("top/Kustomization", top)
     write("top/a.json", OBJECT % "x")
     write("library/Chart.yaml", "name: c\ntype: library\n")
-    assert [each.partition(":")[0] for each in sources.read(["."]).problems] == ["top"]
-    assert [each.partition(":")[0] for each in sources.read(["base"]).problems] == ["base"]
-    assert named(sources.read(["base/x.yaml"])) == [("base/x.yaml", "x")]
+    assert [each.partition(":")[0] for each in sources.read_sources(["."]).problems] == ["top"]
+    assert [each.partition(":")[0] for each in sources.read_sources(["base"]).problems] == ["base"]
+    assert named(sources.read_sources(["base/x.yaml"])) == [("base/x.yaml", "x")]
 
 
 def test_a_broken_kustomization_does_not_hide_its_files() -> None:
     write("kustomization.yaml", "resources: [\n")
     write("x.yaml", OBJECT % "x")
-    found = sources.read(["."])
+    found = sources.read_sources(["."])
     assert named(found) == [("x.yaml", "x")]
     assert len(found.problems) == 1
 

@@ -5,8 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from trainer_infra.review import trial
-from trainer_infra.review.trial import JSON, Example, Failure
+from trainer_infra.json_values import JSONObject
+from trainer_infra.review import rule_tests
+from trainer_infra.review.rule_tests import Example, FailedExample
 from trainer_infra.rules import rule as rules
 from trainer_infra.rules.finding import Change, Finding, Severity
 from trainer_infra.rules.fixture import Bad, Case
@@ -44,7 +45,7 @@ RULE = Rule(
 
 
 def told(rule: "Rule[Value, Parameters]", case: Case = CASE) -> list[str]:
-    return [each.what for each in trial.failures([Example(Chosen.default(rule), case)])]
+    return [each.what for each in rule_tests.failures([Example(Chosen.default(rule), case)])]
 
 
 def test_a_rule_that_does_what_its_example_says_has_no_failure() -> None:
@@ -76,16 +77,18 @@ def test_a_good_object_that_does_not_render_is_a_failure() -> None:
 
 @pytest.mark.parametrize("is_good", [True, False])
 def test_every_form_is_asked(*, is_good: bool) -> None:
-    def other(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> Sequence[Finding]:
-        return trial.plain(chosen, objects, pools) if is_good else ()
+    def other(
+        chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
+    ) -> Sequence[Finding]:
+        return rule_tests.plain(chosen, objects, pools) if is_good else ()
 
-    forms = {**trial.FORMS, "other": other}
-    wrong = Failure(
+    forms = {**rule_tests.FORMS, "other": other}
+    wrong = FailedExample(
         "one-node",
         "nodes",
         "other",
         "must find spec.trainer.numNodes in the bad object and nothing else, found nothing",
     )
-    found = [*trial.failures([Example(Chosen.default(RULE), CASE)], forms)]
+    found = [*rule_tests.failures([Example(Chosen.default(RULE), CASE)], forms)]
     assert found == ([] if is_good else [wrong])
     assert wrong.sentence() == f"one-node: nodes (other): {wrong.what}"

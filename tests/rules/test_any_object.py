@@ -94,7 +94,7 @@ ANYTHING: Final[SearchStrategy[Any]] = st.recursive(
 
 def findings(objects: Sequence[JSON]) -> list[Finding]:
     """What all rules find in all objects."""
-    subjects = tree.of(objects)
+    subjects = tree.subjects_of(objects)
     around = world.of(subjects, POOLS, is_whole=True)
     return [
         finding
@@ -157,7 +157,9 @@ def test_what_the_schemas_allow(
     template = runtime["spec"].get("template") or {}
     jobset = {**template, "kind": "JobSet", "metadata": {"name": "js", "namespace": "ns"}}
     objects = (job, runtime, jobset)
-    if not schema.findings(job, "TrainJob") and not schema.findings(runtime, runtime["kind"]):
+    if not schema.schema_findings(job, "TrainJob") and not schema.schema_findings(
+        runtime, runtime["kind"]
+    ):
         is_judged(objects)
     is_judged(data.draw(with_unknown(objects)))
 

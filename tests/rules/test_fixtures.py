@@ -31,7 +31,7 @@ GROUPS = {
 
 def found(rule: AnyRule, case: Case, objects: Sequence[JSON]) -> list[Finding]:
     """What the rule finds in the first object."""
-    subjects = tree.of(objects)
+    subjects = tree.subjects_of(objects)
     chosen = Chosen(rule, rule.severity, rule.parameters(**(case.parameters or {})))
     judged = judge(subjects[0], world.of(subjects, case.pools, is_whole=True), [chosen])
     return [finding for each in judged for finding in each.findings]
@@ -40,7 +40,7 @@ def found(rule: AnyRule, case: Case, objects: Sequence[JSON]) -> list[Finding]:
 @pytest.mark.parametrize(("rule", "case"), CASES)
 def test_a_rule_finds_what_is_bad_and_nothing_else(rule: AnyRule, case: Case) -> None:
     good, bad = (case.objects(is_good=is_good) for is_good in (True, False))
-    assert tree.of(good)[0].problems == ()
+    assert tree.subjects_of(good)[0].problems == ()
     assert found(rule, case, good) == []
     assert [each.path for each in found(rule, case, bad)] == [case.bad.path]
 

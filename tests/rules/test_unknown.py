@@ -66,7 +66,7 @@ def one_unknown(objects: Sequence[JSON]) -> Iterator[tuple[int, Path, Sequence[J
 def findings(
     objects: Sequence[JSON], rules: Iterable[Chosen], pools: Iterable[Pool] = ()
 ) -> set[Told]:
-    subjects, chosen = tree.of(objects), tuple(rules)
+    subjects, chosen = tree.subjects_of(objects), tuple(rules)
     everything = world.of(subjects, pools, is_whole=True)
     return {
         (index, each.chosen.rule.id, finding.path, finding.what)

@@ -32,7 +32,7 @@ def judged(rule: AnyRule | Chosen, runtime: str, **spec: Any) -> Judged | None:
         "metadata": {"name": "digits", "namespace": "vision"},
         "spec": {"runtimeRef": {"name": runtime}, **spec},
     }
-    (subject,) = tree.of([job])
+    (subject,) = tree.subjects_of([job])
     chosen = rule if isinstance(rule, Chosen) else Chosen.default(rule)
     return next(judge(subject, world.of([subject]), [chosen]), None)
 

@@ -207,7 +207,7 @@ def _anew(value: dict[str, Any]) -> dict[str, Any]:
 
 async def _bare(place: Place, objects: list[dict[str, Any]]) -> float:
     """Seconds until all objects are created, by as many requests at once as ours uses."""
-    client: KubeClient = await http.connect(str(place.kubeconfig), None)
+    client: KubeClient = await http.connect_client(str(place.kubeconfig), None)
     waiting = iter(objects)
 
     async def writer() -> None:

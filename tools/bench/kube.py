@@ -61,7 +61,7 @@ def job_set(number: int, stamp: str = "") -> JSON:
 
 
 async def _measured(kubeconfig: str, objects: int, requests: int, rounds: int) -> JSON:
-    client = await http.connect(kubeconfig)
+    client = await http.connect_client(kubeconfig)
     requests = min(requests, objects)
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
     await client.create(namespace, manager=MANAGER)

@@ -101,7 +101,7 @@ def all_definitions() -> tuple[JSON, ...]:
     volcano = published(VOLCANO)
     spec = volcano["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]
     spec["properties"]["networkTopology"] = _NETWORK_TOPOLOGY
-    return (*crd.definitions(), published(JOBSET), published(COSCHEDULING), volcano)
+    return (*crd.crd_definitions(), published(JOBSET), published(COSCHEDULING), volcano)
 
 
 def published(file: Published) -> JSON:

@@ -20,11 +20,11 @@ from pydantic import (
 )
 from pydantic.alias_generators import to_camel
 
-from trainer_infra.api import construction, schema
+from trainer_infra.api import model_errors, schema
 from trainer_infra.errors import InvalidInput
+from trainer_infra.json_values import JSONDict
 from trainer_infra.names import API_VERSION
 
-JSON = dict[str, Any]
 """A JSON object as it came: nothing in it is renamed, converted or dropped."""
 
 
@@ -57,16 +57,16 @@ class KubeModel(BaseModel):
             super().__init__(**given)
         except ValidationError as error:
             fields = type(self).model_fields
-            raise InvalidInput(construction.problems(error, fields)) from None
+            raise InvalidInput(model_errors.problems(error, fields)) from None
         finally:
             _BUILDING.reset(token)
 
-    def to_wire(self) -> JSON:
+    def to_wire(self) -> JSONDict:
         """The JSON object as it was given: fields never set, and those set to None, are left out.
 
         The result is the caller's own: changing it changes no model.
         """
-        wire: JSON = self.model_dump(
+        wire: JSONDict = self.model_dump(
             mode="json", by_alias=True, exclude_unset=True, exclude_none=True
         )
         return wire
@@ -87,7 +87,7 @@ class ObjectMeta(KubeModel):
     """Annotations, which selectors do not read."""
     finalizers: tuple[str, ...] | None = None
     """Who must agree before the object goes."""
-    owner_references: tuple[JSON, ...] | None = None
+    owner_references: tuple[JSONDict, ...] | None = None
     """Objects whose deletion deletes this one."""
     uid: str | None = None
     """Identity over all time, given by the API server."""
@@ -101,7 +101,7 @@ class ObjectMeta(KubeModel):
     """RFC 3339 time from which the object is being deleted."""
     deletion_grace_period_seconds: StrictInt | None = None
     """Seconds between that time and removal."""
-    managed_fields: tuple[JSON, ...] | None = None
+    managed_fields: tuple[JSONDict, ...] | None = None
     """Which manager set which field."""
     self_link: str | None = None
     """Written by old API servers; has no meaning."""
@@ -121,8 +121,8 @@ class Kind(KubeModel):
     """Name, namespace, labels and annotations."""
 
     @model_serializer(mode="wrap")
-    def _with_kind(self, handler: SerializerFunctionWrapHandler) -> JSON:
-        given: JSON = handler(self)
+    def _with_kind(self, handler: SerializerFunctionWrapHandler) -> JSONDict:
+        given: JSONDict = handler(self)
         return {"apiVersion": self.api_version, "kind": self.kind} | given
 
     @classmethod
@@ -138,7 +138,7 @@ class Kind(KubeModel):
         Raises:
             InvalidInput: with every problem found, in the order in which the fields are written.
         """
-        found = schema.findings(value, cls.schema_name)
+        found = schema.schema_findings(value, cls.schema_name)
         if found:
             raise InvalidInput(finding.problem(where) for finding in found)
         return cls.of_valid(value)

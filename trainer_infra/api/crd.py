@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from trainer_infra.api import crd_descriptions
-from trainer_infra.api.base import JSON, Kind
+from trainer_infra.api.base import Kind
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONDict
 from trainer_infra.names import API_VERSION, GROUP
 
 KINDS: Final[Mapping[str, type[Kind]]] = {
@@ -23,17 +24,17 @@ KINDS: Final[Mapping[str, type[Kind]]] = {
 """The kinds that have a CRD, by name, in the order in which they are printed."""
 
 _PUBLISHED: Final = Path(__file__).parent / "schemas" / "published.json"
-_COLUMNS: Final[Mapping[str, list[JSON]]] = {
+_COLUMNS: Final[Mapping[str, list[JSONDict]]] = {
     TrainJob.schema_name: [
         {"jsonPath": ".status.conditions[-1:].type", "name": "State", "type": "string"},
         {"jsonPath": ".metadata.creationTimestamp", "name": "Age", "type": "date"},
     ]
 }
-_SUBRESOURCES: Final[Mapping[str, JSON]] = {TrainJob.schema_name: {"status": {}}}
+_SUBRESOURCES: Final[Mapping[str, JSONDict]] = {TrainJob.schema_name: {"status": {}}}
 _CLUSTER_SCOPED: Final = (ClusterTrainingRuntime.schema_name,)
 
 
-def definitions(kinds: Iterable[str] = KINDS) -> tuple[JSON, ...]:
+def crd_definitions(kinds: Iterable[str] = KINDS) -> tuple[JSONDict, ...]:
     """The CRDs of some kinds, in the order given; every call makes new objects.
 
     Args:
@@ -45,7 +46,7 @@ def definitions(kinds: Iterable[str] = KINDS) -> tuple[JSON, ...]:
     )
 
 
-def _expanded(schema: Any, shared: Mapping[str, JSON]) -> Any:
+def _expanded(schema: Any, shared: Mapping[str, JSONDict]) -> Any:
     """A schema with the shared parts in place of the references to them."""
     if isinstance(schema, list):
         return [_expanded(each, shared) for each in schema]
@@ -56,7 +57,7 @@ def _expanded(schema: Any, shared: Mapping[str, JSON]) -> Any:
     return {key: _expanded(value, shared) for key, value in schema.items()}
 
 
-def _definition(kind: type[Kind], schema: JSON) -> JSON:
+def _definition(kind: type[Kind], schema: JSONDict) -> JSONDict:
     name = kind.schema_name
     singular = name.lower()
     plural = f"{singular}s"
@@ -78,14 +79,14 @@ def _definition(kind: type[Kind], schema: JSON) -> JSON:
     }
 
 
-def _version(kind: type[Kind], schema: JSON) -> JSON:
+def _version(kind: type[Kind], schema: JSONDict) -> JSONDict:
     name = kind.schema_name
     columns = {"additionalPrinterColumns": _COLUMNS[name]} if name in _COLUMNS else {}
     below = {"subresources": _SUBRESOURCES[name]} if name in _SUBRESOURCES else {}
     return {
         **columns,
         "name": API_VERSION.removeprefix(f"{GROUP}/"),
-        "schema": {"openAPIV3Schema": crd_descriptions.described(schema, kind)},
+        "schema": {"openAPIV3Schema": crd_descriptions.with_descriptions(schema, kind)},
         "served": True,
         "storage": True,
         **below,

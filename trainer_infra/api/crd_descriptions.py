@@ -17,20 +17,20 @@ from typing import Any, Final, get_args
 from pydantic import BaseModel
 from pydantic.alias_generators import to_camel
 
-from trainer_infra.api.base import JSON
+from trainer_infra.json_values import JSONDict
 
 _LEFT_TO_THE_SERVER: Final = {"type": "object"}
 """The schema of a kind's own metadata; the API server refuses one that says more."""
 
 
-def described(schema: JSON, model: type[BaseModel]) -> JSON:
+def with_descriptions(schema: JSONDict, model: type[BaseModel]) -> JSONDict:
     """A copy of a schema with descriptions.
 
     Args:
         schema: schema of an object, without references; not changed.
         model: its typed form.
     """
-    texts = docstrings(model)
+    texts = docstrings_of(model)
     properties = dict(schema.get("properties", {}))
     for name, field in model.model_fields.items():
         wire = to_camel(name)
@@ -42,24 +42,24 @@ def described(schema: JSON, model: type[BaseModel]) -> JSON:
     return _with(inspect.getdoc(model) or "", schema | below)
 
 
-def docstrings(model: type[BaseModel]) -> Mapping[str, str]:
+def docstrings_of(model: type[BaseModel]) -> Mapping[str, str]:
     """What the fields of a typed object mean, by name."""
     return {name: text for base in reversed(model.__mro__) for name, text in _fields(base)}
 
 
-def _with(text: str, schema: JSON) -> JSON:
+def _with(text: str, schema: JSONDict) -> JSONDict:
     return {"description": text} | {
         key: value for key, value in schema.items() if key != "description"
     }
 
 
-def _inside(schema: JSON, annotation: Any) -> JSON:
+def _inside(schema: JSONDict, annotation: Any) -> JSONDict:
     model = next(_models(annotation), None)
     if model is None:
         return schema
     if schema["type"] == "array":
-        return schema | {"items": described(schema["items"], model)}
-    return described(schema, model)
+        return schema | {"items": with_descriptions(schema["items"], model)}
+    return with_descriptions(schema, model)
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -13,8 +13,8 @@ from pydantic import StrictInt
 from typing_extensions import override
 
 from trainer_infra import names
-from trainer_infra.api import checked
-from trainer_infra.api.checked import Checked
+from trainer_infra.api import checked_model
+from trainer_infra.api.checked_model import CheckedModel
 from trainer_infra.errors import Problem
 
 FAIL: Final = "FailJobSet"
@@ -46,7 +46,7 @@ LONGEST_NAME: Final = 128
 _NAME: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", re.ASCII)
 
 
-class FailurePolicyRule(Checked):
+class FailurePolicyRule(CheckedModel):
     """What follows when a Job fails in one way; every requirement that is given must fit."""
 
     name: str
@@ -70,12 +70,12 @@ class FailurePolicyRule(Checked):
             yield Problem("name", f"{what} and end with none of , and :", self.name)
         yield from _ungated("action", self.action, ACTIONS, GATED_ACTIONS)
         for position, reason in enumerate(self.on_job_failure_reasons or ()):
-            yield from checked.one_of(f"onJobFailureReasons[{position}]", reason, REASONS)
+            yield from checked_model.one_of(f"onJobFailureReasons[{position}]", reason, REASONS)
         for position, pattern in enumerate(self.on_job_failure_message_patterns or ()):
             yield from _pattern(f"onJobFailureMessagePatterns[{position}]", pattern)
 
 
-class FailurePolicy(Checked):
+class FailurePolicy(CheckedModel):
     """How often a JobSet starts anew, and after which failures."""
 
     max_restarts: StrictInt = 0
@@ -91,14 +91,14 @@ class FailurePolicy(Checked):
         if self.max_restarts < 0:
             yield Problem("maxRestarts", "must be at least 0", self.max_restarts)
         if self.restart_strategy is not None:
-            yield from strategy("restartStrategy", self.restart_strategy)
+            yield from restart_strategy("restartStrategy", self.restart_strategy)
         found = [each.name for each in self.rules or ()]
         for position, name in enumerate(found):
             if name in found[:position]:
                 yield Problem(f"rules[{position}].name", "is there twice", name)
 
 
-def strategy(path: str, value: str) -> Iterator[Problem]:
+def restart_strategy(path: str, value: str) -> Iterator[Problem]:
     """A problem when a restart strategy is unknown, or is one that JobSet has switched off."""
     yield from _ungated(path, value, STRATEGIES, GATED_STRATEGIES)
 
@@ -110,7 +110,7 @@ def _ungated(
         what = "is behind a feature gate of JobSet that is off by default"
         yield Problem(path, what, value, f"use {' or '.join(known)}")
     else:
-        yield from checked.one_of(path, value, known)
+        yield from checked_model.one_of(path, value, known)
 
 
 def _pattern(path: str, pattern: str) -> Iterator[Problem]:

@@ -6,7 +6,7 @@ The nodes of a training start anew together, since a framework's group does not 
 so a pod's failure is handed up to the JobSet (KEP-3329 and JobSet's KEP-262), which restarts all.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from trainer_infra import names
 from trainer_infra.api import failure_policy, pod_failure_policy
-from trainer_infra.api.checked import Checked
+from trainer_infra.api.checked_model import CheckedModel
 from trainer_infra.api.failure_policy import FailurePolicy, FailurePolicyRule
 from trainer_infra.api.pod_failure_policy import (
     OnExitCodes,
@@ -26,8 +26,8 @@ from trainer_infra.api.pod_failure_policy import (
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
 from trainer_infra.api.success_policy import SuccessPolicy
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 
-JSON = Mapping[str, Any]
 AnyRuntime = TypeVar("AnyRuntime", TrainingRuntime, ClusterTrainingRuntime)
 
 SIGKILL: Final = 137
@@ -56,7 +56,7 @@ class Policies:
     """`backoffLimit` of each Job that trains: failed pods that are replaced before it fails."""
 
 
-class FaultTolerance(Checked):
+class FaultTolerance(CheckedModel):
     """Which failures of a training start all its nodes anew, and which end the run.
 
     Building one with values that Kubernetes or JobSet would refuse raises InvalidInput.
@@ -99,7 +99,7 @@ class FaultTolerance(Checked):
         for code in sorted({*uncounted} - {*retried}):
             yield Problem("uncounted_exit_codes", "must be in retry_exit_codes", code)
         if self.restart_strategy is not None:
-            yield from failure_policy.strategy("restart_strategy", self.restart_strategy)
+            yield from failure_policy.restart_strategy("restart_strategy", self.restart_strategy)
 
     def policies(self) -> Policies:
         """The policies that do this.
@@ -184,7 +184,7 @@ def with_policies(runtime: AnyRuntime, policies: Policies) -> AnyRuntime:
     return type(runtime).from_wire(wire)
 
 
-def _of_job_set(policies: Policies) -> Iterator[tuple[str, JSON]]:
+def _of_job_set(policies: Policies) -> Iterator[tuple[str, JSONObject]]:
     if policies.failure:
         yield "failurePolicy", policies.failure.to_wire()
     if policies.success:
@@ -209,7 +209,7 @@ def _job_set_rule(name: str, action: str, index: int) -> FailurePolicyRule:
     )
 
 
-def _training(spec: JSON) -> Iterator[tuple[str, dict[str, Any]]]:
+def _training(spec: JSONObject) -> Iterator[tuple[str, dict[str, Any]]]:
     """Field path and JobSpec of each replicated job that is no initializer."""
     for index, job in enumerate(spec.get("replicatedJobs") or ()):
         labels = (job["template"].get("metadata") or {}).get("labels") or {}
@@ -218,7 +218,7 @@ def _training(spec: JSON) -> Iterator[tuple[str, dict[str, Any]]]:
             yield path, job["template"]["spec"]
 
 
-def _misfits(spec: JSON, policies: Policies) -> Iterator[Problem]:
+def _misfits(spec: JSONObject, policies: Policies) -> Iterator[Problem]:
     has, remove = "is there already", "remove it from the runtime first"
     for name, _ in _of_job_set(policies):
         if name in spec:
@@ -232,7 +232,7 @@ def _misfits(spec: JSON, policies: Policies) -> Iterator[Problem]:
 
 
 def _unknown_containers(
-    path: str, job_spec: JSON, policy: PodFailurePolicy | None
+    path: str, job_spec: JSONObject, policy: PodFailurePolicy | None
 ) -> Iterator[Problem]:
     pod = job_spec["template"]["spec"]
     known = {each["name"] for key in ("containers", "initContainers") for each in pod.get(key, ())}
@@ -248,7 +248,7 @@ def _unknown_containers(
             yield Problem(f"{at}.action", "needs backoffLimitPerIndex", rule.action)
 
 
-def _unknown_jobs(spec: JSON, policies: Policies) -> Iterator[Problem]:
+def _unknown_jobs(spec: JSONObject, policies: Policies) -> Iterator[Problem]:
     known = [each["name"] for each in spec.get("replicatedJobs") or ()]
     targets = [
         ("successPolicy", policies.success.target_replicated_jobs if policies.success else None),

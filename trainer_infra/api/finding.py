@@ -20,7 +20,7 @@ _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
+class FieldFinding:
     """A problem whose place is still a path of field names, map keys and list positions."""
 
     path: Path

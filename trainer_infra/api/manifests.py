@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra.api import schema, yaml_source
-from trainer_infra.api.finding import QUOTE, Finding, Path
+from trainer_infra.api.finding import QUOTE, FieldFinding, Path
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.api.yaml_source import Source
@@ -36,17 +36,17 @@ _API: Final = f"write {API_VERSION}"
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
+class ManifestDocument:
     """One object of a manifest."""
 
     object: TrainJob | Runtime
     source: str
-    """The manifest's name, as given to `load`."""
+    """The manifest's name, as given to `load_documents`."""
     line: int
     """Line on which the object begins, from 1."""
 
 
-def load(text: str, source: str) -> tuple[Document, ...]:
+def load_documents(text: str, source: str) -> tuple[ManifestDocument, ...]:
     """The objects of a manifest: YAML documents or JSON; `List` objects are unfolded.
 
     Args:
@@ -56,18 +56,18 @@ def load(text: str, source: str) -> tuple[Document, ...]:
     Raises:
         InvalidInput: with all problems of all documents; `where` is `file:line:column`.
     """
-    sources = yaml_source.read(text, source)
+    sources = yaml_source.read_yaml(text, source)
     problems = [problem for each in sources for problem in _problems(each)]
     if problems:
         raise InvalidInput(problems)
     return tuple(
-        Document(_model(value), source, each.line_of(path))
+        ManifestDocument(_model(value), source, each.line_of(path))
         for each in sources
         for path, value in _objects(each.value)
     )
 
 
-def parse(value: Mapping[str, Any], where: str = "") -> TrainJob | Runtime:
+def parse_object(value: Mapping[str, Any], where: str = "") -> TrainJob | Runtime:
     """The typed object of a JSON object, by its apiVersion and kind.
 
     Args:
@@ -77,7 +77,7 @@ def parse(value: Mapping[str, Any], where: str = "") -> TrainJob | Runtime:
     Raises:
         InvalidInput: with every problem found; one that names the known kinds when it is another.
     """
-    found = findings(value)
+    found = object_findings(value)
     if found:
         raise InvalidInput(finding.problem(where) for finding in found)
     return _model(value)
@@ -100,28 +100,30 @@ def _problems(source: Source) -> list[Problem]:
     """Everything wrong with a document, by line; what its YAML hides is not reported twice."""
     found = {finding.path: finding for finding in source.findings}
     for path, value in _objects(source.value):
-        for finding in findings(value):
+        for finding in object_findings(value):
             whole = replace(finding, path=(*path, *finding.path))
             found.setdefault(whole.path, whole)
     by_line = sorted(found.values(), key=lambda finding: source.place(finding.path))
     return [_problem(finding, source) for finding in by_line]
 
 
-def _problem(finding: Finding, source: Source) -> Problem:
+def _problem(finding: FieldFinding, source: Source) -> Problem:
     line, column = source.place(finding.path)
     if finding.fix == QUOTE:
         finding = replace(finding, fix=f'{QUOTE}: "{source.written(finding.path)}"')
     return finding.problem(f"{source.file}:{line}:{column}")
 
 
-def findings(value: object) -> tuple[Finding, ...]:
+def object_findings(value: object) -> tuple[FieldFinding, ...]:
     """Everything wrong with a JSON object, by field; that its kind is unknown goes before all else."""
     if not isinstance(value, Mapping):
-        return (Finding((), "must be an object with apiVersion and kind", value),)
+        return (FieldFinding((), "must be an object with apiVersion and kind", value),)
     kind = value.get("kind")
     if kind is None:
-        return (Finding(("kind",), "is required", fix=_KNOWN),)
+        return (FieldFinding(("kind",), "is required", fix=_KNOWN),)
     if not isinstance(kind, str) or kind not in KINDS:
-        return (Finding(("kind",), "is unknown", kind, _KNOWN),)
-    missing = () if "apiVersion" in value else (Finding(("apiVersion",), "is required", fix=_API),)
-    return missing + schema.findings(value, kind)
+        return (FieldFinding(("kind",), "is unknown", kind, _KNOWN),)
+    missing = (
+        () if "apiVersion" in value else (FieldFinding(("apiVersion",), "is required", fix=_API),)
+    )
+    return missing + schema.schema_findings(value, kind)

@@ -11,8 +11,8 @@ from typing import Final
 from pydantic import StrictInt
 from typing_extensions import override
 
-from trainer_infra.api import checked
-from trainer_infra.api.checked import Checked
+from trainer_infra.api import checked_model
+from trainer_infra.api.checked_model import CheckedModel
 from trainer_infra.errors import Problem
 
 IGNORE: Final = "Ignore"
@@ -36,7 +36,7 @@ HIGHEST_EXIT_CODE: Final = 255
 _CONDITION_TYPE: Final = re.compile(r"([a-z0-9.-]+/)?[A-Za-z0-9]([\w.-]{0,61}[A-Za-z0-9])?")
 
 
-class OnExitCodes(Checked):
+class OnExitCodes(CheckedModel):
     """Matches a container that ended with one of some codes, or with none of them."""
 
     operator: str = IN
@@ -49,7 +49,7 @@ class OnExitCodes(Checked):
     @override
     def problems(self) -> Iterator[Problem]:
         """A wrong operator, and codes that the API server refuses."""
-        yield from checked.one_of("operator", self.operator, (IN, NOT_IN))
+        yield from checked_model.one_of("operator", self.operator, (IN, NOT_IN))
         yield from exit_codes("values", self.values, lowest=0 if self.operator == NOT_IN else 1)
         if list(self.values) != sorted(self.values):
             yield Problem("values", "must be in rising order", list(self.values))
@@ -57,7 +57,7 @@ class OnExitCodes(Checked):
             yield Problem("values", "must have at least 1 item")
 
 
-class OnPodCondition(Checked):
+class OnPodCondition(CheckedModel):
     """Matches a pod that has a condition."""
 
     type: str
@@ -70,10 +70,10 @@ class OnPodCondition(Checked):
         """A type that is no name of a condition, or a wrong status."""
         if not _CONDITION_TYPE.fullmatch(self.type):
             yield Problem("type", f"must be a name such as {DISRUPTION_TARGET}", self.type)
-        yield from checked.one_of("status", self.status, ("True", "False", "Unknown"))
+        yield from checked_model.one_of("status", self.status, ("True", "False", "Unknown"))
 
 
-class PodFailurePolicyRule(Checked):
+class PodFailurePolicyRule(CheckedModel):
     """What one kind of failure means."""
 
     action: str
@@ -86,13 +86,17 @@ class PodFailurePolicyRule(Checked):
     @override
     def problems(self) -> Iterator[Problem]:
         """A wrong action; both requirements, or none."""
-        yield from checked.one_of("action", self.action, (IGNORE, COUNT, FAIL_JOB, FAIL_INDEX))
+        yield from checked_model.one_of(
+            "action", self.action, (IGNORE, COUNT, FAIL_JOB, FAIL_INDEX)
+        )
         if (self.on_exit_codes is None) == (not self.on_pod_conditions):
             yield Problem("", "must have either onExitCodes or onPodConditions")
-        yield from checked.at_most("onPodConditions", self.on_pod_conditions or (), MOST_PATTERNS)
+        yield from checked_model.at_most(
+            "onPodConditions", self.on_pod_conditions or (), MOST_PATTERNS
+        )
 
 
-class PodFailurePolicy(Checked):
+class PodFailurePolicy(CheckedModel):
     """Rules by which a Job judges its failed pods; its pods' restartPolicy must be Never."""
 
     rules: tuple[PodFailurePolicyRule, ...]
@@ -101,7 +105,7 @@ class PodFailurePolicy(Checked):
     @override
     def problems(self) -> Iterator[Problem]:
         """Too many rules."""
-        yield from checked.at_most("rules", self.rules, MOST_RULES)
+        yield from checked_model.at_most("rules", self.rules, MOST_RULES)
 
 
 def exit_codes(path: str, values: tuple[int, ...], lowest: int) -> Iterator[Problem]:
@@ -118,4 +122,4 @@ def exit_codes(path: str, values: tuple[int, ...], lowest: int) -> Iterator[Prob
             yield Problem(f"{path}[{position}]", what, value)
         if value in values[:position]:
             yield Problem(f"{path}[{position}]", "is there twice", value)
-    yield from checked.at_most(path, values, MOST_VALUES)
+    yield from checked_model.at_most(path, values, MOST_VALUES)

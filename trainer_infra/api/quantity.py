@@ -75,8 +75,8 @@ class Quantity:
         return _decimal_text(self.nanos, self.notation)
 
 
-def read(value: str | float) -> Quantity:
-    """The quantity with its notation; rounded and cut as by `parse`.
+def read_quantity(value: str | float) -> Quantity:
+    """The quantity with its notation; rounded and cut as by `parse_quantity`.
 
     The notation is that of the canonical text, as when an object was stored once: `0.5Ki` is 512,
     which is decimal.
@@ -85,7 +85,7 @@ def read(value: str | float) -> Quantity:
         ValueError: when it is not a quantity; the message is a sentence.
     """
     with localcontext(prec=60):
-        nanos = int(parse(value) * _NANOS)
+        nanos = int(parse_quantity(value) * _NANOS)
     text = value if isinstance(value, str) else repr(value)
     power = Notation.EXPONENT if _EXPONENT.search(text) else Notation.DECIMAL
     written = Quantity(nanos, Notation.BINARY if text.endswith("i") else power)
@@ -93,7 +93,7 @@ def read(value: str | float) -> Quantity:
 
 
 @lru_cache(maxsize=1 << 10, typed=True)
-def parse(value: str | float) -> Decimal:
+def parse_quantity(value: str | float) -> Decimal:
     """The amount that a quantity stands for, in its base unit (cores, bytes, devices).
 
     Fractions of 1n are rounded up, away from zero; an amount over 2^63-1 is cut to that.
@@ -118,7 +118,7 @@ def parse(value: str | float) -> Decimal:
         return amount.quantize(_NANO, ROUND_UP) if amount % _NANO else amount
 
 
-def nearest(text: str) -> str:
+def nearest_quantity(text: str) -> str:
     """The quantity that was meant by a text with another unit, `4G` by `4GB`; empty if none was."""
     match = _COMMON_UNITS.fullmatch(text.strip())
     if match is None:
@@ -128,13 +128,13 @@ def nearest(text: str) -> str:
     return f"{number}{unit}"
 
 
-def value(value: str | float) -> int:
+def quantity_value(value: str | float) -> int:
     """The amount as a whole number, rounded away from zero, like Quantity's `Value()`.
 
     Raises:
         ValueError: when it is not a quantity; the message is a sentence.
     """
-    return int(parse(value).to_integral_value(ROUND_UP))
+    return int(parse_quantity(value).to_integral_value(ROUND_UP))
 
 
 def _binary_text(whole: int) -> str:

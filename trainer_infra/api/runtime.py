@@ -9,7 +9,8 @@ from typing import ClassVar
 
 from pydantic import StrictBool, StrictInt
 
-from trainer_infra.api.base import JSON, Kind, KubeModel, ObjectMeta
+from trainer_infra.api.base import Kind, KubeModel, ObjectMeta
+from trainer_infra.json_values import JSONDict
 from trainer_infra.names import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 
 
@@ -118,7 +119,7 @@ class JobSetTemplate(KubeModel):
 
     metadata: ObjectMeta | None = None
     """Labels and annotations of the JobSet; its name is always the TrainJob's."""
-    spec: JSON | None = None
+    spec: JSONDict | None = None
     """A JobSetSpec (JobSet v0.12), as written."""
 
 

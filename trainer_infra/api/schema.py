@@ -12,7 +12,7 @@ from functools import cache
 from pathlib import Path as File
 from typing import Any, Final
 
-from trainer_infra.api.finding import Finding, Path
+from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.object_meta import OBJECT_META, TRAIN_JOB_META
 from trainer_infra.api.schema_walk import Schema, Walk
 from trainer_infra.names import API_VERSION, TRAIN_JOB
@@ -20,21 +20,21 @@ from trainer_infra.names import API_VERSION, TRAIN_JOB
 _PUBLISHED: Final = File(__file__).parent / "schemas" / "published.json"
 
 
-def findings(value: object, name: str) -> tuple[Finding, ...]:
+def schema_findings(value: object, name: str) -> tuple[FieldFinding, ...]:
     """Everything wrong with an object, in the order in which its fields are written.
 
     Args:
         value: the JSON object; not changed.
         name: TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSetSpec.
     """
-    kinds, shared = published()
+    kinds, shared = published_schema()
     walk = Walk(shared)
     walk.check(value, kinds[name], ())
     return tuple(sorted(walk.found, key=lambda finding: _position(value, finding.path)))
 
 
 @cache
-def published() -> tuple[dict[str, Schema], dict[str, Schema]]:
+def published_schema() -> tuple[dict[str, Schema], dict[str, Schema]]:
     """The schemas by kind, and the subschemas that they share by name (`$ref`); read only."""
     data = json.loads(_PUBLISHED.read_text(encoding="utf-8"))
     shared: dict[str, Schema] = data["shared"]

@@ -44,7 +44,7 @@ class _Rule:
     """What to do about what is at the path."""
 
 
-def broken(rule: str, value: Any) -> Broken | None:
+def broken_rules(rule: str, value: Any) -> Broken | None:
     """What breaks a rule; None when it holds or is about an update.
 
     Args:

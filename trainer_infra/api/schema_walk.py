@@ -14,7 +14,7 @@ from functools import cache
 from typing import Any, Final
 
 from trainer_infra.api import quantity, schema_rules
-from trainer_infra.api.finding import QUOTE, Finding, Path
+from trainer_infra.api.finding import QUOTE, FieldFinding, Path
 from trainer_infra.api.object_meta import PATTERNS
 
 Schema = dict[str, Any]
@@ -51,11 +51,11 @@ class Walk:
 
     def __init__(self, shared: dict[str, Schema]) -> None:
         self.shared = shared
-        self.found: list[Finding] = []
+        self.found: list[FieldFinding] = []
 
     def add(self, path: Path, what: str, got: object = None, fix: str = "") -> None:
         """Keep one finding."""
-        self.found.append(Finding(path, what, got, fix))
+        self.found.append(FieldFinding(path, what, got, fix))
 
     def check(self, value: Any, schema: Schema, path: Path) -> None:
         """Check one value and everything inside it."""
@@ -125,7 +125,7 @@ class Walk:
             if item is not None:
                 self.check(item, others, (*path, name))
         elif "x-kubernetes-preserve-unknown-fields" not in schema:
-            fix = nearest(name, schema.get("properties", {}))
+            fix = nearest_name(name, schema.get("properties", {}))
             self.add((*path, name), "unknown field", fix=fix)
 
     def _array(self, value: Sequence[Any], schema: Schema, path: Path) -> None:
@@ -174,7 +174,7 @@ class Walk:
     def _form(self, value: str, schema: Schema, path: Path) -> None:
         pattern = schema.get("pattern")
         if pattern is not None and not _compiled(pattern).search(value):
-            meant = quantity.nearest(value) if pattern == _QUANTITY_PATTERN else ""
+            meant = quantity.nearest_quantity(value) if pattern == _QUANTITY_PATTERN else ""
             fix = f"did you mean {meant}?" if meant else ""
             self.add(path, _WORDS.get(pattern, f"must match {pattern}"), value, fix)
         if schema.get("format") == "date-time" and not _DATE_TIME.fullmatch(value):
@@ -190,7 +190,7 @@ class Walk:
 
     def _rules(self, value: Any, schema: Schema, path: Path) -> None:
         for rule in schema["x-kubernetes-validations"]:
-            broken = schema_rules.broken(rule["rule"], value)
+            broken = schema_rules.broken_rules(rule["rule"], value)
             if broken is not None:
                 what = broken.what or rule["message"]
                 self.add((*path, *broken.path), what, broken.got, broken.fix)
@@ -208,7 +208,7 @@ def _compiled(pattern: str) -> re.Pattern[str]:
     return re.compile(pattern.removesuffix("$") + end, re.ASCII)
 
 
-def nearest(name: str, fields: Schema) -> str:
+def nearest_name(name: str, fields: Schema) -> str:
     """Advice for an unknown field: the known one that is most like it, or all of them."""
     if not fields:
         return "no field is known here"

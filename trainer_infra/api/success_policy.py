@@ -8,15 +8,15 @@ from typing import Final
 
 from typing_extensions import override
 
-from trainer_infra.api import checked
-from trainer_infra.api.checked import Checked
+from trainer_infra.api import checked_model
+from trainer_infra.api.checked_model import CheckedModel
 from trainer_infra.errors import Problem
 
 ALL: Final = "All"
 ANY: Final = "Any"
 
 
-class SuccessPolicy(Checked):
+class SuccessPolicy(CheckedModel):
     """When a JobSet is completed."""
 
     operator: str
@@ -27,4 +27,4 @@ class SuccessPolicy(Checked):
     @override
     def problems(self) -> Iterator[Problem]:
         """A wrong operator."""
-        yield from checked.one_of("operator", self.operator, (ALL, ANY))
+        yield from checked_model.one_of("operator", self.operator, (ALL, ANY))

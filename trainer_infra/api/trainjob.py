@@ -8,7 +8,8 @@ from typing import ClassVar
 
 from pydantic import StrictBool, StrictInt
 
-from trainer_infra.api.base import JSON, Kind, KubeModel
+from trainer_infra.api.base import Kind, KubeModel
+from trainer_infra.json_values import JSONDict
 from trainer_infra.names import CLUSTER_TRAINING_RUNTIME, GROUP, TRAIN_JOB
 
 
@@ -33,9 +34,9 @@ class DatasetInitializer(KubeModel):
 
     storage_uri: str | None = None
     """Where it is, `<scheme>://...`; empty or None when env says it."""
-    env: tuple[JSON, ...] | None = None
+    env: tuple[JSONDict, ...] | None = None
     """EnvVar objects for the initializer container, at most 128."""
-    secret_ref: JSON | None = None
+    secret_ref: JSONDict | None = None
     """LocalObjectReference to a Secret with access data."""
 
 
@@ -44,9 +45,9 @@ class ModelInitializer(KubeModel):
 
     storage_uri: str | None = None
     """Where it is, `<scheme>://...`; empty or None when env says it."""
-    env: tuple[JSON, ...] | None = None
+    env: tuple[JSONDict, ...] | None = None
     """EnvVar objects for the initializer container, at most 128."""
-    secret_ref: JSON | None = None
+    secret_ref: JSONDict | None = None
     """LocalObjectReference to a Secret with access data."""
 
 
@@ -68,11 +69,11 @@ class Trainer(KubeModel):
     """Entrypoint, at most 128 items."""
     args: tuple[str, ...] | None = None
     """Arguments of the entrypoint, at most 128 items."""
-    env: tuple[JSON, ...] | None = None
+    env: tuple[JSONDict, ...] | None = None
     """EnvVar objects, merged by name over the runtime's; at most 128."""
     num_nodes: StrictInt | None = None
     """Training nodes; None takes the runtime's number."""
-    resources_per_node: JSON | None = None
+    resources_per_node: JSONDict | None = None
     """ResourceRequirements of the trainer container, as written (quantities stay as they are)."""
     num_proc_per_node: StrictInt | None = None
     """Processes per node; None takes the runtime's number."""
@@ -85,7 +86,7 @@ class RuntimePatch(KubeModel):
     """Who made the patch; key of the list, 1 to 253 characters."""
     time: str | None = None
     """RFC 3339 time of the last change, stamped by the API server's webhook."""
-    training_runtime_spec: JSON | None = None
+    training_runtime_spec: JSONDict | None = None
     """The patch, as written: `template.metadata` and `template.spec.replicatedJobs`."""
 
 

@@ -11,17 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from trainer_infra.api import schema
-from trainer_infra.api.finding import Finding, Path
+from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.schema_walk import Schema
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 UNCHANGED: Final = "self == oldSelf"
 """The one rule of the published schemas that compares with the old object."""
 _KEYS: Final = "x-kubernetes-list-map-keys"
 
 
-def findings(old: JSON, new: JSON, name: str) -> tuple[Finding, ...]:
+def transition_findings(old: JSONObject, new: JSONObject, name: str) -> tuple[FieldFinding, ...]:
     """Every field of `new` that an update from `old` may not change, in the order of the schema.
 
     Args:
@@ -29,16 +28,16 @@ def findings(old: JSON, new: JSON, name: str) -> tuple[Finding, ...]:
         new: the object that is to replace it, in wire form; not changed.
         name: TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSetSpec.
     """
-    return tuple(_changes(old, new, schema.published()[0][name], ()))
+    return tuple(_changes(old, new, schema.published_schema()[0][name], ()))
 
 
-def _changes(old: Any, new: Any, of: Schema, path: Path) -> Iterator[Finding]:
+def _changes(old: Any, new: Any, of: Schema, path: Path) -> Iterator[FieldFinding]:
     of = _resolved(of)
     if old == new or old is None or new is None:
         return
     for rule in of.get("x-kubernetes-validations", ()):
         if rule["rule"] == UNCHANGED and _normal(old, of) != _normal(new, of):
-            yield Finding(path, rule["message"], got=new)
+            yield FieldFinding(path, rule["message"], got=new)
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         for field in {**of.get("properties", {}), **dict.fromkeys(new)}:
             below = _field(of, field)
@@ -51,7 +50,7 @@ def _changes(old: Any, new: Any, of: Schema, path: Path) -> Iterator[Finding]:
 
 
 def _resolved(of: Schema) -> Schema:
-    return schema.published()[1][of["$ref"]] if "$ref" in of else of
+    return schema.published_schema()[1][of["$ref"]] if "$ref" in of else of
 
 
 def _field(of: Schema, name: str) -> Schema:
@@ -61,7 +60,7 @@ def _field(of: Schema, name: str) -> Schema:
     return _resolved(found)
 
 
-def _key(item: JSON, of: Schema) -> str:
+def _key(item: JSONObject, of: Schema) -> str:
     """What tells an item of a list map from the others, with its defaults."""
     below = _resolved(of["items"])
     return json.dumps([item.get(key, _field(below, key).get("default")) for key in of[_KEYS]])

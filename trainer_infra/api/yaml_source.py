@@ -15,7 +15,7 @@ from typing_extensions import override
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from trainer_infra.api import yaml_scalar
-from trainer_infra.api.finding import QUOTE, Finding, Path
+from trainer_infra.api.finding import QUOTE, FieldFinding, Path
 from trainer_infra.errors import InvalidInput, Problem
 
 _PLAIN: Final = "plain"
@@ -39,7 +39,7 @@ class Source:
 
     value: Any
     """Its JSON value."""
-    findings: tuple[Finding, ...]
+    findings: tuple[FieldFinding, ...]
     """What is wrong with its YAML."""
     file: str
     """Name of the text."""
@@ -114,7 +114,7 @@ def _begins(node: Node) -> tuple[int, int]:
     return node.start_mark.line, node.start_mark.column
 
 
-def read(text: str, file: str) -> tuple[Source, ...]:
+def read_yaml(text: str, file: str) -> tuple[Source, ...]:
     """The documents of a text, empty ones left out.
 
     Raises:
@@ -180,7 +180,7 @@ class _Build:
     """Makes one document's value; shared nodes (aliases) are made once."""
 
     def __init__(self) -> None:
-        self.findings: list[Finding] = []
+        self.findings: list[FieldFinding] = []
         self.fields: dict[int, Fields] = {}
         self.made: dict[int, Any] = {}
         self.open: set[int] = set()
@@ -245,4 +245,4 @@ class _Build:
                 fields.setdefault(key, self.fields[id(other)][key])
 
     def _add(self, path: Path, what: str, got: object = None, fix: str = "") -> None:
-        self.findings.append(Finding(path, what, got, fix))
+        self.findings.append(FieldFinding(path, what, got, fix))

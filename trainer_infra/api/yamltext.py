@@ -17,7 +17,7 @@ _NEVER_FOLDED: Final = 2**31 - 1
 """A line width; libyaml breaks no line that is shorter."""
 
 
-def dump(objects: Iterable[Mapping[str, Any]]) -> str:
+def dump_yaml(objects: Iterable[Mapping[str, Any]]) -> str:
     """One YAML document per object: keys in the order given, block style, no anchors.
 
     Raises:
@@ -34,7 +34,7 @@ def dump(objects: Iterable[Mapping[str, Any]]) -> str:
     return text
 
 
-def flow(value: Any) -> str:
+def flow_text(value: Any) -> str:
     """One value on one line, as it stands inside other YAML: a scalar, `{a: 1}`, `[a, b]`."""
     text: str = yaml.dump(
         value,

@@ -56,12 +56,12 @@ _BY_NAME: Final = {
 }
 
 
-def find(name: str) -> Accelerator | None:
+def find_accelerator(name: str) -> Accelerator | None:
     """The accelerator of that name or label value, in any case; None where it is not known."""
     return _BY_NAME.get(name.lower())
 
 
-def called(name: str) -> str:
+def accelerator_called(name: str) -> str:
     """What the catalog calls it; the name as it is where the catalog does not know it."""
-    found = find(name)
+    found = find_accelerator(name)
     return name if found is None else found.name

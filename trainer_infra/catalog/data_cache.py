@@ -28,16 +28,16 @@ def _initializer() -> dict[str, Any]:
         "image": f"{IMAGES}/{name}:{TAG}",
         "env": [{"name": "CACHE_IMAGE", "value": CACHE_IMAGE}, _train_job_name()],
     }
-    job = replicated_jobs.job(name, container, name, serviceAccountName=SERVICE_ACCOUNT)
+    job = replicated_jobs.replicated_job(name, container, name, serviceAccountName=SERVICE_ACCOUNT)
     return {"name": name, "replicas": 1, "template": job["template"]}
 
 
 def _spec() -> TrainingRuntimeSpec:
-    node = replicated_jobs.node(TORCH_IMAGE, env=[_train_job_name()])
-    return shipped.spec(
+    node = replicated_jobs.node_job(TORCH_IMAGE, env=[_train_job_name()])
+    return shipped.runtime_spec(
         MLPolicy(num_nodes=1, torch=Torch()),
         _initializer(),
-        replicated_jobs.after(node, "Complete", names.DATASET_INITIALIZER),
+        replicated_jobs.depends_on(node, "Complete", names.DATASET_INITIALIZER),
     )
 
 

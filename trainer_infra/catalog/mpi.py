@@ -30,10 +30,10 @@ def _spec(image: str) -> TrainingRuntimeSpec:
         "readinessProbe": {"tcpSocket": {"port": SSH_PORT}, "initialDelaySeconds": 5},
     }
     launcher = _job(names.LAUNCHER, image, names.TRAINER)
-    return shipped.spec(
+    return shipped.runtime_spec(
         MLPolicy(num_nodes=1, mpi=policy),
         _job(names.NODE, image, None, **server),
-        replicated_jobs.after(launcher, "Ready", names.NODE),
+        replicated_jobs.depends_on(launcher, "Ready", names.NODE),
         network={"publishNotReadyAddresses": True},
         successPolicy={"operator": "All", "targetReplicatedJobs": [names.LAUNCHER]},
     )
@@ -42,7 +42,7 @@ def _spec(image: str) -> TrainingRuntimeSpec:
 def _job(name: str, image: str, ancestor: str | None, **container: Any) -> dict[str, Any]:
     security = {"securityContext": {"runAsUser": USER}}
     node = {"name": names.NODE, "image": image, **security, **container}
-    return replicated_jobs.job(name, node, ancestor, securityContext={"fsGroup": USER})
+    return replicated_jobs.replicated_job(name, node, ancestor, securityContext={"fsGroup": USER})
 
 
 DEEPSPEED_DISTRIBUTED: Final = Shipped(

@@ -15,7 +15,7 @@ TORCH_IMAGE: Final = "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"
 
 
 def _spec(image: str, **framework: Any) -> TrainingRuntimeSpec:
-    return shipped.spec(MLPolicy(num_nodes=1, **framework), replicated_jobs.node(image))
+    return shipped.runtime_spec(MLPolicy(num_nodes=1, **framework), replicated_jobs.node_job(image))
 
 
 TORCH_DISTRIBUTED: Final = Shipped(

@@ -6,11 +6,12 @@ For the files of the runtime families; each call returns a new value.
 from typing import Any
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONDict
 
-JSON = dict[str, Any]
 
-
-def job(name: str, container: JSON, ancestor: str | None = None, **pod: Any) -> JSON:
+def replicated_job(
+    name: str, container: JSONDict, ancestor: str | None = None, **pod: Any
+) -> JSONDict:
     """A replicated job of one container.
 
     Args:
@@ -24,12 +25,14 @@ def job(name: str, container: JSON, ancestor: str | None = None, **pod: Any) -> 
     return {"name": name, "template": {**metadata, "spec": {"template": pod_template}}}
 
 
-def node(image: str, **container: Any) -> JSON:
-    """The job `node` that trains: one container of that image, with these further fields."""
-    return job(names.NODE, {"name": names.NODE, "image": image, **container}, names.TRAINER)
+def node_job(image: str, **container: Any) -> JSONDict:
+    """The job `node_job` that trains: one container of that image, with these further fields."""
+    return replicated_job(
+        names.NODE, {"name": names.NODE, "image": image, **container}, names.TRAINER
+    )
 
 
-def after(replicated_job: JSON, status: str, *jobs: str) -> JSON:
+def depends_on(replicated_job: JSONDict, status: str, *jobs: str) -> JSONDict:
     """The replicated job, started when those before it have reached that status."""
     name, template = replicated_job["name"], replicated_job["template"]
     depends_on = [{"name": each, "status": status} for each in jobs]

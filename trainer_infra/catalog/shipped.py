@@ -44,7 +44,7 @@ class Shipped:
         return ClusterTrainingRuntime(metadata=metadata, spec=self.spec())
 
 
-def spec(policy: MLPolicy, *jobs: dict[str, Any], **job_set: Any) -> TrainingRuntimeSpec:
+def runtime_spec(policy: MLPolicy, *jobs: dict[str, Any], **job_set: Any) -> TrainingRuntimeSpec:
     """The spec of a runtime.
 
     Args:

@@ -48,18 +48,18 @@ def _torchtune(name: str, purpose: str, model: _Model) -> Shipped:
 
 
 def _spec(model: _Model) -> TrainingRuntimeSpec:
-    node = replicated_jobs.node(
+    node = replicated_jobs.node_job(
         f"{IMAGES}/torchtune-trainer:{TAG}",
         command=_command(model),
         resources={"limits": {"nvidia.com/gpu": model.gpus}},
         volumeMounts=[_mount()],
     )
     initializers = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
-    return shipped.spec(
+    return shipped.runtime_spec(
         MLPolicy(num_nodes=model.nodes, torch=Torch()),
         _initializer(names.DATASET_INITIALIZER, DATASET),
         _initializer(names.MODEL_INITIALIZER, model.uri),
-        replicated_jobs.after(node, "Complete", *initializers),
+        replicated_jobs.depends_on(node, "Complete", *initializers),
         volumeClaimPolicies=[{"templates": [_claim(model)]}],
     )
 
@@ -83,7 +83,7 @@ def _initializer(name: str, uri: str) -> dict[str, Any]:
         "env": [{"name": names.STORAGE_URI, "value": uri}],
         "volumeMounts": [_mount()],
     }
-    return replicated_jobs.job(name, container, name)
+    return replicated_jobs.replicated_job(name, container, name)
 
 
 def _command(model: _Model) -> list[str]:

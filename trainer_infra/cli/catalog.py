@@ -29,10 +29,16 @@ def show(names: Sequence[str], output: str) -> None:
     """
     found = _chosen(names)
     if output == "table":
-        typer.echo("\n".join(table.lines(COLUMNS, [_row(each) for each in found], screen.stdout())))
+        typer.echo(
+            "\n".join(
+                table.table_lines(
+                    COLUMNS, [_row(each) for each in found], screen.screen_of_stdout()
+                )
+            )
+        )
         return
     objects = [each.runtime().to_wire() for each in found]
-    typer.echo(render.written(objects, output), nl=False)
+    typer.echo(render.objects_text(objects, output), nl=False)
 
 
 def _chosen(names: Sequence[str]) -> Sequence[Shipped]:

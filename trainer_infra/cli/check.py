@@ -15,12 +15,12 @@ import typer
 
 from trainer_infra.cli import screen
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
-from trainer_infra.review import baseline, changed, costs, fix, pack_folder, sources, text
+from trainer_infra.review import baseline, changed_files, costs, fix, pack_folder, sources, text
 from trainer_infra.review import check as checking
 from trainer_infra.review.documents import Document
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.report import Report
-from trainer_infra.review.sources import Read
+from trainer_infra.review.sources import SourceObjects
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, Settled
 from trainer_infra.rules.finding import Severity
@@ -65,7 +65,7 @@ class _Given:
 
     settled: Settled
     """Pack, pools and exemptions."""
-    stdin: Read
+    stdin: SourceObjects
     """The objects of stdin, which can be read once."""
     there: "Live | None"
     """What the cluster has; None where nobody asked."""
@@ -128,7 +128,7 @@ def _write(file: str, words: str) -> None:
 
 def _shown(asked: CheckRequest, report: Report) -> str:
     if asked.form == "text":
-        return text.text(report, colour=screen.stdout().colour)
+        return text.text(report, colour=screen.screen_of_stdout().colour)
     return FORMATS[asked.form](report)
 
 
@@ -140,10 +140,10 @@ def _given(asked: CheckRequest) -> _Given:
     ref = asked.changed_from
     return _Given(
         settled,
-        sources.read([each for each in asked.paths if each == sources.STDIN]),
+        sources.read_sources([each for each in asked.paths if each == sources.STDIN]),
         there,
-        changed.base(asked.paths, ref, asked.values) if ref else None,
-        baseline.read(asked.baseline) if asked.baseline else frozenset(),
+        changed_files.base(asked.paths, ref, asked.values) if ref else None,
+        baseline.read_baseline(asked.baseline) if asked.baseline else frozenset(),
     )
 
 
@@ -161,10 +161,10 @@ def _configuration(file: str) -> Configuration:
         raise InvalidInput([Problem("", f"cannot be read: {error}", where=file)]) from None
 
 
-def _read(asked: CheckRequest, stdin: Read) -> Read:
+def _read(asked: CheckRequest, stdin: SourceObjects) -> SourceObjects:
     """All objects of the paths, each once."""
     return sources.joined(
-        stdin if each == sources.STDIN else sources.read([each], asked.values)
+        stdin if each == sources.STDIN else sources.read_sources([each], asked.values)
         for each in asked.paths
     )
 
@@ -181,7 +181,7 @@ def _report(asked: CheckRequest, given: _Given) -> Report:
             baseline=given.known,
             others=there.objects if there and asked.paths else (),
             problems=(*found.problems, *(there.problems if there else ())),
-            is_judged={} if before is None else changed.is_judged(judged, before),
+            is_judged={} if before is None else changed_files.is_judged(judged, before),
         ),
         _spread(len(judged)),
     )
@@ -205,7 +205,7 @@ def _there(kubeconfig: str | None, context: str | None) -> "Live":
     """What the cluster has. A check of files needs no client of a cluster."""
     from trainer_infra.review import live  # noqa: PLC0415  it loads one
 
-    return live.read(kubeconfig, context)
+    return live.read_live(kubeconfig, context)
 
 
 def _mended(asked: CheckRequest, given: _Given, report: Report) -> Report:

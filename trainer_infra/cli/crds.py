@@ -10,7 +10,7 @@ from trainer_infra.cli import render
 from trainer_infra.errors import InvalidInput, Problem
 
 
-def written(kinds: Sequence[str], output: str) -> str:
+def crds_text(kinds: Sequence[str], output: str) -> str:
     """The CRDs as YAML documents, or as one JSON List.
 
     Args:
@@ -24,4 +24,4 @@ def written(kinds: Sequence[str], output: str) -> str:
     unknown = [kind for kind in kinds if kind not in crd.KINDS]
     if unknown:
         raise InvalidInput(Problem("", "no such kind", kind, f"use {known}") for kind in unknown)
-    return render.written(crd.definitions(kinds or crd.KINDS), output)
+    return render.objects_text(crd.crd_definitions(kinds or crd.KINDS), output)

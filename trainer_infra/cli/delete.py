@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-from trainer_infra.cli import get, known, removal, screen, selection
+from trainer_infra.cli import get, named_runs, removal, screen, selection
 from trainer_infra.cli.selection import RunSelection
 from trainer_infra.cli.target import RunPlace
 
@@ -22,15 +22,15 @@ def delete(
         NotAvailable: names every name that is unknown.
     """
     if ignore_not_found:
-        found = (known.exact_run(place, name) for name in dict.fromkeys(run_names))
+        found = (named_runs.exact_run(place, name) for name in dict.fromkeys(run_names))
         runs = tuple(run for run in found if run is not None)
     else:
-        runs = known.runs(place, run_names)
+        runs = named_runs.known_runs(place, run_names)
     for run in runs:
         if run.owner.stack:
             stack = f"stack {run.owner.stack} of project {run.owner.project}"
             typer.echo(f"{run.name} belongs to {stack}: its next refresh finds it gone", err=True)
-    return removal.remove(place, runs, lambda run: run.name, timeout)
+    return removal.remove_runs(place, runs, lambda run: run.name, timeout)
 
 
 def delete_selected(
@@ -38,8 +38,8 @@ def delete_selected(
 ) -> int:
     """Delete the runs of a namespace, or (None) of all, that are chosen; the exit code."""
     listing = place.target.list_runs(namespace)
-    known.warn_of(listing)
-    runs = selection.select(listing.runs, asked)
+    named_runs.warn_of(listing)
+    runs = selection.select_runs(listing.runs, asked)
     if not runs:
         typer.echo(get.no_runs(place, namespace, asked), err=True)
         return 0
@@ -47,5 +47,5 @@ def delete_selected(
     if stacks:
         whose = f"stack{'s' * (len(stacks) > 1)} {', '.join(stacks)}"
         typer.echo(f"runs of {whose}: the next refresh finds them gone", err=True)
-    table = get.rows(place, runs, screen.stdout())
-    return removal.confirm(place, runs, table, confirmed=confirmed, timeout=timeout)
+    table = get.run_rows(place, runs, screen.screen_of_stdout())
+    return removal.confirm_and_remove(place, runs, table, confirmed=confirmed, timeout=timeout)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 import typer
 
-from trainer_infra.cli import known, nodes, screen, table
+from trainer_infra.cli import named_runs, nodes, screen, table
 from trainer_infra.cli.screen import PHASES, Screen
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
@@ -45,15 +45,15 @@ def show(place: RunPlace, name: str) -> None:
     Raises:
         NotAvailable: there is no run of that name.
     """
-    shown = screen.stdout()
+    shown = screen.screen_of_stdout()
     if place.cluster is None:
-        typer.echo("\n".join(_whole(place, known.run(place, name), shown)))
+        typer.echo("\n".join(_whole(place, named_runs.known_run(place, name), shown)))
         return
     namespace = place.namespace
-    found = place.cluster.described(namespace, name) if known.is_name(name) else None
-    found = found or place.cluster.described(namespace, known.likely_name(place, name))
+    found = place.cluster.described(namespace, name) if named_runs.is_name(name) else None
+    found = found or place.cluster.described(namespace, named_runs.likely_name(place, name))
     if found is None:
-        raise NotAvailable(known.missing(place, name))
+        raise NotAvailable(named_runs.missing_run(place, name))
     events = _section("Events", _events(found.events, shown))
     typer.echo("\n".join((*_whole(place, found.run, shown), *events)))
     if unseen := place.cluster.unseen(namespace):
@@ -66,9 +66,9 @@ def _whole(place: RunPlace, run: Run, shown: Screen) -> Iterator[str]:
     yield from _section("Drift", _drift(run))
     yield from _section("Conditions", _conditions(run, inside))
     if run.status.get("jobsStatus"):
-        yield from _section("Steps", nodes.steps(run, inside))
+        yield from _section("Steps", nodes.step_rows(run, inside))
     if run.nodes:
-        yield from _section("Nodes", nodes.nodes(run, inside))
+        yield from _section("Nodes", nodes.node_rows(run, inside))
     yield from _section("Failure", _failure(run))
 
 
@@ -129,7 +129,7 @@ def _conditions(run: Run, shown: Screen) -> Iterator[str]:
         )
         for each in found
     ]
-    return table.lines(CONDITIONS, rows, shown) if rows else iter(())
+    return table.table_lines(CONDITIONS, rows, shown) if rows else iter(())
 
 
 def _failure(run: Run) -> Iterator[str]:
@@ -156,4 +156,4 @@ def _events(found: "Sequence[RunEvent]", shown: Screen) -> Iterator[str]:
         )
         for each in found
     ]
-    return table.lines(EVENTS, rows, shown.indented(len(INDENT))) if rows else iter(())
+    return table.table_lines(EVENTS, rows, shown.indented(len(INDENT))) if rows else iter(())

@@ -11,7 +11,7 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api import manifests, yaml_source
-from trainer_infra.api.manifests import Document
+from trainer_infra.api.manifests import ManifestDocument
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.review import documents, sources
@@ -21,7 +21,7 @@ from trainer_infra.review import documents, sources
 class ReadDocuments:
     """What was found in files."""
 
-    documents: tuple[Document, ...]
+    documents: tuple[ManifestDocument, ...]
     """In the order of the files, and in each file as written."""
     problems: tuple[Problem, ...] = ()
     """Of every file and document that could not be read."""
@@ -29,7 +29,7 @@ class ReadDocuments:
     """Names of objects that have problems: whoever refers to one has no problem of its own."""
 
 
-def read(paths: Sequence[str]) -> ReadDocuments:
+def read_documents(paths: Sequence[str]) -> ReadDocuments:
     """The documents of files, of `-`, which is stdin, and of what `check` finds in folders.
 
     A file holds objects of ours alone; other objects of a folder are passed over.
@@ -43,9 +43,9 @@ def read(paths: Sequence[str]) -> ReadDocuments:
 
 
 def _folder(path: str) -> ReadDocuments:
-    found = sources.read([path])
+    found = sources.read_sources([path])
     problems = [Problem("", each) for each in found.problems]
-    good: list[Document] = []
+    good: list[ManifestDocument] = []
     unread: set[str] = set()
     ours = [each for each in found.documents if _is_ours(each.value)]
     if not ours and not problems:
@@ -56,8 +56,8 @@ def _folder(path: str) -> ReadDocuments:
             problems += wrong
             unread.update(_names(each.value))
         else:
-            typed = manifests.parse(each.value)
-            good.append(Document(typed, each.file, each.place(each.at(()))[0]))
+            typed = manifests.parse_object(each.value)
+            good.append(ManifestDocument(typed, each.file, each.place(each.at(()))[0]))
     return ReadDocuments(tuple(good), tuple(problems), frozenset(unread))
 
 
@@ -68,7 +68,7 @@ def _is_ours(value: Mapping[str, Any]) -> bool:
 def _problems(document: documents.Document) -> list[Problem]:
     """Everything wrong with an object, by line; what its YAML hides is not reported twice."""
     found = {each.path: each for each in document.findings()}
-    for each in manifests.findings(document.value):
+    for each in manifests.object_findings(document.value):
         found.setdefault(each.path, each)
     places = [(document.place(document.at(each.path)), each) for each in found.values()]
     places.sort(key=lambda each: each[0])
@@ -81,7 +81,7 @@ def _file(path: str) -> ReadDocuments:
     except InvalidInput as error:
         return ReadDocuments((), tuple(error.problems))
     try:
-        return ReadDocuments(manifests.load(text, name))
+        return ReadDocuments(manifests.load_documents(text, name))
     except InvalidInput as error:
         return _partly(text, name, error.problems)
 
@@ -89,10 +89,10 @@ def _file(path: str) -> ReadDocuments:
 def _partly(text: str, name: str, problems: Sequence[Problem]) -> ReadDocuments:
     """The documents of a text that have no problem, when others have some."""
     try:
-        written = yaml_source.read(text, name)
+        written = yaml_source.read_yaml(text, name)
     except InvalidInput:
         return ReadDocuments((), tuple(problems))
-    good: list[Document] = []
+    good: list[ManifestDocument] = []
     unread: set[str] = set()
     for each in written:
         document = None if each.findings else _document(each, name)
@@ -103,9 +103,9 @@ def _partly(text: str, name: str, problems: Sequence[Problem]) -> ReadDocuments:
     return ReadDocuments(tuple(good), tuple(problems), frozenset(unread))
 
 
-def _document(source: Source, name: str) -> Document | None:
+def _document(source: Source, name: str) -> ManifestDocument | None:
     try:
-        return Document(manifests.parse(source.value), name, source.line_of(()))
+        return ManifestDocument(manifests.parse_object(source.value), name, source.line_of(()))
     except InvalidInput:
         return None
 

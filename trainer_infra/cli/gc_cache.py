@@ -45,7 +45,7 @@ def collect(older_than: float | None, *, confirmed: bool) -> int:
         )
         return 0
     typer.echo(f"environments in {packages.environments_home()} that no run uses{since}:")
-    typer.echo("\n".join(_table(unused, screen.stdout())))
+    typer.echo("\n".join(_table(unused, screen.screen_of_stdout())))
     if not confirmed and not typer.confirm(f"Delete {len(unused)}?"):
         typer.echo("nothing is deleted")
         return 0
@@ -63,7 +63,7 @@ def _table(unused: Sequence[PythonEnvironment], shown: Screen) -> Iterator[str]:
         )
         for each in unused
     ]
-    return table.lines(COLUMNS, rows, shown)
+    return table.table_lines(COLUMNS, rows, shown)
 
 
 def _remove(unused: Sequence[PythonEnvironment]) -> int:

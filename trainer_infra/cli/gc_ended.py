@@ -11,7 +11,7 @@ from pathlib import Path
 
 import typer
 
-from trainer_infra.cli import gc_stack, known, removal, selection, stack_states, target
+from trainer_infra.cli import gc_stack, named_runs, removal, selection, stack_states, target
 from trainer_infra.cli.target import RunPlace, TargetRequest
 from trainer_infra.deploy import stack_config
 from trainer_infra.runs import sentences
@@ -29,10 +29,10 @@ def collect(asked: TargetRequest, older_than: float, *, confirmed: bool) -> int:
     Raises:
         NotAvailable: The place cannot be reached, or the state of a stack cannot be read.
     """
-    place = target.chosen(asked)
+    place = target.chosen_place(asked)
     ended = [
         run
-        for run in known.runs_here(place, asked.namespace)
+        for run in named_runs.runs_here(place, asked.namespace)
         if selection.ended_before(run, older_than)
     ]
     kept = _left_alone([run for run in ended if run.owner.stack])
@@ -44,25 +44,25 @@ def collect(asked: TargetRequest, older_than: float, *, confirmed: bool) -> int:
         typer.echo(f"no run that {since} is without a stack {place.shown}")
         return 0
     typer.echo(f"runs {place.shown} that {since} and that no stack has:")
-    return removal.confirm(place, left, _lines(place, left), confirmed=confirmed)
+    return removal.confirm_and_remove(place, left, _lines(place, left), confirmed=confirmed)
 
 
 def _lines(place: RunPlace, runs: Sequence[Run]) -> Iterator[str]:
     for run in runs:
         facts = f"{run.phase}, {sentences.time_between(run.finished or run.created)} ago"
-        yield f"  {removal.name(run)} ({facts}{removal.size(place, run)})"
+        yield f"  {removal.name_shown(run)} ({facts}{removal.size_shown(place, run)})"
 
 
 def _left_alone(declared: Sequence[Run]) -> Mapping[str, str]:
     """Why runs that stacks declared are left alone, by uid."""
     if not declared:
         return {}
-    project = stack_config.nearest(Path.cwd())
+    project = stack_config.nearest_program(Path.cwd())
     if project is None:
         why = "whether its state has them is known in the folder of its program: run gc there"
         return dict.fromkeys((run.uid for run in declared), why)
-    here, owners = stack_states.identity(project), stack_states.owners(project)
-    return {run.uid: why for run in declared if (why := gc_stack.reason(run, here, owners))}
+    here, owners = stack_states.identity_of(project), stack_states.owners_in(project)
+    return {run.uid: why for run in declared if (why := gc_stack.reason_of(run, here, owners))}
 
 
 def _kept(runs: Sequence[Run], why: Mapping[str, str]) -> Iterator[str]:
@@ -71,5 +71,5 @@ def _kept(runs: Sequence[Run], why: Mapping[str, str]) -> Iterator[str]:
     for run in runs:
         alike[selection.stack_name(run.owner), why[run.uid]].append(run)
     for (stack, reason), found in alike.items():
-        what = removal.name(found[0]) if len(found) == 1 else f"{len(found)} runs"
+        what = removal.name_shown(found[0]) if len(found) == 1 else f"{len(found)} runs"
         yield f"left alone: {what} of stack {stack}, {reason}"

@@ -11,7 +11,7 @@ from typing import Final
 
 import typer
 
-from trainer_infra.cli import known, removal, selection, stack_states, target
+from trainer_infra.cli import named_runs, removal, selection, stack_states, target
 from trainer_infra.cli.target import RunPlace, TargetRequest
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.stack_config import Project
@@ -42,8 +42,8 @@ def collect(asked: TargetRequest, stack: str, older_than: float | None, *, confi
     runs = _of_stack(place, asked.namespace, (project.name, name))
     if older_than is not None:
         runs = [run for run in runs if selection.ended_before(run, older_than)]
-    state = stack_states.state(project, stack)
-    owned = frozenset(stack_states.owned(state))
+    state = stack_states.state_of(project, stack)
+    owned = frozenset(stack_states.owned_runs(state))
     unknown = [run for run in runs if run.uid not in owned]
     kept = _left_alone(project, stack, unknown)
     left = [run for run in unknown if run.uid not in kept]
@@ -52,13 +52,13 @@ def collect(asked: TargetRequest, stack: str, older_than: float | None, *, confi
         typer.echo(f"runs {whose} {place.shown} that are left alone:")
     for run in unknown:
         if run.uid in kept:
-            typer.echo(f"  {removal.name(run)} ({run.phase}, {kept[run.uid]})")
+            typer.echo(f"  {removal.name_shown(run)} ({run.phase}, {kept[run.uid]})")
     if not left:
         typer.echo(f"no run {whose} is without a resource {place.shown}")
         return 0
     typer.echo(f"runs {whose} {place.shown} that its state does not know:")
-    lines = _lines(left, frozenset(stack_states.creating(state)))
-    return removal.confirm(place, left, lines, confirmed=confirmed)
+    lines = _lines(left, frozenset(stack_states.being_created(state)))
+    return removal.confirm_and_remove(place, left, lines, confirmed=confirmed)
 
 
 def _lines(runs: Sequence[Run], creating: frozenset[str]) -> Iterator[str]:
@@ -66,11 +66,11 @@ def _lines(runs: Sequence[Run], creating: frozenset[str]) -> Iterator[str]:
         # `up` may be running right now, in another terminal.
         declared = {run.owner.urn, run.owner.urn.rpartition(MEMBER)[0]}
         note = ", its create did not end yet" if declared & creating else ""
-        yield f"  {removal.name(run)} ({run.phase}, {sentences.time_between(run.created)} old{note})"
+        yield f"  {removal.name_shown(run)} ({run.phase}, {sentences.time_between(run.created)} old{note})"
 
 
 def _project(folder: Path) -> Project:
-    found = stack_config.nearest(folder)
+    found = stack_config.nearest_program(folder)
     if found is None:
         raise NotAvailable(
             f"{folder} is in no Pulumi program: no Pulumi.yaml here or above; "
@@ -83,7 +83,7 @@ def _of_stack(place: RunPlace, namespace: str | None, owner: tuple[str, str]) ->
     """The place's runs of a project and stack."""
     return [
         run
-        for run in known.runs_here(place, namespace)
+        for run in named_runs.runs_here(place, namespace)
         if (run.owner.project, run.owner.stack) == owner
     ]
 
@@ -96,12 +96,12 @@ def _left_alone(project: Project, stack: str, unknown: Sequence[Run]) -> Mapping
     """
     if not unknown:
         return {}
-    here = stack_states.identity(project, stack)
-    others = stack_states.owners(project, but=stack)
-    return {run.uid: why for run in unknown if (why := reason(run, here, others))}
+    here = stack_states.identity_of(project, stack)
+    others = stack_states.owners_in(project, but=stack)
+    return {run.uid: why for run in unknown if (why := reason_of(run, here, others))}
 
 
-def reason(run: Run, here: str, owners: Mapping[str, str]) -> str:
+def reason_of(run: Run, here: str, owners: Mapping[str, str]) -> str:
     """Why a run is left alone that its own stack's state does not know; empty when it is not.
 
     Args:

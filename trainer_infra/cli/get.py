@@ -13,7 +13,7 @@ from typing import Any, Final
 import typer
 
 from trainer_infra.api import yamltext
-from trainer_infra.cli import known, nodes, screen, selection, table
+from trainer_infra.cli import named_runs, nodes, screen, selection, table
 from trainer_infra.cli.screen import PHASES, PIPE, Screen
 from trainer_infra.cli.selection import RunSelection
 from trainer_infra.cli.table import Column
@@ -37,30 +37,30 @@ GPUS: Final = 5
 READY: Final = ("Running", "Succeeded")
 
 
-def one(place: RunPlace, name: str, output: str) -> None:
+def show_one(place: RunPlace, name: str, output: str) -> None:
     """Print one run of the place's namespace.
 
     Raises:
         NotAvailable: there is no run that is meant by that name, or there are several.
     """
-    run = known.run(place, name)
+    run = named_runs.known_run(place, name)
     if output != "table":
-        _write(document(run), output)
+        _write(runs_document(run), output)
         return
-    shown = screen.stdout()
-    lines = [*rows(place, [run], shown), "", *details(run, shown)]
+    shown = screen.screen_of_stdout()
+    lines = [*run_rows(place, [run], shown), "", *run_details(run, shown)]
     typer.echo("\n".join(lines))
 
 
-def several(place: RunPlace, namespace: str | None, asked: RunSelection, output: str) -> None:
+def show_several(place: RunPlace, namespace: str | None, asked: RunSelection, output: str) -> None:
     """Print the runs of a namespace, or (`namespace` None) of all, that were asked for."""
     listing = place.target.list_runs(namespace)
-    known.warn_of(listing)
-    found = selection.select(listing.runs, asked)
+    named_runs.warn_of(listing)
+    found = selection.select_runs(listing.runs, asked)
     if output != "table":
-        _write({"items": [document(each) for each in found]}, output)
+        _write({"items": [runs_document(each) for each in found]}, output)
     elif found:
-        typer.echo("\n".join(rows(place, found, screen.stdout())))
+        typer.echo("\n".join(run_rows(place, found, screen.screen_of_stdout())))
     else:
         typer.echo(no_runs(place, namespace, asked), err=True)
 
@@ -71,21 +71,21 @@ def no_runs(place: RunPlace, namespace: str | None, asked: RunSelection) -> str:
     return f"no run{where} is all of that" if asked else f"no runs{where}"
 
 
-def rows(place: RunPlace, found: Sequence[Run], shown: Screen) -> Iterator[str]:
+def run_rows(place: RunPlace, found: Sequence[Run], shown: Screen) -> Iterator[str]:
     """The table of runs."""
     cells = [_row(run) for run in found]
     if place.kind == KUBERNETES:
-        return table.lines(COLUMNS, cells, shown)
+        return table.table_lines(COLUMNS, cells, shown)
     fewer = [(*each[:GPUS], *each[GPUS + 1 :]) for each in cells]
-    return table.lines((*COLUMNS[:GPUS], *COLUMNS[GPUS + 1 :]), fewer, shown)
+    return table.table_lines((*COLUMNS[:GPUS], *COLUMNS[GPUS + 1 :]), fewer, shown)
 
 
-def document(value: Run | Owner | Node | Failure) -> dict[str, Any]:
+def runs_document(value: Run | Owner | Node | Failure) -> dict[str, Any]:
     """A run, or a part of one, as JSON values; what it holds as JSON stays as it is."""
     return {_key(each.name): _value(getattr(value, each.name)) for each in fields(value)}
 
 
-def details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
+def run_details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
     """What the table has no room for."""
     facts = {
         "uid": run.uid,
@@ -104,16 +104,16 @@ def details(run: Run, shown: Screen = PIPE) -> Iterator[str]:
     for each in run.status.get("conditions") or ():
         yield f"condition: {each['type']}={each['status']} {each['reason']}: {each['message']}"
     if run.nodes:
-        yield from ("", *nodes.nodes(run, shown))
+        yield from ("", *nodes.node_rows(run, shown))
     if run.status.get("jobsStatus"):
-        yield from ("", *nodes.steps(run, shown))
+        yield from ("", *nodes.step_rows(run, shown))
 
 
 def _write(whole: Mapping[str, Any], output: str) -> None:
     if output == "json":
         typer.echo(json.dumps(whole, indent=2, ensure_ascii=False))
     else:
-        typer.echo(yamltext.dump([whole]), nl=False)
+        typer.echo(yamltext.dump_yaml([whole]), nl=False)
 
 
 def _row(run: Run) -> tuple[str, ...]:
@@ -133,7 +133,7 @@ def _row(run: Run) -> tuple[str, ...]:
 
 def _value(value: Any) -> Any:
     if isinstance(value, Run | Owner | Node | Failure):
-        return document(value)
+        return runs_document(value)
     return [_value(each) for each in value] if isinstance(value, tuple) else value
 
 

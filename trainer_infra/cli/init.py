@@ -163,7 +163,7 @@ def _settled(
 
 def _pair(key: str, text: str) -> str:
     """A line of YAML, also of a folder that is called 2026 or `a: b`."""
-    return yamltext.dump([{key: text}]).strip()
+    return yamltext.dump_yaml([{key: text}]).strip()
 
 
 def _unset() -> bool:

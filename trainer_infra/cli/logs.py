@@ -14,7 +14,7 @@ from typing import Final
 
 import typer
 
-from trainer_infra.cli import known
+from trainer_infra.cli import named_runs
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.errors import NotAvailable, TrainerInfraError
@@ -45,7 +45,7 @@ def show(place: RunPlace, name: str, wanted: LogsRequest) -> None:
     Raises:
         NotAvailable: there is no such run, or no such pod in it.
     """
-    run = known.run(place, name)
+    run = named_runs.known_run(place, name)
     if wanted.follow:
         run = _started(place, run)
     lines = _opened(place, run, wanted)
@@ -142,5 +142,5 @@ def _waits(run: Run) -> str:
     if run.waiting_for:
         return f"waits: {run.waiting_for}"
     if run.phase == SUSPENDED:
-        return "is suspended and waits until somebody resumes it"
+        return "is suspended and waits until you resume it"
     return "waits until its pods exist"

@@ -114,10 +114,10 @@ def render(
     """Show every Kubernetes object that TrainJobs become."""
     from trainer_infra.cli import render as command
 
-    made = command.rendered(files, plugin or (), like_reference=like_reference)
+    made = command.render_documents(files, plugin or (), like_reference=like_reference)
     for warning in made.warnings:
         typer.echo(f"warning: {warning}", err=True)
-    typer.echo(command.written(made.objects, output.value), nl=False)
+    typer.echo(command.objects_text(made.objects, output.value), nl=False)
 
 
 @app.command()
@@ -208,7 +208,9 @@ def run(
         words=tuple(words or ()),
     )
     try:
-        made = submission.of(file, submission.Named(name, namespace, tuple(plugin or ())), python)
+        made = submission.submission_of(
+            file, submission.Named(name, namespace, tuple(plugin or ())), python
+        )
     except submission.RunUsage as error:
         raise typer.BadParameter(str(error), context) from error
     raise typer.Exit(command.run(made, detach=detach))
@@ -240,7 +242,7 @@ def crds(
     """Print the CustomResourceDefinitions of our kinds, for `kubectl apply -f -`."""
     from trainer_infra.cli import crds as command
 
-    typer.echo(command.written(kinds or (), output.value), nl=False)
+    typer.echo(command.crds_text(kinds or (), output.value), nl=False)
 
 
 app.command()(policy.check)

@@ -17,7 +17,7 @@ from trainer_infra import migrate
 from trainer_infra.api import yaml_source, yamltext
 from trainer_infra.api.finding import Path as FieldPath
 from trainer_infra.api.yaml_source import Source
-from trainer_infra.cli.migration_program import program
+from trainer_infra.cli.migration_program import program_text
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.migrate.migration import Migration
 from trainer_infra.review import sources
@@ -79,7 +79,7 @@ def _migrated(files: Sequence[str]) -> tuple[list[Migrated], list[Problem], int]
 def _of_file(file: str) -> tuple[list[Placed], Sequence[Problem]]:
     """Every object of a file, or of stdin, each of which has to be a v1 job; or why there is none."""
     try:
-        documents = yaml_source.read(*sources.text_of(file))
+        documents = yaml_source.read_yaml(*sources.text_of(file))
     except InvalidInput as error:
         return [], error.problems
     return [(each, path, value) for each in documents for path, value in _objects(each.value)], ()
@@ -87,7 +87,7 @@ def _of_file(file: str) -> tuple[list[Placed], Sequence[Problem]]:
 
 def _of_folder(folder: str) -> tuple[list[Placed], Sequence[Problem]]:
     """The v1 jobs of a folder, as `check` reads it, and what could not be read."""
-    found = sources.read([folder])
+    found = sources.read_sources([folder])
     jobs = [
         (each.source, each.start, each.value)
         for each in found.documents
@@ -148,7 +148,7 @@ def _comment(each: Migrated) -> str:
 
 
 def _document(value: Any) -> str:
-    return yamltext.dump([value.to_wire()])
+    return yamltext.dump_yaml([value.to_wire()])
 
 
 def _json(found: Sequence[Migrated]) -> str:
@@ -162,7 +162,7 @@ def _json(found: Sequence[Migrated]) -> str:
 
 
 def _python(found: Sequence[Migrated]) -> str:
-    return program([each.migration for each in found], [_comment(each) for each in found])
+    return program_text([each.migration for each in found], [_comment(each) for each in found])
 
 
 _FORMATS: Final[Mapping[str, Callable[[Sequence[Migrated]], str]]] = {

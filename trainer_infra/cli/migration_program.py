@@ -27,7 +27,7 @@ ARGUMENTS: Final = {
 NO_ARGUMENT: Final = "# - spec.managedBy: {!r}: is left out: the stack's target runs the job\n"
 
 
-def program(migrations: Sequence[Migration], comments: Sequence[str]) -> str:
+def program_text(migrations: Sequence[Migration], comments: Sequence[str]) -> str:
     """The program.
 
     Args:

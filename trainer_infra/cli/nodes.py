@@ -27,16 +27,16 @@ COUNTS: Final = ("ready", "active", "succeeded", "failed", "suspended")
 STEPS: Final = (Column("STEP"), *(Column(each.upper()) for each in COUNTS))
 
 
-def nodes(run: Run, screen: Screen) -> Iterator[str]:
+def node_rows(run: Run, screen: Screen) -> Iterator[str]:
     """A row per pod of the trainer step; hosts and GPUs only where there are any."""
-    return table.lines(NODES, [_node(run, each) for each in run.nodes], screen)
+    return table.table_lines(NODES, [_node(run, each) for each in run.nodes], screen)
 
 
-def steps(run: Run, screen: Screen) -> Iterator[str]:
+def step_rows(run: Run, screen: Screen) -> Iterator[str]:
     """A row per step with the number of its jobs in each state."""
     found = run.status.get("jobsStatus") or ()
     rows = [(each["name"], *(str(each.get(count, 0)) for count in COUNTS)) for each in found]
-    return table.lines(STEPS, rows, screen)
+    return table.table_lines(STEPS, rows, screen)
 
 
 def _node(run: Run, node: Node) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from trainer_infra.deploy.operations import targets
+from trainer_infra import names
 
 
 class ObjectFormat(StrEnum):
@@ -27,8 +27,8 @@ class MigratedAs(StrEnum):
 class TargetName(StrEnum):
     """Where runs live."""
 
-    LOCAL = targets.LOCAL
-    KUBERNETES = targets.KUBERNETES
+    LOCAL = names.TARGET_LOCAL
+    KUBERNETES = names.TARGET_KUBERNETES
 
 
 class TableFormat(StrEnum):

@@ -163,7 +163,7 @@ def list_rules(
     asked = command.RulesRequest(
         pack, tuple(tag or ()), severity and severity.value, tuple(framework or ())
     )
-    typer.echo(command.listed(asked, output.value), nl=False)
+    typer.echo(command.list_rules(asked, output.value), nl=False)
 
 
 @rules_app.command()
@@ -173,7 +173,7 @@ def explain(
     """Show why a rule is there, what to do about its findings, its parameters and an example."""
     from trainer_infra.cli import rules as command
 
-    typer.echo(command.explained(rule, pack), nl=False)
+    typer.echo(command.explain_rule(rule, pack), nl=False)
 
 
 @rules_app.command()
@@ -188,4 +188,4 @@ def test(
     """
     from trainer_infra.cli import rules as command
 
-    raise typer.Exit(command.tried(pack))
+    raise typer.Exit(command.try_rules(pack))

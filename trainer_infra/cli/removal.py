@@ -12,7 +12,7 @@ import typer
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import LOCAL
 from trainer_infra.errors import TrainerInfraError
-from trainer_infra.local import disk_use, folder
+from trainer_infra.local import disk_use, run_folder
 from trainer_infra.runs.run import Run
 
 AT_A_TIME: Final = 16
@@ -20,7 +20,7 @@ TIMEOUT: Final = 60.0
 """Seconds that a deletion waits, as the provider's does."""
 
 
-def remove(
+def remove_runs(
     place: RunPlace, runs: Sequence[Run], shown: Callable[[Run], str], timeout: float = TIMEOUT
 ) -> int:
     """Delete runs and say of each, in order, that it is gone or what is left; the exit code."""
@@ -41,7 +41,7 @@ def remove(
     return int(failed)
 
 
-def confirm(
+def confirm_and_remove(
     place: RunPlace,
     runs: Sequence[Run],
     lines: Iterable[str],
@@ -63,23 +63,23 @@ def confirm(
     if not confirmed and not typer.confirm(f"Delete {len(runs)}?"):
         typer.echo("nothing is deleted")
         return 0
-    paths = [folder.run_folder(run.namespace, run.name).path for run in runs if place.kind == LOCAL]
+    paths = [
+        run_folder.folder_of(run.namespace, run.name).path for run in runs if place.kind == LOCAL
+    ]
     before = disk_use.bytes_freed(paths)
-    code = remove(place, runs, name, timeout)
+    code = remove_runs(place, runs, name_shown, timeout)
     if paths:
         typer.echo(f"{disk_use.size_text(before - disk_use.bytes_freed(paths))} freed")
     return code
 
 
-def name(run: Run) -> str:
+def name_shown(run: Run) -> str:
     """A run as lists of several namespaces show it."""
     return f"{run.namespace}/{run.name}"
 
 
-def size(place: RunPlace, run: Run) -> str:
+def size_shown(place: RunPlace, run: Run) -> str:
     """What a run takes on this machine's disk, as a part of a list: `, 310 MB`; empty elsewhere."""
     if place.kind != LOCAL:
         return ""
-    return (
-        f", {disk_use.size_text(disk_use.size_of(folder.run_folder(run.namespace, run.name).path))}"
-    )
+    return f", {disk_use.size_text(disk_use.size_of(run_folder.folder_of(run.namespace, run.name).path))}"

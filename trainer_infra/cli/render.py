@@ -5,9 +5,8 @@ last; TrainJobs come in input order.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api import yamltext
@@ -15,43 +14,42 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import Given
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.render import listed
+from trainer_infra.json_values import JSONObject
+from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import REFERENCE, Behaviour
 from trainer_infra.render.deviation import ALL
 from trainer_infra.trainers import compose
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedObjects:
     """What TrainJobs become."""
 
-    objects: tuple[JSON, ...]
+    objects: tuple[JSONObject, ...]
     """Every object, in the order in which the TrainJobs were given."""
     warnings: tuple[str, ...]
     """Sentences about TrainJobs that nothing stops."""
 
 
-def rendered(
+def render_documents(
     sources: Sequence[str], plugins: Sequence[str], *, like_reference: bool
 ) -> RenderedObjects:
     """Every object of every TrainJob in files, folders and stdin.
 
     Args:
         sources: the files and folders; `-` is stdin.
-        plugins: listed plugins, as `render.listed` takes them.
+        plugins: listed plugins, as `render.plugin_registry` takes them.
         like_reference: render without our named deviations from the reference.
 
     Raises:
         InvalidInput: holds every problem of every document.
     """
     deviations = REFERENCE.deviations if like_reference else ALL
-    behaviour = Behaviour(listed.registry(plugins), deviations)
-    found = documents.read(sources)
+    behaviour = Behaviour(plugin_registry.registry(plugins), deviations)
+    found = documents.read_documents(sources)
     given = Given(found.documents)
     problems = [*found.problems, *given.problems(behaviour.deviations)]
-    objects: list[JSON] = []
+    objects: list[JSONObject] = []
     warnings: list[str] = []
     for document in given.documents:
         job = document.object
@@ -71,18 +69,18 @@ def rendered(
     if problems:
         # A runtime's problem is found in its document, and again for each TrainJob on it.
         raise InvalidInput({str(each): each for each in problems}.values())
-    return RenderedObjects(tuple(shown(each) for each in objects), tuple(warnings))
+    return RenderedObjects(tuple(warnings_shown(each) for each in objects), tuple(warnings))
 
 
-def written(objects: Sequence[JSON], output: str) -> str:
+def objects_text(objects: Sequence[JSONObject], output: str) -> str:
     """The objects as YAML documents, or as one JSON List."""
     if output == "yaml":
-        return yamltext.dump(objects)
+        return yamltext.dump_yaml(objects)
     whole = {"apiVersion": "v1", "kind": "List", "items": objects}
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-def shown(item: JSON) -> JSON:
+def warnings_shown(item: JSONObject) -> JSONObject:
     """The object; of a Secret not the contents, which are made when it is created."""
     if item["kind"] != "Secret":
         return item

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import typer
 
-from trainer_infra.cli import known
+from trainer_infra.cli import named_runs
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import Refused
 from trainer_infra.runs import sentences
@@ -21,7 +21,7 @@ def retry(place: RunPlace, run_names: Sequence[str]) -> None:
         NotAvailable: names every name that is unknown.
         Refused: A run has not failed; then none is started.
     """
-    runs = known.runs(place, run_names)
+    runs = named_runs.known_runs(place, run_names)
     if others := [sentences.no_retry(run) for run in runs if not sentences.may_be_retried(run)]:
         raise Refused("\n".join(others))
     for run in runs:

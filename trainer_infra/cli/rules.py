@@ -12,9 +12,9 @@ import typer
 
 from trainer_infra.cli import screen, table
 from trainer_infra.cli.table import Column
-from trainer_infra.review import as_json, pack_folder, rulebook, summary, text, trial
+from trainer_infra.review import as_json, pack_folder, rule_tests, rulebook, summary, text
 from trainer_infra.review.pack_folder import Found
-from trainer_infra.review.trial import FORMS, Form
+from trainer_infra.review.rule_tests import FORMS, Form
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.judge import Chosen
 from trainer_infra.rules.pack import Selection
@@ -42,7 +42,7 @@ class RulesRequest:
     """Those of one of these standards; empty for all."""
 
 
-def listed(asked: RulesRequest, output: str) -> str:
+def list_rules(asked: RulesRequest, output: str) -> str:
     """The rules that were asked for, as a table or as JSON.
 
     Raises:
@@ -59,22 +59,22 @@ def listed(asked: RulesRequest, output: str) -> str:
     if not rules:
         typer.echo("no rule is all of that", err=True)
     columns = [COLUMNS.get(name, Column(name)) for name in rulebook.columns(rules)]
-    lines = table.lines(columns, list(rulebook.rows(rules)), screen.stdout())
+    lines = table.table_lines(columns, list(rulebook.rows(rules)), screen.screen_of_stdout())
     return "".join(f"{line}\n" for line in lines)
 
 
-def explained(rule: str, pack: str | None) -> str:
+def explain_rule(rule: str, pack: str | None) -> str:
     """All that there is to say of a rule.
 
     Raises:
         InvalidInput: There is no such rule, or no such pack.
     """
     where = _found(pack)
-    chosen = rulebook.found(_chosen(where, Selection()), rule)
+    chosen = rulebook.found_rules(_chosen(where, Selection()), rule)
     return rulebook.explained(chosen, pack_folder.example(where, rule))
 
 
-def tried(pack: str) -> int:
+def try_rules(pack: str) -> int:
     """Print which rules of a pack are not as their examples say; the exit code.
 
     Args:
@@ -86,7 +86,7 @@ def tried(pack: str) -> int:
     where = pack_folder.found(pack)
     examples, missing = pack_folder.examples(where)
     forms = _forms()
-    failed = (*missing, *trial.failures(examples, forms))
+    failed = (*missing, *rule_tests.failures(examples, forms))
     for each in failed:
         typer.echo(each.sentence())
     rules = len({each.chosen.rule.id for each in examples})
@@ -111,4 +111,4 @@ def _found(pack: str | None) -> Found | None:
 
 
 def _chosen(where: Found | None, selection: Selection) -> tuple[Chosen, ...]:
-    return rulebook.chosen(where.pack if where else None, selection)
+    return rulebook.chosen_rules(where.pack if where else None, selection)

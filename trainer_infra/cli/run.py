@@ -9,7 +9,7 @@ from typing import Final
 import typer
 
 from trainer_infra import names
-from trainer_infra.cli import live
+from trainer_infra.cli import live_progress
 from trainer_infra.cli.submission import COMMAND_LINE
 from trainer_infra.errors import Refused
 from trainer_infra.local import runs
@@ -32,7 +32,7 @@ def run(submission: Submission, *, detach: bool) -> int:
         if detach:
             _detached(submitted)
             return 0
-        ended = live.follow(submitted)
+        ended = live_progress.follow_runs(submitted)
     except KeyboardInterrupt:
         _interrupted(submission)
         return INTERRUPTED

@@ -60,7 +60,7 @@ def _place(
 ) -> "RunPlace":
     from trainer_infra.cli import target as targets
 
-    return targets.chosen(_asked(target, kubeconfig, context, namespace))
+    return targets.chosen_place(_asked(target, kubeconfig, context, namespace))
 
 
 def get(
@@ -89,9 +89,11 @@ def get(
         raise typer.BadParameter("options that choose runs are for a list: leave NAME out")
     place = _place(target, kubeconfig, context, namespace)
     if name is not None:
-        command.one(place, name, output.value)
+        command.show_one(place, name, output.value)
     else:
-        command.several(place, None if all_namespaces else place.namespace, selection, output.value)
+        command.show_several(
+            place, None if all_namespaces else place.namespace, selection, output.value
+        )
 
 
 def describe(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
 from trainer_infra import catalog, names
-from trainer_infra.api.manifests import Document
+from trainer_infra.api.manifests import ManifestDocument
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
@@ -24,7 +24,7 @@ Key = tuple[str, str, str]
 class Given:
     """The documents of one command."""
 
-    documents: tuple[Document, ...]
+    documents: tuple[ManifestDocument, ...]
     """TrainJobs and runtimes in input order."""
 
     def jobs(self) -> tuple[TrainJob, ...]:
@@ -40,7 +40,7 @@ class Given:
         _, kind, name = job.spec.runtime_ref.named
         wanted = (kind, _scope(kind, job.metadata.namespace), name)
         for each in self.documents:
-            if not isinstance(each.object, TrainJob) and key(each) == wanted:
+            if not isinstance(each.object, TrainJob) and document_key(each) == wanted:
                 return each.object
         if kind == names.TRAINING_RUNTIME:
             raise InvalidInput([_missing(name, wanted[1])])
@@ -54,15 +54,15 @@ class Given:
                 what, fix = "is missing", "write one: generateName needs an API server"
                 yield Problem("metadata.name", what, fix=fix, where=_place(each))
                 continue
-            seen[key(each)] += 1
-            if seen[key(each)] == 2:  # noqa: PLR2004  said once
+            seen[document_key(each)] += 1
+            if seen[document_key(each)] == 2:  # noqa: PLR2004  said once
                 what = f"{each.object.kind} is in the documents more than once"
-                yield Problem("metadata.name", what, got=key(each)[2], where=_place(each))
+                yield Problem("metadata.name", what, got=document_key(each)[2], where=_place(each))
             if not isinstance(each.object, TrainJob):
                 found = runtime_ref.of_runtime(each.object, deviations)
                 yield from (_at(problem, each) for problem in found)
 
-    def located(self, job: Document, problems: Iterable[Problem]) -> Iterator[Problem]:
+    def located(self, job: ManifestDocument, problems: Iterable[Problem]) -> Iterator[Problem]:
         """Problems of a TrainJob with the file and line of the object that each is about."""
         runtimes = {
             _about(each): each for each in self.documents if not isinstance(each.object, TrainJob)
@@ -71,7 +71,7 @@ class Given:
             yield _at(problem, runtimes.get(problem.where, job))
 
 
-def key(document: Document) -> Key:
+def document_key(document: ManifestDocument) -> Key:
     """Kind, namespace (empty for cluster-scoped kinds) and name of a document's object."""
     kind, metadata = document.object.kind, document.object.metadata
     return kind, _scope(kind, metadata.namespace), metadata.name
@@ -90,13 +90,13 @@ def _missing(name: str, namespace: str) -> Problem:
     )
 
 
-def _about(document: Document) -> str:
+def _about(document: ManifestDocument) -> str:
     return f"{document.object.kind} {document.object.metadata.name}"
 
 
-def _place(document: Document) -> str:
+def _place(document: ManifestDocument) -> str:
     return f"{document.source}:{document.line}"
 
 
-def _at(problem: Problem, document: Document) -> Problem:
+def _at(problem: Problem, document: ManifestDocument) -> Problem:
     return replace(problem, where=f"{_place(document)}: {_about(document)}")

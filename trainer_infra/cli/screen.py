@@ -46,7 +46,7 @@ class Screen:
 PIPE: Final = Screen()
 
 
-def stdout() -> Screen:
+def screen_of_stdout() -> Screen:
     """What stdout is."""
     if not sys.stdout.isatty():
         return PIPE

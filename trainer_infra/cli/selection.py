@@ -29,7 +29,7 @@ class RunSelection:
         return self != RunSelection()
 
 
-def select(runs: Iterable[Run], selection: RunSelection) -> tuple[Run, ...]:
+def select_runs(runs: Iterable[Run], selection: RunSelection) -> tuple[Run, ...]:
     """The runs that fit all that is asked, the newest last, as events are shown."""
     return tuple(
         sorted((run for run in runs if _fits(run, selection)), key=lambda run: run.created)

@@ -9,30 +9,29 @@ import os
 from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.deploy import backend, stack_config
 from trainer_infra.deploy.stack_config import Project
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 AT_A_TIME: Final = 4
 """States that are read at the same time: each is a process of the Pulumi command."""
 
 
-def state(project: Project, stack: str) -> JSON:
+def state_of(project: Project, stack: str) -> JSONObject:
     """The stack's deployment, as `pulumi stack export` has it.
 
     Raises:
         NotAvailable: It cannot be read.
     """
     asked = ["stack", "export", "--stack", stack]
-    exported = stack_config.pulumi(project, asked, f"the state of stack {stack}")
-    found: JSON = json.loads(exported).get("deployment") or {}
+    exported = stack_config.run_pulumi(project, asked, f"the state of stack {stack}")
+    found: JSONObject = json.loads(exported).get("deployment") or {}
     return found
 
 
-def owners(project: Project, but: str = "") -> Mapping[str, str]:
+def owners_in(project: Project, but: str = "") -> Mapping[str, str]:
     """The stack by the uid of each run that a stack of the backend has.
 
     Args:
@@ -42,16 +41,20 @@ def owners(project: Project, but: str = "") -> Mapping[str, str]:
     Raises:
         NotAvailable: The state of a stack cannot be read.
     """
-    listed = stack_config.pulumi(project, ["stack", "ls", "--all", "--json"], "the list of stacks")
+    listed = stack_config.run_pulumi(
+        project, ["stack", "ls", "--all", "--json"], "the list of stacks"
+    )
     names = [each["name"] for each in json.loads(listed or "[]") if each["name"] != but]
     with ThreadPoolExecutor(AT_A_TIME) as workers:
-        states = workers.map(lambda name: state(project, name), names)
+        states = workers.map(lambda name: state_of(project, name), names)
         return {
-            uid: name for name, state in zip(names, states, strict=True) for uid in owned(state)
+            uid: name
+            for name, state in zip(names, states, strict=True)
+            for uid in owned_runs(state)
         }
 
 
-def owned(state: JSON) -> Iterator[str]:
+def owned_runs(state: JSONObject) -> Iterator[str]:
     """The uids of the runs that resources have."""
     for resource in state.get("resources") or ():
         outputs = resource.get("outputs") or {}
@@ -61,13 +64,13 @@ def owned(state: JSON) -> Iterator[str]:
         yield from (uid for uid in uids if isinstance(uid, str) and uid)
 
 
-def creating(state: JSON) -> Iterator[str]:
+def being_created(state: JSONObject) -> Iterator[str]:
     """URNs whose create has begun and not ended; a killed `up` leaves them as well."""
     for operation in state.get("pending_operations") or ():
         yield operation["resource"]["urn"]
 
 
-def identity(project: Project, stack: str = "") -> str:
+def identity_of(project: Project, stack: str = "") -> str:
     """The identity of the backend, as the provider has it.
 
     Args:
@@ -75,8 +78,10 @@ def identity(project: Project, stack: str = "") -> str:
         stack: perhaps with the organization before it; else it is the default organization.
     """
     organization = stack.rpartition("/")[0].partition("/")[0]
-    url = backend.url(os.environ, project.content)
+    url = backend.backend_url(os.environ, project.content)
     if not organization and url.startswith("http"):
         asked = ["org", "get-default"]
-        organization = stack_config.pulumi(project, asked, "the default organization").strip()
-    return backend.identity(os.environ, project.content, organization, (project.folder, Path.cwd()))
+        organization = stack_config.run_pulumi(project, asked, "the default organization").strip()
+    return backend.backend_identity(
+        os.environ, project.content, organization, (project.folder, Path.cwd())
+    )

@@ -6,7 +6,7 @@ and may bring its runtime; a Python file is packed by CustomTrainer onto a shipp
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from pathlib import Path, PurePath
@@ -21,8 +21,9 @@ from trainer_infra.catalog import one_job
 from trainer_infra.cli import documents
 from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
-from trainer_infra.local import capacity, support
-from trainer_infra.render import listed
+from trainer_infra.json_values import JSONObject
+from trainer_infra.local import capacity, unsupported_fields
+from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.review import sources
 from trainer_infra.runs import identity
@@ -30,8 +31,6 @@ from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.custom import CustomTrainer
-
-JSON = Mapping[str, Any]
 
 COMMAND_LINE = Owner("", "", "")
 """The owner of what no Pulumi program declared."""
@@ -75,10 +74,10 @@ class Named:
     """Of the run; in YAML the TrainJob to run."""
     namespace: str | None
     plugins: tuple[str, ...] = ()
-    """Listed plugins, as `render.listed` takes them."""
+    """Listed plugins, as `render.plugin_registry` takes them."""
 
 
-def of(file: str, named: Named, python: Python) -> Submission:
+def submission_of(file: str, named: Named, python: Python) -> Submission:
     """What to run.
 
     Raises:
@@ -124,7 +123,7 @@ def _of_yaml(file: str, named: Named, python: Python) -> Submission:
     if used:
         shown = ", ".join("ARGS" if each == "words" else f"--{each}" for each in used)
         raise RunUsage(f"{shown}: only for a Python file, a TrainJob says it in its spec")
-    found = documents.read([file])
+    found = documents.read_documents([file])
     given = Given(found.documents)
     problems = (*found.problems, *given.problems())
     if problems:
@@ -189,12 +188,12 @@ def _of_python(file: str, named: Named, python: Python) -> Submission:
 
 
 def _submission(
-    job: JSON, runtime: Runtime, plugins: tuple[str, ...], code: Code | None = None
+    job: JSONObject, runtime: Runtime, plugins: tuple[str, ...], code: Code | None = None
 ) -> Submission:
-    made = compose.compose(job, runtime, code, (), Behaviour(listed.registry(plugins)))
+    made = compose.compose(job, runtime, code, (), Behaviour(plugin_registry.registry(plugins)))
     for warning in made.warnings:
         typer.echo(f"warning: {warning}", err=True)
-    unsupported = support.unsupported_here(made.objects)
+    unsupported = unsupported_fields.unsupported_here(made.objects)
     if unsupported:
         raise InvalidInput(unsupported)
     for warning in capacity.capacity_warnings(made.objects, capacity.Machine.here()):

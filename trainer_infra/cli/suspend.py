@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import typer
 
-from trainer_infra.cli import known
+from trainer_infra.cli import named_runs
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.errors import Refused
 from trainer_infra.runs import sentences
@@ -21,7 +21,7 @@ def suspend(place: RunPlace, run_names: Sequence[str], *, value: bool) -> None:
         Refused: A run has ended, or is suspended and resumed by somebody else.
     """
     word = "suspended" if value else "resumed"
-    runs = known.runs(place, run_names)
+    runs = named_runs.known_runs(place, run_names)
     ended = [run for run in runs if sentences.is_finished(run)]
     if ended:
         raise Refused(

@@ -37,7 +37,7 @@ class Column:
     """Cell to style."""
 
 
-def lines(
+def table_lines(
     columns: Sequence[Column], rows: Sequence[Sequence[str]], screen: Screen = PIPE
 ) -> Iterator[str]:
     """The head and the rows; a row is one line, in a terminal as many as it needs.

@@ -64,15 +64,15 @@ class _Connection:
     context: str | None = None
 
 
-def chosen(asked: TargetRequest) -> RunPlace:
+def chosen_place(asked: TargetRequest) -> RunPlace:
     """The place of a command in this folder.
 
     Raises:
         NotAvailable: Stacks differ and none is selected, or one says what cannot be.
         typer.BadParameter: The options exclude one another.
     """
-    project = stack_config.nearest(Path.cwd()) if _needs_stack(asked) else None
-    return _place(asked, stack_config.chosen(project) if project else ())
+    project = stack_config.nearest_program(Path.cwd()) if _needs_stack(asked) else None
+    return _place(asked, stack_config.chosen_stack(project) if project else ())
 
 
 def of_stack(asked: TargetRequest, project: Project, stack: str) -> RunPlace:

@@ -12,8 +12,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import shown
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 OURS: Final = frozenset({names.FIELD_MANAGER, names.SUSPEND_MANAGER, names.STATUS_MANAGER})
 """Managers of our fields."""
@@ -29,13 +28,13 @@ class _Writer:
 
     name: str
     time: str
-    fields: JSON
+    fields: JSONObject
 
 
 Writers = Sequence[_Writer]
 
 
-def drifted_fields(applied: JSON, live: JSON | None) -> Mapping[str, str]:
+def drifted_fields(applied: JSONObject, live: JSONObject | None) -> Mapping[str, str]:
     """What differs, as `<kind> <name>: <path>` to what is there and whose it is.
 
     Args:
@@ -53,7 +52,9 @@ def drifted_fields(applied: JSON, live: JSON | None) -> Mapping[str, str]:
     return {f"{head}: {path}": found for path, found in _of_object(applied, live, writers)}
 
 
-def _of_object(applied: JSON, live: JSON, writers: Writers) -> Iterator[tuple[str, str]]:
+def _of_object(
+    applied: JSONObject, live: JSONObject, writers: Writers
+) -> Iterator[tuple[str, str]]:
     metadata = {key: applied["metadata"][key] for key in _META if key in applied["metadata"]}
     below = _narrowed(writers, "f:metadata")
     yield from _differences(metadata, live["metadata"], "metadata", below)
@@ -75,7 +76,7 @@ def _compared(key: str, value: Any) -> Any:
     return {name: each for name, each in value.items() if name != "suspend"}
 
 
-def _of_secret(keys: JSON, live: JSON, writers: Writers) -> Iterator[tuple[str, str]]:
+def _of_secret(keys: JSONObject, live: JSONObject, writers: Writers) -> Iterator[tuple[str, str]]:
     """Keys that are gone or whose value somebody else wrote; the value itself is nobody's to see."""
     for key in keys:
         path, now = f"data.{key}", live.get("data") or {}
@@ -128,11 +129,11 @@ def _list_keys(applied: Any, live: Any, writers: Writers) -> tuple[str, ...]:
     return ("name",) if named and not writers else ()
 
 
-def _has(item: Any, name: JSON) -> bool:
+def _has(item: Any, name: JSONObject) -> bool:
     return isinstance(item, Mapping) and all(item.get(key) == name[key] for key in name)
 
 
-def _narrowed_to_item(writers: Writers, name: JSON) -> Writers:
+def _narrowed_to_item(writers: Writers, name: JSONObject) -> Writers:
     """Writers of the list's item; the server adds keys that have defaults, such as a protocol."""
     return [
         _Writer(writer.name, writer.time, below)

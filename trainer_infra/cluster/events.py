@@ -10,11 +10,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import kueue_objects, together
+from trainer_infra.cluster import concurrent_requests, kueue_objects
 from trainer_infra.cluster.request_cache import RequestCache
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import EVENT, JOB, NODE
@@ -22,8 +23,6 @@ from trainer_infra.runs import pods as of_pods
 from trainer_infra.runs.causes import node, objects, schedule, steps
 from trainer_infra.runs.causes.objects import About
 from trainer_infra.runs.causes.surroundings import Surroundings, time_of
-
-JSON = Mapping[str, Any]
 
 MOST_NODES: Final = 8
 """Kubernetes nodes that are asked for at most, of one run."""
@@ -43,7 +42,7 @@ PREEMPTED: Final = f"involvedObject.kind=Pod,reason={schedule.PREEMPTED}"
 
 
 async def of_run(
-    client: KubeClient, cache: RequestCache, jobset: JSON, pods: Sequence[JSON]
+    client: KubeClient, cache: RequestCache, jobset: JSONObject, pods: Sequence[JSONObject]
 ) -> Surroundings:
     """The events that say why a run does not go on; of a suspended JobSet what Kueue has of it."""
     if jobset["spec"].get("suspend"):
@@ -55,13 +54,15 @@ async def of_run(
     ]
     if any(map(schedule.is_unschedulable, pods)):
         wanted.append(PREEMPTED)
-    found = await together.all_of(events_of(client, namespace, fields) for fields in wanted)
+    found = await concurrent_requests.all_results(
+        events_of(client, namespace, fields) for fields in wanted
+    )
     jobs = await _jobs(client, jobset) if steps.is_empty(jobset, pods) else None
     return Surroundings(_of(jobset, (each for page in found for each in page)), jobs=jobs)
 
 
 async def of_one_of_many(
-    client: KubeClient, cache: RequestCache, jobset: JSON, pods: Sequence[JSON]
+    client: KubeClient, cache: RequestCache, jobset: JSONObject, pods: Sequence[JSONObject]
 ) -> Surroundings:
     """The same from lists that are read once for all runs of the namespace."""
     if jobset["spec"].get("suspend"):
@@ -83,50 +84,52 @@ async def of_one_of_many(
 
 
 async def nodes_of(
-    client: KubeClient, cache: RequestCache, pods: Iterable[JSON]
-) -> dict[str, JSON]:
+    client: KubeClient, cache: RequestCache, pods: Iterable[JSONObject]
+) -> dict[str, JSONObject]:
     """The Kubernetes nodes of pods that are not ready, by name, as far as they may be read."""
     wanted = sorted({of_pods.node_of(each) for each in pods if node.is_suspicious(each)})
-    found: dict[str, JSON] = {}
+    found: dict[str, JSONObject] = {}
     for name in wanted[:MOST_NODES]:
         with suppress(Answer):
             found[name] = await cache.answer(("node", name), partial(client.get, NODE, name))
     return found
 
 
-def in_order(events: Iterable[JSON]) -> list[JSON]:
+def in_order(events: Iterable[JSONObject]) -> list[JSONObject]:
     """Events by time, the oldest first."""
     return sorted(events, key=time_of)
 
 
-def is_since(event: JSON, begin: str) -> bool:
+def is_since(event: JSONObject, begin: str) -> bool:
     """Whether an event is not from before a time; some have whole seconds, others parts of them."""
     return time_of(event)[:19] >= begin[:19]
 
 
-async def events_of(client: KubeClient, namespace: str, fields: str) -> Sequence[JSON]:
+async def events_of(client: KubeClient, namespace: str, fields: str) -> Sequence[JSONObject]:
     """Events of a namespace by a field selector; none where they may not be read."""
     with suppress(Answer):
         return (await client.list(ObjectSelection(EVENT, namespace, fields=fields))).items
     return ()
 
 
-def _of(jobset: JSON, found: Iterable[JSON]) -> list[JSON]:
+def _of(jobset: JSONObject, found: Iterable[JSONObject]) -> list[JSONObject]:
     """Those that are not from an earlier run of the same name, the oldest first."""
     created = jobset["metadata"].get("creationTimestamp") or ""
     return in_order(each for each in found if is_since(each, created))
 
 
-async def _troubles(client: KubeClient, namespace: str) -> Mapping[About, list[JSON]]:
-    pages = await together.all_of(events_of(client, namespace, fields) for fields in TROUBLES)
-    found: dict[About, list[JSON]] = {}
+async def _troubles(client: KubeClient, namespace: str) -> Mapping[About, list[JSONObject]]:
+    pages = await concurrent_requests.all_results(
+        events_of(client, namespace, fields) for fields in TROUBLES
+    )
+    found: dict[About, list[JSONObject]] = {}
     for each in (event for page in pages for event in page):
         about = each["involvedObject"]
         found.setdefault((about.get("kind", ""), about.get("name", "")), []).append(each)
     return found
 
 
-async def _jobs(client: KubeClient, jobset: JSON) -> Sequence[JSON] | None:
+async def _jobs(client: KubeClient, jobset: JSONObject) -> Sequence[JSONObject] | None:
     """The Jobs of the JobSet; None where they may not be read."""
     metadata = jobset["metadata"]
     labels = f"{names.JOBSET_NAME_LABEL}={metadata['name']}"
@@ -135,7 +138,7 @@ async def _jobs(client: KubeClient, jobset: JSON) -> Sequence[JSON] | None:
     return None
 
 
-def _is_old(jobset: JSON) -> bool:
+def _is_old(jobset: JSONObject) -> bool:
     """Whether its Jobs have had time to make pods."""
     created = jobset["metadata"].get("creationTimestamp")
     return bool(created) and time.time() - datetime.fromisoformat(created).timestamp() > OLD

@@ -1,22 +1,22 @@
 """Reading what Kueue has of a JobSet: its Workload, the ClusterQueue behind it, priority classes.
 
-Called by `events`, `served`, `rights` and `provider`. Who may not read one of them gets less to see, not an error.
+Called by `events`, `served_kinds`, `rights` and `provider`. Who may not read one of them gets less to see, not an error.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.cluster.request_cache import RequestCache
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import Resource
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.causes.kueue_workload import Queueing
 
-JSON = Mapping[str, Any]
 Queue: TypeAlias = tuple[str, str]
 """Namespace and name of a LocalQueue."""
 
@@ -36,7 +36,7 @@ async def is_served(client: KubeClient) -> bool:
 
 
 async def of_jobset(
-    client: KubeClient, cache: RequestCache, jobset: JSON, *, many: bool = False
+    client: KubeClient, cache: RequestCache, jobset: JSONObject, *, many: bool = False
 ) -> Queueing | None:
     """What there is of a suspended JobSet in a queue; None of another one.
 
@@ -62,7 +62,7 @@ async def of_jobset(
     return Queueing(workload=workload, cluster_queue=await _cluster_queue(client, cache, workload))
 
 
-async def workload_of(client: KubeClient, jobset: JSON) -> JSON | None:
+async def workload_of(client: KubeClient, jobset: JSONObject) -> JSONObject | None:
     """The JobSet's Workload; None where there is none.
 
     Raises:
@@ -91,8 +91,8 @@ async def without_local_queue(
 
 
 async def _workload(
-    client: KubeClient, cache: RequestCache, kind: Resource, jobset: JSON, *, many: bool
-) -> JSON | None:
+    client: KubeClient, cache: RequestCache, kind: Resource, jobset: JSONObject, *, many: bool
+) -> JSONObject | None:
     uid, namespace = jobset["metadata"]["uid"], jobset["metadata"]["namespace"]
     label = WORKLOAD_OF if many else f"{WORKLOAD_OF}={uid}"
     selection = ObjectSelection(kind, namespace, label)
@@ -101,7 +101,9 @@ async def _workload(
     return next(found, None)
 
 
-async def _cluster_queue(client: KubeClient, cache: RequestCache, workload: JSON) -> JSON | None:
+async def _cluster_queue(
+    client: KubeClient, cache: RequestCache, workload: JSONObject
+) -> JSONObject | None:
     namespace, name = workload["metadata"]["namespace"], workload["spec"].get("queueName", "")
     local = await _read(client, cache, names.LOCAL_QUEUE, name, namespace)
     if local is None:
@@ -109,7 +111,7 @@ async def _cluster_queue(client: KubeClient, cache: RequestCache, workload: JSON
     return await _read(client, cache, names.CLUSTER_QUEUE, local["spec"]["clusterQueue"])
 
 
-async def _missing_class(client: KubeClient, cache: RequestCache, jobset: JSON) -> str:
+async def _missing_class(client: KubeClient, cache: RequestCache, jobset: JSONObject) -> str:
     """The priority class that Kueue looks for and that is not there: kind and name."""
     name = (jobset["metadata"].get("labels") or {}).get(names.KUEUE_PRIORITY_LABEL, "")
     kind: Resource | None = _PRIORITY_CLASS
@@ -129,7 +131,7 @@ async def _missing_class(client: KubeClient, cache: RequestCache, jobset: JSON) 
 
 async def _read(
     client: KubeClient, cache: RequestCache, kind: str, name: str, namespace: str = ""
-) -> JSON | None:
+) -> JSONObject | None:
     """An object of Kueue's; None where it is not there or may not be read."""
     with suppress(Answer, NotServed):
         resource = await _kind(client, kind)

@@ -7,19 +7,17 @@ of its namespace are watched from then on, until nobody has looked for a while.
 
 import asyncio
 import time
-from collections.abc import Mapping
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import log_tails
 from trainer_infra.errors import TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import POD
 from trainer_infra.runs import pods as of_pods
-
-JSON = Mapping[str, Any]
 
 IDLE: Final = 15.0
 """Seconds after the last look at which watching ends."""
@@ -33,7 +31,7 @@ PAUSE: Final = 1.0
 class FailedPod:
     """A pod that failed, as it was last seen."""
 
-    pod: JSON
+    pod: JSONObject
     lines: tuple[str, ...] = ()
     """The last lines of its log, where they could still be read."""
 
@@ -56,7 +54,7 @@ class LastSeen:
             task.add_done_callback(lambda _: self._watching.pop(namespace, None))
             self._watching[namespace] = task
 
-    def failed_pods(self, namespace: str, jobset: JSON) -> dict[str, FailedPod]:
+    def failed_pods(self, namespace: str, jobset: JSONObject) -> dict[str, FailedPod]:
         """The failed pods of the JobSet's present try, by name; its namespace is watched now."""
         self.look(namespace)
         attempt = str((jobset.get("status") or {}).get("restarts", 0))
@@ -93,7 +91,7 @@ class LastSeen:
                 if change.type != "BOOKMARK":
                     self._note(change.value)
 
-    def _note(self, pod: JSON) -> None:
+    def _note(self, pod: JSONObject) -> None:
         uid, container = pod["metadata"]["uid"], _failed_container(pod)
         if container is None:
             return
@@ -106,7 +104,7 @@ class LastSeen:
             self._reading.add(task)
             task.add_done_callback(self._reading.discard)
 
-    async def _read(self, uid: str, pod: JSON, container: str) -> None:
+    async def _read(self, uid: str, pod: JSONObject, container: str) -> None:
         """Read the pod's last lines while the kubelet still has them."""
         lines: tuple[str, ...] = ()
         with suppress(TrainerInfraError):
@@ -115,13 +113,13 @@ class LastSeen:
             self._failed[uid] = FailedPod(self._failed[uid].pod, lines)
 
 
-def _try(pod: JSON) -> tuple[str, str]:
+def _try(pod: JSONObject) -> tuple[str, str]:
     """The JobSet that a pod is of, and which of its tries."""
     labels = pod["metadata"].get("labels") or {}
     return labels.get(names.JOBSET_UID_LABEL, ""), labels.get(names.RESTART_ATTEMPT_LABEL, "0")
 
 
-def _failed_container(pod: JSON) -> str | None:
+def _failed_container(pod: JSONObject) -> str | None:
     """The container that failed, empty when it is the pod as a whole; None when nothing did."""
     for each in of_pods.container_statuses(pod):
         for key in ("state", "lastState"):

@@ -5,14 +5,13 @@ of the server.
 """
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import resource
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotFound, NotServed
 from trainer_infra.kube.resource import Resource
-
-JSON = Mapping[str, Any]
 
 _KNOWN: Final[Mapping[tuple[str, str], Resource]] = {
     (each.api_version, each.kind): each
@@ -20,7 +19,7 @@ _KNOWN: Final[Mapping[tuple[str, str], Resource]] = {
 }
 
 
-async def resource_of(client: KubeClient, value: JSON) -> Resource:
+async def resource_of(client: KubeClient, value: JSONObject) -> Resource:
     """The address of an object's kind.
 
     Raises:
@@ -30,7 +29,9 @@ async def resource_of(client: KubeClient, value: JSON) -> Resource:
     return known or await client.resource(value["apiVersion"], value["kind"])
 
 
-async def live_object(client: KubeClient, value: JSON, namespace: str = "") -> JSON | None:
+async def live_object(
+    client: KubeClient, value: JSONObject, namespace: str = ""
+) -> JSONObject | None:
     """The object of that kind and name as it is now; None when there is none, or no such kind.
 
     Args:

@@ -4,15 +4,14 @@ Called by `observe` and `last_seen`. What cannot be read (no right to, not start
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.errors import TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, LogOf
 from trainer_infra.runs import pods as of_pods
-
-JSON = Mapping[str, Any]
 
 TAIL: Final = 100
 """Lines that are read: reports stand among others."""
@@ -22,14 +21,16 @@ WITHIN: Final = 3.0
 """Seconds for reading them; a node may not answer."""
 
 
-async def of_pods_that_ran(client: KubeClient, pods: Iterable[JSON]) -> dict[str, tuple[str, ...]]:
+async def of_pods_that_ran(
+    client: KubeClient, pods: Iterable[JSONObject]
+) -> dict[str, tuple[str, ...]]:
     """The last lines by pod, of the first container of those that have started."""
     wanted = [each for each in pods if of_pods.started_at(each)][:PODS]
     found = await asyncio.gather(*(of_container(client, each) for each in wanted))
     return {pod["metadata"]["name"]: lines for pod, lines in zip(wanted, found, strict=True)}
 
 
-async def of_container(client: KubeClient, pod: JSON, container: str = "") -> tuple[str, ...]:
+async def of_container(client: KubeClient, pod: JSONObject, container: str = "") -> tuple[str, ...]:
     """The last lines of a container; of the first, which is the one that trains, unless named."""
     metadata = pod["metadata"]
     container = container or pod["spec"]["containers"][0]["name"]

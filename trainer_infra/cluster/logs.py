@@ -9,7 +9,7 @@ import asyncio
 import re
 import time
 from collections import deque
-from collections.abc import AsyncGenerator, AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterator
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -18,6 +18,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.cluster import ownership
 from trainer_infra.errors import NotAvailable, TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, LogOf, ObjectSelection
 from trainer_infra.kube.refusals import (
     Forbidden,
@@ -32,7 +33,6 @@ from trainer_infra.runs import pods as of_pods
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.run import Run
 
-JSON = Mapping[str, Any]
 Line = tuple[str, str]
 
 INTERVAL: Final = 0.5
@@ -59,7 +59,7 @@ class LogSelection:
     follow: bool = False
     """Go on until the run has ended."""
 
-    def has(self, pod: JSON) -> bool:
+    def has(self, pod: JSONObject) -> bool:
         """Whether lines of the pod are wanted."""
         return self.pod in (None, pod["metadata"]["name"], of_pods.host_name(pod))
 
@@ -68,7 +68,7 @@ class LogSelection:
 class _Source:
     """One container of one pod."""
 
-    pod: JSON
+    pod: JSONObject
     container: str
 
     @property
@@ -295,18 +295,18 @@ class _Position:
         return True
 
 
-async def _seen(client: KubeClient, run: Run) -> tuple[JSON | None, tuple[JSON, ...]]:
+async def _seen(client: KubeClient, run: Run) -> tuple[JSONObject | None, tuple[JSONObject, ...]]:
     """The run's JobSet, and its pods in order."""
     labels = f"{names.JOBSET_NAME_LABEL}={run.name}"
     page = await client.list(ObjectSelection(POD, run.namespace, labels))
-    jobset: JSON | None = None
+    jobset: JSONObject | None = None
     with suppress(NotFound):
         found = await client.get(JOBSET, run.name, run.namespace)
         jobset = found if ownership.is_of(found, run.uid) else None
     return jobset, of_pods.in_order(jobset, page.items)
 
 
-def _sources(jobset: JSON | None, pods: tuple[JSON, ...]) -> Iterator[_Source]:
+def _sources(jobset: JSONObject | None, pods: tuple[JSONObject, ...]) -> Iterator[_Source]:
     """Containers of the run that have started, in order."""
     own = {
         each["name"]: each["template"]["spec"]["template"]["spec"]
@@ -321,7 +321,7 @@ def _sources(jobset: JSON | None, pods: tuple[JSON, ...]) -> Iterator[_Source]:
                 yield _Source(pod, container["name"])
 
 
-def _has_started(container: JSON) -> bool:
+def _has_started(container: JSONObject) -> bool:
     states = (container.get(key) or {} for key in ("state", "lastState"))
     return any("running" in each or "terminated" in each for each in states)
 
@@ -334,7 +334,7 @@ def _gone(run: Run, pods: Any) -> dict[str, tuple[str, ...]]:
     return {pod: kept.get(pod, ()) for pod in ended if pod not in there}
 
 
-def _has_ended(jobset: JSON) -> bool:
+def _has_ended(jobset: JSONObject) -> bool:
     conditions = (jobset.get("status") or {}).get("conditions") or ()
     return any(
         of.is_true(conditions, each) for each in (names.JOBSET_COMPLETED, names.JOBSET_FAILED)

@@ -8,12 +8,12 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from typing import Any
 
 from trainer_infra import names
 from trainer_infra.cluster import events, log_tails
 from trainer_infra.cluster.last_seen import FailedPod
 from trainer_infra.cluster.session import Session
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import JOB, POD
@@ -24,8 +24,6 @@ from trainer_infra.runs.causes import node
 from trainer_infra.runs.causes.surroundings import Surroundings
 from trainer_infra.runs.run import Run
 from trainer_infra.runs.view import Observation
-
-JSON = Mapping[str, Any]
 
 
 async def with_surroundings(session: Session, seen: Observation, *, closely: bool) -> Observation:
@@ -41,7 +39,7 @@ async def with_surroundings(session: Session, seen: Observation, *, closely: boo
 
 
 async def surroundings_of(
-    session: Session, jobset: JSON, pods: Sequence[JSON], *, closely: bool
+    session: Session, jobset: JSONObject, pods: Sequence[JSONObject], *, closely: bool
 ) -> Surroundings:
     """What else the cluster says of a run, from lists that others share unless closely."""
     if closely:
@@ -74,20 +72,25 @@ async def with_reason(
     return replace(seen, lines={name: lines})
 
 
-def with_failed(pods: Sequence[JSON], failed: Mapping[str, FailedPod]) -> tuple[JSON, ...]:
+def with_failed(
+    pods: Sequence[JSONObject], failed: Mapping[str, FailedPod]
+) -> tuple[JSONObject, ...]:
     """The pods, and those that failed and were deleted since."""
     live = {run_pods.name(each) for each in pods}
     return (*pods, *(each.pod for name, each in failed.items() if name not in live))
 
 
-async def pods_of(client: KubeClient, namespace: str, name: str) -> Sequence[JSON]:
+async def pods_of(client: KubeClient, namespace: str, name: str) -> Sequence[JSONObject]:
     """The pods of the JobSet of that name."""
     selection = ObjectSelection(POD, namespace, f"{names.JOBSET_NAME_LABEL}={name}")
     return (await client.list(selection)).items
 
 
 async def _lines(
-    session: Session, jobset: JSON, pods: Sequence[JSON], nodes: Mapping[str, JSON] | None
+    session: Session,
+    jobset: JSONObject,
+    pods: Sequence[JSONObject],
+    nodes: Mapping[str, JSONObject] | None,
 ) -> Mapping[str, tuple[str, ...]]:
     """The last lines of the pods that train on nodes that answer; none without nodes."""
     if nodes is None:

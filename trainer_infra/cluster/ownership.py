@@ -4,27 +4,23 @@ Called before anything that exists is changed: what is not the record's is left 
 rule 2).
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.sentences import Owned
 
-JSON = Mapping[str, Any]
 
-
-def is_of(value: JSON, uid: str) -> bool:
+def is_of(value: JSONObject, uid: str) -> bool:
     """Whether the object belongs to the run with that UID."""
     references = value["metadata"].get("ownerReferences") or ()
     return any(each["uid"] == uid for each in references)
 
 
-def is_going(value: JSON) -> bool:
+def is_going(value: JSONObject) -> bool:
     """Whether the object is being deleted."""
     return "deletionTimestamp" in value["metadata"]
 
 
-def owner_shown(value: JSON) -> str:
+def owner_shown(value: JSONObject) -> str:
     """Whose the object is: a run of ours, another controller's, or whoever wrote it first."""
     metadata = value["metadata"]
     labels = metadata.get("labels") or {}
@@ -39,10 +35,14 @@ def owner_shown(value: JSON) -> str:
     if controller is not None:
         return f"{controller['kind']} {controller['name']}"
     writers = [each["manager"] for each in metadata.get("managedFields") or () if "manager" in each]
-    return f"nobody who is known here, it was written by {writers[0]}" if writers else "nobody"
+    return (
+        f"no owner that is known here; it was written by {writers[0]}"
+        if writers
+        else "no known owner"
+    )
 
 
-def object_shown(value: JSON) -> str:
+def object_shown(value: JSONObject) -> str:
     """An object as an error names it: `Secret team/digits-secret`."""
     metadata = value["metadata"]
     return f"{value['kind']} {metadata.get('namespace', '')}/{metadata['name']}"

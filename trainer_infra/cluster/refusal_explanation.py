@@ -4,12 +4,12 @@ Called by `provider.submit` and all else that writes. Pure: a refusal of the cli
 error of ours out.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import ownership
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused, TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import (
     Answer,
     Conflict,
@@ -21,8 +21,6 @@ from trainer_infra.kube.refusals import (
     Unauthorized,
 )
 
-JSON = Mapping[str, Any]
-
 _INTERNAL: Final = 500
 
 INSTALL_JOBSET: Final = (
@@ -31,7 +29,7 @@ INSTALL_JOBSET: Final = (
 )
 
 
-def explain_refusal(error: Answer | NotServed, value: JSON) -> TrainerInfraError:
+def explain_refusal(error: Answer | NotServed, value: JSONObject) -> TrainerInfraError:
     """The error to raise in place of a refusal of an object."""
     where = ownership.object_shown(value)
     if isinstance(error, NotServed):
@@ -81,7 +79,7 @@ def _sentence(error: Answer, where: str) -> str:
             "volume, or build them into the image"
         )
     if isinstance(error, Conflict):
-        return f"{where} was changed by somebody else meanwhile: {message}; try again"
+        return f"{where} was changed by another writer meanwhile: {message}; try again"
     if isinstance(error, Forbidden):
         return _forbidden(message, where)
     if error.status == _INTERNAL and "webhook" in message:

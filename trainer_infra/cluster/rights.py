@@ -10,11 +10,12 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import kueue_objects, live_objects
 from trainer_infra.errors import Refused, TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotServed
 from trainer_infra.kube.resource import (
@@ -31,8 +32,6 @@ from trainer_infra.kube.resource import (
     TRAINING_RUNTIME,
     Resource,
 )
-
-JSON = Mapping[str, Any]
 
 WITHIN: Final = 5.0
 """Seconds for asking; without an answer it is tried without."""
@@ -203,7 +202,7 @@ def _is_stale(at: float, asked: "asyncio.Task[bool]", now: float) -> bool:
     return not asked.result() and now - at > DENIED_FOR
 
 
-async def to_submit(client: KubeClient, values: Iterable[JSON]) -> tuple[Right, ...]:
+async def to_submit(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Right, ...]:
     """What it takes to make objects, to complete and to repair them, and to remove them again."""
     found = [*right_to(POD, "list"), *right_to(SERVICE, "get")]
     for kind in await _kinds(client, values):
@@ -212,13 +211,13 @@ async def to_submit(client: KubeClient, values: Iterable[JSON]) -> tuple[Right, 
     return tuple(found)
 
 
-async def to_delete(client: KubeClient, values: Iterable[JSON]) -> tuple[Right, ...]:
+async def to_delete(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Right, ...]:
     """What it takes to find objects and to remove them."""
     kinds = await _kinds(client, values)
     return tuple(right for kind in kinds for right in right_to(kind, "get", "delete"))
 
 
-async def _kinds(client: KubeClient, values: Iterable[JSON]) -> tuple[Resource, ...]:
+async def _kinds(client: KubeClient, values: Iterable[JSONObject]) -> tuple[Resource, ...]:
     """The kinds of objects, each once; those that are not served are for others to complain of."""
     found: dict[Resource, None] = {}
     for value in values:

@@ -7,14 +7,13 @@ killed create left behind is found by them (design rule 5).
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.phases import Plugin
 from trainer_infra.runs.run import Owner
-
-JSON = Mapping[str, Any]
 
 LENGTH: Final = 63
 """Characters of a label's value."""
@@ -25,7 +24,7 @@ _HASH: Final = 8
 def labels_plugin(owner: Owner) -> Plugin:
     """The render plugin that labels every object of a run of that owner."""
 
-    def complete(value: JSON, job: TrainJob) -> JSON:
+    def complete(value: JSONObject, job: TrainJob) -> JSONObject:
         marks = labels_of(owner, job.metadata.name)
         if is_record(value, job.metadata.name):
             marks = {**marks, names.RECORD_LABEL: "true"}
@@ -34,13 +33,13 @@ def labels_plugin(owner: Owner) -> Plugin:
     return Plugin("RunLabels", applies=lambda _: True, complete=complete)
 
 
-def is_record(value: JSON, job: str) -> bool:
+def is_record(value: JSONObject, job: str) -> bool:
     """Whether an object is the record of the TrainJob's run: its runtime snapshot."""
     wanted = ("ConfigMap", f"{job}{names.SNAPSHOT_SUFFIX}")
     return (value["kind"], value["metadata"]["name"]) == wanted
 
 
-def with_labels(value: JSON, marks: Mapping[str, str]) -> JSON:
+def with_labels(value: JSONObject, marks: Mapping[str, str]) -> JSONObject:
     """An object with these labels besides its other ones."""
     metadata = value["metadata"]
     both = {**(metadata.get("labels") or {}), **marks}

@@ -15,12 +15,11 @@ from typing_extensions import override
 from trainer_infra import names
 from trainer_infra.cluster import drift, ownership, refusal_explanation, run_labels
 from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, NotFound, NotServed
 from trainer_infra.runs.run import Owner
 from trainer_infra.runs.target import RuntimeStore
-
-JSON = Mapping[str, Any]
 
 INSTALL_CRDS: Final = (
     "install it with `trainer-infra crds | kubectl apply --server-side -f -`; TrainJobs that carry "
@@ -40,36 +39,36 @@ class ClusterRuntimes(RuntimeStore):
         return str(self.ask(lambda client: missing_kind(client, kind)))
 
     @override
-    def create(self, runtime: JSON, owner: Owner, *, adopt: bool) -> JSON:
+    def create(self, runtime: JSONObject, owner: Owner, *, adopt: bool) -> JSONObject:
         value = with_owner(runtime, owner)
-        made: JSON = self.ask(lambda client: create_runtime(client, value, adopt=adopt))
+        made: JSONObject = self.ask(lambda client: create_runtime(client, value, adopt=adopt))
         return made
 
     @override
-    def apply(self, runtime: JSON, owner: Owner, uid: str) -> JSON:
+    def apply(self, runtime: JSONObject, owner: Owner, uid: str) -> JSONObject:
         value = with_owner(runtime, owner)
-        stored: JSON = self.ask(lambda client: apply_runtime(client, value, uid))
+        stored: JSONObject = self.ask(lambda client: apply_runtime(client, value, uid))
         return stored
 
     @override
-    def get(self, runtime: JSON) -> JSON | None:
-        stored: JSON | None = self.ask(lambda client: live_runtime(client, runtime))
+    def get(self, runtime: JSONObject) -> JSONObject | None:
+        stored: JSONObject | None = self.ask(lambda client: live_runtime(client, runtime))
         return stored
 
     @override
-    def other_owner(self, stored: JSON, owner: Owner) -> str:
+    def other_owner(self, stored: JSONObject, owner: Owner) -> str:
         return taken_by(stored, owner)
 
     @override
-    def drift(self, runtime: JSON, owner: Owner, stored: JSON) -> Mapping[str, str]:
+    def drift(self, runtime: JSONObject, owner: Owner, stored: JSONObject) -> Mapping[str, str]:
         return drift.drifted_fields(with_owner(runtime, owner), stored)
 
     @override
-    def delete(self, runtime: JSON, owner: Owner, uid: str) -> str:
+    def delete(self, runtime: JSONObject, owner: Owner, uid: str) -> str:
         return str(self.ask(lambda client: delete_runtime(client, runtime, uid, owner)))
 
 
-def with_owner(value: JSON, owner: Owner) -> JSON:
+def with_owner(value: JSONObject, owner: Owner) -> JSONObject:
     """The runtime with what says whose it is."""
     of_owner = {key: each for key, each in run_labels.labels_of(owner, "").items() if each}
     metadata = value["metadata"]
@@ -81,7 +80,7 @@ def with_owner(value: JSON, owner: Owner) -> JSON:
     return {**value, "metadata": marked}
 
 
-def taken_by(there: JSON, owner: Owner) -> str:
+def taken_by(there: JSONObject, owner: Owner) -> str:
     """Whose the runtime is by now, when it is another owner's; else empty.
 
     What somebody removed says nothing: that is drift.
@@ -100,7 +99,7 @@ async def missing_kind(client: KubeClient, kind: str) -> str:
     return ""
 
 
-async def create_runtime(client: KubeClient, value: JSON, *, adopt: bool) -> JSON:
+async def create_runtime(client: KubeClient, value: JSONObject, *, adopt: bool) -> JSONObject:
     """The runtime as stored; one that its owner made before is completed.
 
     Args:
@@ -122,7 +121,7 @@ async def create_runtime(client: KubeClient, value: JSON, *, adopt: bool) -> JSO
     return await apply_runtime(client, value)
 
 
-async def apply_runtime(client: KubeClient, value: JSON, uid: str = "") -> JSON:
+async def apply_runtime(client: KubeClient, value: JSONObject, uid: str = "") -> JSONObject:
     """The runtime as stored, with every field as it is declared, whoever changed it.
 
     Args:
@@ -143,7 +142,7 @@ async def apply_runtime(client: KubeClient, value: JSON, uid: str = "") -> JSON:
         raise await _said(client, error, value) from error
 
 
-async def live_runtime(client: KubeClient, value: JSON) -> JSON | None:
+async def live_runtime(client: KubeClient, value: JSONObject) -> JSONObject | None:
     """The runtime of that name as it is now; None when there is none.
 
     Raises:
@@ -160,7 +159,7 @@ async def live_runtime(client: KubeClient, value: JSON) -> JSON | None:
     return None
 
 
-async def delete_runtime(client: KubeClient, value: JSON, uid: str, owner: Owner) -> str:
+async def delete_runtime(client: KubeClient, value: JSONObject, uid: str, owner: Owner) -> str:
     """Delete that very runtime; a sentence where it stays, for now or as another's, or empty.
 
     Gone already, or another one of that name, is fine.
@@ -186,13 +185,13 @@ async def delete_runtime(client: KubeClient, value: JSON, uid: str, owner: Owner
     return f"{_where(value)} goes once {', '.join(finalizers)} allows it: TrainJobs still use it"
 
 
-async def _said(client: KubeClient, error: Answer | NotServed, value: JSON) -> Exception:
+async def _said(client: KubeClient, error: Answer | NotServed, value: JSONObject) -> Exception:
     if sentence := await missing_kind(client, value["kind"]):
         return NotAvailable(sentence)
     return refusal_explanation.explain_refusal(error, value)
 
 
-def _is_of_owner_of(value: JSON, there: JSON) -> bool:
+def _is_of_owner_of(value: JSONObject, there: JSONObject) -> bool:
     ours, found = _marks(value), _marks(there)
     if any(found.get(key) != ours[key] for key in _OWNER):
         return False
@@ -203,14 +202,14 @@ def _is_of_owner_of(value: JSON, there: JSON) -> bool:
 _OWNER: Final = (names.PROJECT_LABEL, names.STACK_LABEL, names.URN_LABEL)
 
 
-def _marks(value: JSON) -> Mapping[str, str]:
+def _marks(value: JSONObject) -> Mapping[str, str]:
     """The labels and the annotation that say whose a runtime is."""
     metadata = value["metadata"]
     both = {**(metadata.get("labels") or {}), **(metadata.get("annotations") or {})}
     return {key: both[key] for key in (*_OWNER, names.BACKEND_ANNOTATION) if key in both}
 
 
-def _shown(there: JSON) -> str:
+def _shown(there: JSONObject) -> str:
     found = _marks(there)
     if names.STACK_LABEL not in found:
         return ownership.owner_shown(there)
@@ -220,7 +219,7 @@ def _shown(there: JSON) -> str:
     return f"stack {found[names.STACK_LABEL]} of project {project}{kept}"
 
 
-def _where(value: JSON) -> str:
+def _where(value: JSONObject) -> str:
     metadata = value["metadata"]
     place = f"{metadata['namespace']}/" if metadata.get("namespace") else ""
     return f"{value['kind']} {place}{metadata['name']}"

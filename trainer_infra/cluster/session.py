@@ -4,22 +4,21 @@ import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.cluster.last_seen import LastSeen
 from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.cluster.rights import Rights
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import POD, Resource
-
-JSON = Mapping[str, Any]
 
 MANY: Final = 5
 """Runs asked for within `WITHIN` seconds from which on lists are read."""
 WITHIN: Final = 2.0
 
-ByName: TypeAlias = Mapping[tuple[str, str], JSON]
+ByName: TypeAlias = Mapping[tuple[str, str], JSONObject]
 """Objects by namespace and name."""
 
 
@@ -65,23 +64,23 @@ class Session:
 
         return await self.cache.answer(selection, ask)
 
-    async def pods(self, namespace: str) -> Mapping[tuple[str, str], list[JSON]]:
+    async def pods(self, namespace: str) -> Mapping[tuple[str, str], list[JSONObject]]:
         """Pods by the namespace and name of their JobSet, read once for all likewise."""
         selection = ObjectSelection(POD, namespace, names.JOBSET_NAME_LABEL)
 
-        async def ask() -> Mapping[tuple[str, str], list[JSON]]:
+        async def ask() -> Mapping[tuple[str, str], list[JSONObject]]:
             return _by_jobset((await self.client.list(selection)).items)
 
         return await self.cache.answer(selection, ask)
 
 
-def _by_jobset(pods: Sequence[JSON]) -> dict[tuple[str, str], list[JSON]]:
-    found: dict[tuple[str, str], list[JSON]] = {}
+def _by_jobset(pods: Sequence[JSONObject]) -> dict[tuple[str, str], list[JSONObject]]:
+    found: dict[tuple[str, str], list[JSONObject]] = {}
     for each in pods:
         name = each["metadata"]["labels"][names.JOBSET_NAME_LABEL]
         found.setdefault((each["metadata"]["namespace"], name), []).append(each)
     return found
 
 
-def _key(value: JSON) -> tuple[str, str]:
+def _key(value: JSONObject) -> tuple[str, str]:
     return value["metadata"]["namespace"], value["metadata"]["name"]

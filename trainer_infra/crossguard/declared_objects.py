@@ -70,7 +70,7 @@ def _objects(
         for member, each in members_of(properties).items():
             yield member, train_job(each)
     elif ours in names.RUNTIMES and properties.get("spec") is not None:
-        yield "", subjects.of(wire_object(ours, properties))
+        yield "", subjects.subject_of(wire_object(ours, properties))
 
 
 def class_of_type(kind: str) -> str:
@@ -94,8 +94,8 @@ def runtimes_among(declared: Iterable[DeclaredObject]) -> dict[Key, AnyRuntime]:
 def _as_it_is(value: JSONObject, runtimes: Runtimes) -> Subject:
     key = tree.reference(value)
     if key is None:
-        return subjects.of(value)
-    made = subjects.of(value, runtimes.get(key) or tree.shipped(key))
+        return subjects.subject_of(value)
+    made = subjects.subject_of(value, runtimes.get(key) or tree.shipped(key))
     return replace(made, runtime_is_judged=key in runtimes)
 
 
@@ -110,8 +110,10 @@ def train_job(properties: JSONObject) -> Subject:
     value = wire_of_train_job(properties)
     given, rendered = properties.get("runtime"), properties.get("rendered")
     if isinstance(given, Mapping) and isinstance(rendered, Mapping):
-        return subjects.given(subjects.of(value, AnyRuntime(given, None)), rendered.values())
+        return subjects.given(
+            subjects.subject_of(value, AnyRuntime(given, None)), rendered.values()
+        )
     if isinstance(given, Mapping):
-        return subjects.of(value, AnyRuntime.read(given))
+        return subjects.subject_of(value, AnyRuntime.read(given))
     key = tree.reference(value)
-    return subjects.of(value, tree.shipped(key) if key else None)
+    return subjects.subject_of(value, tree.shipped(key) if key else None)

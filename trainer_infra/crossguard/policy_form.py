@@ -4,7 +4,7 @@ What `trainer-infra rules test` runs beside the plain form, where Pulumi is inst
 itself has no way to test a pack without a deployment.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from google.protobuf.struct_pb2 import Struct
@@ -16,18 +16,17 @@ from pulumi.runtime.proto.analyzer_pb2 import (
 
 from trainer_infra.crossguard import policy_pack
 from trainer_infra.crossguard.server import Servicer
-from trainer_infra.review import trial
+from trainer_infra.json_values import JSONObject
+from trainer_infra.review import rule_tests
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import Chosen
 from trainer_infra.rules.pack import Pack, Selection, Setting
 from trainer_infra.rules.pool import Pool
 
-JSON = Mapping[str, Any]
-
 
 def crossguard_form(
-    chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]
+    chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
 ) -> tuple[Finding, ...]:
     """What the rule's policy reports of the first object of a stack of them all.
 
@@ -36,13 +35,13 @@ def crossguard_form(
     """
     said = policy_messages(chosen, objects, pools)
     plain = {
-        policy_pack.finding_message(each): each for each in trial.plain(chosen, objects, pools)
+        policy_pack.finding_message(each): each for each in rule_tests.plain(chosen, objects, pools)
     }
     return tuple(plain.get(each, Finding((), each)) for each in said)
 
 
 def policy_messages(
-    chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]
+    chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
 ) -> tuple[str, ...]:
     """What the policy reports."""
     servicer = Servicer("one", list(policy_pack.policies_of_pack(_settled(chosen, pools))))
@@ -70,7 +69,7 @@ def _settled(chosen: Chosen, pools: Sequence[Pool]) -> Settled:
     return Settled(pack, tuple(pools), (), is_whole=True)
 
 
-def _sent(index: int, value: JSON) -> dict[str, Any]:
+def _sent(index: int, value: JSONObject) -> dict[str, Any]:
     """What the engine sends of a resource of pulumi_kubernetes."""
     properties = Struct()
     properties.update(value)

@@ -1,6 +1,6 @@
 """Rules as CrossGuard policies: what `pulumi preview` and `pulumi up` judge before they deploy.
 
-A policy pack's `__main__.py` calls `serve`, which does not return. Each rule is a policy of its own,
+A policy pack's `__main__.py` calls `serve_pack`, which does not return. Each rule is a policy of its own,
 so that Pulumi's own configuration of packs can switch it, and set its parameters; rules that look at
 other objects are stack policies. What all of them say is found at once (`verdicts`).
 """
@@ -37,7 +37,7 @@ DEPLOYED: Final = "-deployed"
 _ADVISORY: Final = crossguard.EnforcementLevel.ADVISORY
 
 
-def serve(chosen: Pack, file: Path | None = None, environment: str | None = None) -> None:
+def serve_pack(chosen: Pack, file: Path | None = None, environment: str | None = None) -> None:
     """Serve a pack to the engine until that ends; does not return.
 
     What is wrong with configuration or pack ends the process with a sentence for each problem.

@@ -23,7 +23,7 @@ from urllib.parse import parse_qs, urlsplit
 
 import yaml
 
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 PROJECT_FILES: Final = ("Pulumi.yaml", "Pulumi.yml")
 FILE: Final = "file://"
@@ -37,7 +37,7 @@ _TELLING: Final = ("domain", "endpoint", "storage_account", "table")
 """Parameters of an object store's URL that say which one it is; others may be credentials."""
 
 
-def completed(owner: JSON) -> dict[str, Any]:
+def with_backend(owner: JSONObject) -> dict[str, Any]:
     """The owner that a program declares, with the backend of this process for its organization."""
     rest = {key: each for key, each in owner.items() if key != "organization"}
     found = _here(str(owner.get("organization") or ""))
@@ -49,10 +49,10 @@ def _here(organization: str) -> str:
     file = next(_projects(Path.cwd()), None)
     content = {} if file is None else _content(file)
     folders = (Path.cwd(),) if file is None else (file.parent, Path.cwd())
-    return identity(os.environ, content, organization, folders)
+    return backend_identity(os.environ, content, organization, folders)
 
 
-def url(environment: Mapping[str, str], project: JSON) -> str:
+def backend_url(environment: Mapping[str, str], project: JSONObject) -> str:
     """The URL of the backend that the Pulumi command uses; empty where that is not known.
 
     Args:
@@ -64,7 +64,7 @@ def url(environment: Mapping[str, str], project: JSON) -> str:
     backend = project.get("backend")
     if isinstance(backend, Mapping) and backend.get("url"):
         return str(backend["url"])
-    place = environment.get("PULUMI_CREDENTIALS_PATH") or home(environment)
+    place = environment.get("PULUMI_CREDENTIALS_PATH") or pulumi_home(environment)
     try:
         text = (Path(place) / "credentials.json").read_text(encoding="utf-8")
         return str(json.loads(text).get("current") or "")
@@ -73,13 +73,13 @@ def url(environment: Mapping[str, str], project: JSON) -> str:
         return ""
 
 
-def home(environment: Mapping[str, str]) -> Path:
+def pulumi_home(environment: Mapping[str, str]) -> Path:
     """The Pulumi command's own folder."""
     return Path(environment.get("PULUMI_HOME") or Path.home() / ".pulumi")
 
 
-def identity(
-    environment: Mapping[str, str], project: JSON, organization: str, folders: Iterable[Path]
+def backend_identity(
+    environment: Mapping[str, str], project: JSONObject, organization: str, folders: Iterable[Path]
 ) -> str:
     """What tells the backend, and in Pulumi's service the organization, from all others.
 
@@ -91,7 +91,7 @@ def identity(
         organization: of the stack.
         folders: in which a relative path of a backend may begin, the likeliest first.
     """
-    backend = url(environment, project)
+    backend = backend_url(environment, project)
     if backend.startswith(FILE):
         return _of_folder(backend.removeprefix(FILE).partition("?")[0], tuple(folders))
     known = organization not in ("", NO_ORGANIZATION)
@@ -162,7 +162,7 @@ def _projects(folder: Path) -> Iterator[Path]:
         yield from (each / name for name in PROJECT_FILES if (each / name).is_file())
 
 
-def _content(file: Path) -> JSON:
+def _content(file: Path) -> JSONObject:
     try:
         content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
     except (OSError, ValueError, yaml.YAMLError):

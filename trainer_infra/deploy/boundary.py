@@ -47,7 +47,7 @@ def from_engine(properties: Mapping[str, Any]) -> dict[str, Any]:
     return plain
 
 
-def failures(problems: Iterable[Problem]) -> list[CheckFailure]:
+def failure_details(problems: Iterable[Problem]) -> list[CheckFailure]:
     """The problems as the engine shows them: one line each.
 
     No property is named: the engine would print its whole value, and the path is in the sentence.
@@ -125,7 +125,7 @@ def while_engine_lives() -> Iterator[None]:
         os._exit(1)
 
 
-def configure(request: ConfigureRequest) -> None:
+def configure_session(request: ConfigureRequest) -> None:
     """Take the stack's connection, and make this process report errors and Ctrl-C as users need them."""
     found = [request.config.get(f"trainer:{key}") for key in ("kubeconfig", "context")]
     SESSION.connection = Connection(*found)

@@ -40,16 +40,18 @@ class Provider(ResourceProvider):
 
     @override
     def configure(self, req: ConfigureRequest) -> None:
-        boundary.configure(req)
+        boundary.configure_session(req)
 
     @override
     def check(self, _olds: Properties, news: Properties) -> CheckResult:
         given = from_engine(news)
         if paths := given.pop(MISPLACED, ()):
             # A transform has put secrets where they would be copied.
-            return CheckResult(given, boundary.failures(map(secret_door.misplaced_secret, paths)))
+            return CheckResult(
+                given, boundary.failure_details(map(secret_door.misplaced_secret, paths))
+            )
         answer = self._operations.check(from_engine(_olds), given, SESSION)
-        return CheckResult(dict(answer.inputs), boundary.failures(answer.problems))
+        return CheckResult(dict(answer.inputs), boundary.failure_details(answer.problems))
 
     @override
     def diff(self, _id: str, _olds: Properties, _news: Properties) -> DiffResult:

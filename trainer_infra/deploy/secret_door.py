@@ -11,9 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.trainers.secret import Secret
-
-JSON = Mapping[str, Any]
 
 FIX: Final = (
     "pass a secret in env of the trainer or an initializer, as {'name': ..., 'value': Secret(...)}, "
@@ -43,7 +42,7 @@ def misplaced_secrets(value: Any, path: str) -> Iterator[Problem]:
             yield from misplaced_secrets(each, f"{path}[{index}]")
 
 
-def misplaced_arguments(arguments: JSON) -> Iterator[Problem]:
+def misplaced_arguments(arguments: JSONObject) -> Iterator[Problem]:
     """The same for the arguments of a TrainJob, as `Arguments.as_mapping` has them."""
     for name, value in arguments.items():
         if name == "trainer" and isinstance(value, Mapping) and "custom" in value:
@@ -62,7 +61,7 @@ _SPEC: Final = {
 """Arguments that have another name in the object."""
 
 
-def _of_custom(trainer: JSON) -> Iterator[Problem]:
+def _of_custom(trainer: JSONObject) -> Iterator[Problem]:
     """A CustomTrainer judges its own env and func_args, values of which may be secret."""
     for name, value in trainer.items():
         if name not in {"env", "func_args"}:

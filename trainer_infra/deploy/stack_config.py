@@ -20,8 +20,7 @@ import yaml
 
 from trainer_infra.deploy import backend
 from trainer_infra.errors import NotAvailable
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 KEYS: Final = ("target", "engine", "kubeconfig", "context")
 """Of the namespace `trainer` (design "Targets and engines")."""
@@ -35,7 +34,7 @@ class Project:
     """Its `Pulumi.yaml`, absolute."""
     name: str
     """Of the project."""
-    content: JSON
+    content: JSONObject
     """What the file says."""
 
     @property
@@ -52,7 +51,7 @@ class Settings:
     """The stack's."""
     stack: str
     """Its name, without organization and project."""
-    values: JSON
+    values: JSONObject
     """As the files have them: a secret is a mapping with `secure`."""
     file: Path | None = None
     """The file of its settings where the command was told of another one than its own."""
@@ -67,11 +66,13 @@ class Settings:
         if isinstance(value, Mapping):
             asked = ["config", "get", f"trainer:{key}", "--stack", self.stack]
             asked += ["--config-file", str(self.file)] if self.file else []
-            return pulumi(self.project, asked, f"the secret trainer:{key} of stack {self.stack}")
+            return run_pulumi(
+                self.project, asked, f"the secret trainer:{key} of stack {self.stack}"
+            )
         return None if value is None else str(value)
 
 
-def nearest(folder: Path) -> Project | None:
+def nearest_program(folder: Path) -> Project | None:
     """The program that a folder is in; None when it is in none.
 
     Raises:
@@ -85,7 +86,7 @@ def nearest(folder: Path) -> Project | None:
     return None
 
 
-def chosen(project: Project) -> tuple[Settings, ...]:
+def chosen_stack(project: Project) -> tuple[Settings, ...]:
     """The selected stack's settings; where none is selected, those of every stack with a file."""
     selected = os.environ.get("PULUMI_STACK") or _selected(project)
     stacks = [selected.rpartition("/")[2]] if selected else _stacks(project)
@@ -103,7 +104,7 @@ def of_stack(project: Project, stack: str, named: Path | None = None) -> Setting
     return Settings(project, stack, values, named)
 
 
-def pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
+def run_pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
     """What the Pulumi command answers.
 
     Args:
@@ -145,7 +146,7 @@ def _stacks(project: Project) -> list[str]:
     return [each.name.removeprefix("Pulumi.").removesuffix(suffix) for each in found]
 
 
-def _default(defaults: JSON, key: str) -> Any:
+def _default(defaults: JSONObject, key: str) -> Any:
     """What a project says for all of its stacks: a value, or a declaration that has one."""
     said = defaults.get(f"trainer:{key}")
     return said.get("value", said.get("default")) if isinstance(said, Mapping) else said
@@ -154,17 +155,19 @@ def _default(defaults: JSON, key: str) -> Any:
 def _selected(project: Project) -> str:
     """The stack of the last `pulumi stack select` there; empty where there was none."""
     digest = hashlib.sha1(str(project.file).encode(), usedforsecurity=False).hexdigest()
-    note = backend.home(os.environ) / "workspaces" / f"{project.name}-{digest}-workspace.json"
+    note = (
+        backend.pulumi_home(os.environ) / "workspaces" / f"{project.name}-{digest}-workspace.json"
+    )
     if not note.is_file():
         return ""
     content = json.loads(note.read_text(encoding="utf-8"))
-    by_backend, used = content.get("stacks") or {}, backend.url(os.environ, project.content)
+    by_backend, used = content.get("stacks") or {}, backend.backend_url(os.environ, project.content)
     if not used and len(by_backend) == 1:
         return str(next(iter(by_backend.values())))
     return str(by_backend.get(used) or content.get("stack") or "")
 
 
-def _read(file: Path) -> JSON:
+def _read(file: Path) -> JSONObject:
     try:
         content = yaml.load(file.read_text(encoding="utf-8"), yaml.CSafeLoader)
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:

@@ -49,7 +49,7 @@ class Body:
     """The header of a redirect."""
 
 
-def said(request: KubeRequest, body: Body, server: str) -> dict[str, Any]:
+def said_by_server(request: KubeRequest, body: Body, server: str) -> dict[str, Any]:
     """The object or the list that was asked for, or the Status of a refusal.
 
     Of a text that is no JSON, which some refusals are, an object with a `message`.
@@ -70,7 +70,7 @@ def said(request: KubeRequest, body: Body, server: str) -> dict[str, Any]:
     found = _status(body)
     if found is not None:
         return found
-    shown = excerpt(body)
+    shown = body_excerpt(body)
     if body.status == _UNAUTHORIZED or body.status >= _IN_TROUBLE or body.content_type == PLAIN:
         return {"message": shown}
     what = f"with status {body.status} and {shown}"
@@ -89,11 +89,11 @@ def is_stream(request: KubeRequest, content_type: str) -> bool:
 
 def no_stream(request: KubeRequest, body: Body, server: str) -> NotKubernetes:
     """The error for an answer that is not the stream that was asked for."""
-    what = f"with {excerpt(body)} ({body.status} {body.content_type})"
+    what = f"with {body_excerpt(body)} ({body.status} {body.content_type})"
     return NotKubernetes(server, request.asked, what, _SIGN_IN)
 
 
-def excerpt(body: Body) -> str:
+def body_excerpt(body: Body) -> str:
     """A body that is no object, as a message shows it: a page by its title, a text by its words."""
     text = body.content.decode("utf-8", "replace")
     if body.content_type in _HTML or text.lstrip()[:1] == "<":
@@ -109,7 +109,7 @@ def _asked_for(request: KubeRequest, body: Body, server: str) -> dict[str, Any]:
     if not body.content.strip():
         what, again = f"with an empty body ({body.status})", True
     elif body.content_type != JSON_TYPE:
-        what = f"with {excerpt(body)} ({body.status} {body.content_type})"
+        what = f"with {body_excerpt(body)} ({body.status} {body.content_type})"
     else:
         try:
             value = orjson.loads(body.content)

@@ -1,18 +1,17 @@
 """The protocol of a client of an API server, which every driver on Kubernetes is written against.
 
-`http.connect` makes the real one, `memory.Memory` is one without a server for fast tests; both keep
+`http.connect_client` makes the real one, `memory.Memory` is one without a server for fast tests; both keep
 one contract (tests/kube/contract). Objects are JSON in wire form, and what comes back belongs to
 the caller. Every method may raise `refusals.Unreachable`, `refusals.NotKubernetes`, `refusals.NotServed`
 and the refusals it names.
 """
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
-from typing import Any, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.resource import Resource
-
-JSON = Mapping[str, Any]
 
 PAGE: Final = 500
 """Objects of one page of a list."""
@@ -25,7 +24,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 class Page:
     """Every object of a list."""
 
-    items: tuple[JSON, ...]
+    items: tuple[JSONObject, ...]
     """With `apiVersion` and `kind`, which a server leaves out of lists."""
     resource_version: str
     """Where a watch of the same objects begins."""
@@ -36,7 +35,7 @@ class ObjectChange:
     """One event of a watch."""
 
     type: Literal["ADDED", "MODIFIED", "DELETED", "BOOKMARK"]
-    value: JSON
+    value: JSONObject
     """The object as it is now, or was last; of a bookmark only its resourceVersion."""
 
 
@@ -92,7 +91,7 @@ class KubeClient(Protocol):
             NotServed: The server does not know it.
         """
 
-    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSON:
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSONObject:
         """One object.
 
         Raises:
@@ -102,7 +101,7 @@ class KubeClient(Protocol):
     async def list(self, selection: ObjectSelection) -> Page:
         """All selected objects, read in pages of `PAGE`; a list that expires half way begins anew."""
 
-    async def create(self, value: JSON, *, manager: str, dry_run: bool = False) -> JSON:
+    async def create(self, value: JSONObject, *, manager: str, dry_run: bool = False) -> JSONObject:
         """A new object, as stored.
 
         Raises:
@@ -112,8 +111,8 @@ class KubeClient(Protocol):
         """
 
     async def apply(
-        self, value: JSON, *, manager: str, force: bool = False, dry_run: bool = False
-    ) -> JSON:
+        self, value: JSONObject, *, manager: str, force: bool = False, dry_run: bool = False
+    ) -> JSONObject:
         """Server-side apply: the object as stored; created where it is missing.
 
         With a `metadata.resourceVersion` or `metadata.uid` it is applied to that one only; where
@@ -125,7 +124,9 @@ class KubeClient(Protocol):
             Invalid: What it says cannot be, or changes what cannot change.
         """
 
-    async def patch_status(self, value: JSON, *, manager: str, force: bool = True) -> JSON:
+    async def patch_status(
+        self, value: JSONObject, *, manager: str, force: bool = True
+    ) -> JSONObject:
         """Server-side apply of the status subresource: the object as stored.
 
         Raises:

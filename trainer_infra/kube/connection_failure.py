@@ -18,7 +18,7 @@ _OTHER_NAME: Final = (62, 63, 64)
 """X509_V_ERR_*: host name, e-mail, IP address mismatch."""
 
 
-def why(error: BaseException) -> str:
+def why_unreachable(error: BaseException) -> str:
     """One clause without names of Python's objects.
 
     Args:

@@ -1,6 +1,6 @@
 """The client of a real API server.
 
-Drivers that run on Kubernetes get it by `connect`. Each method says what it asks of
+Drivers that run on Kubernetes get it by `connect_client`. Each method says what it asks of
 the server; transport.py sends it, watching.py and log_lines.py read streams. What HTTP needs is
 imported with the first connection: most commands never make one.
 """
@@ -17,10 +17,10 @@ from urllib.parse import quote
 from typing_extensions import override
 
 from trainer_infra.errors import NotAvailable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import answer_body, log_lines, watching
 from trainer_infra.kube import kubeconfig as kubeconfigs
 from trainer_infra.kube.client import (
-    JSON,
     PAGE,
     KubeClient,
     LogOf,
@@ -30,7 +30,7 @@ from trainer_infra.kube.client import (
     Propagation,
 )
 from trainer_infra.kube.refusals import Exists, Expired, NotServed
-from trainer_infra.kube.request import LIST, KubeRequest, KubeResponse, named, refusal
+from trainer_infra.kube.request import LIST, KubeRequest, KubeResponse, named_path, refusal_of
 from trainer_infra.kube.resource import Resource
 from trainer_infra.kube.retry import Patience
 
@@ -44,20 +44,20 @@ _SECOND: Final = timedelta(seconds=1)
 """To which an object's creationTimestamp and HTTP's Date are exact."""
 
 
-async def connect(
+async def connect_client(
     kubeconfig: str | None = None, context: str | None = None, patience: Patience | None = None
 ) -> KubeClient:
     """A client for this event loop; nothing is asked of the server yet.
 
     Args:
-        kubeconfig: see `kubeconfig.read`: a path, several, a text, or None for the usual places.
+        kubeconfig: see `kubeconfig.read_kubeconfig`: a path, several, a text, or None for the usual places.
         context: name of a context; None for the current one.
         patience: how long to go on trying; None for the usual.
 
     Raises:
         NotAvailable: There is no kubeconfig, or it cannot be used, or a package is missing.
     """
-    signed_in = await asyncio.to_thread(kubeconfigs.read, kubeconfig, context)
+    signed_in = await asyncio.to_thread(kubeconfigs.read_kubeconfig, kubeconfig, context)
     try:
         from trainer_infra.kube.transport import Transport  # noqa: PLC0415  costs 0.2 s
     except ModuleNotFoundError as error:
@@ -69,7 +69,7 @@ async def connect(
 
 
 class HttpClient(KubeClient):
-    """KubeClient over HTTP; made by `connect`."""
+    """KubeClient over HTTP; made by `connect_client`."""
 
     def __init__(
         self,
@@ -123,7 +123,7 @@ class HttpClient(KubeClient):
         if response.status == _NOT_FOUND:
             return {}
         if response.refused:
-            raise refusal(request, response, self.server)
+            raise refusal_of(request, response, self.server)
         return {
             (api_version, each["kind"]): Resource(
                 api_version, each["kind"], each["name"], each["namespaced"]
@@ -133,7 +133,7 @@ class HttpClient(KubeClient):
         }
 
     @override
-    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSON:
+    async def get(self, resource: Resource, name: str, namespace: str = "") -> JSONObject:
         """One object.
 
         Raises:
@@ -156,8 +156,8 @@ class HttpClient(KubeClient):
         resource = selection.resource
         asked = f"list {resource.plural} of {selection.namespace or 'every namespace'}"
         head = {"apiVersion": resource.api_version, "kind": resource.kind}
-        query = {**watching.selecting(selection), **pages}
-        items: list[JSON] = []
+        query = {**watching.selection_changes(selection), **pages}
+        items: list[JSONObject] = []
         while True:
             path = resource.path(selection.namespace)
             request = KubeRequest("GET", path, asked, query, resource=resource, expected=LIST)
@@ -171,7 +171,7 @@ class HttpClient(KubeClient):
             query["continue"] = metadata["continue"]
 
     @override
-    async def create(self, value: JSON, *, manager: str, dry_run: bool = False) -> JSON:
+    async def create(self, value: JSONObject, *, manager: str, dry_run: bool = False) -> JSONObject:
         """A new object, as stored.
 
         Where it is not known whether a try reached the server, it is sent again. If the object is
@@ -187,7 +187,7 @@ class HttpClient(KubeClient):
         request = KubeRequest(
             "POST",
             resource.path(namespace),
-            f"create {named(resource, name or '(any name)', namespace)}",
+            f"create {named_path(resource, name or '(any name)', namespace)}",
             {"fieldManager": manager, "fieldValidation": "Strict", **_dry(dry_run)},
             value,
             resource=resource,
@@ -198,7 +198,7 @@ class HttpClient(KubeClient):
         response = await self._sent(request)
         if not response.refused:
             return response.said
-        found = refusal(request, response, self.server)
+        found = refusal_of(request, response, self.server)
         if isinstance(found, Exists) and response.unsure:
             there = await self._sent(_reading(resource, name, namespace))
             took = timedelta(seconds=time.monotonic() - began)
@@ -208,8 +208,8 @@ class HttpClient(KubeClient):
 
     @override
     async def apply(
-        self, value: JSON, *, manager: str, force: bool = False, dry_run: bool = False
-    ) -> JSON:
+        self, value: JSONObject, *, manager: str, force: bool = False, dry_run: bool = False
+    ) -> JSONObject:
         """Server-side apply: the object as stored; created where it is missing.
 
         With a `metadata.resourceVersion` or `metadata.uid` it is applied to that one only. Fields
@@ -224,7 +224,9 @@ class HttpClient(KubeClient):
         return await self._patch("apply", value, "", query | _dry(dry_run))
 
     @override
-    async def patch_status(self, value: JSON, *, manager: str, force: bool = True) -> JSON:
+    async def patch_status(
+        self, value: JSONObject, *, manager: str, force: bool = True
+    ) -> JSONObject:
         """Server-side apply of the status subresource: the object as stored.
 
         Raises:
@@ -235,10 +237,10 @@ class HttpClient(KubeClient):
         return await self._patch("apply the status of", value, "status", query)
 
     async def _patch(
-        self, verb: str, value: JSON, subresource: str, query: Mapping[str, str]
-    ) -> JSON:
+        self, verb: str, value: JSONObject, subresource: str, query: Mapping[str, str]
+    ) -> JSONObject:
         resource, name, namespace = await self._place(value)
-        asked = f"{verb} {named(resource, name, namespace)}"
+        asked = f"{verb} {named_path(resource, name, namespace)}"
         path = resource.path(namespace, quote(name, safe=""), subresource)
         request = KubeRequest(
             "PATCH",
@@ -278,11 +280,11 @@ class HttpClient(KubeClient):
             **({"preconditions": {"uid": uid}} if uid else {}),
         }
         path = resource.path(namespace, quote(name, safe=""))
-        asked = f"delete {named(resource, name, namespace)}"
+        asked = f"delete {named_path(resource, name, namespace)}"
         request = KubeRequest("DELETE", path, asked, {}, options, resource=resource)
         response = await self._sent(request)
         if response.refused and not (response.unsure and response.status == _NOT_FOUND):
-            raise refusal(request, response, self.server)
+            raise refusal_of(request, response, self.server)
 
     @override
     def watch(self, selection: ObjectSelection, since: str) -> AsyncGenerator[ObjectChange, None]:
@@ -293,7 +295,7 @@ class HttpClient(KubeClient):
         Raises:
             Expired: `since` is too long ago: list again.
         """
-        return watching.changes(self._transport, selection, since)
+        return watching.watch_changes(self._transport, selection, since)
 
     @override
     def logs(self, wanted: LogOf) -> AsyncGenerator[str, None]:
@@ -303,9 +305,9 @@ class HttpClient(KubeClient):
             NotFound: There is no such pod.
             Invalid: Its container has not started, or has no such name.
         """
-        return log_lines.lines(self._transport, wanted)
+        return log_lines.log_lines(self._transport, wanted)
 
-    async def _place(self, value: JSON) -> tuple[Resource, str, str]:
+    async def _place(self, value: JSONObject) -> tuple[Resource, str, str]:
         """Kind, name and namespace of an object; without one it is in `default`."""
         resource = await self.resource(value["apiVersion"], value["kind"])
         metadata = value["metadata"]
@@ -321,7 +323,7 @@ class HttpClient(KubeClient):
         """
         response = await self._sent(request)
         if response.refused:
-            raise refusal(request, response, self.server)
+            raise refusal_of(request, response, self.server)
         return response.said
 
     async def _sent(self, request: KubeRequest) -> KubeResponse:
@@ -333,7 +335,7 @@ class HttpClient(KubeClient):
 
 def _reading(resource: Resource, name: str, namespace: str) -> KubeRequest:
     path = resource.path(namespace, quote(name, safe=""))
-    asked = f"read {named(resource, name, namespace)}"
+    asked = f"read {named_path(resource, name, namespace)}"
     return KubeRequest("GET", path, asked, resource=resource, expected=resource.kind)
 
 
@@ -345,7 +347,7 @@ def _dry(dry_run: bool) -> dict[str, str]:
     return {"dryRun": "All"} if dry_run else {}
 
 
-def _is_ours(there: KubeResponse, sent: JSON, manager: str, took: timedelta) -> bool:
+def _is_ours(there: KubeResponse, sent: JSONObject, manager: str, took: timedelta) -> bool:
     """Whether an object is the one that a create made whose answer was lost."""
     metadata = there.said["metadata"]
     made = datetime.fromisoformat(metadata["creationTimestamp"])

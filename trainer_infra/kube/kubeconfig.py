@@ -89,7 +89,7 @@ class KubeconfigSession:
         )
 
 
-def read(kubeconfig: str | None, context: str | None) -> KubeconfigSession:
+def read_kubeconfig(kubeconfig: str | None, context: str | None) -> KubeconfigSession:
     """Read where the server is and sign in, which may run a process.
 
     Args:

@@ -8,11 +8,11 @@ import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 IN_POD: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
 """Where a pod finds its own namespace."""
@@ -32,7 +32,7 @@ def context_of(kubeconfig: str | None, name: str | None) -> KubeconfigContext:
     """The named or current context.
 
     Args:
-        kubeconfig: paths or YAML text, as `kube.kubeconfig.read` takes it; None for the default.
+        kubeconfig: paths or YAML text, as `kube.kubeconfig.read_kubeconfig` takes it; None for the default.
         name: of the context; None for the current one.
     """
     files = tuple(_files(kubeconfig))
@@ -45,7 +45,7 @@ def context_of(kubeconfig: str | None, name: str | None) -> KubeconfigContext:
     return KubeconfigContext(wanted, str((found or {}).get("namespace") or "default"))
 
 
-def _files(kubeconfig: str | None) -> Iterator[JSON]:
+def _files(kubeconfig: str | None) -> Iterator[JSONObject]:
     """Every kubeconfig that can be read, in the order in which the first one to say a thing wins."""
     source = kubeconfig or os.environ.get("KUBECONFIG") or str(Path.home() / ".kube" / "config")
     texts = [source] if "\n" in source or source.lstrip().startswith("{") else _texts(source)

@@ -27,7 +27,7 @@ _AGAIN: Final = 1.0
 """Seconds before a stream that ended is asked for again."""
 
 
-async def lines(transport: "Transport", wanted: LogOf) -> AsyncGenerator[str, None]:
+async def log_lines(transport: "Transport", wanted: LogOf) -> AsyncGenerator[str, None]:
     """The lines of a container's log, without their line ends.
 
     Raises:
@@ -56,7 +56,7 @@ async def _one_stream(
 ) -> AsyncGenerator[str, None]:
     """The new lines of one connection, until it ends."""
     async with transport.stream(_request(wanted, seen.resume()), SILENCE) as chunks:
-        async for line in streaming.lines(chunks):
+        async for line in streaming.stream_lines(chunks):
             whole = line.decode("utf-8", "replace")
             time, _, text = whole.partition(" ")
             if not _is_time(time):

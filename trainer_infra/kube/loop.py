@@ -51,7 +51,7 @@ _process: Final = _Process()
 os.register_at_fork(after_in_child=_process.forget)
 
 
-def run(coroutine: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
+def run_in_loop(coroutine: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
     """The result of a coroutine that runs in the background loop.
 
     Safe from several threads at a time. After a timeout or Ctrl-C the coroutine is cancelled, and
@@ -79,14 +79,14 @@ def run(coroutine: Coroutine[Any, Any, T], timeout: float | None = None) -> T:
             futures.wait([call.ended], _CANCELLED_WITHIN)
 
 
-def iterate(source: AsyncIterator[T]) -> Generator[T, None, None]:
+def iterate_in_loop(source: AsyncIterator[T]) -> Generator[T, None, None]:
     """The items of an asynchronous iterator, one by one as they are asked for.
 
     Closing this iterator, or leaving it to the garbage collector, closes the source and with it
     the request.
     """
     try:
-        while (item := run(_next(source))) is not _END:
+        while (item := run_in_loop(_next(source))) is not _END:
             yield item
     finally:
         if isinstance(source, AsyncGenerator):
@@ -134,7 +134,7 @@ def _close(source: "AsyncGenerator[Any, Any]") -> None:
     if threading.current_thread() is background.thread:
         background.loop.create_task(_closed(source))
     else:
-        run(_closed(source), _CANCELLED_WITHIN)
+        run_in_loop(_closed(source), _CANCELLED_WITHIN)
 
 
 async def _closed(source: "AsyncGenerator[Any, Any]") -> None:

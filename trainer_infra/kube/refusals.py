@@ -20,11 +20,10 @@
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Final
+from typing import ClassVar, Final
 
 from trainer_infra.errors import NotAvailable, Problem, Refused
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 _TYPED_PATCH: Final = "failed to create typed patch object"
 """With it server-side apply answers 500 where an object does not fit its schema."""
@@ -159,7 +158,7 @@ _BY_STATUS: Final[Mapping[int, type[Answer]]] = {
 }
 
 
-def of_status(status: int, said: JSON, asked: str) -> Answer:
+def of_status(status: int, said: JSONObject, asked: str) -> Answer:
     """The refusal for an answer.
 
     Args:
@@ -175,7 +174,7 @@ def of_status(status: int, said: JSON, asked: str) -> Answer:
     return kind(status, reason, message, problems, asked)
 
 
-def _by_causes(causes: Sequence[JSON]) -> type[Answer] | None:
+def _by_causes(causes: Sequence[JSONObject]) -> type[Answer] | None:
     """What a 422 is that is not about the object's content.
 
     The built-in kinds say so where `apply` names another uid; every other way to do that is a 409.
@@ -198,11 +197,11 @@ def _by_answer(status: int, reason: str, message: str) -> type[Answer]:
     return _BY_STATUS.get(status, Answer)
 
 
-def _causes(said: JSON) -> tuple[JSON, ...]:
+def _causes(said: JSONObject) -> tuple[JSONObject, ...]:
     return tuple((said.get("details") or {}).get("causes") or ())
 
 
-def _problems(said: JSON, asked: str) -> Iterator[Problem]:
+def _problems(said: JSONObject, asked: str) -> Iterator[Problem]:
     for cause in _causes(said):
         field = str(cause.get("field") or "").removeprefix(".")
         yield Problem(field, str(cause.get("message") or cause.get("reason")), where=asked)

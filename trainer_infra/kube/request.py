@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import refusals
 from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import Resource
-
-JSON = Mapping[str, Any]
 
 LIST: Final = "List"
 """How the kind of every list ends."""
@@ -31,7 +30,7 @@ class KubeRequest:
     """The same for people: `apply JobSet team/a`."""
     query: Mapping[str, str] = field(default_factory=dict)
     """Query parameters."""
-    body: JSON | None = None
+    body: JSONObject | None = None
     """What is sent as JSON."""
     content_type: str = "application/json"
     """Of the body."""
@@ -64,7 +63,7 @@ class KubeResponse:
         return self.status >= _REFUSED
 
 
-def refusal(request: KubeRequest, response: KubeResponse, server: str) -> Answer | NotServed:
+def refusal_of(request: KubeRequest, response: KubeResponse, server: str) -> Answer | NotServed:
     """The error for an answer that is a no.
 
     Args:
@@ -80,6 +79,6 @@ def refusal(request: KubeRequest, response: KubeResponse, server: str) -> Answer
     return found
 
 
-def named(resource: Resource, name: str, namespace: str) -> str:
+def named_path(resource: Resource, name: str, namespace: str) -> str:
     """An object as messages name it: `JobSet team/a`, `Node b`."""
     return f"{resource.kind} {namespace}/{name}" if namespace else f"{resource.kind} {name}"

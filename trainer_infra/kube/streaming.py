@@ -11,7 +11,7 @@ class BrokenStream(Exception):
     """A stream's connection was lost, or was silent for too long."""
 
 
-async def lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
+async def stream_lines(chunks: AsyncIterator[bytes]) -> AsyncGenerator[bytes, None]:
     """Each line without its end; a last one without an end comes too, unless the stream breaks.
 
     Raises:

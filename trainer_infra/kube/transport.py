@@ -21,12 +21,13 @@ import aiohttp
 import orjson
 from yarl import URL
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import answer_body, kubeconfig, refusals
 from trainer_infra.kube.answer_body import Body
-from trainer_infra.kube.connection_failure import is_final, why
+from trainer_infra.kube.connection_failure import is_final, why_unreachable
 from trainer_infra.kube.kubeconfig import SignedServer
 from trainer_infra.kube.refusals import Answer, NotKubernetes, Unreachable
-from trainer_infra.kube.request import JSON, KubeRequest, KubeResponse, refusal
+from trainer_infra.kube.request import KubeRequest, KubeResponse, refusal_of
 from trainer_infra.kube.retry import Patience, Tries
 from trainer_infra.kube.streaming import BrokenStream
 
@@ -176,7 +177,7 @@ class Transport:
             await self._wait(request, tries, found)
         opened = found.opened
         if opened is None:
-            raise refusal(request, found.response, self._server)
+            raise refusal_of(request, found.response, self._server)
         try:
             yield _chunks(opened)
         finally:
@@ -222,9 +223,9 @@ class Transport:
                 str(error), acted=True, final=not error.again, within=_BROKEN, answer=error
             )
         except aiohttp.ClientConnectorError as error:
-            return _Failure(why(error), acted=False, final=is_final(error))
+            return _Failure(why_unreachable(error), acted=False, final=is_final(error))
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
-            return _Failure(why(error), acted=True, final=is_final(error))
+            return _Failure(why_unreachable(error), acted=True, final=is_final(error))
         self._answered_at = time.monotonic()
         return _busy(found.response, request.asked) or found
 
@@ -251,7 +252,7 @@ class Transport:
             body = await _body(opened)
             if streams:
                 raise answer_body.no_stream(request, body, self._server)
-            said = answer_body.said(request, body, self._server)
+            said = answer_body.said_by_server(request, body, self._server)
             return _Reply(KubeResponse(opened.status, said, opened.headers))
 
     def _timeout(self, silence: float | None) -> aiohttp.ClientTimeout:
@@ -272,7 +273,7 @@ class Transport:
         """Sign in anew, unless another request did so since this endpoint was refused."""
         async with self._signing:
             if self._endpoint is refused:
-                self._signed_in = await asyncio.to_thread(kubeconfig.read, *self._source)
+                self._signed_in = await asyncio.to_thread(kubeconfig.read_kubeconfig, *self._source)
                 self._endpoint = await asyncio.to_thread(self._signed_in.endpoint)
                 self._signed_at = time.monotonic()
             return self._endpoint or refused
@@ -290,10 +291,10 @@ async def _chunks(opened: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]
         async for chunk in opened.content.iter_any():
             yield chunk
     except (aiohttp.ClientError, TimeoutError, OSError) as error:
-        raise BrokenStream(why(error)) from error
+        raise BrokenStream(why_unreachable(error)) from error
 
 
-def _encoded(body: JSON | None) -> bytes | BytesIO | None:
+def _encoded(body: JSONObject | None) -> bytes | BytesIO | None:
     """A body; a large one as a file, which aiohttp sends piece by piece."""
     if body is None:
         return None

@@ -26,13 +26,13 @@ _AGAIN: Final = 1.0
 """Seconds before another watch where the last brought nothing."""
 
 
-def selecting(selection: ObjectSelection) -> dict[str, str]:
+def selection_changes(selection: ObjectSelection) -> dict[str, str]:
     """The query parameters of a selection."""
     found = {"labelSelector": selection.labels, "fieldSelector": selection.fields}
     return {key: value for key, value in found.items() if value}
 
 
-async def changes(
+async def watch_changes(
     transport: "Transport", selection: ObjectSelection, since: str
 ) -> AsyncGenerator[ObjectChange, None]:
     """Changes after the resourceVersion `since`, without an end.
@@ -81,12 +81,12 @@ async def _one_watch(
         "GET",
         resource.path(selection.namespace),
         asked,
-        query | selecting(selection),
+        query | selection_changes(selection),
         resource=resource,
     )
     with suppress(BrokenStream):
         async with transport.stream(request, SILENCE) as chunks:
-            async for line in streaming.lines(chunks):
+            async for line in streaming.stream_lines(chunks):
                 yield _change(line, asked, transport.server)
 
 

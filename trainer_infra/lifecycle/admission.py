@@ -1,7 +1,7 @@
 """What an API server is told of a TrainJob or a runtime before it is stored.
 
-Called by `deploy.training_runtime` for runtimes; a driver that stores TrainJobs calls the rest.
-`with_defaults` completes a TrainJob, `judge_train_job` and `judge_runtime` give every problem and
+Called by `deploy.operations.training_runtime` for runtimes; a driver that stores TrainJobs calls the
+rest. `with_defaults` completes a TrainJob, `judge_train_job` and `judge_runtime` give every problem and
 warning at once. What only a cluster knows (API errors, PriorityClasses) is the caller's.
 Rules and messages: reference behaviour 1.6 and 5; docs/lifecycle.md.
 
@@ -102,7 +102,7 @@ def judge_runtime(
     where = f"{runtime.kind} {runtime.metadata.name}"
     found: list[Problem] = []
     if old is not None:
-        changes = transitions.findings(old.to_wire(), runtime.to_wire(), runtime.kind)
+        changes = transitions.transition_findings(old.to_wire(), runtime.to_wire(), runtime.kind)
         found += (each.problem(where) for each in changes)
     unseen = old is not None and runtime.kind == names.TRAINING_RUNTIME
     if behaviour.ours(Deviation.Q10) or not unseen:

@@ -3,17 +3,16 @@
 A condition is {type, status, reason, message, lastTransitionTime}; a list has one per type.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 
-JSON = Mapping[str, Any]
-Conditions = Sequence[JSON]
+Conditions = Sequence[JSONObject]
 
 
-def find_condition(conditions: Conditions, kind: str) -> JSON | None:
+def find_condition(conditions: Conditions, kind: str) -> JSONObject | None:
     """The condition of that type."""
     return next((each for each in conditions if each["type"] == kind), None)
 
@@ -29,7 +28,7 @@ def is_finished(conditions: Conditions) -> bool:
     return is_true(conditions, names.COMPLETE) or is_true(conditions, names.FAILED)
 
 
-def with_condition(conditions: Conditions, new: JSON) -> tuple[JSON, ...]:
+def with_condition(conditions: Conditions, new: JSONObject) -> tuple[JSONObject, ...]:
     """The list with `new` in place of the one of its type; its time stays when its status does."""
     old = find_condition(conditions, new["type"])
     if old is None:
@@ -39,14 +38,14 @@ def with_condition(conditions: Conditions, new: JSON) -> tuple[JSON, ...]:
     return tuple(new if each is old else each for each in conditions)
 
 
-def without_condition(conditions: Conditions, kind: str) -> tuple[JSON, ...]:
+def without_condition(conditions: Conditions, kind: str) -> tuple[JSONObject, ...]:
     """The list without the condition of that type."""
     return tuple(each for each in conditions if each["type"] != kind)
 
 
 def new_condition(
     kind: str, reason: str, message: str, now: datetime, *, status: bool = True
-) -> JSON:
+) -> JSONObject:
     """A new condition in wire form."""
     return {
         "type": kind,

@@ -5,22 +5,19 @@ resume; a suspended or finished job has none. The reference reads the resume fro
 own condition, which ours removes (suspend.py), so ours reads the JobSet's.
 """
 
-from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle.conditions import Conditions
-
-JSON = Mapping[str, Any]
 
 
 def seconds_remaining(
     job: TrainJob,
     current: Conditions,
-    jobset: JSON | None,
+    jobset: JSONObject | None,
     now: datetime,
     *,
     by_own_condition: bool = False,
@@ -52,7 +49,7 @@ def _resumed(conditions: Conditions) -> datetime | None:
     return of.parse_timestamp(suspended["lastTransitionTime"])
 
 
-def _resumed_jobset(jobset: JSON | None, now: datetime) -> datetime | None:
+def _resumed_jobset(jobset: JSONObject | None, now: datetime) -> datetime | None:
     """When the JobSet was resumed; now while it is still held."""
     found = jobset or {}
     conditions = (found.get("status") or {}).get("conditions") or ()

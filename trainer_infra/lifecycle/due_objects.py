@@ -4,26 +4,24 @@ Called by `plan` for a TrainJob that is not finished, and by `admission` for the
 TrainJob was born with. Rules: reference behaviour 4.2 and 4.5.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import owner, pipeline, runtime_ref, snapshot
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed import Observed
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class DueObjects:
     """The objects that are due, or why there are none."""
 
-    objects: tuple[JSON, ...] = ()
+    objects: tuple[JSONObject, ...] = ()
     """Whole objects, in the order in which they are applied."""
     error: InvalidInput | None = None
     """Why they could not be made."""
@@ -39,7 +37,7 @@ def due_objects(
     behaviour: Behaviour,
 ) -> DueObjects:
     """The objects to write now; a snapshot that exists is used instead of the live runtime."""
-    first: tuple[JSON, ...] = ()
+    first: tuple[JSONObject, ...] = ()
     if runtime_ref.unsupported(job):
         return NO_OBJECTS
     try:

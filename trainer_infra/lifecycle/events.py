@@ -5,17 +5,16 @@ never from a pass. What holds for longer (pods that wait, objects that cannot be
 unless the driver says that it was (`Observed.told`).
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.failure_reason import FailureReason
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +57,7 @@ def condition_changes(before: Conditions, after: Conditions) -> Iterator[Event]:
         yield _event(WARNING, reason, message)
 
 
-def objects_created(objects: Iterable[JSON]) -> Event:
+def objects_created(objects: Iterable[JSONObject]) -> Event:
     """The objects of a TrainJob are applied for the first time."""
     listed = ", ".join(f"{each['kind']} {each['metadata']['name']}" for each in objects)
     return _event(NORMAL, names.EVENT_CREATED, f"Applied {listed}")

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions as of
-
-JSON = Mapping[str, Any]
 
 
 class FailureKind(StrEnum):
@@ -153,7 +152,7 @@ _NEVER: Final = "9999"
 """Sorts behind every time."""
 
 
-def first_failure(pods: Iterable[JSON]) -> FailureReason | None:
+def first_failure(pods: Iterable[JSONObject]) -> FailureReason | None:
     """Why pods failed: the reason of the one that did so first, else of one that cannot start.
 
     A pod that failed goes before one that was restarted; at the same second what Kubernetes did
@@ -166,7 +165,7 @@ def first_failure(pods: Iterable[JSON]) -> FailureReason | None:
     return next(iter(waiting_reasons(pods)), None)
 
 
-def waiting_reasons(pods: Iterable[JSON]) -> tuple[FailureReason, ...]:
+def waiting_reasons(pods: Iterable[JSONObject]) -> tuple[FailureReason, ...]:
     """Why pods do not start: one reason of each kind, of the first such pod by name."""
     found: dict[FailureKind, FailureReason] = {}
     for pod in sorted(pods, key=_name):
@@ -175,7 +174,7 @@ def waiting_reasons(pods: Iterable[JSON]) -> tuple[FailureReason, ...]:
     return tuple(found.values())
 
 
-def _ended(pod: JSON) -> Iterator[tuple[tuple[Any, ...], FailureReason]]:
+def _ended(pod: JSONObject) -> Iterator[tuple[tuple[Any, ...], FailureReason]]:
     """The reasons for which a pod failed, each with what sorts it."""
     status, name = _status(pod), _name(pod)
     if status.get("phase") == "Succeeded":
@@ -196,7 +195,7 @@ def _ended(pod: JSON) -> Iterator[tuple[tuple[Any, ...], FailureReason]]:
 
 
 def _terminated(
-    container: JSON, pod: str, *, restarted: bool
+    container: JSONObject, pod: str, *, restarted: bool
 ) -> Iterator[tuple[tuple[Any, ...], FailureReason]]:
     state = (container.get("state") or {}).get("terminated")
     state = state or (container.get("lastState") or {}).get("terminated") or {}
@@ -215,7 +214,7 @@ def _terminated(
     yield (restarted, state.get("finishedAt") or _NEVER, rank, pod), reason
 
 
-def _waits(pod: JSON) -> Iterator[FailureReason]:
+def _waits(pod: JSONObject) -> Iterator[FailureReason]:
     if _status(pod).get("phase") not in {"Pending", "Running", None}:
         return
     name = _name(pod)
@@ -234,7 +233,7 @@ def _waits(pod: JSON) -> Iterator[FailureReason]:
             yield FailureReason(kind, name, container["name"], code, said)
 
 
-def _containers(pod: JSON) -> Sequence[JSON]:
+def _containers(pod: JSONObject) -> Sequence[JSONObject]:
     status = _status(pod)
     return (
         *(status.get("initContainerStatuses") or ()),
@@ -242,15 +241,15 @@ def _containers(pod: JSON) -> Sequence[JSON]:
     )
 
 
-def _conditions(pod: JSON) -> Sequence[JSON]:
+def _conditions(pod: JSONObject) -> Sequence[JSONObject]:
     return _status(pod).get("conditions") or ()
 
 
-def _status(pod: JSON) -> JSON:
+def _status(pod: JSONObject) -> JSONObject:
     return pod.get("status") or {}
 
 
-def _name(pod: JSON) -> str:
+def _name(pod: JSONObject) -> str:
     return str(pod["metadata"]["name"])
 
 

@@ -5,17 +5,14 @@ reference behaviour 3.6 and 3.7.
 """
 
 import base64
-from collections.abc import Mapping
-from typing import Any
 
 from trainer_infra import names
 from trainer_infra.errors import Bug
+from trainer_infra.json_values import JSONObject
 from trainer_infra.keys import curve_certificate, ssh_key_pair
 
-JSON = Mapping[str, Any]
 
-
-def with_generated(value: JSON) -> JSON:
+def with_generated(value: JSONObject) -> JSONObject:
     """The object, with contents where it has `names.GENERATED_SHOWN`; others as they are.
 
     SSH keys are new at each call. A certificate depends on the UID of the object's owner only.
@@ -29,7 +26,7 @@ def with_generated(value: JSON) -> JSON:
     return {**value, "data": {**value["data"], **data}}
 
 
-def _made(secret: JSON) -> dict[str, bytes]:
+def _made(secret: JSONObject) -> dict[str, bytes]:
     name = str(secret["metadata"]["name"])
     if secret.get("type") == names.SSH_AUTH_TYPE:
         pair = ssh_key_pair.make_key_pair()
@@ -41,7 +38,7 @@ def _made(secret: JSON) -> dict[str, bytes]:
     raise Bug(f"Secret {name} wants contents that nothing makes")
 
 
-def _controller_uid(secret: JSON) -> str:
+def _controller_uid(secret: JSONObject) -> str:
     for reference in secret["metadata"].get("ownerReferences") or ():
         if reference.get("controller"):
             return str(reference["uid"])

@@ -12,11 +12,10 @@ from trainer_infra.api import transitions
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import RuntimePatch, TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
-
-JSON = Mapping[str, Any]
 
 OPTIONAL: Final = ("initializer", "trainer", "activeDeadlineSeconds")
 """Immutable fields of the spec that may be absent."""
@@ -28,7 +27,7 @@ _POD_METADATA: Final = ("annotations", "labels")
 
 def of_spec(old: TrainJob, new: TrainJob) -> Iterable[Problem]:
     """Immutable fields that differ."""
-    for finding in transitions.findings(old.to_wire(), new.to_wire(), names.TRAIN_JOB):
+    for finding in transitions.transition_findings(old.to_wire(), new.to_wire(), names.TRAIN_JOB):
         yield finding.problem("")
 
 
@@ -109,14 +108,14 @@ def _without_empty_lists(value: Any) -> Any:
     return [_without_empty_lists(item) for item in value] if isinstance(value, list) else value
 
 
-def _jobs(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> dict[str, JSON]:
+def _jobs(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> dict[str, JSONObject]:
     """The replicated jobs of the JobSet that the TrainJob becomes, by name."""
     rendered = pipeline.render(job, runtime, behaviour)
     jobset = next(each for each in rendered if each["kind"] == names.JOBSET)
     return {each["name"]: each for each in jobset["spec"]["replicatedJobs"]}
 
 
-def _masked(job: JSON) -> JSON:
+def _masked(job: JSONObject) -> JSONObject:
     """The replicated job without what JobSet lets a suspended JobSet change."""
     template = job.get("template") or {}
     job_spec = template.get("spec") or {}

@@ -3,14 +3,12 @@
 Called by `status` where no pod has a reason: a Job past its deadline deletes its pods.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +30,7 @@ class FailedJob:
         return f"Job {self.job}: {self.message} ({self.reason})"
 
 
-def first_failed_job(jobs: Iterable[JSON]) -> FailedJob | None:
+def first_failed_job(jobs: Iterable[JSONObject]) -> FailedJob | None:
     """The first Job that failed; None when none did."""
     for job in jobs:
         current = (job.get("status") or {}).get("conditions") or ()

@@ -3,14 +3,12 @@
 Rules: reference behaviour 4.7.
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle.conditions import Conditions
-
-JSON = Mapping[str, Any]
 
 TERMINAL: Final = (
     (names.JOBSET_COMPLETED, names.COMPLETE),
@@ -19,7 +17,7 @@ TERMINAL: Final = (
 FIELDS: Final = ("name", "ready", "succeeded", "failed", "active", "suspended")
 
 
-def with_end_of_jobset(current: Conditions, jobset: JSON | None) -> Conditions:
+def with_end_of_jobset(current: Conditions, jobset: JSONObject | None) -> Conditions:
     """The conditions with the JobSet's end copied; an end that is there already stays."""
     if of.is_finished(current):
         return current
@@ -31,11 +29,11 @@ def with_end_of_jobset(current: Conditions, jobset: JSON | None) -> Conditions:
     return current
 
 
-def jobs_status(jobset: JSON) -> list[JSON]:
+def jobs_status(jobset: JSONObject) -> list[JSONObject]:
     """One entry per replicated job with all six fields; none before the JobSet has any."""
     entries = _status(jobset).get("replicatedJobsStatus") or ()
     return [{field: entry.get(field, 0) for field in FIELDS} for entry in entries]
 
 
-def _status(jobset: JSON | None) -> JSON:
+def _status(jobset: JSONObject | None) -> JSONObject:
     return (jobset or {}).get("status") or {}

@@ -5,16 +5,17 @@ and the events, in that order, and calls again when something changed or `requeu
 Rules: reference behaviour 4.2 and 4.5 to 4.9; docs/lifecycle.md.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, due_objects, events, failure_reason, status, ttl
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.due_objects import NO_OBJECTS, DueObjects
@@ -24,8 +25,6 @@ from trainer_infra.render import patch_conflicts, runtime_ref, ttl_seconds_after
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed import Observed
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,11 +40,11 @@ class ObjectRef:
 class Plan:
     """What to do next."""
 
-    apply: tuple[JSON, ...] = ()
+    apply: tuple[JSONObject, ...] = ()
     """Whole objects to create or apply, in this order."""
     delete: tuple[ObjectRef, ...] = ()
     """Objects to delete: the JobSet past its deadline, or the TrainJob past its TTL."""
-    status: JSON | None = None
+    status: JSONObject | None = None
     """The whole new TrainJob status in wire form; None when it did not change."""
     events: tuple[Event, ...] = ()
     requeue_after: float | None = None

@@ -4,13 +4,13 @@ Called by `plan`, and alone by a driver whose objects are stored already: nothin
 reference behaviour 4.6 to 4.8; docs/lifecycle.md.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import (
     conditions,
     deadline,
@@ -24,8 +24,6 @@ from trainer_infra.render import runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.observed import Observed
-
-JSON = Mapping[str, Any]
 
 MESSAGE_LENGTH: Final = 32_768
 """Characters that a condition's message may have."""
@@ -60,11 +58,11 @@ class TrainJobCase:
         return self.behaviour.ours(deviation)
 
 
-def decide_status(case: TrainJobCase) -> JSON:
+def decide_status(case: TrainJobCase) -> JSONObject:
     """The whole status in wire form: ours, then what each plugin makes of it; trainerStatus stays."""
     old = stored_status(case)
     current = _conditions(case, conditions_before(case))
-    result: JSON = {**old, "conditions": list(current)}
+    result: JSONObject = {**old, "conditions": list(current)}
     if not current and "conditions" not in old:
         result = dict(old)
     if case.observed.jobset is not None:
@@ -78,7 +76,7 @@ def decide_status(case: TrainJobCase) -> JSON:
     return result
 
 
-def stored_status(case: TrainJobCase) -> JSON:
+def stored_status(case: TrainJobCase) -> JSONObject:
     """The status that the TrainJob has."""
     return case.job.status.to_wire() if case.job.status else {}
 
@@ -156,6 +154,6 @@ def _overdue(case: TrainJobCase, current: Conditions) -> Conditions:
     return _explained(current, failed, waiting[0].sentence()) if waiting and ours else current
 
 
-def _explained(current: Conditions, failed: JSON, sentence: str) -> Conditions:
+def _explained(current: Conditions, failed: JSONObject, sentence: str) -> Conditions:
     message = f"{failed['message']}; {sentence}"[:MESSAGE_LENGTH]
     return conditions.with_condition(current, {**failed, "message": message})

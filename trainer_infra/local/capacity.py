@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.api import quantity
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import replicated_job
-from trainer_infra.runs.run import JSON
 
 PODS_PER_PROCESSOR: Final = 32
 """More pods than that, which are processes, and their supervisor does nothing else than look at them."""
@@ -45,7 +45,7 @@ class Machine:
         return Machine(os.cpu_count() or 1, memory, devices)
 
 
-def capacity_warnings(objects: Sequence[JSON], machine: Machine) -> Iterator[str]:
+def capacity_warnings(objects: Sequence[JSONObject], machine: Machine) -> Iterator[str]:
     """A sentence for each thing of which the objects ask for more than the machine has."""
     demands = list(_demands(objects))
     pods = sum(count for count, _ in demands)
@@ -63,7 +63,7 @@ def capacity_warnings(objects: Sequence[JSON], machine: Machine) -> Iterator[str
         yield from _lacking(name, amount.normalize(), machine)
 
 
-def _demands(objects: Sequence[JSON]) -> Iterator[tuple[int, JSON]]:
+def _demands(objects: Sequence[JSONObject]) -> Iterator[tuple[int, JSONObject]]:
     """How many pods there are of each replicated job, and the spec of one."""
     for each in objects:
         if each["kind"] == "JobSet":
@@ -89,10 +89,10 @@ def _lacking(name: str, amount: Decimal, machine: Machine) -> Iterator[str]:
         yield f"{amount:f} {name} requested in all, and this machine has {there}: {what}"
 
 
-def _of_pod(pod: JSON) -> Iterator[tuple[str, Decimal]]:
+def _of_pod(pod: JSONObject) -> Iterator[tuple[str, Decimal]]:
     """Resource and amount of each request; a limit is one where there is no request."""
     for container in pod.get("containers") or ():
         resources = container.get("resources") or {}
         wanted = {**(resources.get("limits") or {}), **(resources.get("requests") or {})}
         for name, amount in wanted.items():
-            yield name, quantity.parse(amount)
+            yield name, quantity.parse_quantity(amount)

@@ -14,10 +14,10 @@ from typing import Final
 import psutil
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local import processes
 from trainer_infra.local.children import Child, Children, Command
 from trainer_infra.local.pod_log import PodLog
-from trainer_infra.runs.run import JSON
 
 CHUNK: Final = 64 * 1024
 DRAIN: Final = 1.0
@@ -38,7 +38,7 @@ class ContainerSetup:
     """The container's name."""
     command: Command
     """What to start."""
-    spec: JSON
+    spec: JSONObject
     """The Container object: probes and restartPolicy are read from it."""
 
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.network import LOOPBACK
-from trainer_infra.runs.run import JSON
 
 _KEYED: Final = re.compile(r"metadata\.(labels|annotations)\['(.+)'\]")
 
 
-def downward_field(pod: JSON, path: str) -> str:
+def downward_field(pod: JSONObject, path: str) -> str:
     """The value of a fieldPath; a label or annotation that is not there is empty.
 
     Raises:

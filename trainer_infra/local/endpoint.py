@@ -74,7 +74,7 @@ class ProgressEndpoint:
             self._tokens[pod] = secrets.token_hex(32)
             _write(token, self._tokens[pod].encode())
         return {
-            names.PROGRESS_URL: f"https://{LOOPBACK}:{self._port}{handler.path(*self._job)}",
+            names.PROGRESS_URL: f"https://{LOOPBACK}:{self._port}{handler.path_of(*self._job)}",
             names.PROGRESS_CA: str(self._folder / "ca.crt"),
             names.PROGRESS_TOKEN: str(token),
         }
@@ -101,7 +101,7 @@ class ProgressEndpoint:
         with suppress(OSError, TimeoutError, ValueError, asyncio.IncompleteReadError):
             async with asyncio.timeout(READ_TIMEOUT):
                 request = await _request(reader)
-                response = await handler.handle(request, self, self)
+                response = await handler.handle_request(request, self, self)
                 writer.write(_head(response) + response.body)
                 await writer.drain()
         with suppress(OSError):

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.local import folder, installation, packages, processes, runs
+from trainer_infra.local import installation, packages, processes, run_folder, runs
 from trainer_infra.runs.run import FINISHED
 
 READY: Final = "ready"
@@ -102,7 +102,7 @@ def _users() -> Mapping[Path, str]:
     for run in runs.list_runs().runs:
         if run.phase in FINISHED:
             continue
-        record = folder.read_json(folder.run_folder(run.namespace, run.name).record) or {}
+        record = run_folder.read_json(run_folder.folder_of(run.namespace, run.name).record) or {}
         if record.get("packages"):
             users[packages.environment_folder(record["packages"])] = (
                 f"run {run.namespace}/{run.name} uses it"

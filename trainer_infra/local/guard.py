@@ -14,8 +14,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from trainer_infra import names
-from trainer_infra.local import folder, processes
-from trainer_infra.local.folder import RunFolder
+from trainer_infra.local import processes, run_folder
+from trainer_infra.local.run_folder import RunFolder
 from trainer_infra.runs import view
 from trainer_infra.runs.run import FINISHED, Run, run_from_json, run_to_json
 
@@ -37,7 +37,7 @@ def record_loss(target: RunFolder, how: str) -> Run | None:
 
     When it cannot be recorded, the next look finds it again.
     """
-    value = folder.read_json(target.status)
+    value = run_folder.read_json(target.status)
     if value is None:
         return None
     run = run_from_json(value)
@@ -50,7 +50,7 @@ def record_loss(target: RunFolder, how: str) -> Run | None:
     now = view.lost_run(run, names.SUPERVISOR_LOST, message, datetime.now(UTC))
     with suppress(OSError):
         target.reserve.unlink(missing_ok=True)
-        folder.write_json(target.status, run_to_json(now))
+        run_folder.write_json(target.status, run_to_json(now))
     return now
 
 

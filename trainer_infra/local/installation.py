@@ -17,7 +17,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import disk_use, env, pip_installer, pip_settings, uv_installer
+from trainer_infra.local import disk_use, pip_installer, pip_settings, pod_environment, uv_installer
 from trainer_infra.local.children import Children, Command
 from trainer_infra.local.installer import Installer
 from trainer_infra.trainers.packages import OPTION
@@ -58,7 +58,9 @@ async def make_environment(
     (venv / TEMPORARY).mkdir(mode=0o700, parents=True)
     installation_log(venv).unlink(missing_ok=True)
     own = {names.PROCESS_MARK: f"{mark}/packages", "TMPDIR": str(venv / TEMPORARY)}
-    shell = _Shell(venv, env.inherited_environment(*env.INSTALLERS) | own, children)
+    shell = _Shell(
+        venv, pod_environment.inherited_environment(*pod_environment.INSTALLERS) | own, children
+    )
     try:
         installer = await _installer(packages, shell)
         for arguments in installer.commands:
@@ -77,7 +79,7 @@ def installation_progress(venv: Path, packages: Sequence[str]) -> str:
     what = f"{BEGIN}{', '.join(found[:SHOWN])}{more}"
     lines = _lines(installation_log(venv))
     is_uv = bool(lines) and lines[0].endswith(f"{WITH}uv")
-    state = (uv_installer if is_uv else pip_installer).state
+    state = (uv_installer if is_uv else pip_installer).installation_state
     now = state(lines, disk_use.size_of(venv / TEMPORARY))
     if now.unpacking:
         size = f" of {disk_use.size_text(now.announced)}" if now.announced else ""

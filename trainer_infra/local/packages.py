@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.local import folder, installation
+from trainer_infra.local import installation, run_folder
 from trainer_infra.local.children import Children
 
 MARKER: Final = "ready"
@@ -35,7 +35,7 @@ def python_variables(venv: Path | None) -> dict[str, str]:
 
 def environments_home() -> Path:
     """The folder of all environments."""
-    return folder.cache_home() / "venvs"
+    return run_folder.cache_home() / "venvs"
 
 
 def environment_folder(packages: Sequence[str]) -> Path:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from trainer_infra import names
-from trainer_infra.local import env, threads, volumes
+from trainer_infra.json_values import JSONObject
+from trainer_infra.local import pod_environment, threads, volumes
 from trainer_infra.local.children import Command
 from trainer_infra.local.container import ContainerSetup
-from trainer_infra.local.env import PodContext
 from trainer_infra.local.mounts import Mounts
 from trainer_infra.local.pod import PodSetup
-from trainer_infra.runs.run import JSON
+from trainer_infra.local.pod_environment import PodContext
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,18 +40,18 @@ def prepare_pod(place: PodContext, ground: PodFolders) -> PodSetup:
     ground.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     folders = volumes.make_volumes(place, ground.folder / "volumes", ground.claims)
 
-    def setup(container: JSON) -> ContainerSetup:
-        own = env.container_variables(container, place)
+    def setup(container: JSONObject) -> ContainerSetup:
+        own = pod_environment.container_variables(container, place)
         mounts = volumes.mounts_of(container, folders, own.values)
         name = str(container["name"])
         environment = {
             **threads.thread_variables(container, own.values),
-            **env.container_environment(own, place, mounts),
+            **pod_environment.container_environment(own, place, mounts),
             **_mounted(mounts),
             names.PROCESS_MARK: f"{ground.mark}/{name}",
         }
         words = (*container["command"], *(container.get("args") or ()))
-        arguments = [env.expand_word(word, own, place, mounts) for word in words]
+        arguments = [pod_environment.expand_word(word, own, place, mounts) for word in words]
         folder = _working_folder(container.get("workingDir") or "", mounts, ground.folder / "work")
         return ContainerSetup(name, Command(arguments, environment, folder), container)
 

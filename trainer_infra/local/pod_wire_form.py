@@ -11,10 +11,10 @@ from datetime import UTC, datetime
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions
 from trainer_infra.local.jobset import pods, replicated_job
 from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase
-from trainer_infra.local.jobset.replicated_job import JSON
 from trainer_infra.render import endpoints
 
 NOT_STARTED: Final = 128
@@ -30,7 +30,9 @@ class PodTried:
     """Of its log, the oldest first."""
 
 
-def wire_pods(jobset: JSON | None, tries: Sequence[PodTried], since: int) -> tuple[JSON, ...]:
+def wire_pods(
+    jobset: JSONObject | None, tries: Sequence[PodTried], since: int
+) -> tuple[JSONObject, ...]:
     """Every try as a pod.
 
     Args:
@@ -47,7 +49,7 @@ def wire_pods(jobset: JSON | None, tries: Sequence[PodTried], since: int) -> tup
     return tuple(_wire(jobset, each.pod, containers, since) for each in tries)
 
 
-def planned_pods(jobset: JSON | None) -> tuple[JSON, ...]:
+def planned_pods(jobset: JSONObject | None) -> tuple[JSONObject, ...]:
     """Every pod that the JobSet has by its template, as one that was not started yet."""
     if jobset is None:
         return ()
@@ -58,7 +60,7 @@ def planned_pods(jobset: JSON | None) -> tuple[JSON, ...]:
 
 
 def last_lines(
-    jobset: JSON | None, tries: Iterable[PodTried], since: int
+    jobset: JSONObject | None, tries: Iterable[PodTried], since: int
 ) -> Mapping[str, tuple[str, ...]]:
     """The last lines by pod: of the try that failed first, which is the one that a failure names."""
     found: dict[str, tuple[str, ...]] = {}
@@ -72,7 +74,9 @@ def last_lines(
     return found
 
 
-def _wire(jobset: JSON, pod: ObservedPod, containers: Mapping[str, str], since: int) -> JSON:
+def _wire(
+    jobset: JSONObject, pod: ObservedPod, containers: Mapping[str, str], since: int
+) -> JSONObject:
     metadata = {**_metadata(jobset, pod.id), "creationTimestamp": conditions.timestamp(pod.started)}
     if _is_superseded(pod, since):
         metadata["deletionTimestamp"] = conditions.timestamp(pod.finished or pod.started)
@@ -89,7 +93,7 @@ def _wire(jobset: JSON, pod: ObservedPod, containers: Mapping[str, str], since: 
     }
 
 
-def _state(pod: ObservedPod) -> JSON:
+def _state(pod: ObservedPod) -> JSONObject:
     started = conditions.timestamp(pod.started)
     if pod.finished is None:
         return {"running": {"startedAt": started}}
@@ -108,7 +112,7 @@ def _is_superseded(pod: ObservedPod, since: int) -> bool:
     return pod.reason == "Stopped" or (pod.attempt < since and pod.phase is not PodPhase.RUNNING)
 
 
-def _metadata(jobset: JSON, pod: PodId) -> dict[str, Any]:
+def _metadata(jobset: JSONObject, pod: PodId) -> dict[str, Any]:
     labels = {
         names.JOBSET_NAME_LABEL: jobset["metadata"]["name"],
         names.REPLICATED_JOB_LABEL: pod.job,
@@ -118,7 +122,7 @@ def _metadata(jobset: JSON, pod: PodId) -> dict[str, Any]:
     return {"name": _name(jobset, pod), "labels": labels}
 
 
-def _name(jobset: JSON, pod: PodId) -> str:
+def _name(jobset: JSONObject, pod: PodId) -> str:
     return endpoints.pod_name(jobset["metadata"]["name"], pod.job, pod.replica, pod.index)
 
 

@@ -10,9 +10,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
-from trainer_infra.local import support
+from trainer_infra.json_values import JSONObject
+from trainer_infra.local import unsupported_fields
 from trainer_infra.local.network import LOOPBACK
-from trainer_infra.runs.run import JSON
 
 _TYPES: Final = {"TCP": socket.SOCK_STREAM, "UDP": socket.SOCK_DGRAM}
 
@@ -24,7 +24,7 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def ports_in_use(objects: Sequence[JSON]) -> tuple[Problem, ...]:
+def ports_in_use(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
     """Container ports that the user declared and that something on this machine listens on.
 
     The rendezvous port is left out: it becomes a free one.
@@ -33,15 +33,15 @@ def ports_in_use(objects: Sequence[JSON]) -> tuple[Problem, ...]:
         _problem(path, container, port["containerPort"], f"JobSet {jobset['metadata']['name']}")
         for jobset in objects
         if jobset["kind"] == "JobSet"
-        for above, pod in support.pod_specs(jobset)
-        for path, container in support.containers_of(above, pod)
+        for above, pod in unsupported_fields.pod_specs(jobset)
+        for path, container in unsupported_fields.containers_of(above, pod)
         for port in container.get("ports") or ()
         if port["containerPort"] != names.RENDEZVOUS_PORT
         and _taken(port["containerPort"], port.get("protocol", "TCP"))
     )
 
 
-def _problem(path: str, container: JSON, port: int, where: str) -> Problem:
+def _problem(path: str, container: JSONObject, port: int, where: str) -> Problem:
     return Problem(
         f"{path}.ports",
         f"container {container['name']} wants a port that is in use on this machine",

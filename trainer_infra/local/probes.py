@@ -9,9 +9,9 @@ import ssl
 from collections.abc import Callable
 from typing import Final
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.container import ContainerProcess
 from trainer_infra.local.network import LOOPBACK
-from trainer_infra.runs.run import JSON
 
 OK: Final = range(200, 400)
 
@@ -36,7 +36,7 @@ async def watch_probes(container: ContainerProcess, changed: Callable[[bool], No
             changed(True)
 
 
-async def _passes(container: ContainerProcess, probe: JSON) -> bool:
+async def _passes(container: ContainerProcess, probe: JSONObject) -> bool:
     """Whether a startup probe succeeds before it failed too often."""
     await asyncio.sleep(probe.get("initialDelaySeconds", 0))
     for _ in range(probe.get("failureThreshold", 3)):
@@ -47,7 +47,7 @@ async def _passes(container: ContainerProcess, probe: JSON) -> bool:
 
 
 async def _readiness(
-    container: ContainerProcess, probe: JSON, changed: Callable[[bool], None]
+    container: ContainerProcess, probe: JSONObject, changed: Callable[[bool], None]
 ) -> None:
     ready, row = False, 0
     await asyncio.sleep(probe.get("initialDelaySeconds", 0))
@@ -61,7 +61,7 @@ async def _readiness(
         await asyncio.sleep(probe.get("periodSeconds", 10))
 
 
-async def _keep_alive(container: ContainerProcess, probe: JSON) -> None:
+async def _keep_alive(container: ContainerProcess, probe: JSONObject) -> None:
     await asyncio.sleep(probe.get("initialDelaySeconds", 0))
     failures = 0
     while container.running:
@@ -72,7 +72,7 @@ async def _keep_alive(container: ContainerProcess, probe: JSON) -> None:
         await asyncio.sleep(probe.get("periodSeconds", 10))
 
 
-async def _once(container: ContainerProcess, probe: JSON) -> bool:
+async def _once(container: ContainerProcess, probe: JSONObject) -> bool:
     """Whether the probe succeeds now, within its timeout."""
     try:
         async with asyncio.timeout(probe.get("timeoutSeconds", 1)):
@@ -81,7 +81,7 @@ async def _once(container: ContainerProcess, probe: JSON) -> bool:
         return False
 
 
-async def _attempt(container: ContainerProcess, probe: JSON) -> bool:
+async def _attempt(container: ContainerProcess, probe: JSONObject) -> bool:
     if "exec" in probe:
         return await container.execute(list(probe["exec"]["command"])) == 0
     if "tcpSocket" in probe:
@@ -92,7 +92,7 @@ async def _attempt(container: ContainerProcess, probe: JSON) -> bool:
     return await _http(container.setup.spec, probe["httpGet"])
 
 
-async def _http(spec: JSON, request: JSON) -> bool:
+async def _http(spec: JSONObject, request: JSONObject) -> bool:
     """Whether a GET answers with 200 to 399; certificates are not checked, as the kubelet does."""
     context = None
     if request.get("scheme", "HTTP").upper() == "HTTPS":
@@ -113,7 +113,7 @@ async def _http(spec: JSON, request: JSON) -> bool:
         writer.close()
 
 
-def _port(spec: JSON, port: int | str) -> int:
+def _port(spec: JSONObject, port: int | str) -> int:
     """A port number, or the number of the container port of that name."""
     named = {each.get("name"): each["containerPort"] for each in spec.get("ports") or ()}
     return int(named.get(port, port))

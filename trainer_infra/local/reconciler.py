@@ -16,36 +16,37 @@ from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import NotAvailable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions
 from trainer_infra.lifecycle import plan as lifecycle
 from trainer_infra.local import (
-    env,
-    folder,
     full_disk,
     installation,
     network,
     packages,
+    pod_environment,
     pod_setup,
     pod_wire_form,
     ports,
+    run_folder,
     sources,
 )
 from trainer_infra.local.children import Children
 from trainer_infra.local.endpoint import ProgressEndpoint
-from trainer_infra.local.env import PodContext
-from trainer_infra.local.folder import RunFolder
 from trainer_infra.local.jobset import decide, pods
 from trainer_infra.local.jobset.decide import JobSetState
 from trainer_infra.local.jobset.pods import PodPhase, Start
 from trainer_infra.local.pod import PodCallbacks, PodSetup, PodTry
+from trainer_infra.local.pod_environment import PodContext
 from trainer_infra.local.pod_setup import PodFolders
 from trainer_infra.local.pod_wire_form import PodTried
-from trainer_infra.render import listed, resolve
+from trainer_infra.local.run_folder import RunFolder
+from trainer_infra.render import plugin_registry, resolve
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed import Observed
 from trainer_infra.runs import view
 from trainer_infra.runs.redaction import Redaction
-from trainer_infra.runs.run import JSON, Run, run_from_json, run_to_json
+from trainer_infra.runs.run import Run, run_from_json, run_to_json
 from trainer_infra.runs.view import Observation
 
 REPORT_PAUSE: Final = 0.2
@@ -62,16 +63,16 @@ class Reconciler:
     def __init__(self, target: RunFolder, children: Children) -> None:
         self._folder = target
         self._children = children
-        self._record: Mapping[str, Any] = folder.read_json(target.record) or {}
-        self._run: Run = run_from_json(folder.read_json(target.run) or {})
+        self._record: Mapping[str, Any] = run_folder.read_json(target.record) or {}
+        self._run: Run = run_from_json(run_folder.read_json(target.run) or {})
         self._runtime = _runtime(self._record["runtime"])
-        self._objects: dict[tuple[str, str], JSON] = {}
-        self._jobset: JSON | None = None
+        self._objects: dict[tuple[str, str], JSONObject] = {}
+        self._jobset: JSONObject | None = None
         self._state = JobSetState()
-        self._status: JSON = {}
+        self._status: JSONObject = {}
         self._tries: list[PodTry] = []
         self._ports: dict[int, int] = {}
-        self._behaviour = Behaviour(listed.registry(self._record["plugins"]))
+        self._behaviour = Behaviour(plugin_registry.registry(self._record["plugins"]))
         self._python: Mapping[str, str] | None = None
         self._waiting_for = ""
         self._hidden = Redaction()
@@ -196,7 +197,7 @@ class Reconciler:
         """The TrainJob as the user wants it now, with its status."""
         job = self._record["job"]
         given = {"uid": self._run.uid, "creationTimestamp": self._run.created}
-        wish = folder.read_json(self._folder.control) or {}
+        wish = run_folder.read_json(self._folder.control) or {}
         return TrainJob.model_validate(
             {
                 **job,
@@ -206,7 +207,7 @@ class Reconciler:
             }
         )
 
-    def _keep(self, value: JSON) -> None:
+    def _keep(self, value: JSONObject) -> None:
         """Apply an object: a JobSet keeps its status, others are what env and volumes read."""
         if value["kind"] == "JobSet":
             self._jobset = {**value, "status": (self._jobset or {}).get("status") or {}}
@@ -240,7 +241,7 @@ class Reconciler:
             self._ports[start.attempt] = ports.free_port()
         manifest = pods.manifest(self._jobset or {}, start)
         log = self._folder.logs / f"{manifest['metadata']['name']}.log"
-        data = folder.read_json(self._folder.secrets) or {}
+        data = run_folder.read_json(self._folder.secrets) or {}
         hidden = Redaction.of(data)
         self._hidden |= hidden
         hooks = PodCallbacks(self.wake, self._not_written, hidden)
@@ -248,7 +249,7 @@ class Reconciler:
         self._tries.append(started)
         started.begin(partial(self._prepare, manifest, start, data))
 
-    def _prepare(self, manifest: JSON, start: Start, data: Mapping[str, str]) -> PodSetup:
+    def _prepare(self, manifest: JSONObject, start: Start, data: Mapping[str, str]) -> PodSetup:
         """The pod with the secrets as they are now, and the network of its attempt."""
         run, name = self._run, manifest["metadata"]["name"]
         spec = (self._jobset or {})["spec"]
@@ -261,7 +262,7 @@ class Reconciler:
                 pods.host_names(run.name, spec), run.namespace, self._ports[start.attempt]
             ),
             machine={
-                **env.inherited_environment(),
+                **pod_environment.inherited_environment(),
                 **(self._python or {}),
                 **(self._endpoint.variables(name) if reports else {}),
             },
@@ -274,7 +275,7 @@ class Reconciler:
     def _finished(self) -> bool:
         return conditions.is_finished(self._status.get("conditions") or ())
 
-    def _ended_otherwise(self, jobset: JSON) -> bool:
+    def _ended_otherwise(self, jobset: JSONObject) -> bool:
         """Whether the run ended although the JobSet itself did not: it decides nothing more."""
         theirs = jobset["status"].get("conditions") or ()
         return self._finished() and not (
@@ -293,7 +294,7 @@ class Reconciler:
             if now == self._run and self._folder.status.exists():
                 return
             try:
-                folder.write_json(self._folder.status, run_to_json(now))
+                run_folder.write_json(self._folder.status, run_to_json(now))
             except OSError as error:
                 self._not_written(self._folder.status, error)
             else:
@@ -312,7 +313,7 @@ class Reconciler:
             waiting_for=self._waiting_for,
         )
 
-    def _pods(self) -> tuple[JSON, ...]:
+    def _pods(self) -> tuple[JSONObject, ...]:
         return pod_wire_form.wire_pods(self._jobset, self._tried(), self._state.run)
 
     def _tried(self) -> tuple[PodTried, ...]:
@@ -339,6 +340,6 @@ class Reconciler:
             await each.wait()
 
 
-def _runtime(value: JSON) -> Runtime:
+def _runtime(value: JSONObject) -> Runtime:
     kind = TrainingRuntime if value["kind"] == names.TRAINING_RUNTIME else ClusterTrainingRuntime
     return kind.model_validate(value)

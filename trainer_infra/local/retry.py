@@ -8,7 +8,7 @@ import shutil
 from typing import Final
 
 from trainer_infra.errors import Refused
-from trainer_infra.local import folder, processes, run_record, supervision
+from trainer_infra.local import processes, run_folder, run_record, supervision
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Owner, Run
 
@@ -23,8 +23,8 @@ def retry_run(namespace: str, name: str, uid: str, *, owner: Owner | None = None
         NotAvailable: There is no such run, or its supervisor cannot be started.
         Refused: It is another owner's by now, or has not failed.
     """
-    target = folder.run_folder(namespace, name)
-    with folder.locked_folder(target):
+    target = run_folder.folder_of(namespace, name)
+    with run_folder.locked_folder(target):
         run = run_record.present_run(target, uid, owner)
         if not sentences.may_be_retried(run):
             raise Refused(sentences.no_retry(run))

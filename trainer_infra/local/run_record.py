@@ -8,8 +8,8 @@ from contextlib import suppress
 from dataclasses import asdict, replace
 
 from trainer_infra.errors import NotAvailable, Refused, Unreadable
-from trainer_infra.local import folder
-from trainer_infra.local.folder import RunFolder
+from trainer_infra.local import run_folder
+from trainer_infra.local.run_folder import RunFolder
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Owner, Run, run_from_json
 
@@ -30,13 +30,13 @@ def look_up(target: RunFolder) -> Run | None:
 
 
 def _read(target: RunFolder) -> Run | None:
-    first = folder.read_json(target.run)
+    first = run_folder.read_json(target.run)
     if first is None and not target.run.exists():
         return None
     submitted = run_from_json(first)
     if (submitted.namespace, submitted.name) != (target.path.parent.name, target.path.name):
         raise ValueError(f"run.json is of {submitted.namespace}/{submitted.name}")
-    now = folder.read_json(target.status)
+    now = run_folder.read_json(target.status)
     return replace(run_from_json(now), owner=submitted.owner) if now is not None else submitted
 
 
@@ -51,7 +51,7 @@ def identified_run(target: RunFolder) -> Run | None:
     except Unreadable:
         for file in (target.run, target.status):
             with suppress(ValueError, RecursionError, OSError):
-                return run_from_json(folder.read_json(file))
+                return run_from_json(run_folder.read_json(file))
         raise
 
 
@@ -79,5 +79,7 @@ def present_run(target: RunFolder, uid: str = "", owner: Owner | None = None) ->
 
 def give_owner(target: RunFolder, run: Run, owner: Owner) -> Run:
     """The run with a new owner, and all else that its file says, also by a later release."""
-    folder.write_json(target.run, {**(folder.read_json(target.run) or {}), "owner": asdict(owner)})
+    run_folder.write_json(
+        target.run, {**(run_folder.read_json(target.run) or {}), "owner": asdict(owner)}
+    )
     return replace(run, owner=owner)

@@ -16,17 +16,17 @@ from typing import Final
 from trainer_infra.errors import InvalidInput, NotAvailable, Unreadable
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.local import (
-    folder,
     full_disk,
     guard,
     log_files,
     ports,
     processes,
+    run_folder,
     run_record,
     supervision,
-    support,
+    unsupported_fields,
 )
-from trainer_infra.local.folder import RunFolder
+from trainer_infra.local.run_folder import RunFolder
 from trainer_infra.runs import identity, sentences
 from trainer_infra.runs.identity import Claim
 from trainer_infra.runs.run import (
@@ -84,13 +84,13 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
         NotAvailable: The supervisor cannot be started.
     """
     target = _folder(submission)
-    with folder.locked_folder(target):
+    with run_folder.locked_folder(target):
         run = run_record.look_up(target)
         if run is not None:
             run = _claimed(target, run, submission, adopt=adopt)
         if run is None:
             found = (
-                *support.unsupported_here(submission.objects),
+                *unsupported_fields.unsupported_here(submission.objects),
                 *ports.ports_in_use(submission.objects),
             )
             if found:
@@ -102,7 +102,7 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
             supervision.start_supervisor(target, timeout)
         except Exception:
             supervision.end_supervisor(target, 1)
-            folder.remove_folder(target)
+            run_folder.remove_folder(target)
             raise
         started = run_record.look_up(target)
     if started is None:
@@ -119,21 +119,21 @@ def get(namespace: str, name: str, uid: str = "") -> Run | None:
     Raises:
         Unreadable: What its folder says is damaged.
     """
-    target = folder.run_folder(namespace, name)
+    target = run_folder.folder_of(namespace, name)
     run = run_record.look_up(target)
     if run is None or (uid and run.uid != uid):
         return None
     begun = run.phase not in FINISHED and target.status.exists()
-    if not begun or run.host != platform.node() or folder.is_supervised(target):
+    if not begun or run.host != platform.node() or run_folder.is_supervised(target):
         return run
-    with folder.locked_folder(target):
+    with run_folder.locked_folder(target):
         return _lost(target)
 
 
 def list_runs(namespace: str | None = None) -> Listing:
     """All runs of this machine's state folder, and the folders that cannot be read."""
     runs, unread = [], []
-    for each in folder.existing_folders(namespace):
+    for each in run_folder.existing_folders(namespace):
         try:
             run = get(each.path.parent.name, each.path.name)
         except (InvalidInput, Unreadable) as error:
@@ -150,10 +150,10 @@ def suspend(namespace: str, name: str, uid: str, value: bool, *, owner: Owner | 
         NotAvailable: There is no such run.
         Refused: It is another owner's by now.
     """
-    target = folder.run_folder(namespace, name)
-    with folder.locked_folder(target):
+    target = run_folder.folder_of(namespace, name)
+    with run_folder.locked_folder(target):
         run = run_record.present_run(target, uid, owner)
-        folder.write_json(target.control, {"suspend": value})
+        run_folder.write_json(target.control, {"suspend": value})
     supervision.signal_supervisor(target, signal.SIGUSR1)
     until = time.monotonic() + SUSPEND_TIMEOUT
     while time.monotonic() < until:
@@ -173,10 +173,10 @@ def update_secrets(
         NotAvailable: There is no such run.
         Refused: It is another owner's by now.
     """
-    target = folder.run_folder(namespace, name)
-    with folder.locked_folder(target):
+    target = run_folder.folder_of(namespace, name)
+    with run_folder.locked_folder(target):
         run_record.present_run(target, uid, owner)
-        folder.write_json(target.secrets, dict(data))
+        run_folder.write_json(target.secrets, dict(data))
 
 
 def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None) -> None:
@@ -186,8 +186,8 @@ def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None 
         NotAvailable: There is no such run.
         Refused: It is another owner's by now.
     """
-    target = folder.run_folder(namespace, name)
-    with folder.locked_folder(target):
+    target = run_folder.folder_of(namespace, name)
+    with run_folder.locked_folder(target):
         run_record.give_owner(target, run_record.present_run(target, uid, owner), to)
 
 
@@ -200,7 +200,7 @@ def repair(
         NotAvailable: There is no such run.
         Refused: It is another owner's by now.
     """
-    return run_record.present_run(folder.run_folder(namespace, name), uid, owner)
+    return run_record.present_run(run_folder.folder_of(namespace, name), uid, owner)
 
 
 def delete(
@@ -211,8 +211,8 @@ def delete(
     Gone already, or another run of that name, is fine; one of another owner is left alone. With a
     uid it goes also where a file of its folder is damaged.
     """
-    target = folder.run_folder(namespace, name)
-    with folder.locked_folder(target):
+    target = run_folder.folder_of(namespace, name)
+    with run_folder.locked_folder(target):
         run = run_record.identified_run(target) if uid else run_record.look_up(target)
         if run is None or (uid and run.uid != uid):
             return ""
@@ -220,7 +220,7 @@ def delete(
             return sentences.left_alone(namespace, name, run.owner.shown())
         ended = supervision.end_supervisor(target, timeout)
         ended = processes.kill_everywhere(run.uid) and ended
-        folder.remove_folder(target)
+        run_folder.remove_folder(target)
     if run.host != platform.node() and run.phase not in FINISHED:
         return f"run {namespace}/{name} runs on {run.host}; its supervisor there ends by itself"
     if ended:
@@ -248,7 +248,7 @@ def logs(
     Raises:
         NotAvailable: There is no such run, or it never had such a pod.
     """
-    target = folder.run_folder(namespace, name)
+    target = run_folder.folder_of(namespace, name)
     run = run_record.present_run(target)
     known = {node.pod for node in run.nodes} | {path.stem for path in target.logs.glob("*.log")}
     if pod is not None and pod not in known:
@@ -264,12 +264,12 @@ def logs(
 
 
 def _over(target: RunFolder) -> Callable[[], bool]:
-    return lambda: not folder.is_supervised(target)
+    return lambda: not run_folder.is_supervised(target)
 
 
 def _folder(submission: Submission) -> RunFolder:
     metadata = submission.job["metadata"]
-    return folder.run_folder(metadata.get("namespace") or "default", metadata["name"])
+    return run_folder.folder_of(metadata.get("namespace") or "default", metadata["name"])
 
 
 def _claimed(target: RunFolder, run: Run, submission: Submission, *, adopt: bool) -> Run | None:
@@ -285,7 +285,7 @@ def _claimed(target: RunFolder, run: Run, submission: Submission, *, adopt: bool
             return run_record.give_owner(target, run, submission.owner)
         case Claim.REPLACE:
             supervision.end_supervisor(target, 60)
-            folder.remove_folder(target)
+            run_folder.remove_folder(target)
             return None
 
 
@@ -320,13 +320,13 @@ def _create(target: RunFolder, submission: Submission) -> None:
         "packages": submission.packages,
         "plugins": submission.plugins,
     }
-    folder.create_folder(target, run_to_json(run), record, submission.secret_data)
+    run_folder.create_folder(target, run_to_json(run), record, submission.secret_data)
 
 
 def _lost(target: RunFolder) -> Run | None:
     """The run whose supervisor is gone, recorded as lost; what is left of it is ended."""
     run = run_record.look_up(target)
-    if run is None or run.phase in FINISHED or folder.is_supervised(target):
+    if run is None or run.phase in FINISHED or run_folder.is_supervised(target):
         return run
     processes.kill_everywhere(run.uid)
     return guard.record_loss(target, "and its guard are gone")

@@ -4,7 +4,7 @@ import base64
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from trainer_infra.runs.run import JSON
+from trainer_infra.json_values import JSONObject
 
 Data = Mapping[str, Mapping[str, bytes]]
 
@@ -20,7 +20,7 @@ class Sources:
 
 
 def object_sources(
-    objects: Iterable[JSON], own_secret: str, secret_data: Mapping[str, str]
+    objects: Iterable[JSONObject], own_secret: str, secret_data: Mapping[str, str]
 ) -> Sources:
     """The values of these objects; the job's own Secret has `secret_data`, not what is shown."""
     every = tuple(objects)
@@ -32,16 +32,16 @@ def object_sources(
     )
 
 
-def _name(value: JSON) -> str:
+def _name(value: JSONObject) -> str:
     return str(value["metadata"]["name"])
 
 
-def _config_map(value: JSON) -> dict[str, bytes]:
+def _config_map(value: JSONObject) -> dict[str, bytes]:
     texts = {key: text.encode() for key, text in (value.get("data") or {}).items()}
     return texts | _decoded(value.get("binaryData") or {})
 
 
-def _secret(value: JSON) -> dict[str, bytes]:
+def _secret(value: JSONObject) -> dict[str, bytes]:
     texts = {key: text.encode() for key, text in (value.get("stringData") or {}).items()}
     return _decoded(value.get("data") or {}) | texts
 

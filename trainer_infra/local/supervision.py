@@ -14,13 +14,13 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import NotAvailable
-from trainer_infra.local import env, folder, processes, run_record
-from trainer_infra.local.folder import RunFolder
+from trainer_infra.local import pod_environment, processes, run_folder, run_record
 from trainer_infra.local.processes import ProcessIdentity
+from trainer_infra.local.run_folder import RunFolder
 
 PAUSE: Final = 0.02
 """Seconds between two looks at a supervisor that starts or ends."""
-_SUPERVISOR_ENV: Final = (*env.INSTALLERS, "TRAINER_INFRA_")
+_SUPERVISOR_ENV: Final = (*pod_environment.INSTALLERS, "TRAINER_INFRA_")
 
 
 def start_supervisor(target: RunFolder, timeout: float) -> None:
@@ -30,10 +30,10 @@ def start_supervisor(target: RunFolder, timeout: float) -> None:
         NotAvailable: It ended, or did not answer in time.
     """
     until = time.monotonic() + timeout
-    if not folder.is_supervised(target):
+    if not run_folder.is_supervised(target):
         _launch(target, timeout)
     while not target.status.exists():
-        if time.monotonic() > until or not folder.is_supervised(target):
+        if time.monotonic() > until or not run_folder.is_supervised(target):
             said = target.output.read_text(encoding="utf-8", errors="replace").strip()
             last = said.splitlines()[-1] if said else f"no answer within {timeout:g} s"
             where = f"{target.path.parent.name}/{target.path.name}"
@@ -43,13 +43,13 @@ def start_supervisor(target: RunFolder, timeout: float) -> None:
 
 def _launch(target: RunFolder, timeout: float) -> None:
     """Start the process that becomes guard and supervisor; it detaches before it answers."""
-    environment = env.inherited_environment(*_SUPERVISOR_ENV) | {
+    environment = pod_environment.inherited_environment(*_SUPERVISOR_ENV) | {
         # The user's own path is kept for listed plugins; pods do not see it.
         "PYTHONPATH": os.pathsep.join(
             [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
         ),
-        names.STATE_HOME: str(folder.state_home()),
-        names.CACHE_HOME: str(folder.cache_home()),
+        names.STATE_HOME: str(run_folder.state_home()),
+        names.CACHE_HOME: str(run_folder.cache_home()),
         names.PROCESS_MARK: f"{_uid(target)}/supervisor",
     }
     arguments = [sys.executable, "-P", "-m", "trainer_infra.local.supervisor", str(target.path)]
@@ -74,7 +74,7 @@ def _uid(target: RunFolder) -> str:
 
 def signal_supervisor(target: RunFolder, number: int) -> None:
     """Signal the supervisor, when it is the very process that was recorded."""
-    found = (folder.read_json(target.identities) or {}).get("supervisor")
+    found = (run_folder.read_json(target.identities) or {}).get("supervisor")
     if found is not None:
         processes.send_signal(ProcessIdentity(**found), number)
 
@@ -83,7 +83,7 @@ def end_supervisor(target: RunFolder, timeout: float) -> bool:
     """End the supervisor and all its pods; whether everything ended in time."""
     until = time.monotonic() + timeout
     signal_supervisor(target, signal.SIGTERM)
-    while folder.is_supervised(target):
+    while run_folder.is_supervised(target):
         if time.monotonic() > until:
             # Guard and supervisor carry the mark as well.
             return processes.kill_everywhere(_uid(target))

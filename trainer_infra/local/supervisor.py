@@ -14,10 +14,10 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
-from trainer_infra.local import folder, guard, processes
+from trainer_infra.local import guard, processes, run_folder
 from trainer_infra.local.children import Children
-from trainer_infra.local.folder import RunFolder
 from trainer_infra.local.reconciler import Reconciler
+from trainer_infra.local.run_folder import RunFolder
 
 LOCK_TIMEOUT: Final = 2.0
 """Seconds to wait for the lock: `folder.is_supervised` takes it for a moment to look."""
@@ -79,7 +79,7 @@ def _sign(target: RunFolder) -> None:
     """Write who supervises: from now on signals come, so their handlers are there."""
     who = {"supervisor": os.getpid(), "guard": os.getppid()}
     found = {role: processes.identity_of(pid) for role, pid in who.items()}
-    folder.write_json(
+    run_folder.write_json(
         target.identities, {role: asdict(each) for role, each in found.items() if each is not None}
     )
 

@@ -1,16 +1,14 @@
 """This machine as a Target. Called by `deploy.operations.targets`, which chooses among targets."""
 
 import platform
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from trainer_infra.errors import Problem
-from trainer_infra.local import capacity, ports, retry, runs, support
+from trainer_infra.json_values import JSONObject
+from trainer_infra.local import capacity, ports, retry, runs, unsupported_fields
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
 from trainer_infra.runs.run import Owner
-
-JSON = Mapping[str, Any]
 
 
 class ThisMachine:
@@ -37,16 +35,16 @@ class ThisMachine:
         return host == platform.node()
 
     def problems(
-        self, _job: JSON, objects: tuple[JSON, ...], _packages: Sequence[str] = ()
+        self, _job: JSONObject, objects: tuple[JSONObject, ...], _packages: Sequence[str] = ()
     ) -> tuple[Problem, ...]:
         """What this machine cannot run."""
-        return support.unsupported_here(objects)
+        return unsupported_fields.unsupported_here(objects)
 
     def behaviour(self, plugins: tuple[Plugin, ...], _owner: Owner) -> Behaviour:
         """The plugins alone: nothing is stored under the names of objects."""
         return Behaviour(plugins)
 
-    def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+    def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:
         """Ports that something else listens on, and what this machine has less of."""
         lacking = capacity.capacity_warnings(objects, capacity.Machine.here())
         return (*map(str, ports.ports_in_use(objects)), *lacking)

@@ -8,8 +8,8 @@ thread for each of several processes, comes out of it where there are as many as
 from collections.abc import Mapping
 from typing import Final
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resources
-from trainer_infra.runs.run import JSON
 
 VARIABLES: Final = (
     "OMP_NUM_THREADS",
@@ -23,7 +23,7 @@ PROCESSES: Final = "PET_NPROC_PER_NODE"
 """torchrun's number of processes, or a word such as `auto`, for which torchrun sets threads itself."""
 
 
-def thread_variables(container: JSON, own: Mapping[str, str]) -> dict[str, str]:
+def thread_variables(container: JSONObject, own: Mapping[str, str]) -> dict[str, str]:
     """The variables that limit threads; none where the container asks for no processors, or sets one.
 
     Args:

@@ -10,18 +10,20 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.local import downward, env, expansion
+from trainer_infra.json_values import JSONObject
+from trainer_infra.local import downward, expansion, pod_environment
 from trainer_infra.local import network as loopback
-from trainer_infra.local.env import PodContext
 from trainer_infra.local.mounts import Mounts
-from trainer_infra.runs.run import JSON
+from trainer_infra.local.pod_environment import PodContext
 
 SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  the path that a pod mounts
 Files = Mapping[str, tuple[bytes, int]]
 """Relative path to content and mode."""
 
 
-def mounts_of(container: JSON, volumes: Mapping[str, Path], variables: Mapping[str, str]) -> Mounts:
+def mounts_of(
+    container: JSONObject, volumes: Mapping[str, Path], variables: Mapping[str, str]
+) -> Mounts:
     """The mounts of a container; `variables` are those that `subPathExpr` may name."""
     folders = {}
     for mount in container.get("volumeMounts") or ():
@@ -55,7 +57,7 @@ def make_volumes(place: PodContext, base: Path, claims: Path) -> dict[str, Path]
     return {each["name"]: _make(each, place, base, claims) for each in volumes}
 
 
-def _make(volume: JSON, place: PodContext, base: Path, claims: Path) -> Path:
+def _make(volume: JSONObject, place: PodContext, base: Path, claims: Path) -> Path:
     name = str(volume["name"])
     if "hostPath" in volume:
         return _host_path(volume["hostPath"])
@@ -74,7 +76,7 @@ def _folder(path: Path) -> Path:
     return path
 
 
-def _host_path(source: JSON) -> Path:
+def _host_path(source: JSONObject) -> Path:
     path = Path(source["path"])
     if source.get("type") == "DirectoryOrCreate":
         path.mkdir(parents=True, exist_ok=True)
@@ -89,7 +91,7 @@ def _write(path: Path, content: bytes, mode: int) -> None:
     path.chmod(mode)
 
 
-def _files(volume: JSON, place: PodContext) -> Files:
+def _files(volume: JSONObject, place: PodContext) -> Files:
     """The files of a configMap, secret, downwardAPI or projected volume; none of an emptyDir."""
     if "projected" not in volume:
         return _of_source(volume, place)
@@ -101,7 +103,7 @@ def _files(volume: JSON, place: PodContext) -> Files:
     return files
 
 
-def _of_source(volume: JSON, place: PodContext) -> Files:
+def _of_source(volume: JSONObject, place: PodContext) -> Files:
     if "downwardAPI" in volume:
         return _downward(volume["downwardAPI"], place.pod)
     if "configMap" in volume:
@@ -123,7 +125,9 @@ def _localised(content: bytes, place: PodContext) -> bytes:
         return content
 
 
-def _keyed(source: JSON, name_field: str, objects: Mapping[str, Mapping[str, bytes]]) -> Files:
+def _keyed(
+    source: JSONObject, name_field: str, objects: Mapping[str, Mapping[str, bytes]]
+) -> Files:
     """The files of a ConfigMap or Secret: all keys, or those of `items` under their paths."""
     name, optional = str(source[name_field]), source.get("optional")
     data = objects.get(name)
@@ -145,7 +149,7 @@ def _keyed(source: JSON, name_field: str, objects: Mapping[str, Mapping[str, byt
     }
 
 
-def _downward(source: JSON, pod: JSON) -> Files:
+def _downward(source: JSONObject, pod: JSONObject) -> Files:
     default = int(source.get("defaultMode", 0o644))
     files = {}
     for item in source.get("items") or ():
@@ -153,12 +157,14 @@ def _downward(source: JSON, pod: JSON) -> Files:
             value = downward.downward_field(pod, item["fieldRef"]["fieldPath"])
         else:
             reference = item["resourceFieldRef"]
-            value = env.resource_amount(_container(pod, reference["containerName"]), reference)
+            value = pod_environment.resource_amount(
+                _container(pod, reference["containerName"]), reference
+            )
         files[item["path"]] = (value.encode(), int(item.get("mode", default)))
     return files
 
 
-def _container(pod: JSON, name: str) -> JSON:
+def _container(pod: JSONObject, name: str) -> JSONObject:
     spec = pod["spec"]
-    every: tuple[JSON, ...] = (*spec["containers"], *(spec.get("initContainers") or ()))
+    every: tuple[JSONObject, ...] = (*spec["containers"], *(spec.get("initContainers") or ()))
     return next(each for each in every if each["name"] == name)

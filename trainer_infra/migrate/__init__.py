@@ -10,19 +10,20 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api import base
-from trainer_infra.api.finding import Finding
+from trainer_infra.api.finding import FieldFinding
 from trainer_infra.api.runtime import TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
+from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import fields, jax_job, mpi_job, pytorch_job, run_policy, xgboost_job
-from trainer_infra.migrate.migration import JSON, Migration, Note, Parts, V1Job
+from trainer_infra.migrate.migration import Migration, Note, Parts, V1Job
 from trainer_infra.render import pipeline
 
 KINDS: Final[Mapping[str, Callable[[V1Job], Parts]]] = {
-    "PyTorchJob": pytorch_job.parts,
-    "MPIJob": mpi_job.parts,
-    "XGBoostJob": xgboost_job.parts,
-    "JAXJob": jax_job.parts,
+    "PyTorchJob": pytorch_job.pytorch_parts,
+    "MPIJob": mpi_job.mpi_parts,
+    "XGBoostJob": xgboost_job.xgboost_parts,
+    "JAXJob": jax_job.jax_parts,
 }
 """What is migrated, by kind."""
 
@@ -39,20 +40,20 @@ REFUSED: Final = {
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def findings(value: object) -> tuple[Finding, ...]:
+def findings(value: object) -> tuple[FieldFinding, ...]:
     """What keeps an object from being migrated: its kind, or fields that its kind does not have."""
     if not isinstance(value, Mapping):
-        return (Finding((), "must be an object with apiVersion and kind", value),)
+        return (FieldFinding((), "must be an object with apiVersion and kind", value),)
     kind, version = str(value.get("kind", "")), str(value.get("apiVersion", ""))
     if kind in REFUSED:
-        return (Finding(("kind",), REFUSED[kind], kind, _OWN_HOSTS),)
-    known = fields.kinds()
+        return (FieldFinding(("kind",), REFUSED[kind], kind, _OWN_HOSTS),)
+    known = fields.known_kinds()
     if kind not in KINDS:
-        return (Finding(("kind",), "is not a v1 job", kind, f"known are {', '.join(KINDS)}"),)
+        return (FieldFinding(("kind",), "is not a v1 job", kind, f"known are {', '.join(KINDS)}"),)
     if (version, kind) not in known:
         versions = " or ".join(each for each, of in known if of == kind)
-        return (Finding(("apiVersion",), f"must be {versions}", version),)
-    return (*fields.findings(base.without_nulls(value), version, kind), *_unnamed(value))
+        return (FieldFinding(("apiVersion",), f"must be {versions}", version),)
+    return (*fields.field_findings(base.without_nulls(value), version, kind), *_unnamed(value))
 
 
 def migrate(value: Mapping[str, Any]) -> Migration:
@@ -72,18 +73,24 @@ def migrate(value: Mapping[str, Any]) -> Migration:
     job = V1Job(whole["apiVersion"], whole["kind"], whole["metadata"], whole["spec"])
     parts = KINDS[job.kind](job)
     schedulers = _schedulers(parts)
-    runtime = TrainingRuntime.from_wire(_runtime(job, parts, run_policy.gang(job, schedulers)))
+    runtime = TrainingRuntime.from_wire(
+        _runtime(job, parts, run_policy.gang_policy(job, schedulers))
+    )
     train_job = TrainJob.from_wire(_train_job(job, parts))
     pipeline.render(train_job, runtime)
-    notes = (*parts.notes, *run_policy.notes(job, parts.pods, schedulers), *_owner_notes(job))
+    notes = (
+        *parts.notes,
+        *run_policy.policy_notes(job, parts.pods, schedulers),
+        *_owner_notes(job),
+    )
     return Migration(runtime, train_job, notes)
 
 
-def _unnamed(value: Mapping[str, Any]) -> tuple[Finding, ...]:
+def _unnamed(value: Mapping[str, Any]) -> tuple[FieldFinding, ...]:
     metadata = value.get("metadata")
     if isinstance(metadata, Mapping) and metadata.get("generateName") and not metadata.get("name"):
         fix = "write one: the runtime is named as the job is"
-        return (Finding(("metadata", "name"), "is required", fix=fix),)
+        return (FieldFinding(("metadata", "name"), "is required", fix=fix),)
     return ()
 
 
@@ -107,7 +114,7 @@ def _train_job(job: V1Job, parts: Parts) -> dict[str, Any]:
     metadata: dict[str, Any] = _place(job)
     if job.metadata.get("labels"):
         metadata["labels"] = job.metadata["labels"]
-    annotations = {**(job.metadata.get("annotations") or {}), **run_policy.annotations(job)}
+    annotations = {**(job.metadata.get("annotations") or {}), **run_policy.policy_annotations(job)}
     annotations.pop(_LAST_APPLIED, None)
     if annotations:
         metadata["annotations"] = annotations
@@ -125,7 +132,7 @@ def _place(job: V1Job) -> dict[str, Any]:
 
 
 def _owner_notes(job: V1Job) -> tuple[Note, ...]:
-    advice = "is lost: whoever made the v1 job does not know the TrainJob"
+    advice = "is lost: the owner of the v1 job does not know the TrainJob"
     return tuple(
         Note(("metadata", key), job.metadata[key], advice)
         for key in ("ownerReferences", "finalizers")
@@ -138,7 +145,7 @@ def _schedulers(parts: Parts) -> set[str]:
     return {pod["schedulerName"] for pod in pods if pod.get("schedulerName")}
 
 
-def _with_pod_fields(replicated_job: JSON, added: JSON) -> dict[str, Any]:
+def _with_pod_fields(replicated_job: JSONObject, added: JSONObject) -> dict[str, Any]:
     template = replicated_job["template"]
     pod = template["spec"]["template"]
     spec = {**template["spec"], "template": {**pod, "spec": {**added, **pod["spec"]}}}

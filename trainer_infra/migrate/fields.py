@@ -10,7 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from trainer_infra.api import schema
-from trainer_infra.api.finding import Finding
+from trainer_infra.api.finding import FieldFinding
 from trainer_infra.api.object_meta import OBJECT_META
 from trainer_infra.api.schema_walk import Schema, Walk
 
@@ -67,15 +67,15 @@ _ELASTIC: Final = _object(
 )
 
 
-def findings(value: Mapping[str, Any], api_version: str, kind: str) -> list[Finding]:
+def field_findings(value: Mapping[str, Any], api_version: str, kind: str) -> list[FieldFinding]:
     """What is wrong with a v1 job, by the fields of its kind.
 
     Args:
         value: the job without fields that are null.
         api_version: one of the two above.
-        kind: one of `kinds`.
+        kind: one of `known_kinds`.
     """
-    walk = Walk(schema.published()[1])
+    walk = Walk(schema.published_schema()[1])
     head = {"apiVersion": _TEXT, "kind": _TEXT, "metadata": OBJECT_META, "status": _ANYTHING}
     spec = _specs()[api_version, kind]
     whole = _object(**head, spec=spec) | {"required": ["metadata", "spec"]}
@@ -83,7 +83,7 @@ def findings(value: Mapping[str, Any], api_version: str, kind: str) -> list[Find
     return walk.found
 
 
-def kinds() -> tuple[tuple[str, str], ...]:
+def known_kinds() -> tuple[tuple[str, str], ...]:
     """What is migrated: apiVersion and kind of each."""
     return tuple(_specs())
 
@@ -119,7 +119,7 @@ def _replicas(field: str, *types: str) -> dict[str, Schema]:
 
 def _pod_template() -> Schema:
     """The pod template of a JobSet's published schema."""
-    kinds, shared = schema.published()
+    kinds, shared = schema.published_schema()
     found = kinds["JobSetSpec"]
     for name in ("replicatedJobs", "items", "template", "spec", "template"):
         found = shared[found["$ref"]] if "$ref" in found else found

@@ -16,13 +16,13 @@ PORT_NAME: Final = "jaxjob-port"
 PORT: Final = 6666
 
 
-def parts(job: V1Job) -> Parts:
+def jax_parts(job: V1Job) -> Parts:
     """What a JAXJob becomes.
 
     Raises:
         InvalidInput: It has no replicas, or containers that cannot be told apart.
     """
-    found = nodes.read(job, DEFAULTS, "Worker")
+    found = nodes.read_nodes(job, DEFAULTS, "Worker")
     env = {
         "PYTHONUNBUFFERED": 1,
         "COORDINATOR_PORT": found.kept.port(PORT_NAME, PORT),
@@ -31,5 +31,5 @@ def parts(job: V1Job) -> Parts:
         "PROCESS_ID": RANK_ENV,
     }
     framework = nodes.Framework("jax", {"jax": {}}, env)
-    told = nodes.fixed(job, DEFAULTS, f"NUM_PROCESSES={found.count}")
-    return nodes.parts(job, found, framework, trainer={}, notes=[told])
+    told = nodes.fixed_parts(job, DEFAULTS, f"NUM_PROCESSES={found.count}")
+    return nodes.node_parts(job, found, framework, trainer={}, notes=[told])

@@ -3,7 +3,6 @@
 Made and read by every file of this room; `cli` prints them.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,8 +11,7 @@ from typing_extensions import override
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.api.runtime import TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +36,8 @@ class V1Job:
 
     api_version: str
     kind: str
-    metadata: JSON
-    spec: JSON
+    metadata: JSONObject
+    spec: JSONObject
 
     @property
     def name(self) -> str:
@@ -58,15 +56,15 @@ class Parts:
 
     framework: str
     """Value of the runtime's framework label."""
-    ml_policy: JSON
+    ml_policy: JSONObject
     """mlPolicy of the runtime, without numNodes."""
     jobs: tuple[dict[str, Any], ...]
     """replicatedJobs of the runtime, in their order."""
-    trainer: JSON
+    trainer: JSONObject
     """spec.trainer of the TrainJob."""
     pods: int
     """Pods that train, which a v1 gang has by default."""
-    job_set: JSON
+    job_set: JSONObject
     """Further fields of the JobSetSpec."""
     notes: tuple[Note, ...]
 

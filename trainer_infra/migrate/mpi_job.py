@@ -34,7 +34,7 @@ SSH_ADVICE: Final = (
 )
 
 
-def parts(job: V1Job) -> Parts:
+def mpi_parts(job: V1Job) -> Parts:
     """What an MPIJob becomes.
 
     Raises:
@@ -83,13 +83,13 @@ def _read(job: V1Job) -> tuple[Replica, Replica | None]:
     old = job.api_version == V1
     main = job.spec.get("mainContainer") or ("mpi" if old else "")
     policy = restart_policy.NEVER if old else restart_policy.ON_FAILURE
-    launcher = replica.read(job, "Launcher", Defaults(FIELD, main, policy))
+    launcher = replica.read_replica(job, "Launcher", Defaults(FIELD, main, policy))
     if launcher is None:
         raise InvalidInput([Problem(f"spec.{FIELD}.Launcher", "is required")])
     if launcher.replicas != 1:
         what = f"spec.{FIELD}.Launcher.replicas"
         raise InvalidInput([Problem(what, "must be 1", launcher.replicas)])
-    workers = replica.read(job, "Worker", Defaults(FIELD, main, replicas=0))
+    workers = replica.read_replica(job, "Worker", Defaults(FIELD, main, replicas=0))
     if workers is None or not workers.replicas:
         if not job.spec.get("runLauncherAsWorker"):
             raise InvalidInput([Problem(f"spec.{FIELD}.Worker", "must have replicas")])
@@ -130,7 +130,7 @@ def _notes(job: V1Job, launcher: Replica, workers: Replica | None) -> Iterator[N
     if job.api_version == V1:
         yield Note(("apiVersion",), V1, SSH_ADVICE)
     for each in filter(None, (launcher, workers)):
-        yield from restart_policy.notes(each, limit)
+        yield from restart_policy.restart_notes(each, limit)
         yield from replica.pod_names(job, each)
         yield from replica.mentions(each, SCRIPT, SCRIPT_ADVICE)
     if job.api_version == V1 and workers:

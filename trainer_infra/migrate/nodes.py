@@ -10,8 +10,9 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import replica, restart_policy, run_policy
-from trainer_infra.migrate.migration import JSON, Note, Parts, V1Job
+from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.replica import Defaults, Replica
 
 
@@ -33,18 +34,20 @@ class Framework:
 
     name: str
     """Value of the framework label."""
-    ml_policy: JSON
+    ml_policy: JSONObject
     env: Mapping[str, Any]
     """Variables that v1's operator wrote, as `replica.node_template` takes them."""
 
 
-def read(job: V1Job, defaults: Defaults, *kinds: str) -> Nodes:
+def read_nodes(job: V1Job, defaults: Defaults, *kinds: str) -> Nodes:
     """The nodes of a job whose replica types are `kinds`, the workers last.
 
     Raises:
         InvalidInput: It has none of them.
     """
-    found = [each for kind in kinds if (each := replica.read(job, kind, defaults)) is not None]
+    found = [
+        each for kind in kinds if (each := replica.read_replica(job, kind, defaults)) is not None
+    ]
     count = sum(each.replicas for each in found)
     if not count:
         fix = f"write {' or '.join(kinds)}"
@@ -53,8 +56,8 @@ def read(job: V1Job, defaults: Defaults, *kinds: str) -> Nodes:
     return Nodes(next(each for each in reversed(found) if each.replicas), first, count)
 
 
-def parts(
-    job: V1Job, nodes: Nodes, framework: Framework, *, trainer: JSON, notes: Iterable[Note]
+def node_parts(
+    job: V1Job, nodes: Nodes, framework: Framework, *, trainer: JSONObject, notes: Iterable[Note]
 ) -> Parts:
     """What the job becomes.
 
@@ -79,14 +82,14 @@ def parts(
         job_set={},
         notes=(
             *(replica.differences(nodes.kept, master) if master else ()),
-            *restart_policy.notes(nodes.kept, limit),
+            *restart_policy.restart_notes(nodes.kept, limit),
             *replica.pod_names(job, nodes.kept),
             *notes,
         ),
     )
 
 
-def fixed(job: V1Job, defaults: Defaults, variable: str) -> Note:
+def fixed_parts(job: V1Job, defaults: Defaults, variable: str) -> Note:
     """A note that a number of nodes stands in a variable too."""
     written = {
         kind: each.get("replicas", defaults.replicas)

@@ -9,8 +9,9 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.migrate import nodes, replica
-from trainer_infra.migrate.migration import JSON, Note, Parts, V1Job
+from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.replica import RANK_ENV, Defaults, Replica
 
 DEFAULTS: Final = Defaults("pytorchReplicaSpecs", "pytorch", "OnFailure")
@@ -28,19 +29,19 @@ LOST: Final = {
 """Fields of the elastic policy without a counterpart."""
 
 
-def parts(job: V1Job) -> Parts:
+def pytorch_parts(job: V1Job) -> Parts:
     """What a PyTorchJob becomes.
 
     Raises:
         InvalidInput: It has no replicas, or containers that cannot be told apart.
     """
-    found = nodes.read(job, DEFAULTS, "Master", "Worker")
+    found = nodes.read_nodes(job, DEFAULTS, "Master", "Worker")
     processes = _processes(job)
     world = found.count * (processes or 1)
     told = _variables(job, found, world)
     env = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
-    fixed = nodes.fixed(job, DEFAULTS, f"WORLD_SIZE={world}")
-    return nodes.parts(
+    fixed = nodes.fixed_parts(job, DEFAULTS, f"WORLD_SIZE={world}")
+    return nodes.node_parts(
         job,
         found,
         nodes.Framework("torch", {"torch": {}}, env),
@@ -88,7 +89,7 @@ def _nproc_notes(job: V1Job) -> Iterator[Note]:
 
 def _elastic_env(job: V1Job, workers: Replica) -> dict[str, Any]:
     """Variables that torchrun reads for what the policy says of the rendezvous."""
-    policy: JSON | None = job.spec.get("elasticPolicy")
+    policy: JSONObject | None = job.spec.get("elasticPolicy")
     if policy is None:
         return {}
     port = policy.get("rdzvPort", workers.port(PORT_NAME, PORT))

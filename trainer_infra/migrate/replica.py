@@ -12,7 +12,8 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.migrate.migration import JSON, Note, V1Job
+from trainer_infra.json_values import JSONObject
+from trainer_infra.migrate.migration import Note, V1Job
 
 ABSENT: Final = "not set"
 ONE_COMMAND: Final = "write one command for all nodes, in which RANK 0 does what is its alone"
@@ -41,7 +42,7 @@ class Replica:
     restart_policy: str
     explicit: bool
     """Whether the restart policy was written."""
-    pod_template: JSON
+    pod_template: JSONObject
     main: str
     """Name of the container that trains."""
 
@@ -51,7 +52,7 @@ class Replica:
         return (*self.path, "template")
 
     @property
-    def container(self) -> JSON:
+    def container(self) -> JSONObject:
         """The container that trains."""
         containers = self.pod_template["spec"]["containers"]
         return next(each for each in containers if each["name"] == self.main)
@@ -62,7 +63,7 @@ class Replica:
         return next((each["containerPort"] for each in ports if each.get("name") == name), default)
 
 
-def read(job: V1Job, kind: str, defaults: Defaults) -> Replica | None:
+def read_replica(job: V1Job, kind: str, defaults: Defaults) -> Replica | None:
     """The replica type `kind` of a job; None when it has none.
 
     Raises:
@@ -153,7 +154,7 @@ def mentions(replica: Replica, pattern: re.Pattern[str], advice: str) -> Iterato
                     yield Note((*replica.template_path, "spec", kind, index, *path), text, advice)
 
 
-def _main(container: JSON, env: Mapping[str, Any]) -> dict[str, Any]:
+def _main(container: JSONObject, env: Mapping[str, Any]) -> dict[str, Any]:
     kept = {key: value for key, value in container.items() if key not in {"command", "args"}}
     own = [each for each in container.get("env") or () if each["name"] not in env]
     added = [

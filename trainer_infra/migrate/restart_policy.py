@@ -14,7 +14,8 @@ from trainer_infra.api.pod_failure_policy import (
     PodFailurePolicy,
     PodFailurePolicyRule,
 )
-from trainer_infra.migrate.migration import JSON, Note
+from trainer_infra.json_values import JSONObject
+from trainer_infra.migrate.migration import Note
 from trainer_infra.migrate.replica import Replica
 
 NEVER: Final = "Never"
@@ -27,7 +28,7 @@ LAST_PERMANENT: Final = 127
 """In v1, codes up to it end the job and higher ones restart the pod."""
 
 
-def job_spec(replica: Replica, limit: int | None, pod_template: JSON) -> dict[str, Any]:
+def job_spec(replica: Replica, limit: int | None, pod_template: JSONObject) -> dict[str, Any]:
     """The JobSpec of a replica type.
 
     Args:
@@ -44,7 +45,7 @@ def job_spec(replica: Replica, limit: int | None, pod_template: JSON) -> dict[st
     return {**made, "template": {**pod_template, "spec": spec}}
 
 
-def notes(replica: Replica, limit: int | None) -> Iterator[Note]:
+def restart_notes(replica: Replica, limit: int | None) -> Iterator[Note]:
     """What a written restart policy means otherwise in v2."""
     path = (*replica.path, "restartPolicy")
     if replica.restart_policy == ALWAYS:

@@ -11,7 +11,8 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.finding import path_text
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.migrate.migration import JSON, Note, V1Job
+from trainer_infra.json_values import JSONObject
+from trainer_infra.migrate.migration import Note, V1Job
 
 MULTI_KUEUE: Final = "kueue.x-k8s.io/multikueue"
 OPERATORS: Final = ("", "kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
@@ -24,11 +25,11 @@ SCHEDULING: Final = (*PATH, "schedulingPolicy")
 class Gang:
     """How all pods are placed at once."""
 
-    policy: JSON
+    policy: JSONObject
     """podGroupPolicy of the runtime."""
-    annotations: JSON
+    annotations: JSONObject
     """Annotations of the JobSet."""
-    pods: JSON
+    pods: JSONObject
     """Fields of every PodSpec, unless it has them."""
 
 
@@ -49,7 +50,7 @@ def of_train_job(job: V1Job) -> dict[str, Any]:
     return fields
 
 
-def annotations(job: V1Job) -> dict[str, str]:
+def policy_annotations(job: V1Job) -> dict[str, str]:
     """Annotations of the TrainJob for what v2 has no field for."""
     ttl = (job.spec.get("runPolicy") or {}).get("ttlSecondsAfterFinished")
     return {} if ttl is None else {names.TTL_SECONDS: str(ttl)}
@@ -61,7 +62,7 @@ def backoff_limit(job: V1Job) -> int | None:
     return limit
 
 
-def gang(job: V1Job, schedulers: set[str]) -> Gang | None:
+def gang_policy(job: V1Job, schedulers: set[str]) -> Gang | None:
     """Gang scheduling; None when the job has no schedulingPolicy.
 
     Args:
@@ -83,13 +84,13 @@ def gang(job: V1Job, schedulers: set[str]) -> Gang | None:
     )
 
 
-def notes(job: V1Job, pods: int, schedulers: set[str]) -> Iterator[Note]:
+def policy_notes(job: V1Job, pods: int, schedulers: set[str]) -> Iterator[Note]:
     """What of the run policy has no counterpart.
 
     Args:
         job: the v1 job.
         pods: how many pods it has.
-        schedulers: as for `gang`.
+        schedulers: as for `gang_policy`.
     """
     policy = job.spec.get("runPolicy") or {}
     yield from _clean_pod_policy((*PATH, "cleanPodPolicy"), policy.get("cleanPodPolicy"))
@@ -115,7 +116,7 @@ def notes(job: V1Job, pods: int, schedulers: set[str]) -> Iterator[Note]:
         yield Note(SCHEDULING, policy, advice)
 
 
-def _lost(policy: JSON, scheduler: str, *fields: str) -> Iterator[Note]:
+def _lost(policy: JSONObject, scheduler: str, *fields: str) -> Iterator[Note]:
     """Notes on the fields that a scheduler does not read."""
     for name in fields:
         if name in policy:
@@ -123,12 +124,12 @@ def _lost(policy: JSON, scheduler: str, *fields: str) -> Iterator[Note]:
             yield Note((*SCHEDULING, name), policy[name], advice)
 
 
-def _scheduling(job: V1Job) -> JSON:
-    policy: JSON = (job.spec.get("runPolicy") or {}).get("schedulingPolicy") or {}
+def _scheduling(job: V1Job) -> JSONObject:
+    policy: JSONObject = (job.spec.get("runPolicy") or {}).get("schedulingPolicy") or {}
     return policy
 
 
-def _volcano(policy: JSON, schedulers: set[str]) -> bool:
+def _volcano(policy: JSONObject, schedulers: set[str]) -> bool:
     """Only Volcano reads a queue and a priority class."""
     wanted = policy.get("queue") or policy.get("priorityClass")
     return VOLCANO in schedulers or bool(wanted and not schedulers)

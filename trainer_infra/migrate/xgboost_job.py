@@ -16,13 +16,13 @@ PORT_NAME: Final = "xgboostjob-port"
 PORT: Final = 9999
 
 
-def parts(job: V1Job) -> Parts:
+def xgboost_parts(job: V1Job) -> Parts:
     """What an XGBoostJob becomes.
 
     Raises:
         InvalidInput: It has no replicas, or containers that cannot be told apart.
     """
-    found = nodes.read(job, DEFAULTS, "Master", "Worker")
+    found = nodes.read_nodes(job, DEFAULTS, "Master", "Worker")
     port = found.kept.port(PORT_NAME, PORT)
     env: dict[str, Any] = {
         "MASTER_PORT": port,
@@ -35,5 +35,5 @@ def parts(job: V1Job) -> Parts:
         hosts = ",".join(job.host(index) for index in range(1, found.count))
         env |= {"WORKER_PORT": port, "WORKER_ADDRS": hosts}
     framework = nodes.Framework("xgboost", {"xgboost": {}}, env)
-    told = nodes.fixed(job, DEFAULTS, f"WORLD_SIZE={found.count}")
-    return nodes.parts(job, found, framework, trainer={}, notes=[told])
+    told = nodes.fixed_parts(job, DEFAULTS, f"WORLD_SIZE={found.count}")
+    return nodes.node_parts(job, found, framework, trainer={}, notes=[told])

@@ -59,12 +59,12 @@ class Store(Protocol):
         """Replace the TrainJob's trainerStatus as a whole; False when there is no such TrainJob."""
 
 
-def path(namespace: str, name: str) -> str:
+def path_of(namespace: str, name: str) -> str:
     """The path that a TrainJob's pods post to."""
     return f"/apis/trainer.kubeflow.org/v1alpha1/namespaces/{namespace}/trainjobs/{name}/status"
 
 
-async def handle(request: Request, authenticator: Authenticator, store: Store) -> Response:
+async def handle_request(request: Request, authenticator: Authenticator, store: Store) -> Response:
     """Answer one request."""
     try:
         return _answer(200, await _accepted(request, authenticator, store))
@@ -119,10 +119,10 @@ def _status(request: Request, name: str) -> dict[str, Any] | None:
     if len(request.body) > LARGEST_BODY:  # chunked: there was no Content-Length to refuse by
         raise _Refusal(422, "Invalid", "Invalid payload")
     try:
-        status = validation.decode(request.body)
+        status = validation.decode_status(request.body)
     except (ValueError, RecursionError) as error:
         raise _Refusal(422, "Invalid", "Invalid payload") from error
-    problem = None if status is None else validation.problem(name, status)
+    problem = None if status is None else validation.status_problem(name, status)
     if problem is not None:
         raise _Refusal(422, "Invalid", problem)
     return status

@@ -17,7 +17,7 @@ _INT32: Final = range(-(2**31), 2**31)
 _PATH: Final = "status.trainerStatus"
 
 
-def decode(body: bytes) -> dict[str, Any] | None:
+def decode_status(body: bytes) -> dict[str, Any] | None:
     """The trainerStatus of a request's body as typed values; None when it has none.
 
     Unknown fields are dropped, null is the same as absent, what follows the first JSON value is
@@ -86,7 +86,7 @@ def _time(value: object) -> str | None:
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def problem(name: str, status: Mapping[str, Any]) -> str | None:
+def status_problem(name: str, status: Mapping[str, Any]) -> str | None:
     """What the API server says of a decoded status that breaks a limit; None when it is fine."""
     found = list(_broken(status))
     if not found:

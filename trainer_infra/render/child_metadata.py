@@ -3,12 +3,8 @@
 For plugins that build an object besides the JobSet. `owner` adds the owner afterwards.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from trainer_infra.api.trainjob import TrainJob
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 
 def child_name(job: TrainJob, suffix: str) -> str:
@@ -16,7 +12,7 @@ def child_name(job: TrainJob, suffix: str) -> str:
     return f"{job.metadata.name}{suffix}"
 
 
-def metadata(job: TrainJob, suffix: str) -> JSON:
+def metadata(job: TrainJob, suffix: str) -> JSONObject:
     """Name and namespace of a child object; a TrainJob without a namespace gives none."""
     found = {"name": child_name(job, suffix)}
     if job.metadata.namespace is not None:

@@ -4,16 +4,14 @@
 into an object. Rules: reference behaviour 2.2 to 2.4.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.deviation import ALL, Deviation
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,10 +21,10 @@ class Container:
     name: str
     image: str | None = None
     command: tuple[str, ...] | None = None
-    env: tuple[JSON, ...] = ()
-    ports: tuple[JSON, ...] = ()
-    volume_mounts: tuple[JSON, ...] = ()
-    resources: JSON | None = None
+    env: tuple[JSONObject, ...] = ()
+    ports: tuple[JSONObject, ...] = ()
+    volume_mounts: tuple[JSONObject, ...] = ()
+    resources: JSONObject | None = None
     """Resources after patches and the resourcesPerNode merge; read only."""
 
 
@@ -42,10 +40,10 @@ class PodSet:
     """Pods of the job: becomes parallelism and completions."""
     containers: tuple[Container, ...]
     init_containers: tuple[Container, ...] = ()
-    volumes: tuple[JSON, ...] = ()
-    labels: JSON = field(default_factory=dict)
+    volumes: tuple[JSONObject, ...] = ()
+    labels: JSONObject = field(default_factory=dict)
     """Labels that plugins add to the pod template."""
-    annotations: JSON = field(default_factory=dict)
+    annotations: JSONObject = field(default_factory=dict)
     """Annotations that plugins add to the pod template."""
     scheduler_name: str | None = None
     """Scheduler of the pods; None leaves the template's."""
@@ -66,13 +64,13 @@ class Draft:
 
     job: TrainJob
     runtime: Runtime
-    spec: JSON
+    spec: JSONObject
     """JobSetSpec of the runtime after runtimePatches and the resourcesPerNode merge."""
     pod_sets: tuple[PodSet, ...]
     """One per replicated job, in template order."""
-    labels: JSON
+    labels: JSONObject
     """Labels of the JobSet: the runtime's, then each patch's."""
-    annotations: JSON
+    annotations: JSONObject
     command: tuple[str, ...] | None
     """Entrypoint of the trainer: the TrainJob's until a plugin decides otherwise; None leaves the
     runtime's."""
@@ -112,8 +110,10 @@ class Draft:
 
 
 def upsert(
-    items: Iterable[JSON], new: Iterable[JSON], same: Callable[[JSON, JSON], bool]
-) -> tuple[JSON, ...]:
+    items: Iterable[JSONObject],
+    new: Iterable[JSONObject],
+    same: Callable[[JSONObject, JSONObject], bool],
+) -> tuple[JSONObject, ...]:
     """`items` in which each of `new` replaces the first one it is the `same` as, or is appended."""
     result = list(items)
     for item in new:
@@ -125,7 +125,7 @@ def upsert(
     return tuple(result)
 
 
-def upsert_env(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...]:
+def upsert_env(items: Iterable[JSONObject], new: Iterable[JSONObject]) -> tuple[JSONObject, ...]:
     """Environment variables are the same when their names are."""
     new = tuple(new)
     if not new:
@@ -135,19 +135,21 @@ def upsert_env(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...]:
     return tuple(merged.values())
 
 
-def upsert_volumes(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...]:
+def upsert_volumes(
+    items: Iterable[JSONObject], new: Iterable[JSONObject]
+) -> tuple[JSONObject, ...]:
     """Volumes are the same when their names are."""
     return upsert(items, new, lambda old, item: bool(old["name"] == item["name"]))
 
 
-def upsert_mounts(items: Iterable[JSON], new: Iterable[JSON]) -> tuple[JSON, ...]:
+def upsert_mounts(items: Iterable[JSONObject], new: Iterable[JSONObject]) -> tuple[JSONObject, ...]:
     """Volume mounts are the same when their paths are."""
     return upsert(items, new, lambda old, item: bool(old["mountPath"] == item["mountPath"]))
 
 
 def upsert_ports(
-    items: Iterable[JSON], new: Iterable[JSON], *, unnamed_are_same: bool = False
-) -> tuple[JSON, ...]:
+    items: Iterable[JSONObject], new: Iterable[JSONObject], *, unnamed_are_same: bool = False
+) -> tuple[JSONObject, ...]:
     """Ports are the same when their numbers are, or their names where both have one.
 
     With `unnamed_are_same` two unnamed ports are the same, as in reference behaviour 2.4, which
@@ -156,11 +158,11 @@ def upsert_ports(
     return upsert(items, new, _same_number_or_unnamed if unnamed_are_same else _same_port)
 
 
-def _same_port(old: JSON, new: JSON) -> bool:
+def _same_port(old: JSONObject, new: JSONObject) -> bool:
     named = bool(old.get("name")) and old.get("name") == new.get("name")
     return named or old.get("containerPort") == new.get("containerPort")
 
 
-def _same_number_or_unnamed(old: JSON, new: JSON) -> bool:
+def _same_number_or_unnamed(old: JSONObject, new: JSONObject) -> bool:
     same = (old.get("name") or "") == (new.get("name") or "")
     return same or old.get("containerPort") == new.get("containerPort")

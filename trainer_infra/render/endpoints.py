@@ -4,17 +4,13 @@
 and 3. Used by plugins and by the local target, which replaces them with loopback addresses.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
-JSON = Mapping[str, Any]
 
-
-def subdomain(jobset_name: str, spec: JSON) -> str:
+def subdomain(jobset_name: str, spec: JSONObject) -> str:
     """The headless service's name: network.subdomain or the JobSet's own name."""
     return str((spec.get("network") or {}).get("subdomain") or jobset_name)
 
@@ -24,7 +20,9 @@ def pod_name(jobset_name: str, job: str, replica: int = 0, index: int = 0) -> st
     return f"{jobset_name}-{job}-{replica}-{index}"
 
 
-def host_name(jobset_name: str, spec: JSON, job: str, replica: int = 0, index: int = 0) -> str:
+def host_name(
+    jobset_name: str, spec: JSONObject, job: str, replica: int = 0, index: int = 0
+) -> str:
     """A pod's stable host name."""
     return f"{pod_name(jobset_name, job, replica, index)}.{subdomain(jobset_name, spec)}"
 

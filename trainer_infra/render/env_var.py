@@ -5,13 +5,11 @@ a field's path without its API version, and nothing of a key in a file. Ours kee
 written. Rule: reference behaviour 2.4.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from trainer_infra.api.base import KubeModel
 from trainer_infra.api.trainjob import TrainJob
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 
 def converted(job: TrainJob) -> TrainJob:
@@ -27,13 +25,13 @@ def converted(job: TrainJob) -> TrainJob:
     return job.model_copy(update={"spec": spec.model_copy(update=changed)})
 
 
-def _with_env(part: KubeModel, env: Iterable[JSON] | None) -> KubeModel:
+def _with_env(part: KubeModel, env: Iterable[JSONObject] | None) -> KubeModel:
     if env is None:
         return part
     return part.model_copy(update={"env": tuple(_variable(each) for each in env)})
 
 
-def _variable(variable: JSON) -> JSON:
+def _variable(variable: JSONObject) -> JSONObject:
     source = variable.get("valueFrom")
     if source is None:
         return variable

@@ -16,7 +16,7 @@ _CONFIG: Final = "/mnt/flux/config"
 
 
 @dataclass(frozen=True, slots=True)
-class Cluster:
+class FluxCluster:
     """The Flux instance that a job's pods form."""
 
     job: str
@@ -50,12 +50,12 @@ class Tasks:
     """Whether a task asks for its share of the node's GPUs; in the reference for all (Q18)."""
 
 
-def init(cluster: Cluster) -> str:
+def init(cluster: FluxCluster) -> str:
     """The script of the init container."""
     return _script("init.sh", hosts=cluster.hosts, broker_toml=broker_toml(cluster))
 
 
-def entrypoint(cluster: Cluster, tasks: Tasks) -> str:
+def entrypoint(cluster: FluxCluster, tasks: Tasks) -> str:
     """The script of the nodes' containers; the command is its first argument."""
     resources = f"--cores={_span(tasks.per_node)}"
     if tasks.gpus_per_node:
@@ -69,7 +69,7 @@ def entrypoint(cluster: Cluster, tasks: Tasks) -> str:
     )
 
 
-def broker_toml(cluster: Cluster) -> str:
+def broker_toml(cluster: FluxCluster) -> str:
     """The configuration of the brokers."""
     bind = json.dumps(f"tcp://{cluster.device}:%p")
     connect = json.dumps(f"tcp://%h.{cluster.domain}:%p")

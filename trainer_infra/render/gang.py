@@ -10,18 +10,17 @@ job that waits for one of the gang to be ready joins without counting.
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import child_metadata, pod_requests, resolve
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import Watch
-
-JSON = Mapping[str, Any]
 
 READY: Final = "Ready"
 COMPLETE: Final = "Complete"
@@ -72,7 +71,9 @@ def waits(draft: Draft) -> dict[str, dict[str, str]]:
     return result
 
 
-def marked(draft: Draft, *, labels: JSON | None = None, annotations: JSON | None = None) -> Draft:
+def marked(
+    draft: Draft, *, labels: JSONObject | None = None, annotations: JSONObject | None = None
+) -> Draft:
     """A copy in which the pods of every member carry the labels and annotations."""
     inside = {each.name for each in members(draft)}
     pod_sets = (
@@ -88,7 +89,7 @@ def marked(draft: Draft, *, labels: JSON | None = None, annotations: JSON | None
     return replace(draft, pod_sets=tuple(pod_sets))
 
 
-def pod_group(draft: Draft, api_version: str, spec: JSON) -> JSON:
+def pod_group(draft: Draft, api_version: str, spec: JSONObject) -> JSONObject:
     """The PodGroup named as the TrainJob: member count, resources and the scheduler's own `spec`."""
     return {
         "apiVersion": api_version,
@@ -102,7 +103,7 @@ def pod_group(draft: Draft, api_version: str, spec: JSON) -> JSON:
     }
 
 
-def writes(pod_group: JSON, job: TrainJob, observed: Observed) -> bool:
+def should_write(pod_group: JSONObject, job: TrainJob, observed: Observed) -> bool:
     """A PodGroup is left alone once it is there, unless the TrainJob is suspended."""
     return bool(job.spec.suspend) or not any(
         each["kind"] == names.POD_GROUP and each["apiVersion"] == pod_group["apiVersion"]
@@ -120,12 +121,12 @@ def watches(api_version: str) -> tuple[Watch, ...]:
     )
 
 
-def _in_namespace(limit_range: JSON, job: TrainJob, _runtime: Runtime) -> bool:
+def _in_namespace(limit_range: JSONObject, job: TrainJob, _runtime: Runtime) -> bool:
     same = limit_range["metadata"].get("namespace") == job.metadata.namespace
     return bool(job.spec.suspend) and same
 
 
-def _uses_runtime_class(runtime_class: JSON, job: TrainJob, runtime: Runtime) -> bool:
+def _uses_runtime_class(runtime_class: JSONObject, job: TrainJob, runtime: Runtime) -> bool:
     template = runtime.spec.template
     jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
     used = {resolve.pod_spec(each).get("runtimeClassName") for each in jobs}
@@ -138,7 +139,7 @@ def _min_member(draft: Draft) -> int:
     return max(1, total) if draft.ours(Deviation.Q21) else total
 
 
-def _min_resources(draft: Draft) -> JSON:
+def _min_resources(draft: Draft) -> JSONObject:
     total: pod_requests.Amounts = {}
     inside = {each.name for each in counted(draft)}
     for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True):

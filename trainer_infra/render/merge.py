@@ -10,7 +10,7 @@ as absent, because the reference reads patches into types that cannot tell them 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 MERGE_KEYS: Final = {
     "replicatedJobs": "name",
@@ -25,7 +25,7 @@ MERGE_KEYS: Final = {
 }
 
 
-def merge(base: JSON, patch: JSON, *, joins_sources: bool = False) -> JSON:
+def merge(base: JSONObject, patch: JSONObject, *, joins_sources: bool = False) -> JSONObject:
     """`base` with `patch` merged into it; neither is changed.
 
     With `joins_sources` a volume that gets another source keeps the old one beside it, as in the
@@ -49,8 +49,13 @@ def _merged(key: str, old: object, new: object, *, joins_sources: bool) -> objec
 
 
 def _merged_list(
-    old: Sequence[JSON], new: Sequence[JSON], key: str, *, replaces: bool, joins_sources: bool
-) -> list[JSON]:
+    old: Sequence[JSONObject],
+    new: Sequence[JSONObject],
+    key: str,
+    *,
+    replaces: bool,
+    joins_sources: bool,
+) -> list[JSONObject]:
     by_key = {item.get(key): item for item in old}
     patched = [
         _volume(by_key.get(item.get(key)), item)
@@ -66,7 +71,7 @@ def _merged_list(
     )
 
 
-def _volume(old: JSON | None, new: JSON) -> JSON:
+def _volume(old: JSONObject | None, new: JSONObject) -> JSONObject:
     # A volume has one source: another source replaces the old one instead of joining it (Q17).
     if old is None or set(old) != set(new):
         return new
@@ -74,14 +79,14 @@ def _volume(old: JSON | None, new: JSON) -> JSON:
 
 
 def _interleave(
-    kept: list[JSON],
-    patched: list[JSON],
+    kept: list[JSONObject],
+    patched: list[JSONObject],
     places: Mapping[int, int | None],
     order: Mapping[Any, int],
     key: str,
-) -> list[JSON]:
+) -> list[JSONObject]:
     """Kubernetes' order: base order where both are known, otherwise patched items first."""
-    result: list[JSON] = []
+    result: list[JSONObject] = []
     left, right = 0, 0
     while left < len(kept) and right < len(patched):
         place = places[id(patched[right])]

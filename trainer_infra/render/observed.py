@@ -3,31 +3,29 @@
 Plugins read it to leave a running object alone and to report a status; nobody changes it.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 
 @dataclass(frozen=True, slots=True)
 class Observed:
     """Live objects, in wire form."""
 
-    jobset: JSON | None
+    jobset: JSONObject | None
     """The JobSet named as the TrainJob, with its status; None when there is none."""
-    snapshot: JSON | None = None
+    snapshot: JSONObject | None = None
     """The runtime snapshot ConfigMap; None when there is none."""
-    objects: tuple[JSON, ...] = ()
+    objects: tuple[JSONObject, ...] = ()
     """Every other object that the TrainJob owns: Secrets, ConfigMaps, PodGroups."""
-    pods: tuple[JSON, ...] = ()
+    pods: tuple[JSONObject, ...] = ()
     """The JobSet's pods with their status."""
-    jobs: tuple[JSON, ...] = ()
+    jobs: tuple[JSONObject, ...] = ()
     """The JobSet's Jobs with their status, where a driver read them."""
     events_written: frozenset[tuple[str, str]] = frozenset()
     """Reason and message of events of this TrainJob that were written: they are written once."""
 
-    def find(self, kind: str, name: str) -> JSON | None:
+    def find(self, kind: str, name: str) -> JSONObject | None:
         """The object of that kind and name among `objects`."""
         return next(
             (

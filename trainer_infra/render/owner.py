@@ -4,16 +4,12 @@ A TrainJob that is not stored in an API server has no UID and owns nothing. Rule
 reference behaviour 4.5.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
 
-JSON = Mapping[str, Any]
 
-
-def owned(value: JSON, job: TrainJob) -> JSON:
+def owned(value: JSONObject, job: TrainJob) -> JSONObject:
     """The object with the TrainJob as its controller; as it is when the TrainJob has no UID."""
     if job.metadata.uid is None:
         return value

@@ -6,13 +6,11 @@ any other list is one value. Rule: reference behaviour 4.3.
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import shown
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import merge, resolve
-
-JSON = Mapping[str, Any]
 
 
 def sentences(job: TrainJob) -> tuple[str, ...]:
@@ -33,7 +31,7 @@ def sentences(job: TrainJob) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _fields(value: JSON, path: str) -> Iterator[tuple[str, object]]:
+def _fields(value: JSONObject, path: str) -> Iterator[tuple[str, object]]:
     for name, item in value.items():
         yield from _field(item, f"{path}.{name}" if "/" not in name else f"{path}[{name}]", name)
 

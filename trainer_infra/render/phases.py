@@ -6,17 +6,15 @@ A plugin is one `Plugin` value with a function per phase it takes part in; ours 
 registry order. Names of the phases: reference behaviour 2.1.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.observed import Observed
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +23,7 @@ class Watch:
 
     api_version: str
     kind: str
-    wakes: Callable[[JSON, TrainJob, Runtime], bool] | None = None
+    wakes: Callable[[JSONObject, TrainJob, Runtime], bool] | None = None
     """Whether an event of the object wakes the TrainJob that runs on the runtime; None: it wakes
     the TrainJob that owns the object."""
 
@@ -74,13 +72,13 @@ class Plugin:
     """Build 2: labels and annotations of a gang scheduler."""
     enforce_pod_spec: Callable[[Draft], Draft] | None = None
     """Build 3: what every trainer pod gets."""
-    build: Callable[[Draft], Iterable[JSON]] | None = None
+    build: Callable[[Draft], Iterable[JSONObject]] | None = None
     """Build 5: the objects."""
-    complete: Callable[[JSON, TrainJob], JSON] | None = None
+    complete: Callable[[JSONObject, TrainJob], JSONObject] | None = None
     """What an engine adds to an object of the run, whatever made it, as it is stored."""
-    writes: Callable[[JSON, TrainJob, Observed], bool] | None = None
+    should_write: Callable[[JSONObject, TrainJob, Observed], bool] | None = None
     """Whether an object that `build` made is written now, given what is there; None for always."""
-    status: Callable[[TrainJob, JSON, Observed], JSON] | None = None
+    status: Callable[[TrainJob, JSONObject, Observed], JSONObject] | None = None
     """TrainJobStatus: the status so far, and what the plugin makes of it, in wire form."""
     watches: tuple[Watch, ...] = ()
     """WatchExtension: the objects besides TrainJobs whose events a controller must follow."""

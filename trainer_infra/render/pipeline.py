@@ -1,16 +1,16 @@
 """`render`: the one loop over phases and plugins.
 
-Pure; called by `lifecycle.plan`, by the Pulumi provider's check and by the command line. Returns
-the objects in apply order, or raises every problem of the TrainJob at once.
+Pure; called by `trainers.compose` for a whole run, by `lifecycle.due_objects` for what is written
+now. Returns the objects in apply order, or raises every problem of the TrainJob at once.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import reduce
-from typing import Any
 
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import (
     owner,
     patch_conflicts,
@@ -25,14 +25,12 @@ from trainer_infra.render.draft import Draft
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import ENFORCING, Plugin
 
-JSON = Mapping[str, Any]
-
 
 def render(
     job: TrainJob,
     runtime: Runtime,
     behaviour: Behaviour = OURS,
-) -> tuple[JSON, ...]:
+) -> tuple[JSONObject, ...]:
     """The objects of a TrainJob on a runtime, in apply order: the JobSet is the last.
 
     The runtime snapshot is not among them, see `snapshot`. Contents that are made at create are
@@ -51,7 +49,7 @@ def due(
     runtime: Runtime,
     observed: Observed,
     behaviour: Behaviour = OURS,
-) -> tuple[JSON, ...]:
+) -> tuple[JSONObject, ...]:
     """Those objects of `render` that are written now, given what is there.
 
     Raises:
@@ -62,14 +60,14 @@ def due(
         each
         for plugin in active
         for each in _built(plugin, draft)
-        if plugin.writes is None or plugin.writes(each, job, observed)
+        if plugin.should_write is None or plugin.should_write(each, job, observed)
     )
     return completed(built, job, behaviour)
 
 
 def completed(
-    objects: Iterable[JSON], job: TrainJob, behaviour: Behaviour = OURS
-) -> tuple[JSON, ...]:
+    objects: Iterable[JSONObject], job: TrainJob, behaviour: Behaviour = OURS
+) -> tuple[JSONObject, ...]:
     """Objects of a run as they are stored: with what the plugins of an engine add to each."""
     steps = [plugin.complete for plugin in behaviour.plugins if plugin.complete is not None]
     return tuple(reduce(lambda value, add: add(value, job), steps, each) for each in objects)
@@ -115,7 +113,7 @@ def _enforced(
     return draft, active
 
 
-def _built(plugin: Plugin, draft: Draft) -> Iterable[JSON]:
+def _built(plugin: Plugin, draft: Draft) -> Iterable[JSONObject]:
     objects = plugin.build(draft) if plugin.build else ()
     return (owner.owned(each, draft.job) for each in objects)
 

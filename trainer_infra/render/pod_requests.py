@@ -5,13 +5,12 @@ k8s.io/component-helpers `resource.PodRequests` without options, on the pod as i
 the reference calls it (reference behaviour 2.2, SinglePodRequests).
 """
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.api import quantity
 from trainer_infra.api.quantity import Quantity
+from trainer_infra.json_values import JSONObject
 
-JSON = Mapping[str, Any]
 Amounts = dict[str, Quantity]
 """Quantities by resource name."""
 
@@ -19,7 +18,7 @@ _OF_PODS: Final = ("cpu", "memory")
 """Resources that a pod may ask for as a whole, besides huge pages of every size."""
 
 
-def single(pod: JSON, *, defaulted: bool = False) -> Amounts:
+def single(pod: JSONObject, *, defaulted: bool = False) -> Amounts:
     """The requests of one pod.
 
     Regular containers and sidecars add up; an init container counts together with the sidecars
@@ -52,14 +51,14 @@ def single(pod: JSON, *, defaulted: bool = False) -> Amounts:
     return total
 
 
-def _requests(holder: JSON, *, defaulted: bool) -> Amounts:
+def _requests(holder: JSONObject, *, defaulted: bool) -> Amounts:
     resources = holder.get("resources") or {}
     requests = _amounts(resources.get("requests"))
     return {**_amounts(resources.get("limits")), **requests} if defaulted else requests
 
 
-def _amounts(written: JSON | None) -> Amounts:
-    return {name: quantity.read(each) for name, each in (written or {}).items()}
+def _amounts(written: JSONObject | None) -> Amounts:
+    return {name: quantity.read_quantity(each) for name, each in (written or {}).items()}
 
 
 def _add(total: Amounts, more: Amounts) -> None:

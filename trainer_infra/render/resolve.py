@@ -3,17 +3,16 @@
 Pure; called by `pipeline`. Steps and their order: reference behaviour 2.3.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import env_var, merge, resources
 from trainer_infra.render.deviation import ALL, Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet
-
-JSON = Mapping[str, Any]
 
 ANCESTOR_PATH: Final = ("template", "metadata", "labels", names.ANCESTOR_LABEL)
 """Where a replicated job says which step of a TrainJob it is."""
@@ -25,7 +24,7 @@ def draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation] = AL
     metadata = template.metadata if template else None
     labels = dict((metadata.labels if metadata else None) or {})
     annotations = dict((metadata.annotations if metadata else None) or {})
-    spec: JSON = (template.spec if template else None) or {}
+    spec: JSONObject = (template.spec if template else None) or {}
     order = [each["name"] for each in spec.get("replicatedJobs", ())]
     for patch in patches(job):
         labels.update(patch.get("metadata", {}).get("labels") or {})
@@ -50,30 +49,30 @@ def draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation] = AL
     )
 
 
-def patches(job: TrainJob) -> Iterable[JSON]:
+def patches(job: TrainJob) -> Iterable[JSONObject]:
     """The JobSet template patch of each runtimePatches entry, in list order."""
     for patch in job.spec.runtime_patches or ():
         yield (patch.training_runtime_spec or {}).get("template") or {}
 
 
-def ancestor(replicated_job: JSON) -> str | None:
+def ancestor(replicated_job: JSONObject) -> str | None:
     """Value of the ancestor label on the Job template."""
     metadata = (replicated_job.get("template") or {}).get("metadata") or {}
     value: str | None = (metadata.get("labels") or {}).get(names.ANCESTOR_LABEL)
     return value
 
 
-def trains(replicated_job: JSON) -> bool:
+def trains(replicated_job: JSONObject) -> bool:
     """Whether it is one of the jobs that train, or their launcher: by its label alone."""
     return ancestor(replicated_job) == names.TRAINER
 
 
-def trainer_jobs(spec: JSON) -> frozenset[str]:
+def trainer_jobs(spec: JSONObject) -> frozenset[str]:
     """Names of the replicated jobs of a JobSet's spec that train."""
     return frozenset(each["name"] for each in spec.get("replicatedJobs") or () if trains(each))
 
 
-def trainer_containers(spec: JSON) -> Iterator[tuple[str, JSON]]:
+def trainer_containers(spec: JSONObject) -> Iterator[tuple[str, JSONObject]]:
     """Name and container `node` of those jobs that train and have one, in template order."""
     for job in filter(trains, spec.get("replicatedJobs") or ()):
         for container in pod_spec(job).get("containers") or ():
@@ -81,14 +80,14 @@ def trainer_containers(spec: JSON) -> Iterator[tuple[str, JSON]]:
                 yield job["name"], container
 
 
-def pod_spec(replicated_job: JSON) -> JSON:
+def pod_spec(replicated_job: JSONObject) -> JSONObject:
     """The PodSpec of a replicated job."""
     job_spec = (replicated_job.get("template") or {}).get("spec") or {}
-    spec: JSON = (job_spec.get("template") or {}).get("spec") or {}
+    spec: JSONObject = (job_spec.get("template") or {}).get("spec") or {}
     return spec
 
 
-def with_pod_spec(replicated_job: JSON, spec: JSON) -> JSON:
+def with_pod_spec(replicated_job: JSONObject, spec: JSONObject) -> JSONObject:
     """A copy of the replicated job with that PodSpec."""
     template = replicated_job.get("template") or {}
     job_spec = template.get("spec") or {}
@@ -99,20 +98,20 @@ def with_pod_spec(replicated_job: JSON, spec: JSON) -> JSON:
     }
 
 
-def _in_order(jobs: Iterable[JSON] | None, order: list[str]) -> list[JSON]:
+def _in_order(jobs: Iterable[JSONObject] | None, order: list[str]) -> list[JSONObject]:
     # The reference sorts a job that only a patch has to the front; ours refuses such a patch.
     place = {name: index for index, name in enumerate(order)}
     return sorted(jobs or (), key=lambda each: place.get(each["name"], 0))
 
 
-def _with_replicas(replicated_job: JSON) -> JSON:
+def _with_replicas(replicated_job: JSONObject) -> JSONObject:
     """Without `replicas: 0`, which the reference leaves out: JobSet then makes one."""
     if replicated_job.get("replicas") != 0:
         return replicated_job
     return {key: value for key, value in replicated_job.items() if key != "replicas"}
 
 
-def _with_resources(replicated_job: JSON, job: TrainJob, runtime: Runtime) -> JSON:
+def _with_resources(replicated_job: JSONObject, job: TrainJob, runtime: Runtime) -> JSONObject:
     """Merge resourcesPerNode into container `node` of the training nodes.
 
     Without an mlPolicy it has no effect, as in the reference: Kueue counts the same way (Q3).
@@ -135,7 +134,7 @@ def _with_resources(replicated_job: JSON, job: TrainJob, runtime: Runtime) -> JS
     return with_pod_spec(replicated_job, {**spec, "containers": containers})
 
 
-def _pod_set(replicated_job: JSON, runtime: Runtime) -> PodSet:
+def _pod_set(replicated_job: JSONObject, runtime: Runtime) -> PodSet:
     job_spec = replicated_job.get("template", {}).get("spec") or {}
     count = job_spec.get("parallelism") or 1
     policy = runtime.spec.ml_policy
@@ -152,7 +151,7 @@ def _pod_set(replicated_job: JSON, runtime: Runtime) -> PodSet:
     )
 
 
-def _container(template: JSON) -> Container:
+def _container(template: JSONObject) -> Container:
     return Container(
         name=template["name"],
         env=tuple(template.get("env") or ()),

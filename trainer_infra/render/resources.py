@@ -4,18 +4,14 @@ Called by `resolve` and by plugins that derive process counts. Rules:
 reference behaviour 2.3 and 2.4.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from trainer_infra import names
 from trainer_infra.api import quantity
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
-JSON = Mapping[str, Any]
 
-
-def merged(base: JSON | None, override: JSON) -> JSON:
+def merged(base: JSONObject | None, override: JSONObject) -> JSONObject:
     """Limits and requests per key, the override wins.
 
     Claims of both are dropped as the reference does: Kueue counts the same way (Q3).
@@ -28,7 +24,7 @@ def merged(base: JSON | None, override: JSON) -> JSON:
     }
 
 
-def of_node(draft: Draft) -> JSON:
+def of_node(draft: Draft) -> JSONObject:
     """The resources of one training node, as the pod will have them.
 
     The reference counts from resourcesPerNode alone when that is set, though the pod gets the
@@ -45,22 +41,22 @@ def of_node(draft: Draft) -> JSON:
     return {}
 
 
-def gpus(resources: JSON) -> int:
+def gpus(resources: JSONObject) -> int:
     """Accelerators asked for, rounded up: the first resource whose name contains `gpu`, if not zero.
 
     Requests are looked at before limits. Of several such resources the reference takes any.
     """
     for part in ("requests", "limits"):
         for name, amount in (resources.get(part) or {}).items():
-            if "gpu" in name.lower() and quantity.value(amount):
-                return quantity.value(amount)
+            if "gpu" in name.lower() and quantity.quantity_value(amount):
+                return quantity.quantity_value(amount)
     return 0
 
 
-def cpus(resources: JSON) -> int:
+def cpus(resources: JSONObject) -> int:
     """Processors asked for, rounded up: requests where not zero, else limits, else 0."""
     for part in ("requests", "limits"):
-        amount = quantity.value((resources.get(part) or {}).get("cpu", 0))
+        amount = quantity.quantity_value((resources.get(part) or {}).get("cpu", 0))
         if amount:
             return amount
     return 0

@@ -4,16 +4,14 @@ The reference admits any, and the pods are then refused for ever. Rule: Kubernet
 ResourceRequirements; the merge: reference behaviour 2.3.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from trainer_infra import names
 from trainer_infra.api import quantity
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
-
-JSON = Mapping[str, Any]
 
 
 def problems(draft: Draft) -> Iterable[Problem]:
@@ -34,11 +32,11 @@ def problems(draft: Draft) -> Iterable[Problem]:
     )
 
 
-def _of_container(resources: JSON) -> Iterable[Problem]:
+def _of_container(resources: JSONObject) -> Iterable[Problem]:
     requests = resources.get("requests") or {}
     for name, limit in (resources.get("limits") or {}).items():
         request = requests.get(name, limit)
-        wanted, most = quantity.parse(request), quantity.parse(limit)
+        wanted, most = quantity.parse_quantity(request), quantity.parse_quantity(limit)
         # Kubernetes' own resources have no domain; a device cannot be shared out.
         if wanted > most or ("/" in name and wanted != most):
             yield Problem(

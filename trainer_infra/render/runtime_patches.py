@@ -5,15 +5,14 @@ Rules and messages: reference behaviour 5.1.
 
 import re
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
-
-JSON = Mapping[str, Any]
 
 _LABEL: Final = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _DOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
@@ -62,7 +61,7 @@ def _of_manager(manager: str) -> Iterable[Problem]:
         yield Problem(path, what, got=rest)
 
 
-def _of_job(patch: JSON, jobs: Mapping[str, JSON]) -> Iterable[Problem]:
+def _of_job(patch: JSONObject, jobs: Mapping[str, JSONObject]) -> Iterable[Problem]:
     name = patch["name"]
     if name not in jobs:
         yield Problem(
@@ -90,6 +89,6 @@ def _of_job(patch: JSON, jobs: Mapping[str, JSON]) -> Iterable[Problem]:
             )
 
 
-def _unknown(container: JSON, kind: str, job: str) -> Problem:
+def _unknown(container: JSONObject, kind: str, job: str) -> Problem:
     what = f"must not have {kind} that doesn't exist in the runtime job {job}"
     return Problem(_PATH, what, got=container["name"])

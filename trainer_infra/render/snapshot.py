@@ -5,9 +5,7 @@ reference behaviour 4.2.
 """
 
 import json
-from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any
 
 import yaml
 
@@ -17,12 +15,11 @@ from trainer_infra.api.base import Kind
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import child_metadata
 
-JSON = Mapping[str, Any]
 
-
-def config_map(job: TrainJob, runtime: Runtime) -> JSON:
+def config_map(job: TrainJob, runtime: Runtime) -> JSONObject:
     """The ConfigMap `<name>-runtime-snapshot` with the whole runtime as YAML under `runtime`."""
     return {
         "apiVersion": "v1",
@@ -36,10 +33,10 @@ def config_map(job: TrainJob, runtime: Runtime) -> JSON:
 @lru_cache(maxsize=64)
 def _yaml(wire: str) -> str:
     """JSON as YAML; hundreds of TrainJobs have the same few runtimes."""
-    return yamltext.dump([json.loads(wire)])
+    return yamltext.dump_yaml([json.loads(wire)])
 
 
-def runtime(job: TrainJob, snapshot: JSON) -> Runtime:
+def runtime(job: TrainJob, snapshot: JSONObject) -> Runtime:
     """The runtime in a snapshot.
 
     Raises:
@@ -71,7 +68,7 @@ def runtime(job: TrainJob, snapshot: JSON) -> Runtime:
 def _parsed(text: str) -> Kind:
     """The object in a text; TrainJobs on one runtime have the same text, and nobody changes it."""
     # Go writes null for times that are not set.
-    return manifests.parse(base.without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
+    return manifests.parse_object(base.without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
 
 
 def _listed(named: tuple[str, str, str]) -> str:
@@ -79,7 +76,7 @@ def _listed(named: tuple[str, str, str]) -> str:
     return f'"{name}", "{group}", "{kind}"'
 
 
-def _owners(snapshot: JSON) -> list[str]:
+def _owners(snapshot: JSONObject) -> list[str]:
     references = (snapshot.get("metadata") or {}).get("ownerReferences") or ()
     return [each["uid"] for each in references if each.get("controller")]
 

@@ -4,26 +4,25 @@ A framework plugin says which variables it writes; this file writes them. Rules:
 reference behaviour 3.1, 3.2 and 3.4.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
-
-JSON = Mapping[str, Any]
 
 COMPLETION_INDEX: Final = {"fieldRef": {"fieldPath": names.COMPLETION_INDEX_FIELD}}
 
 
-def variable(name: str, value: object) -> JSON:
+def variable(name: str, value: object) -> JSONObject:
     """An environment variable with a literal value."""
     return {"name": name, "value": str(value)}
 
 
-def node_rank(name: str) -> JSON:
+def node_rank(name: str) -> JSONObject:
     """An environment variable that holds the pod's completion index."""
     return {"name": name, "valueFrom": COMPLETION_INDEX}
 
@@ -60,7 +59,7 @@ def injects(draft: Draft) -> bool:
 
 def with_env(
     draft: Draft,
-    own: Iterable[JSON] = (),
+    own: Iterable[JSONObject] = (),
     *,
     port: int | None = None,
     user_first: bool = True,

@@ -6,11 +6,10 @@ Keys may come: see `FORMAT_VERSION`.
 import json
 from typing import Any, Final
 
+from trainer_infra.json_values import JSONDict
 from trainer_infra.review import summary
-from trainer_infra.review.report import Edit, Excuse, Item, Place, Report, Unseen
+from trainer_infra.review.report import Edit, Excuse, Item, Place, Report, UnseenRule
 from trainer_infra.rules.rule import AnyRule
-
-JSON = dict[str, Any]
 
 FORMAT_VERSION: Final = 1
 """Raised when a key changes its meaning or goes."""
@@ -38,7 +37,7 @@ def text(report: Report) -> str:
     )
 
 
-def rule(told: AnyRule) -> JSON:
+def rule(told: AnyRule) -> JSONDict:
     """A rule for other programs."""
     return {
         "id": told.id,
@@ -77,7 +76,7 @@ def _lines(value: Any, depth: int, indent: str) -> str:
     return f"{start}\n{more}" + f",\n{more}".join(parts) + f"\n{indent}{end}"
 
 
-def _item(item: Item, *, fails: bool) -> JSON:
+def _item(item: Item, *, fails: bool) -> JSONDict:
     return {
         "rule": item.rule.id,
         "severity": item.severity,
@@ -100,7 +99,7 @@ def _item(item: Item, *, fails: bool) -> JSON:
     }
 
 
-def _place(place: Place) -> JSON:
+def _place(place: Place) -> JSONDict:
     return {
         "file": place.file,
         "line": place.line,
@@ -111,7 +110,7 @@ def _place(place: Place) -> JSON:
     }
 
 
-def _edit(edit: Edit) -> JSON:
+def _edit(edit: Edit) -> JSONDict:
     return {
         "file": edit.file,
         "start": {"line": edit.start[0], "column": edit.start[1]},
@@ -120,7 +119,7 @@ def _edit(edit: Edit) -> JSON:
     }
 
 
-def _excuse(excuse: Excuse) -> JSON:
+def _excuse(excuse: Excuse) -> JSONDict:
     return {
         "owner": excuse.owner,
         "reason": excuse.reason,
@@ -129,7 +128,7 @@ def _excuse(excuse: Excuse) -> JSON:
     }
 
 
-def _unseen(unseen: Unseen) -> JSON:
+def _unseen(unseen: UnseenRule) -> JSONDict:
     return {
         "kind": unseen.kind,
         "namespace": unseen.namespace,

@@ -14,7 +14,7 @@ from trainer_infra.review.report import Report
 VERSION: Final = 1
 
 
-def read(path: str) -> frozenset[str]:
+def read_baseline(path: str) -> frozenset[str]:
     """The fingerprints of a file.
 
     Raises:

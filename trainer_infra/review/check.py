@@ -6,15 +6,16 @@ Pure; called by `cli.check` with what `sources` read.
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
-from trainer_infra.api.finding import Finding as OfYaml
+from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import path_text
 from trainer_infra.errors import shown
-from trainer_infra.review import edits, fingerprint, placed
+from trainer_infra.json_values import JSONObject
+from trainer_infra.review import document_place, edits, fingerprint
 from trainer_infra.review.documents import Document
-from trainer_infra.review.redaction import Redaction
-from trainer_infra.review.report import Excuse, Item, Report, Unseen, named
+from trainer_infra.review.redaction import ReportRedaction
+from trainer_infra.review.report import Excuse, Item, Report, UnseenRule, named
 from trainer_infra.rules import exemption, judge, pack, tree, world
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.exemption import Exemption, State
@@ -25,7 +26,6 @@ from trainer_infra.rules.shape import schema
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.world import World
 
-JSON = Mapping[str, Any]
 T = TypeVar("T")
 _SHOWN: Final = 120
 """Characters of a value in a report."""
@@ -43,7 +43,7 @@ class Asked:
     """Severity from which on a finding fails the check."""
     baseline: frozenset[str] = frozenset()
     """Fingerprints of findings that are known."""
-    others: Sequence[JSON] = ()
+    others: Sequence[JSONObject] = ()
     """Objects that are there beside those that are checked: those of a cluster."""
     problems: tuple[str, ...] = ()
     """What could not be read."""
@@ -56,7 +56,7 @@ class _Found:
     """What was found in one object."""
 
     items: tuple[Item, ...]
-    unseen: tuple[Unseen, ...]
+    unseen: tuple[UnseenRule, ...]
     used: frozenset[Exemption]
     problems: tuple[str, ...]
 
@@ -85,11 +85,14 @@ def check(documents: Sequence[Document], asked: Asked, spread: Spread = one_by_o
     judged = [each for index, each in enumerate(documents) if asked.is_judged.get(index, True)]
     left = [each for index, each in enumerate(documents) if not asked.is_judged.get(index, True)]
     others = [*asked.others, *(each.value for each in left)]
-    subjects, beside = tree.of([each.value for each in judged], others), tree.of(others)
+    subjects, beside = (
+        tree.subjects_of([each.value for each in judged], others),
+        tree.subjects_of(others),
+    )
     around = world.of((*beside, *subjects), asked.settled.pools, is_whole=asked.settled.is_whole)
     pairs = tuple(zip(judged, subjects, strict=True))
     unjudged = zip(left, beside[len(asked.others) :], strict=True)
-    redaction = Redaction.of((*pairs, *unjudged), beside)
+    redaction = ReportRedaction.of((*pairs, *unjudged), beside)
     known = _Knowledge(rules, around, redaction, asked)
     everywhere = tuple(each.rule for each in rules)
     found = tuple(spread(lambda index: _found(*pairs[index], known), len(pairs), everywhere))
@@ -118,7 +121,7 @@ class _Knowledge:
 
     rules: tuple[Applied, ...]
     around: World
-    redaction: Redaction
+    redaction: ReportRedaction
     asked: Asked
 
 
@@ -151,13 +154,13 @@ def _of_rules(judged: Iterable[Judged]) -> Iterator[tuple[Chosen, OfYaml]]:
     return ((one.chosen, each) for one in judged for each in one.findings)
 
 
-def _unseen(subject: Subject, judged: Iterable[Judged]) -> Iterator[Unseen]:
+def _unseen(subject: Subject, judged: Iterable[Judged]) -> Iterator[UnseenRule]:
     rules: dict[str, list[str]] = {}
     for one in judged:
         for path in one.unseen:
             rules.setdefault(path_text(path), []).append(one.chosen.rule.id)
     for where, ids in rules.items():
-        yield Unseen(subject.kind, subject.namespace, subject.name, where, tuple(ids))
+        yield UnseenRule(subject.kind, subject.namespace, subject.name, where, tuple(ids))
 
 
 def _item(
@@ -182,7 +185,7 @@ def _item(
         fix=finding.fix,
         seen_at=of_rule.seen_at,
         runtime=_runtime(document) if of_rule.inherited else "",
-        place=placed.place(document, finding.path),
+        place=document_place.place_in_document(document, finding.path),
         fingerprint=mark,
         edits=edits.edits(document, of_rule.patch),
         excuse=_excuse(excusing, known.asked.today) if excusing else None,

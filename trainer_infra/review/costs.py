@@ -3,17 +3,16 @@
 Called by `cli.check` with `--changed-from`. Pure.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import pack, tree, world
 from trainer_infra.rules.capacity import cost, price
 from trainer_infra.rules.configuration import Settled
 from trainer_infra.rules.subject import Subject
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +27,9 @@ class Total:
     """How many have an end or a price that is not known."""
 
 
-def notes(now: Sequence[JSON], then: Sequence[JSON], settled: Settled) -> dict[str, str]:
+def notes(
+    now: Sequence[JSONObject], then: Sequence[JSONObject], settled: Settled
+) -> dict[str, str]:
     """Lines by title; none where no pod asks for a GPU or has a price.
 
     Args:
@@ -38,9 +39,9 @@ def notes(now: Sequence[JSON], then: Sequence[JSON], settled: Settled) -> dict[s
     """
     given = _prices(settled)
     prices = cost.table(given.prices)
-    subjects = tree.of(now)
+    subjects = tree.subjects_of(now)
     after = _total(subjects, settled, prices)
-    before = _total(_shared(tree.of(then), subjects), settled, prices)
+    before = _total(_shared(tree.subjects_of(then), subjects), settled, prices)
     found = {}
     if after.gpu_hours or before.gpu_hours:
         found["GPU-hours at most"] = _change(before.gpu_hours, after.gpu_hours, "")

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from trainer_infra.api import yaml_source
-from trainer_infra.api.finding import Finding, Path
+from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.yaml_source import Source
-
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 BOM: Final = "\ufeff"
 """A mark that some editors put before a text; no reader counts it."""
@@ -22,7 +21,7 @@ BOM: Final = "\ufeff"
 class Document:
     """One object of a file."""
 
-    value: JSON
+    value: JSONObject
     """As kubectl's reader takes it."""
     file: str
     """As reports name it."""
@@ -74,17 +73,17 @@ class Document:
             last -= 1
         return last, len(self.lines[last - 1]) + 1
 
-    def findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[FieldFinding]:
         """What is wrong with its YAML, with paths in the object."""
         if self.source is None or self.written is not self.value:
             return
         for each in self.source.findings:
             if each.path[: len(self.start)] == self.start:
                 path = each.path[len(self.start) :]
-                yield Finding(path, each.what, each.got, each.fix)
+                yield FieldFinding(path, each.what, each.got, each.fix)
 
 
-def read(text: str, file: str) -> tuple[Document, ...]:
+def read_documents(text: str, file: str) -> tuple[Document, ...]:
     """The objects of a text; `List` objects are unfolded.
 
     Raises:
@@ -94,12 +93,12 @@ def read(text: str, file: str) -> tuple[Document, ...]:
     lines = tuple(text.splitlines())
     return tuple(
         Document(value, file, source, path, lines)
-        for source in yaml_source.read(text, file)
+        for source in yaml_source.read_yaml(text, file)
         for path, value in _objects(source.value)
     )
 
 
-def _objects(value: Any) -> Iterator[tuple[Path, JSON]]:
+def _objects(value: Any) -> Iterator[tuple[Path, JSONObject]]:
     if not isinstance(value, Mapping):
         return
     if not all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):

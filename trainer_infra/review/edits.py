@@ -13,7 +13,7 @@ from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
 
 from trainer_infra.api import yamltext
 from trainer_infra.api.finding import Path
-from trainer_infra.review import shared
+from trainer_infra.review import yaml_aliases
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Edit
 from trainer_infra.rules.finding import REMOVED, Change
@@ -45,7 +45,7 @@ def edits(document: Document, patch: Iterable[Change]) -> tuple[Edit, ...]:
 
 def _edit(document: Document, path: Path, value: Any) -> Piece | None:
     source = document.source
-    if source is None or shared.is_shared(document, path) or _is_shifted(document):
+    if source is None or yaml_aliases.is_shared(document, path) or _is_shifted(document):
         return None
     node = source.node(path)
     if node is not None:
@@ -88,7 +88,7 @@ def _has_more(document: Document, node: Node, start: Position, end: Position) ->
     if isinstance(node, ScalarNode):
         return node.style in ("|", ">") and "#" in document.lines[start[0] - 1][start[1] :]
     lines = document.lines[start[0] - 1 : end[0]]
-    return shared.has_anchor(lines) or any("#" in each for each in lines)
+    return yaml_aliases.has_anchor(lines) or any("#" in each for each in lines)
 
 
 def _removed(document: Document, path: Path) -> Piece | None:
@@ -103,7 +103,7 @@ def _removed(document: Document, path: Path) -> Piece | None:
     is_alone = document.lines[line - 1][: column - 1].strip() == ""
     if len(names) == 1 or names.count(path[-1]) > 1 or _MERGE in names or not is_alone:
         return None
-    if end is None or shared.has_anchor(document.lines[line - 1 : end[0]]):
+    if end is None or yaml_aliases.has_anchor(document.lines[line - 1 : end[0]]):
         return None
     return (line, 1), (end[0] + 1, 1), ""
 
@@ -165,14 +165,14 @@ def _last(document: Document, node: Node) -> Position | None:
     while isinstance(node, CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         key, below = last if isinstance(last, tuple) else (node, last)
-        if shared.is_alias(key, below):
+        if yaml_aliases.is_alias(key, below):
             line = key.start_mark.line
             is_here = key is not node and "*" in document.lines[line][key.end_mark.column :]
             return (line + 1, len(document.lines[line]) + 1) if is_here else None
         if (
             key is node
             and len(node.value) > 1
-            and shared.begins(below) < shared.ends(node.value[-2])
+            and yaml_aliases.alias_begins(below) < yaml_aliases.alias_ends(node.value[-2])
         ):
             return None
         node = below
@@ -181,7 +181,7 @@ def _last(document: Document, node: Node) -> Position | None:
 
 def _behind(document: Document, node: Node) -> Position:
     """Behind the node; libyaml has a text block end where the next token begins."""
-    line, column = shared.ends(node)
+    line, column = yaml_aliases.alias_ends(node)
     is_text = isinstance(node, ScalarNode) and node.style in ("|", ">")
     here = document.lines[line][:column] if line < len(document.lines) else ""
     if not is_text or here.strip():
@@ -196,7 +196,7 @@ def _behind(document: Document, node: Node) -> Position:
 def _block(value: Any, indent: int) -> str:
     """The value on lines of its own, each with an indent."""
     whole = value if isinstance(value, Mapping) else {"": value}
-    text = yamltext.dump([whole]).removeprefix("---\n").removesuffix("\n")
+    text = yamltext.dump_yaml([whole]).removeprefix("---\n").removesuffix("\n")
     if "|" in text:
         # A text block may end in lines that matter: each part on one line instead.
         text = "\n".join(_parts(value))
@@ -207,16 +207,16 @@ def _block(value: Any, indent: int) -> str:
 
 def _parts(value: Any) -> Iterator[str]:
     if isinstance(value, Mapping):
-        yield from (yamltext.flow({key: each})[1:-1] for key, each in value.items())
+        yield from (yamltext.flow_text({key: each})[1:-1] for key, each in value.items())
     else:
-        yield from (f"- {yamltext.flow([each])[1:-1]}" for each in value)
+        yield from (f"- {yamltext.flow_text([each])[1:-1]}" for each in value)
 
 
 def _flow(document: Document, value: Any) -> str:
     """The value on one line, as it may stand anywhere in the document."""
     if _is_json(document):
         return json.dumps(value, ensure_ascii=False)
-    return yamltext.flow([value])[1:-1]
+    return yamltext.flow_text([value])[1:-1]
 
 
 def _is_json(document: Document) -> bool:

@@ -36,7 +36,7 @@ def lines(case: Case) -> Iterator[str]:
 
 def _given(case: Case) -> Iterator[str]:
     if case.parameters is not None:
-        yield f"parameters: {yamltext.flow(case.parameters)}"
+        yield f"parameters: {yamltext.flow_text(case.parameters)}"
     if case.pools:
         yield from _field("pools", [each.to_wire() for each in case.pools], ())
 
@@ -51,14 +51,14 @@ def _objects(case: Case, *, is_good: bool) -> Iterator[str]:
 def _written(value: Any, way: Path) -> list[str]:
     """The lines of a value; `way` leads to the field in question, () where it is not inside."""
     if not _is_block(value, way):
-        return [yamltext.flow(value)]
+        return [yamltext.flow_text(value)]
     if isinstance(value, Mapping):
         return [line for key in value for line in _field(key, value[key], _below(way, key))]
     return [line for at, each in enumerate(value) for line in _item(each, _below(way, at))]
 
 
 def _field(key: str, value: Any, way: Path) -> list[str]:
-    name, text = yamltext.flow(key), _written(value, way)
+    name, text = yamltext.flow_text(key), _written(value, way)
     if not _is_block(value, way):
         return [f"{name}: {text[0]}"]
     indent = SAME if isinstance(value, Mapping) else ""
@@ -75,7 +75,7 @@ def _is_block(value: Any, way: Path) -> bool:
         return False
     parts = value.values() if isinstance(value, Mapping) else value
     is_leaf = not any(isinstance(each, Mapping | list | tuple) and each for each in parts)
-    return bool(way) or not is_leaf or len(yamltext.flow(value)) > _WIDTH
+    return bool(way) or not is_leaf or len(yamltext.flow_text(value)) > _WIDTH
 
 
 def _below(way: Path, key: str | int) -> Path:

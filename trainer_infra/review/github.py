@@ -6,7 +6,7 @@ GitHub shows the first ten of each kind in a step: what fails the check comes fi
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainer_infra.review import summary, visible
+from trainer_infra.review import one_line, summary
 from trainer_infra.review.report import Item, Place, Report
 
 _MESSAGE: Final = 4000
@@ -30,18 +30,18 @@ def text(report: Report) -> str:
 
 def _commands(report: Report) -> Iterator[Command]:
     for each in report.problems:
-        yield _ERROR, {"title": "could not be read"}, visible.line(each)
+        yield _ERROR, {"title": "could not be read"}, one_line.line(each)
     for item in report.items:
         name = _WARNING if item.counts else _NOTICE
         yield _of(_ERROR if report.fails(item) else name, item)
     for each in report.unused:
-        yield _WARNING, {"title": "exemption that excuses nothing"}, visible.line(each)
+        yield _WARNING, {"title": "exemption that excuses nothing"}, one_line.line(each)
     for unseen in report.unseen:
         yield _NOTICE, {"title": "could not be seen"}, summary.blind(unseen)
 
 
 def _of(name: str, item: Item) -> Command:
-    title = visible.cut(f"{item.severity} {item.rule.id}: {item.rule.title}", _TITLE)
+    title = one_line.cut(f"{item.severity} {item.rule.id}: {item.rule.title}", _TITLE)
     lines = (summary.clause(item), *summary.details(item), *summary.remarks(item))
     return name, {**_place(item.place), "title": title}, "\n".join(lines)
 

@@ -6,13 +6,12 @@ line, as that of an object of a cluster, is shown at the first one.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
-from trainer_infra.review import as_json, visible
+from trainer_infra.json_values import JSONDict
+from trainer_infra.review import as_json, one_line
 from trainer_infra.review.report import Item, Report
 from trainer_infra.rules.finding import Severity
-
-JSON = dict[str, Any]
 
 _SEVERITIES: Final[Mapping[Severity, str]] = {
     Severity.LOW: "minor",
@@ -29,7 +28,7 @@ def text(report: Report) -> str:
     return as_json.dumped(list(_issues(counting)))
 
 
-def _issues(items: Iterator[Item]) -> Iterator[JSON]:
+def _issues(items: Iterator[Item]) -> Iterator[JSONDict]:
     seen: Counter[str] = Counter()
     for item in items:
         seen[item.fingerprint] += 1
@@ -37,12 +36,12 @@ def _issues(items: Iterator[Item]) -> Iterator[JSON]:
         times = seen[item.fingerprint]
         mark = item.fingerprint if times == 1 else f"{item.fingerprint}-{times}"
         yield {
-            "description": visible.line(item.sentence()),
+            "description": one_line.line(item.sentence()),
             "check_name": item.rule.id,
             "fingerprint": mark,
             "severity": _SEVERITIES[item.severity],
             "location": {
-                "path": visible.line(item.place.file.removeprefix("./")),
+                "path": one_line.line(item.place.file.removeprefix("./")),
                 "lines": {"begin": max(1, item.place.line)},
             },
         }

@@ -6,18 +6,17 @@ actions are blanked out is YAML most of the time: that is where the fields' line
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
 from trainer_infra.errors import InvalidInput, NotAvailable
-from trainer_infra.review import built, documents, tool
+from trainer_infra.json_values import JSONObject
+from trainer_infra.review import documents, source_of_built, subprocess_tool
 from trainer_infra.review.documents import Document
-
-JSON = Mapping[str, Any]
 
 NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
@@ -41,7 +40,7 @@ def is_library(folder: Path) -> bool:
     return isinstance(value, dict) and value.get("type") == "library"
 
 
-def read(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]:
+def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]:
     """The objects that the chart renders to.
 
     Args:
@@ -52,7 +51,7 @@ def read(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]:
         NotAvailable: It cannot be rendered; a sentence.
         InvalidInput: What it renders to is not YAML.
     """
-    helm = tool.found("helm")
+    helm = subprocess_tool.find_tool("helm")
     if helm is None:
         raise NotAvailable(
             "`helm` is needed to render it, and is not on PATH; install it, or pipe what it "
@@ -61,26 +60,26 @@ def read(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]:
     # Whole paths: helm looks for others in its repositories.
     options = [each for file in values for each in ("--values", os.path.realpath(file))]
     try:
-        text = tool.output([helm, "template", os.path.realpath(folder), *options])
+        text = subprocess_tool.tool_output([helm, "template", os.path.realpath(folder), *options])
     except NotAvailable as error:
         words = str(error).replace(os.path.realpath(folder), str(folder))
         raise NotAvailable(f"cannot be rendered: {words}") from None
-    return placed(folder, text.decode("utf-8"))
+    return placed_chart(folder, text.decode("utf-8"))
 
 
-def placed(folder: Path, text: str) -> tuple[Document, ...]:
+def placed_chart(folder: Path, text: str) -> tuple[Document, ...]:
     """What was rendered, placed in the templates.
 
     Raises:
         InvalidInput: It is not YAML.
     """
-    by_file: dict[str, list[JSON]] = {}
-    for each in documents.read(text, os.fspath(folder)):
+    by_file: dict[str, list[JSONObject]] = {}
+    for each in documents.read_documents(text, os.fspath(folder)):
         by_file.setdefault(_template(folder, each), []).append(each.value)
     return tuple(
         document
         for file, objects in by_file.items()
-        for document in built.placed(objects, tuple(_written(file)), file)
+        for document in source_of_built.placed_document(objects, tuple(_written(file)), file)
     )
 
 
@@ -109,7 +108,7 @@ def _written(file: str) -> Iterator[Document]:
     """The objects of a template; none where it is not YAML even so, or has a field twice."""
     try:
         text = Path(file).read_text(encoding="utf-8")
-        found = documents.read(skeleton(text), file)
+        found = documents.read_documents(skeleton(text), file)
     except (OSError, ValueError, InvalidInput):
         return
     lines = tuple(text.splitlines())

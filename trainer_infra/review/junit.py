@@ -10,7 +10,7 @@ import xml.etree.ElementTree as ET
 from collections.abc import Iterable
 from typing import Final
 
-from trainer_infra.review import summary, visible
+from trainer_infra.review import one_line, summary
 from trainer_infra.review.report import Item, Report
 
 _MESSAGE: Final = 1000
@@ -33,7 +33,7 @@ def text(report: Report) -> str:
 
 
 def _add_file(root: ET.Element, file: str, items: list[Item], report: Report) -> None:
-    name = visible.line(file).strip() or "-"
+    name = one_line.line(file).strip() or "-"
     suite = _add_suite(root, name)
     for same in _by_case(items):
         _add_case(suite, same, report)
@@ -63,14 +63,14 @@ def _add_case(suite: ET.Element, items: list[Item], report: Report) -> None:
 
 
 def _add(case: ET.Element, tag: str, type_: str, told: list[str]) -> None:
-    message = visible.cut(told[0].partition("\n")[0], _MESSAGE)
+    message = one_line.cut(told[0].partition("\n")[0], _MESSAGE)
     ET.SubElement(case, tag, type=type_, message=message).text = "\n\n".join(told)
 
 
 def _told(item: Item) -> str:
     """The finding with its place, on lines of its own."""
     place = item.place
-    at = ":".join(map(str, filter(None, (visible.line(place.file), place.line, place.column))))
+    at = ":".join(map(str, filter(None, (one_line.line(place.file), place.line, place.column))))
     what = f"{item.severity}: {summary.clause(item)}"
     return "\n".join((what, f"At {at}", *summary.details(item), *summary.remarks(item)))
 
@@ -80,14 +80,14 @@ def _add_check(root: ET.Element, report: Report) -> None:
     suite = _add_suite(root, "check")
     for number, each in enumerate(report.problems, 1):
         case = _add_passed(suite, f"could be read {number}", "check")
-        _add(case, "error", "unread", [visible.line(each)])
+        _add(case, "error", "unread", [one_line.line(each)])
     if not report.problems:
         _add_passed(suite, "could be read", "check")
     lines = (
         *(f"not seen: {summary.blind(each)}" for each in report.unseen),
-        *(f"unused: {visible.line(each)}" for each in report.unused),
+        *(f"unused: {one_line.line(each)}" for each in report.unused),
         *(
-            f"note: {visible.line(title)}: {visible.line(each)}"
+            f"note: {one_line.line(title)}: {one_line.line(each)}"
             for title, each in report.notes.items()
         ),
         *(summary.scope(report), summary.tally(report), summary.verdict(report)),

@@ -16,10 +16,9 @@ import yaml
 
 from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, NotAvailable
-from trainer_infra.review import built, documents, tool
+from trainer_infra.json_values import JSONObject
+from trainer_infra.review import documents, source_of_built, subprocess_tool
 from trainer_infra.review.documents import Document
-
-JSON = Mapping[str, Any]
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """What the file is called."""
@@ -66,7 +65,7 @@ def uses(folder: Path) -> Uses:
     )
 
 
-def read(folder: Path) -> tuple[Document, ...]:
+def read_kustomization(folder: Path) -> tuple[Document, ...]:
     """The objects that it builds.
 
     Raises:
@@ -79,10 +78,10 @@ def read(folder: Path) -> tuple[Document, ...]:
         on_top = {**_ON_TOP, "resources": [below]}
         Path(top, NAMES[0]).write_text(json.dumps(on_top), encoding="utf-8")
         text = _built(folder, top, below)
-    return placed(folder, top, text)
+    return placed_kustomization(folder, top, text)
 
 
-def placed(folder: Path, top: str, text: str) -> tuple[Document, ...]:
+def placed_kustomization(folder: Path, top: str, text: str) -> tuple[Document, ...]:
     """What was built, placed in the files.
 
     Args:
@@ -90,20 +89,20 @@ def placed(folder: Path, top: str, text: str) -> tuple[Document, ...]:
         top: the folder that origins are relative to.
         text: what kustomize printed.
     """
-    by_file: dict[str, list[JSON]] = {}
-    for each in yaml_source.read(text, os.fspath(folder)):
+    by_file: dict[str, list[JSONObject]] = {}
+    for each in yaml_source.read_yaml(text, os.fspath(folder)):
         if isinstance(each.value, Mapping):
             origin = _origin(each.value)
             by_file.setdefault(_file(folder, top, origin), []).append(_without(each.value))
     return tuple(
         document
         for file, objects in by_file.items()
-        for document in built.placed(objects, _written(file), file)
+        for document in source_of_built.placed_document(objects, _written(file), file)
     )
 
 
 def _built(folder: Path, top: str, below: str) -> str:
-    alone, kubectl = tool.found("kustomize"), tool.found("kubectl")
+    alone, kubectl = subprocess_tool.find_tool("kustomize"), subprocess_tool.find_tool("kubectl")
     if alone is None and kubectl is None:
         raise NotAvailable(
             "`kustomize` or `kubectl` is needed to build it, and neither is on PATH; install one, "
@@ -111,7 +110,7 @@ def _built(folder: Path, top: str, below: str) -> str:
         )
     command = [alone, "build", top] if alone else [str(kubectl), "kustomize", top]
     try:
-        return tool.output(command).decode("utf-8")
+        return subprocess_tool.tool_output(command).decode("utf-8")
     except NotAvailable as error:
         raise NotAvailable(f"cannot be built: {_words(str(error), folder, top, below)}") from None
 
@@ -124,7 +123,7 @@ def _words(said: str, folder: Path, top: str, below: str) -> str:
     return words.replace(f"{Path.cwd()}{os.sep}", "")
 
 
-def _origin(value: JSON) -> JSON:
+def _origin(value: JSONObject) -> JSONObject:
     """What kustomize says that an object is from; empty where it says nothing."""
     metadata = value.get("metadata")
     annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
@@ -133,7 +132,7 @@ def _origin(value: JSON) -> JSON:
     return origin if isinstance(origin, dict) else {}
 
 
-def _file(folder: Path, top: str, origin: JSON) -> str:
+def _file(folder: Path, top: str, origin: JSONObject) -> str:
     """The file that an object is from, as the user would name it; the kustomization's for others."""
     inside = origin.get("configuredIn") or origin.get("path")
     if origin.get("repo") or not isinstance(inside, str):
@@ -142,7 +141,7 @@ def _file(folder: Path, top: str, origin: JSON) -> str:
     return os.path.normpath(folder / os.path.relpath(whole, os.path.realpath(folder)))
 
 
-def _without(value: JSON) -> JSON:
+def _without(value: JSONObject) -> JSONObject:
     """The object without what kustomize says of it."""
     metadata = value["metadata"] if _origin(value) else {}
     if not metadata:
@@ -154,7 +153,7 @@ def _without(value: JSON) -> JSON:
 
 def _written(file: str) -> tuple[Document, ...]:
     try:
-        return documents.read(Path(file).read_text(encoding="utf-8"), file)
+        return documents.read_documents(Path(file).read_text(encoding="utf-8"), file)
     except (OSError, ValueError, InvalidInput):
         return ()
 

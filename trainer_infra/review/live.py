@@ -7,16 +7,15 @@ are what is judged. What a server adds by itself is left out.
 import asyncio
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Forbidden, NotServed
 from trainer_infra.review import report
 from trainer_infra.review.documents import Document
-
-JSON = Mapping[str, Any]
 
 _KUEUE: Final = (f"{names.KUEUE_GROUP}/v1beta2", f"{names.KUEUE_GROUP}/v1beta1")
 _RBAC: Final = ("rbac.authorization.k8s.io/v1",)
@@ -60,7 +59,7 @@ _OF_THE_SERVER: Final = frozenset(
 class Live:
     """What there is in a cluster."""
 
-    objects: tuple[JSON, ...] = ()
+    objects: tuple[JSONObject, ...] = ()
     """By kind, then as the server lists them; without what a server adds."""
     problems: tuple[str, ...] = ()
     """Kinds that could not be read, a sentence each."""
@@ -74,7 +73,7 @@ class Live:
         )
 
 
-def read(kubeconfig: str | None, context: str | None, namespace: str = "") -> Live:
+def read_live(kubeconfig: str | None, context: str | None, namespace: str = "") -> Live:
     """The objects of the cluster of a kubeconfig.
 
     Args:
@@ -86,11 +85,11 @@ def read(kubeconfig: str | None, context: str | None, namespace: str = "") -> Li
         NotAvailable: There is no kubeconfig, or no answer.
         Refused: The server does not know the user.
     """
-    return loop.run(_connected(kubeconfig, context, namespace))
+    return loop.run_in_loop(_connected(kubeconfig, context, namespace))
 
 
 async def _connected(kubeconfig: str | None, context: str | None, namespace: str) -> Live:
-    client = await http.connect(kubeconfig, context)
+    client = await http.connect_client(kubeconfig, context)
     try:
         return await objects(client, namespace)
     finally:
@@ -127,23 +126,23 @@ async def _listed(client: KubeClient, kind: str, versions: tuple[str, ...], name
             continue
         except Forbidden as error:
             return Live(problems=(f"cluster: {kind} objects cannot be read: {error.message}",))
-        return Live(tuple(map(written, page.items)))
+        return Live(tuple(map(written_live, page.items)))
     return Live()
 
 
-def written(value: JSON) -> JSON:
+def written_live(value: JSONObject) -> JSONObject:
     """The object without what a server adds."""
     metadata = {key: each for key, each in value["metadata"].items() if key not in _OF_THE_SERVER}
     rest = {key: each for key, each in value.items() if key != "status"}
     return {**rest, "metadata": metadata}
 
 
-def _owners(value: JSON) -> Iterator[JSON]:
+def _owners(value: JSONObject) -> Iterator[JSONObject]:
     owners = value["metadata"].get("ownerReferences")
     yield from owners if isinstance(owners, list) else ()
 
 
-def _named(value: JSON) -> str:
+def _named(value: JSONObject) -> str:
     """`TrainJob team-a/tj`."""
     metadata = value["metadata"]
     return report.named(value["kind"], metadata.get("namespace", ""), metadata.get("name", ""))

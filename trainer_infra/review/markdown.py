@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Final
 
-from trainer_infra.review import summary, visible
+from trainer_infra.review import one_line, summary
 from trainer_infra.review.report import Item, Report
 
 _LIMIT: Final = 900_000
@@ -135,4 +135,4 @@ def _code(words: str) -> str:
 
 def _words(words: str) -> str:
     """As plain text of one line."""
-    return visible.cut(words, _CELL).translate(_ESCAPES)
+    return one_line.cut(words, _CELL).translate(_ESCAPES)

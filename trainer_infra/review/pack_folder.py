@@ -17,7 +17,7 @@ from typing import Final
 import yaml
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.review.trial import Example, Failure
+from trainer_infra.review.rule_tests import Example, FailedExample
 from trainer_infra.rules import RULES, fixture, packs
 from trainer_infra.rules import pack as rules_pack
 from trainer_infra.rules.fixture import Case, Cases
@@ -58,7 +58,7 @@ def example(where: Found | None, rule: str) -> Case | None:
     return cases[0] if cases else None
 
 
-def examples(where: Found) -> tuple[tuple[Example, ...], tuple[Failure, ...]]:
+def examples(where: Found) -> tuple[tuple[Example, ...], tuple[FailedExample, ...]]:
     """Every example of the pack's rules, and what of them is missing.
 
     Ours are for the parameters that our rules have by default, a pack's own for those of the pack.
@@ -71,12 +71,14 @@ def examples(where: Found) -> tuple[tuple[Example, ...], tuple[Failure, ...]]:
     told = tuple(one for each in applied for one in _of(each, own.pop(each.rule.id, None)))
     tried = {each.chosen.rule.id for each in told}
     missing = [
-        Failure(each.rule.id, "", "", f"has no examples; write {FIXTURES}/{each.rule.id}.yaml")
+        FailedExample(
+            each.rule.id, "", "", f"has no examples; write {FIXTURES}/{each.rule.id}.yaml"
+        )
         for each in applied
         if each.rule.id not in tried
     ]
     what = f"{FIXTURES} has examples of a rule that pack {where.pack.name} does not apply"
-    return told, (*missing, *(Failure(rule, "", "", what) for rule in own))
+    return told, (*missing, *(FailedExample(rule, "", "", what) for rule in own))
 
 
 def _of(each: Applied, own: tuple[Case, ...] | None) -> Iterator[Example]:

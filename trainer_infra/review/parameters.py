@@ -36,18 +36,18 @@ class Parameter:
     """What it means."""
 
 
-def of(model: type[Parameters], chosen: Parameters | None = None) -> Iterator[Parameter]:
+def parameters_of(model: type[Parameters], chosen: Parameters | None = None) -> Iterator[Parameter]:
     """The parameters of a rule, in order.
 
     Args:
         model: The rule's.
         chosen: What holds where it is not the rule's own defaults.
     """
-    texts = crd_descriptions.docstrings(model)
+    texts = crd_descriptions.docstrings_of(model)
     for name, value in (chosen or model()).model_dump(mode="json").items():
         words = _words(model.model_fields[name].annotation, several=False)
         text = _NONE.sub("`null`", " ".join(texts.get(name, "").split()))
-        yield Parameter(to_camel(name), words, yamltext.flow(value), text)
+        yield Parameter(to_camel(name), words, yamltext.flow_text(value), text)
 
 
 def _words(annotation: Any, *, several: bool) -> str:

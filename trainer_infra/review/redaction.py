@@ -13,7 +13,7 @@ from typing import Any, Final
 from trainer_infra.api.finding import Path
 from trainer_infra.errors import Problem
 from trainer_infra.review.documents import Document
-from trainer_infra.review.report import Item, Place, Unseen
+from trainer_infra.review.report import Item, Place, UnseenRule
 from trainer_infra.rules import subject as subjects
 from trainer_infra.rules.pod_security import literal_secrets, secret_forms, secret_names
 from trainer_infra.rules.subject import Subject
@@ -28,7 +28,7 @@ SHORTEST: Final = 6
 
 
 @dataclass(frozen=True, slots=True)
-class Redaction:
+class ReportRedaction:
     """What is not to be told."""
 
     secrets: tuple[str, ...]
@@ -39,7 +39,7 @@ class Redaction:
     @classmethod
     def of(
         cls, documents: Iterable[tuple[Document, Subject]], others: Iterable[Subject] = ()
-    ) -> "Redaction":
+    ) -> "ReportRedaction":
         """What stands in the documents, in what they were built from, and in other objects."""
         secrets: set[str] = set()
         lines: set[tuple[str, int]] = set()
@@ -99,7 +99,7 @@ class Redaction:
         edits = () if tells else item.edits
         return replace(item, **texts, place=self.place(item.place), edits=edits, excuse=excuse)
 
-    def unseen(self, unseen: Unseen) -> Unseen:
+    def unseen(self, unseen: UnseenRule) -> UnseenRule:
         """What could not be seen, without secrets."""
         namespace, name = self.text(unseen.namespace), self.text(unseen.name)
         return replace(unseen, namespace=namespace, name=name, path=self.text(unseen.path))
@@ -126,7 +126,7 @@ def _written(document: Document) -> Iterator[Value]:
     """Those of what a tool built the object from, where that says something else."""
     written = document.written
     if isinstance(written, Mapping) and written is not document.value:
-        yield from _secret(subjects.of(written))
+        yield from _secret(subjects.subject_of(written))
 
 
 def _lines(document: Document, path: Path) -> Iterator[tuple[str, int]]:

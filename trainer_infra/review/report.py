@@ -113,7 +113,7 @@ class Item:
 
 
 @dataclass(frozen=True, slots=True)
-class Unseen:
+class UnseenRule:
     """A value that rules could not see because it is not known yet."""
 
     kind: str
@@ -144,7 +144,7 @@ class Report:
     """What could not be read, a sentence each: the check is not complete, and fails."""
     unused: tuple[str, ...] = ()
     """Exemptions that excuse nothing, a sentence each."""
-    unseen: tuple[Unseen, ...] = ()
+    unseen: tuple[UnseenRule, ...] = ()
     """What rules could not see."""
     fail_on: Severity = Severity.HIGH
     """Severity from which on a finding fails the check."""

@@ -7,9 +7,10 @@ import difflib
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from textwrap import wrap
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONDict
 from trainer_infra.review import as_json, example, parameters
 from trainer_infra.rules import RULES
 from trainer_infra.rules import pack as rules_pack
@@ -17,15 +18,13 @@ from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import Chosen
 from trainer_infra.rules.pack import Applied, Pack, Selection
 
-JSON = dict[str, Any]
-
 _WIDTH: Final = 88
 """Characters of a line of text."""
 _NEAR: Final = 3
 """Most ids that are proposed for one that is unknown."""
 
 
-def chosen(pack: Pack | None, selection: Selection) -> tuple[Chosen, ...]:
+def chosen_rules(pack: Pack | None, selection: Selection) -> tuple[Chosen, ...]:
     """The rules that are selected, of a pack or of all, as they are applied there.
 
     Raises:
@@ -38,7 +37,7 @@ def chosen(pack: Pack | None, selection: Selection) -> tuple[Chosen, ...]:
     )
 
 
-def found(rules: Iterable[Chosen], rule: str) -> Chosen:
+def found_rules(rules: Iterable[Chosen], rule: str) -> Chosen:
     """The rule of that id.
 
     Raises:
@@ -69,7 +68,7 @@ def rows(rules: Sequence[Chosen]) -> Iterator[tuple[str, ...]]:
         yield (rule.id, each.severity, *enforcement, tags, rule.title, kinds)
 
 
-def wire(each: Chosen) -> JSON:
+def wire(each: Chosen) -> JSONDict:
     """A rule for other programs; keys may come, and none goes."""
     return {
         **as_json.rule(each.rule),
@@ -113,7 +112,7 @@ def _facts(each: Chosen) -> Iterator[str]:
 
 
 def _parameters(each: Chosen) -> Iterator[str]:
-    told = tuple(parameters.of(each.rule.parameters, each.parameters))
+    told = tuple(parameters.parameters_of(each.rule.parameters, each.parameters))
     if told:
         yield from ("", "Parameters:")
     for one in told:

@@ -76,7 +76,7 @@ def _facts(rule: AnyRule) -> str:
 
 
 def _parameters(rule: AnyRule) -> Iterator[str]:
-    told = tuple(parameters.of(rule.parameters))
+    told = tuple(parameters.parameters_of(rule.parameters))
     if told:
         yield from ("| parameter | type | default | |", "|---|---|---|---|")
         for each in told:

@@ -5,15 +5,14 @@ has expired is a rejected suppression, so that viewers show the finding.
 """
 
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Final
 from urllib.parse import quote
 
-from trainer_infra.review import as_json, summary, visible
+from trainer_infra.json_values import JSONDict
+from trainer_infra.review import as_json, one_line, summary
 from trainer_infra.review.report import Edit, Item, Place, Report
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
-
-JSON = dict[str, Any]
 
 SCHEMA: Final = (
     "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
@@ -48,7 +47,7 @@ def text(report: Report) -> str:
     """The report as one run."""
     rules = {each.id: each for each in (*report.rules, *(item.rule for item in report.items))}
     order = {each: index for index, each in enumerate(rules)}
-    run: JSON = {
+    run: JSONDict = {
         "tool": {
             "driver": {"name": "trainer-infra", "rules": [_rule(each) for each in rules.values()]}
         },
@@ -63,7 +62,7 @@ def text(report: Report) -> str:
     return as_json.dumped({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, depth=4)
 
 
-def _rule(rule: AnyRule) -> JSON:
+def _rule(rule: AnyRule) -> JSONDict:
     return {
         "id": rule.id,
         "name": "".join(each.capitalize() for each in rule.id.split("-")),
@@ -91,8 +90,8 @@ def _tags(rule: AnyRule) -> Iterator[str]:
     yield from (*rule.tags, *rule.frameworks)
 
 
-def _result(item: Item, index: int, *, has_baseline: bool) -> JSON:
-    found: JSON = {
+def _result(item: Item, index: int, *, has_baseline: bool) -> JSONDict:
+    found: JSONDict = {
         "ruleId": item.rule.id,
         "ruleIndex": index,
         "level": _LEVELS[item.severity],
@@ -109,42 +108,42 @@ def _result(item: Item, index: int, *, has_baseline: bool) -> JSON:
     return found
 
 
-def _location(item: Item) -> JSON:
+def _location(item: Item) -> JSONDict:
     object_ = {
         "kind": item.kind,
         "namespace": item.namespace,
         "name": item.name,
         "path": item.path,
     }
-    physical: JSON = {"artifactLocation": _artifact(item.place.file)}
+    physical: JSONDict = {"artifactLocation": _artifact(item.place.file)}
     if item.place.line:
         physical["region"] = _region(item.place)
     logical = {
-        "name": visible.line(item.path) or summary.named(item),
-        "fullyQualifiedName": f"{summary.named(item)}: {visible.line(item.path)}",
+        "name": one_line.line(item.path) or summary.named(item),
+        "fullyQualifiedName": f"{summary.named(item)}: {one_line.line(item.path)}",
         "kind": "object",
         "properties": object_,
     }
     return {"physicalLocation": physical, "logicalLocations": [logical]}
 
 
-def _artifact(file: str) -> JSON:
+def _artifact(file: str) -> JSONDict:
     """A file as a URI: of its whole path, else relative to the folder of the check."""
     path = quote(file.encode("utf-8", "surrogatepass"))
     is_whole = path.startswith("/")
     return {"uri": f"file://{path}"} if is_whole else {"uri": path, "uriBaseId": "%SRCROOT%"}
 
 
-def _region(place: Place) -> JSON:
+def _region(place: Place) -> JSONDict:
     span = _span((place.line, place.column), (place.end_line, place.end_column))
-    region: JSON = {name: number for name, number in span.items() if number}
+    region: JSONDict = {name: number for name, number in span.items() if number}
     if place.excerpt:
         region["snippet"] = {"text": "\n".join(place.excerpt)}
     return region
 
 
-def _fix(item: Item) -> JSON:
-    by_file: dict[str, list[JSON]] = {}
+def _fix(item: Item) -> JSONDict:
+    by_file: dict[str, list[JSONDict]] = {}
     for each in item.edits:
         by_file.setdefault(each.file, []).append(_replacement(each))
     changes = [
@@ -154,12 +153,12 @@ def _fix(item: Item) -> JSON:
     return {"description": _message(item.fix or item.rule.fix), "artifactChanges": changes}
 
 
-def _replacement(edit: Edit) -> JSON:
+def _replacement(edit: Edit) -> JSONDict:
     region = _span(edit.start, edit.end)
     return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
 
 
-def _span(start: tuple[int, int], end: tuple[int, int]) -> JSON:
+def _span(start: tuple[int, int], end: tuple[int, int]) -> JSONDict:
     (line, column), (end_line, end_column) = start, end
     return {
         "startLine": line,
@@ -169,7 +168,7 @@ def _span(start: tuple[int, int], end: tuple[int, int]) -> JSON:
     }
 
 
-def _suppressions(item: Item) -> Iterator[JSON]:
+def _suppressions(item: Item) -> Iterator[JSONDict]:
     """None in an empty list says that it is not suppressed; the standard wants one everywhere."""
     if item.excuse is not None:
         why = next(summary.remarks(item))
@@ -177,7 +176,7 @@ def _suppressions(item: Item) -> Iterator[JSON]:
         yield {"kind": "external", "status": status, "justification": why}
 
 
-def _invocation(report: Report) -> JSON:
+def _invocation(report: Report) -> JSONDict:
     read = [_notification("error", each) for each in report.problems]
     seen = [_notification("note", f"not seen: {summary.blind(each)}") for each in report.unseen]
     return {
@@ -190,14 +189,14 @@ def _invocation(report: Report) -> JSON:
     }
 
 
-def _notification(level: str, words: str) -> JSON:
+def _notification(level: str, words: str) -> JSONDict:
     return {"level": level, "message": _message(words)}
 
 
-def _message(words: str) -> JSON:
+def _message(words: str) -> JSONDict:
     """A message without the links that viewers make of `[words](address)`."""
-    return {"text": visible.line(words).replace("](", "] (")}
+    return {"text": one_line.line(words).replace("](", "] (")}
 
 
-def _notes(report: Report) -> JSON:
+def _notes(report: Report) -> JSONDict:
     return {"notes": dict(report.notes)} if report.notes else {}

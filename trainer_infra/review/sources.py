@@ -23,7 +23,7 @@ _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class SourceObjects:
     """What was found."""
 
     documents: tuple[Document, ...] = ()
@@ -44,7 +44,7 @@ class _Folder:
     """Folders without links: two links may lead to each other."""
 
 
-def read(paths: Sequence[str], values: Sequence[str] = ()) -> Read:
+def read_sources(paths: Sequence[str], values: Sequence[str] = ()) -> SourceObjects:
     """The objects below all paths, each once.
 
     Args:
@@ -54,10 +54,10 @@ def read(paths: Sequence[str], values: Sequence[str] = ()) -> Read:
     return joined(_read(each, values) for each in paths)
 
 
-def joined(parts: Iterable[Read]) -> Read:
+def joined(parts: Iterable[SourceObjects]) -> SourceObjects:
     """All of them as one; what several have is there once."""
     whole = tuple(parts)
-    return Read(
+    return SourceObjects(
         tuple(_once(each for part in whole for each in part.documents)),
         tuple(dict.fromkeys(each for part in whole for each in part.problems)),
     )
@@ -72,12 +72,12 @@ def _once(found: Iterable[Document]) -> Iterator[Document]:
             yield each
 
 
-def _read(path: str, values: Sequence[str]) -> Read:
+def _read(path: str, values: Sequence[str]) -> SourceObjects:
     if path == STDIN:
         return _stdin()
     where = Path(path)
     if not where.exists():
-        return Read(problems=(f"{path}: is not there",))
+        return SourceObjects(problems=(f"{path}: is not there",))
     return _folder(where, values) if where.is_dir() else _file(where)
 
 
@@ -98,12 +98,12 @@ def text_of(path: str) -> tuple[str, str]:
     raise InvalidInput([Problem("", why, where=name)])
 
 
-def _stdin() -> Read:
+def _stdin() -> SourceObjects:
     found = _file(STDIN)
     return replace(found, documents=tuple(replace(e, is_editable=False) for e in found.documents))
 
 
-def _folder(folder: Path, values: Sequence[str]) -> Read:
+def _folder(folder: Path, values: Sequence[str]) -> SourceObjects:
     found = _Folder()
     _walk(folder, found)
     uses = {each: kustomize.uses(each) for each in found.kustomizations}
@@ -119,9 +119,9 @@ def _folder(folder: Path, values: Sequence[str]) -> Read:
     return joined(
         (
             *map(_file, files),
-            *(_made(each, lambda chart: helm.read(chart, values)) for each in charts),
-            *(_made(each, kustomize.read) for each in on_top),
-            Read(problems=tuple(found.problems)),
+            *(_made(each, lambda chart: helm.read_chart(chart, values)) for each in charts),
+            *(_made(each, kustomize.read_kustomization) for each in on_top),
+            SourceObjects(problems=tuple(found.problems)),
         )
     )
 
@@ -148,26 +148,26 @@ def _walk(folder: Path, found: _Folder) -> None:
         _walk(each, found)
 
 
-def _made(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> Read:
+def _made(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> SourceObjects:
     """What a tool makes of a folder."""
     try:
-        return Read(make(folder))
+        return SourceObjects(make(folder))
     except InvalidInput as error:
-        return Read(problems=tuple(str(each) for each in error.problems))
+        return SourceObjects(problems=tuple(str(each) for each in error.problems))
     except (NotAvailable, UnicodeDecodeError) as error:
-        return Read(problems=(f"{folder}: {error}",))
+        return SourceObjects(problems=(f"{folder}: {error}",))
 
 
-def _file(path: str | Path) -> Read:
+def _file(path: str | Path) -> SourceObjects:
     try:
         return of_text(*text_of(os.fspath(path)))
     except InvalidInput as error:
-        return Read(problems=tuple(str(each) for each in error.problems))
+        return SourceObjects(problems=tuple(str(each) for each in error.problems))
 
 
-def of_text(text: str, file: str) -> Read:
+def of_text(text: str, file: str) -> SourceObjects:
     """The objects of a text."""
     try:
-        return Read(documents.read(text, file))
+        return SourceObjects(documents.read_documents(text, file))
     except InvalidInput as error:
-        return Read(problems=tuple(str(each) for each in error.problems))
+        return SourceObjects(problems=tuple(str(each) for each in error.problems))

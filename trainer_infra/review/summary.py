@@ -3,9 +3,9 @@
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
+from trainer_infra.review import one_line
 from trainer_infra.review import report as reports
-from trainer_infra.review import visible
-from trainer_infra.review.report import Item, Place, Report, Unseen
+from trainer_infra.review.report import Item, Place, Report, UnseenRule
 from trainer_infra.rules.finding import Severity
 
 EXPIRED: Final = "EXEMPTION EXPIRED"
@@ -64,7 +64,7 @@ def remarks(item: Item) -> Iterator[str]:
     """Why a finding does not count, or counts again."""
     if item.excuse is not None:
         state = f"{EXPIRED} on" if item.excuse.is_expired else "exempt until"
-        owner, reason = visible.line(item.excuse.owner), visible.line(item.excuse.reason)
+        owner, reason = one_line.line(item.excuse.owner), one_line.line(item.excuse.reason)
         yield f"{state} {item.excuse.expires}, {owner} answers for it: {reason}"
     if item.is_known:
         yield "known by the baseline"
@@ -72,15 +72,15 @@ def remarks(item: Item) -> Iterator[str]:
 
 def clause(item: Item) -> str:
     """The finding on one line, without what to do about it."""
-    return visible.line(item.clause())
+    return one_line.line(item.clause())
 
 
 def details(item: Item) -> Iterator[str]:
     """What belongs to the clause, a line each: what to do about it, and where it was seen."""
     if item.fix:
-        yield f"Fix: {visible.line(item.fix)}"
+        yield f"Fix: {one_line.line(item.fix)}"
     if item.seen_at:
-        yield f"Seen at {visible.line(item.seen_at)}"
+        yield f"Seen at {one_line.line(item.seen_at)}"
 
 
 def alike(items: Iterable[Item]) -> Iterator[tuple[Item, Sequence[Item]]]:
@@ -105,7 +105,7 @@ def others(items: Sequence[Item]) -> Iterator[str]:
         places = [where(each.place) for each in items[:_NAMED]]
         rest = len(items) - len(places)
         named = ", ".join((*places, *([f"and {rest} others"] if rest else [])))
-        yield visible.line(f"The same of {len(items)} more on {items[0].runtime}: {named}")
+        yield one_line.line(f"The same of {len(items)} more on {items[0].runtime}: {named}")
 
 
 def where(place: Place) -> str:
@@ -113,15 +113,15 @@ def where(place: Place) -> str:
     return f"{place.file}:{place.line}" if place.line else place.file
 
 
-def named(item: Item | Unseen) -> str:
+def named(item: Item | UnseenRule) -> str:
     """`TrainJob team-a/tj`: the object on one line."""
-    return visible.line(reports.named(item.kind, item.namespace, item.name))
+    return one_line.line(reports.named(item.kind, item.namespace, item.name))
 
 
-def blind(unseen: Unseen) -> str:
+def blind(unseen: UnseenRule) -> str:
     """`TrainJob team-a/tj: spec.trainer.image: image-digest, image-registry`."""
     return ": ".join(
-        filter(None, (named(unseen), visible.line(unseen.path), ", ".join(unseen.rules)))
+        filter(None, (named(unseen), one_line.line(unseen.path), ", ".join(unseen.rules)))
     )
 
 

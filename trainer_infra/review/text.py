@@ -8,7 +8,7 @@ from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.style import Style
 
-from trainer_infra.review import summary, visible
+from trainer_infra.review import one_line, summary
 from trainer_infra.review.report import Item, Place, Report
 from trainer_infra.rules.finding import Severity
 
@@ -62,17 +62,17 @@ def _ansi(words: str, style: str) -> str:
 
 def _item(item: Item, others: Sequence[Item], paint: Paint) -> Iterator[str]:
     severity = paint(item.severity, STYLES[item.severity] if item.counts else "dim")
-    clause = visible.cut(summary.clause(item), _SENTENCE)
+    clause = one_line.cut(summary.clause(item), _SENTENCE)
     yield f"{paint(_where(item.place), 'bold')}: {severity} {item.rule.id}: {clause}"
     yield from _excerpt(item.place, paint)
     if item.seen_at:
-        yield f"    seen at: {visible.cut(item.seen_at, _SENTENCE)}"
+        yield f"    seen at: {one_line.cut(item.seen_at, _SENTENCE)}"
     if item.fix:
-        yield f"    fix: {visible.cut(item.fix, _SENTENCE)}"
+        yield f"    fix: {one_line.cut(item.fix, _SENTENCE)}"
     for each in summary.remarks(item):
         yield f"    {paint(each, _LOUD if each.startswith(summary.EXPIRED) else 'dim')}"
     for each in summary.others(others):
-        yield f"    {visible.cut(each, _SENTENCE)}"
+        yield f"    {one_line.cut(each, _SENTENCE)}"
 
 
 def _where(place: Place) -> str:
@@ -83,7 +83,7 @@ def _where(place: Place) -> str:
 
 def _begin(words: str) -> str:
     """Words that start a line, not as the commands of CI runners start."""
-    shown = visible.line(words)
+    shown = one_line.line(words)
     return f"./{shown}" if shown.lstrip().startswith("::") else shown
 
 
@@ -95,11 +95,11 @@ def _excerpt(place: Place, paint: Paint) -> Iterator[str]:
         start = max(0, column - 1 - _BEFORE) if len(raw) > _WIDTH else 0
         before = "…" if start else ""
         after = "…" if start + _WIDTH < len(raw) else ""
-        yield f"{margin}{before}{visible.line(raw[start : start + _WIDTH])}{after}"
+        yield f"{margin}{before}{one_line.line(raw[start : start + _WIDTH])}{after}"
         if column:
-            indent = cell_len(before + visible.line(raw[start : column - 1]))
+            indent = cell_len(before + one_line.line(raw[start : column - 1]))
             marked = raw[column - 1 : min(_end(place, raw), start + _WIDTH)]
-            carets = "^" * max(1, cell_len(visible.line(marked)))
+            carets = "^" * max(1, cell_len(one_line.line(marked)))
             yield f"{' ' * (len(margin) - 2)}| {' ' * indent}{paint(carets, 'bold red')}"
 
 
@@ -110,7 +110,7 @@ def _end(place: Place, raw: str) -> int:
 
 
 def _section(title: str, lines: Iterable[str], paint: Paint) -> Iterator[str]:
-    told = [f"    - {visible.cut(each, _SENTENCE)}" for each in lines]
+    told = [f"    - {one_line.cut(each, _SENTENCE)}" for each in lines]
     if told:
         yield paint(title, "bold")
         yield from told

@@ -4,7 +4,6 @@ One YAML file, read by `review` and by policy packs; what it says of an environm
 text has been read.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,8 +16,6 @@ from trainer_infra.rules import packs
 from trainer_infra.rules.exemption import Exemption
 from trainer_infra.rules.pack import Pack, Setting
 from trainer_infra.rules.pool import Pool
-
-JSON = Mapping[str, Any]
 
 
 class Environment(KubeModel):
@@ -71,7 +68,7 @@ def read(text: str, file: str) -> Configuration:
     Raises:
         InvalidInput: It is none; has every problem.
     """
-    sources = yaml_source.read(text, file)
+    sources = yaml_source.read_yaml(text, file)
     if len(sources) > 1:
         raise InvalidInput([Problem("", "must be one YAML document", where=file)])
     problems = [each.problem(file) for source in sources for each in source.findings]

@@ -4,20 +4,18 @@ Written as an annotation of the object or in the configuration; always with owne
 and always told in the report. Once it has expired, the finding fails again.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Any, Final
+from typing import Final
 
 import yaml
 
 from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.rules.subject import Subject
-
-JSON = Mapping[str, Any]
 
 PREFIX: Final = "exempt.trainer-infra.dev/"
 """Of the annotations; the rule's id follows."""

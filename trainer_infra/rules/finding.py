@@ -44,7 +44,7 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding(api.Finding):
+class Finding(api.FieldFinding):
     """A problem whose place is a path in the object as it was written."""
 
     patch: tuple[Change, ...] = ()

@@ -12,7 +12,8 @@ from typing import Any, Final, Self
 import yaml
 from pydantic import model_validator
 
-from trainer_infra.api.base import JSON, KubeModel
+from trainer_infra.api.base import KubeModel
+from trainer_infra.json_values import JSONDict
 from trainer_infra.rules.pool import Pool
 
 FOLDER: Final = Path(__file__).parent / "fixtures"
@@ -33,16 +34,16 @@ class Case(KubeModel):
 
     name: str
     """What it shows, a noun phrase."""
-    good: tuple[JSON, ...]
+    good: tuple[JSONDict, ...]
     """The object that is judged, and those that are there beside it."""
     bad: Bad
     """What makes it a bad one."""
-    parameters: JSON | None = None
+    parameters: JSONDict | None = None
     """The rule's parameters; None for its own."""
     pools: tuple[Pool, ...] = ()
     """Machines that there are."""
 
-    def objects(self, *, is_good: bool) -> tuple[JSON, ...]:
+    def objects(self, *, is_good: bool) -> tuple[JSONDict, ...]:
         """The objects of one of the two."""
         first, *others = self.good
         return (first if is_good else changed(first, self.bad.path, self.bad.value), *others)

@@ -9,8 +9,9 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
-from trainer_infra.api.base import JSON, KubeModel
+from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONDict
 from trainer_infra.rules import RULES
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.judge import Chosen
@@ -40,7 +41,7 @@ class Setting(KubeModel):
     """What CrossGuard does about its findings."""
     severity: Severity | None = None
     """How bad they are."""
-    parameters: JSON | None = None
+    parameters: JSONDict | None = None
     """The rule's parameters; those not named stay as they were."""
 
     def over(self, other: "Setting") -> "Setting":

@@ -16,12 +16,12 @@ TRAINING: Final = Pack(
 )
 RESTRICTED: Final = Pack(
     name="restricted",
-    description="For clusters that several tenants share: what may cost somebody else is stopped.",
+    description="For clusters that several tenants share: stops what may cost another tenant.",
     mandatory_from=Severity.MEDIUM,
 )
 COST: Final = Pack(
     name="cost",
-    description="For whoever pays: what is asked for, for how long, and what it costs.",
+    description="For those who pay: what is asked for, for how long, and what it costs.",
     selection=Selection(tags=("capacity", "cost")),
     mandatory_from=Severity.HIGH,
 )

@@ -55,7 +55,7 @@ class Pod:
 
 
 @dataclass(frozen=True, slots=True)
-class Container:
+class PodContainer:
     """One container of the pods of a replicated job."""
 
     value: Value
@@ -81,7 +81,7 @@ def of(subject: Subject) -> tuple[Pod, ...]:
     return subject.once(_of)
 
 
-def containers(subject: Subject) -> tuple[Container, ...]:
+def containers(subject: Subject) -> tuple[PodContainer, ...]:
     """The containers of those pods, init containers first."""
     return subject.once(_containers)
 
@@ -103,8 +103,8 @@ def _of(subject: Subject) -> Iterator[Pod]:
             yield Pod(job, template, label if isinstance(label, str) else "", policy)
 
 
-def _containers(subject: Subject) -> Iterator[Container]:
+def _containers(subject: Subject) -> Iterator[PodContainer]:
     for pod in of(subject):
         for key in _LISTS:
             for each in pod.spec[key].items():
-                yield Container(each, pod, key == _LISTS[0])
+                yield PodContainer(each, pod, key == _LISTS[0])

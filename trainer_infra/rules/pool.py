@@ -14,7 +14,7 @@ from trainer_infra.api.base import KubeModel
 
 
 def _quantity(value: str | int) -> str | int:
-    quantity.parse(value)
+    quantity.parse_quantity(value)
     return value
 
 
@@ -52,4 +52,4 @@ class Pool(KubeModel):
     def amount(self, resource: str) -> Decimal:
         """What one machine has of a resource, in units; 0 where it has none."""
         written = self.capacity.get(resource)
-        return Decimal(0) if written is None else quantity.parse(written)
+        return Decimal(0) if written is None else quantity.parse_quantity(written)

@@ -15,12 +15,11 @@ from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline, resolve
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import unknown
 from trainer_infra.rules.value import UNKNOWN
-
-JSON = Mapping[str, Any]
 
 _STAND_IN: Final = "value-that-is-not-known"
 _TRAINER: Final[Path] = ("spec", "trainer")
@@ -40,7 +39,7 @@ _FILLS_NODE: Final[Mapping[str, str]] = {"resourcesPerNode": "resources", "env":
 class Rendering:
     """What a TrainJob renders to."""
 
-    objects: tuple[JSON, ...] = ()
+    objects: tuple[JSONObject, ...] = ()
     """In apply order; unknown values stand in them."""
     problems: tuple[Problem, ...] = ()
     """Why it renders to nothing."""
@@ -50,7 +49,7 @@ class Rendering:
     """Whether all of the TrainJob is known, and its schema finds nothing wrong with it."""
 
 
-def of(job: JSON, runtime: Runtime, behaviour: Behaviour = OURS) -> Rendering:
+def rendering_of(job: JSONObject, runtime: Runtime, behaviour: Behaviour = OURS) -> Rendering:
     """What the TrainJob renders to on the runtime.
 
     Args:
@@ -62,7 +61,7 @@ def of(job: JSON, runtime: Runtime, behaviour: Behaviour = OURS) -> Rendering:
     if not hidden:
         return _rendered(job, runtime, behaviour)
     filled = _replaced(job, dict.fromkeys(hidden, _STAND_IN), ())
-    wrong = [each.path for each in schema.findings(filled, names.TRAIN_JOB)]
+    wrong = [each.path for each in schema.schema_findings(filled, names.TRAIN_JOB)]
     left_out = {each for each in hidden if any(path[: len(each)] == each for path in wrong)}
     filled = _replaced(filled, dict.fromkeys(left_out, None), ())
     made = _rendered(filled, runtime, behaviour)
@@ -71,9 +70,9 @@ def of(job: JSON, runtime: Runtime, behaviour: Behaviour = OURS) -> Rendering:
     return Rendering(objects, made.problems, unseen)
 
 
-def _rendered(job: JSON, runtime: Runtime, behaviour: Behaviour) -> Rendering:
+def _rendered(job: JSONObject, runtime: Runtime, behaviour: Behaviour) -> Rendering:
     try:
-        typed = manifests.parse(job)
+        typed = manifests.parse_object(job)
         if not isinstance(typed, TrainJob):
             return Rendering()
     except InvalidInput as error:
@@ -114,7 +113,7 @@ def _unmarked(left_out: Iterable[Path]) -> Iterator[Path]:
             yield each
 
 
-def _marked(value: JSON, left_out: Iterable[Path]) -> JSON:
+def _marked(value: JSONObject, left_out: Iterable[Path]) -> JSONObject:
     """The object with what the training nodes have from values that were left out unknown."""
     if value["kind"] != names.JOBSET:
         return value
@@ -122,13 +121,13 @@ def _marked(value: JSON, left_out: Iterable[Path]) -> JSON:
     for index, job in enumerate(value["spec"]["replicatedJobs"]):
         at: Path = ("spec", "replicatedJobs", index)
         others |= {(*at, *below): UNKNOWN for each in left_out for below in _filled(job, each)}
-    marked: JSON = value
+    marked: JSONObject = value
     for path, other in others.items():
         marked = _set(marked, path, other)
     return marked
 
 
-def _filled(job: JSON, path: Path) -> Iterator[Path]:
+def _filled(job: JSONObject, path: Path) -> Iterator[Path]:
     """Places in a replicated job that a value of the TrainJob fills."""
     trains = resolve.trains(job)
     is_ours = trains or job["name"] == names.NODE

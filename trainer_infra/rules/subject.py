@@ -1,9 +1,9 @@
 """What is judged: an object as it was written, and what it renders to.
 
-Made by `review` from files and by `deploy` from a resource's inputs, with `of`; pure.
+Made by `review` from files and by `deploy` from a resource's inputs, with `subject_of`; pure.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Final, TypeVar
@@ -14,12 +14,12 @@ from trainer_infra.api.finding import Path
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules import rendering, written
+from trainer_infra.rules import origin, rendering
 from trainer_infra.rules.rendering import Rendering
-from trainer_infra.rules.value import Root, Unseen, Value, Written
+from trainer_infra.rules.value import Origin, Root, Unseen, Value
 
-JSON = Mapping[str, Any]
 T = TypeVar("T")
 
 
@@ -27,16 +27,16 @@ T = TypeVar("T")
 class AnyRuntime:
     """A runtime that TrainJobs refer to."""
 
-    wire: JSON
+    wire: JSONObject
     """As it was written."""
     typed: Runtime | None
     """None where something is wrong with it, which is its own finding where it is judged."""
 
     @classmethod
-    def read(cls, wire: JSON) -> "AnyRuntime":
+    def read(cls, wire: JSONObject) -> "AnyRuntime":
         """The runtime in wire form."""
         try:
-            parsed = manifests.parse(wire)
+            parsed = manifests.parse_object(wire)
         except InvalidInput:
             return cls(wire, None)
         return cls(wire, None if isinstance(parsed, TrainJob) else parsed)
@@ -182,7 +182,9 @@ class Subject:
             each.forget()
 
 
-def of(value: JSON, runtime: AnyRuntime | None = None, behaviour: Behaviour = OURS) -> Subject:
+def subject_of(
+    value: JSONObject, runtime: AnyRuntime | None = None, behaviour: Behaviour = OURS
+) -> Subject:
     """The object with what it renders to.
 
     Args:
@@ -199,13 +201,15 @@ def of(value: JSON, runtime: AnyRuntime | None = None, behaviour: Behaviour = OU
     return replace(subject, runtime=seen, render=partial(_render, runtime.typed))
 
 
-def given(subject: Subject, objects: Iterable[JSON]) -> Subject:
+def given(subject: Subject, objects: Iterable[JSONObject]) -> Subject:
     """The subject with objects that it renders to."""
     return replace(subject, render=partial(_rendered, made=Rendering(tuple(objects))))
 
 
 def _render(runtime: Runtime, subject: Subject) -> Rendered:
-    return _rendered(subject, rendering.of(subject.object.raw, runtime, subject.behaviour))
+    return _rendered(
+        subject, rendering.rendering_of(subject.object.raw, runtime, subject.behaviour)
+    )
 
 
 def _rendered(subject: Subject, made: Rendering) -> Rendered:
@@ -213,18 +217,18 @@ def _rendered(subject: Subject, made: Rendering) -> Rendered:
     return Rendered(objects, made.problems, made.unseen, made.fits_schema)
 
 
-def _object(subject: Subject, value: JSON, unseen: Iterable[Path]) -> Value:
+def _object(subject: Subject, value: JSONObject, unseen: Iterable[Path]) -> Value:
     called = value.get("metadata", {}).get("name")
     name = f"{value.get('kind')} {called if isinstance(called, str) else ''}".rstrip()
     if value.get("kind") != names.JOBSET:
         return Value(value, Root(name, _inherited, subject.noted))
     job = subject.object.raw
-    where = partial(written.in_train_job, job, value)
-    return Value(value, Root(name, where, subject.noted, tuple(written.gaps(job, value, unseen))))
+    where = partial(origin.in_train_job, job, value)
+    return Value(value, Root(name, where, subject.noted, tuple(origin.gaps(job, value, unseen))))
 
 
-def _inherited(_path: Path) -> Written:
-    return written.INHERITED
+def _inherited(_path: Path) -> Origin:
+    return origin.INHERITED
 
 
 def _text(value: Value) -> str:

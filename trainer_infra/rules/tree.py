@@ -11,18 +11,18 @@ from typing import Any
 
 from trainer_infra import catalog, names
 from trainer_infra.errors import InvalidInput
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import subject as subjects
 from trainer_infra.rules.subject import AnyRuntime, Subject
 from trainer_infra.rules.value import UNKNOWN
 
-JSON = Mapping[str, Any]
 Key = tuple[str, str, str]
 """Kind, namespace and name; the namespace of cluster-scoped kinds is empty."""
 
 
-def of(
-    judged: Sequence[JSON], others: Iterable[JSON] = (), behaviour: Behaviour = OURS
+def subjects_of(
+    judged: Sequence[JSONObject], others: Iterable[JSONObject] = (), behaviour: Behaviour = OURS
 ) -> tuple[Subject, ...]:
     """The subjects of the objects that are judged, in order.
 
@@ -36,7 +36,7 @@ def of(
     return tuple(_subject(each, own, known, behaviour) for each in judged)
 
 
-def runtimes(objects: Iterable[JSON]) -> dict[Key, AnyRuntime]:
+def runtimes(objects: Iterable[JSONObject]) -> dict[Key, AnyRuntime]:
     """Those of the objects that are runtimes."""
     found = {}
     for each in objects:
@@ -49,19 +49,19 @@ def runtimes(objects: Iterable[JSON]) -> dict[Key, AnyRuntime]:
 
 
 def _subject(
-    value: JSON,
+    value: JSONObject,
     own: Mapping[Key, AnyRuntime],
     known: Mapping[Key, AnyRuntime],
     behaviour: Behaviour,
 ) -> Subject:
     key = reference(value)
     if key is None:
-        return subjects.of(value, behaviour=behaviour)
-    made = subjects.of(value, known.get(key) or shipped(key), behaviour)
+        return subjects.subject_of(value, behaviour=behaviour)
+    made = subjects.subject_of(value, known.get(key) or shipped(key), behaviour)
     return replace(made, runtime_is_judged=key in own)
 
 
-def reference(value: JSON) -> Key | None:
+def reference(value: JSONObject) -> Key | None:
     """What runtime a TrainJob refers to; None for other kinds, and where it is not known."""
     spec, metadata = value.get("spec"), value.get("metadata")
     named = spec.get("runtimeRef") if isinstance(spec, Mapping) else None

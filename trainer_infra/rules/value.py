@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from enum import Enum, auto
 from functools import lru_cache
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 
 from trainer_infra.api import quantity
 from trainer_infra.api.finding import Path, path_text
@@ -31,7 +31,6 @@ class Mark(Enum):
 UNKNOWN: Final = Mark.UNKNOWN
 ABSENT: Final = Mark.ABSENT
 
-JSON: TypeAlias = Mapping[str, Any]
 _SCALARS: Final = frozenset((Mark, str, int, bool, float))
 """Types of most values without anything below, which are asked for first: that is far faster."""
 
@@ -49,7 +48,7 @@ class Unseen(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class Origin:
     """Where something that was read stands in what the user wrote."""
 
     path: Path
@@ -64,7 +63,7 @@ class Root:
 
     name: str = ""
     """Kind and name of a rendered object; empty for the one that was written."""
-    written: Callable[[Path], Written] = Written
+    written: Callable[[Path], Origin] = Origin
     """Where the user wrote what stands at a path of this object."""
     unseen: dict[Path, None] = field(default_factory=dict)
     """Written paths of lists and mappings that were not known, since somebody last emptied it; the
@@ -93,10 +92,10 @@ class Value:
         self.root = root
         self.path = path
         self._below: dict[str | int | Path, Value] | None = None
-        self._written: Written | None = None
+        self._written: Origin | None = None
 
     @property
-    def written(self) -> Written:
+    def written(self) -> Origin:
         """Where the user wrote it."""
         if self._written is None:
             self._written = self.root.written(self.path)
@@ -178,7 +177,7 @@ class Value:
         if isinstance(raw, bool) or not isinstance(raw, int | float | str):
             return None
         try:
-            return quantity.parse(raw)
+            return quantity.parse_quantity(raw)
         except (InvalidInput, ValueError):
             return None
 

@@ -6,18 +6,16 @@ and suspending, make no other one.
 """
 
 import re
-from collections.abc import Mapping
 from enum import Enum, auto
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 
 from trainer_infra import names
 from trainer_infra.errors import Refused
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.runs.sentences import Owned
 from trainer_infra.trainers.code import Code, content_hash
-
-JSON = Mapping[str, Any]
 
 LONGEST: Final = 54
 """Characters of a resource whose run's name, nine longer, is a DNS label."""
@@ -26,18 +24,23 @@ SHORTENED: Final = 36
 _LEGAL: Final = re.compile("[a-z][-a-z0-9]*")
 
 
-def identity_of_spec(spec: JSON) -> JSON:
+def identity_of_spec(spec: JSONObject) -> JSONObject:
     """The part of a TrainJob's spec that makes a run what it is: suspending makes no other run."""
     return {key: value for key, value in spec.items() if key != "suspend"}
 
 
-def job_settings(annotations: JSON) -> JSON:
+def job_settings(annotations: JSONObject) -> JSONObject:
     """The annotations that change what is rendered; all others can be edited in place."""
     return {key: annotations[key] for key in names.JOB_SETTINGS if key in annotations}
 
 
 def content(
-    job: JSON, code: Code | None, runtime: JSON, *, attempt: int = 1, outputs: JSON | None = None
+    job: JSONObject,
+    code: Code | None,
+    runtime: JSONObject,
+    *,
+    attempt: int = 1,
+    outputs: JSONObject | None = None,
 ) -> str:
     """Eight hex digits of what makes a run what it is.
 

@@ -4,13 +4,12 @@ Called by `view`, the causes and `cluster.logs`. Pods are Kubernetes' own object
 by the labels that JobSet and the Job controller give them; a local run's have the same.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resources
-
-JSON = Mapping[str, Any]
 
 Place: TypeAlias = tuple[str, int, int]
 """Step, index of the Job in it, index of the pod in that: what every try of a pod has in common."""
@@ -19,12 +18,12 @@ SUFFIX: Final = 6
 """Characters that the Job controller adds to a pod's name: a dash and five of its own."""
 
 
-def in_order(jobset: JSON | None, pods: Iterable[JSON]) -> tuple[JSON, ...]:
+def in_order(jobset: JSONObject | None, pods: Iterable[JSONObject]) -> tuple[JSONObject, ...]:
     """The pods by step, in the JobSet's order, then by index; of one index the oldest first."""
     listed = ((jobset or {}).get("spec") or {}).get("replicatedJobs") or ()
     order = {each["name"]: index for index, each in enumerate(listed)}
 
-    def key(pod: JSON) -> tuple[Any, ...]:
+    def key(pod: JSONObject) -> tuple[Any, ...]:
         metadata = pod["metadata"]
         step_name, *indices = place_of(pod)
         return (
@@ -37,12 +36,12 @@ def in_order(jobset: JSON | None, pods: Iterable[JSON]) -> tuple[JSON, ...]:
     return tuple(sorted(pods, key=key))
 
 
-def name(pod: JSON) -> str:
+def name(pod: JSONObject) -> str:
     """The pod's own name."""
     return str(pod["metadata"]["name"])
 
 
-def place_of(pod: JSON) -> Place:
+def place_of(pod: JSONObject) -> Place:
     """Which pod of the JobSet it is, whatever the try."""
     labels = pod["metadata"].get("labels") or {}
     found = (labels.get(key, "0") for key in (names.JOB_INDEX_LABEL, names.COMPLETION_INDEX))
@@ -50,39 +49,39 @@ def place_of(pod: JSON) -> Place:
     return step_of(pod), job, index
 
 
-def step_of(pod: JSON) -> str:
+def step_of(pod: JSONObject) -> str:
     """The replicated job that the pod is of."""
     return str((pod["metadata"].get("labels") or {}).get(names.REPLICATED_JOB_LABEL, ""))
 
 
-def host_name(pod: JSON) -> str:
+def host_name(pod: JSONObject) -> str:
     """The pod's name without what makes it unique: `digits-node-0-1`."""
     return str(pod["metadata"]["name"])[:-SUFFIX]
 
 
-def phase_of(pod: JSON) -> str:
+def phase_of(pod: JSONObject) -> str:
     """`Pending`, `Running`, `Succeeded` or `Failed`; a pod whose node is lost counts as running."""
     found = str((pod.get("status") or {}).get("phase") or "Pending")
     return "Running" if found == "Unknown" else found
 
 
-def node_of(pod: JSON) -> str:
+def node_of(pod: JSONObject) -> str:
     """The Kubernetes node that it runs on; empty before it has one."""
     return str((pod.get("spec") or {}).get("nodeName") or "")
 
 
-def restart_count(pod: JSON) -> int:
+def restart_count(pod: JSONObject) -> int:
     """How often its containers were started again."""
     return sum(each.get("restartCount", 0) for each in container_statuses(pod))
 
 
-def gpu_count(pod: JSON) -> int:
+def gpu_count(pod: JSONObject) -> int:
     """Accelerators that its containers asked for."""
     listed = (pod.get("spec") or {}).get("containers") or ()
     return sum(resources.gpus(each.get("resources") or {}) for each in listed)
 
 
-def started_at(pod: JSON) -> str:
+def started_at(pod: JSONObject) -> str:
     """When the first of its containers started; empty before."""
     times = (
         (each.get(key) or {}).get(state, {}).get("startedAt")
@@ -93,7 +92,7 @@ def started_at(pod: JSON) -> str:
     return min((each for each in times if each), default="")
 
 
-def container_statuses(pod: JSON) -> tuple[JSON, ...]:
+def container_statuses(pod: JSONObject) -> tuple[JSONObject, ...]:
     """Statuses of its containers, those that initialize it first."""
     status = pod.get("status") or {}
     return (
@@ -102,11 +101,11 @@ def container_statuses(pod: JSON) -> tuple[JSON, ...]:
     )
 
 
-def is_over(pod: JSON) -> bool:
+def is_over(pod: JSONObject) -> bool:
     """Whether its containers have ended for good."""
     return phase_of(pod) in {"Succeeded", "Failed"}
 
 
-def is_being_deleted(pod: JSON) -> bool:
+def is_being_deleted(pod: JSONObject) -> bool:
     """Whether it is being deleted, or was ended because it is not wanted any more."""
     return "deletionTimestamp" in pod["metadata"]

@@ -6,27 +6,26 @@ left as its termination message. Called by `view` and by what shows lines of a l
 
 import json
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.progress import validation
-
-JSON = Mapping[str, Any]
 
 HOOK_FAILED: Final = "PostStartHookError"
 """Reason for which a container waits, whose message quotes what its hook printed."""
 
 
-def of_lines(lines: Iterable[str]) -> JSON | None:
+def of_lines(lines: Iterable[str]) -> JSONObject | None:
     """The trainerStatus of the last report among lines of a log."""
-    found: JSON | None = None
+    found: JSONObject | None = None
     for line in lines:
         _, prefix, text = line.partition(names.REPORT_PREFIX)
         found = (_status(text) if prefix else None) or found
     return found
 
 
-def of_pod(pod: JSON) -> JSON | None:
+def of_pod(pod: JSONObject) -> JSONObject | None:
     """The trainerStatus that a container of the pod left when it ended."""
     for each in _statuses(pod):
         for state in (each.get("state"), each.get("lastState")):
@@ -36,14 +35,16 @@ def of_pod(pod: JSON) -> JSON | None:
     return None
 
 
-def by_pod(pods: Iterable[JSON], lines: Mapping[str, tuple[str, ...]]) -> dict[str, JSON]:
+def by_pod(
+    pods: Iterable[JSONObject], lines: Mapping[str, tuple[str, ...]]
+) -> dict[str, JSONObject]:
     """The last report of each pod: its last words, else the last one in its log.
 
     Args:
         pods: of a run.
         lines: the last lines of their logs, by pod.
     """
-    found: dict[str, JSON] = {}
+    found: dict[str, JSONObject] = {}
     for pod in pods:
         name = pod["metadata"]["name"]
         report = of_pod(pod) or of_lines(lines.get(name, ()))
@@ -52,9 +53,9 @@ def by_pod(pods: Iterable[JSON], lines: Mapping[str, tuple[str, ...]]) -> dict[s
     return found
 
 
-def newest_report(reports: Iterable[JSON]) -> JSON | None:
+def newest_report(reports: Iterable[JSONObject]) -> JSONObject | None:
     """The report that was made last; of several at the same second the first."""
-    found: JSON | None = None
+    found: JSONObject | None = None
     for each in reports:
         if found is None or each["lastUpdatedTime"] > found["lastUpdatedTime"]:
             found = each
@@ -66,19 +67,19 @@ def without_reports(lines: Iterable[str]) -> list[str]:
     return [line for line in lines if names.REPORT_PREFIX not in line]
 
 
-def without_last_words(pod: JSON) -> JSON:
+def without_last_words(pod: JSONObject) -> JSONObject:
     """The pod without reports in termination messages, which say nothing of why it ended."""
     return _with_messages(
         pod, lambda said: "" if _status(said) else "\n".join(without_reports(said.splitlines()))
     )
 
 
-def with_reports_alone(pod: JSON) -> JSON:
+def with_reports_alone(pod: JSONObject) -> JSONObject:
     """The pod without messages that quote a program, which may print anything, but for reports."""
     return _with_messages(pod, lambda said: said if _status(said) else "")
 
 
-def _with_messages(pod: JSON, message: Callable[[str], str]) -> JSON:
+def _with_messages(pod: JSONObject, message: Callable[[str], str]) -> JSONObject:
     """The pod with other messages where they quote a program: of its end, and of a failed hook."""
     status = dict(pod.get("status") or {})
     for kind in ("initContainerStatuses", "containerStatuses"):
@@ -87,7 +88,7 @@ def _with_messages(pod: JSON, message: Callable[[str], str]) -> JSON:
     return {**pod, "status": status}
 
 
-def _with_message(container: JSON, message: Callable[[str], str]) -> JSON:
+def _with_message(container: JSONObject, message: Callable[[str], str]) -> JSONObject:
     result = dict(container)
     for key in ("state", "lastState"):
         for kind, state in (container.get(key) or {}).items():
@@ -97,7 +98,7 @@ def _with_message(container: JSON, message: Callable[[str], str]) -> JSON:
     return result
 
 
-def _status(text: str) -> JSON | None:
+def _status(text: str) -> JSONObject | None:
     """The trainerStatus at the beginning of a text; None when there is none that is valid.
 
     What follows it is left out: several processes of a pod overwrite one file.
@@ -106,11 +107,11 @@ def _status(text: str) -> JSON | None:
         return None
     try:
         value, _ = json.JSONDecoder().raw_decode(text)
-        found = validation.decode(json.dumps({"trainerStatus": value}).encode())
+        found = validation.decode_status(json.dumps({"trainerStatus": value}).encode())
     except ValueError:
         return None
-    return None if found is None or validation.problem("", found) else found
+    return None if found is None or validation.status_problem("", found) else found
 
 
-def _statuses(pod: JSON) -> Iterable[JSON]:
+def _statuses(pod: JSONObject) -> Iterable[JSONObject]:
     return (pod.get("status") or {}).get("containerStatuses") or ()

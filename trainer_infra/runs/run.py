@@ -15,8 +15,8 @@ from typing import Any, Final, TypeVar
 from pydantic import TypeAdapter, ValidationError
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 
-JSON = Mapping[str, Any]
 T = TypeVar("T")
 
 CREATED: Final = "Created"
@@ -72,11 +72,11 @@ class Owner:
 class Submission:
     """Everything needed to run a TrainJob."""
 
-    job: JSON
+    job: JSONObject
     """The TrainJob in wire form, code attached; `metadata.name` and `metadata.namespace` are set."""
-    runtime: JSON
+    runtime: JSONObject
     """The runtime it was born with, in wire form."""
-    objects: tuple[JSON, ...]
+    objects: tuple[JSONObject, ...]
     """Everything rendered: ConfigMaps, Secrets (values shown as `names.SECRET_SHOWN`), JobSet."""
     secret_data: Mapping[str, str]
     """Key to value of the job's own Secret."""
@@ -88,7 +88,7 @@ class Submission:
     content: str
     """Hash of what was submitted: the same content of the same owner is the same run."""
     plugins: tuple[str, ...] = ()
-    """Listed plugins that rendered it and reconcile it, as `render.listed` takes them."""
+    """Listed plugins that rendered it and reconcile it, as `render.plugin_registry` takes them."""
 
     @property
     def contents(self) -> "Contents":
@@ -96,7 +96,7 @@ class Submission:
         return Contents(self.secret_data, tuple(filter(is_fixed, self.objects)))
 
 
-def is_fixed(value: JSON) -> bool:
+def is_fixed(value: JSONObject) -> bool:
     """Whether the object is an immutable ConfigMap: large, and of one content under its name."""
     return value["kind"] == "ConfigMap" and bool(value.get("immutable"))
 
@@ -107,7 +107,7 @@ class Contents:
 
     secret_data: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Key to value of the job's own Secret."""
-    config_maps: tuple[JSON, ...] = ()
+    config_maps: tuple[JSONObject, ...] = ()
     """Immutable ConfigMaps with their data."""
 
 
@@ -171,7 +171,7 @@ class Run:
     """Of a finished run: the condition's reason."""
     message: str = ""
     """Of a finished run; names pod and exit code when it failed."""
-    status: JSON = field(default_factory=dict)
+    status: JSONObject = field(default_factory=dict)
     """TrainJob.status in wire form: conditions, jobsStatus, trainerStatus."""
     nodes: tuple[Node, ...] = ()
     """The pods of the trainer step, in order of their index."""
@@ -205,7 +205,7 @@ class Listing:
     """A sentence for each thing that should be a run's and cannot be read."""
 
 
-def outputs_of(job: JSON) -> dict[str, str]:
+def outputs_of(job: JSONObject) -> dict[str, str]:
     """Where the outputs of a run are kept, by what its TrainJob says; nothing where that is damaged."""
     said = (job["metadata"].get("annotations") or {}).get(names.OUTPUTS)
     try:

@@ -6,14 +6,13 @@ whose the run has to be (`owner`) changes nothing of one that is another owner's
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
 from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
-
-JSON = Mapping[str, Any]
 
 
 class RuntimeStore(Protocol):
@@ -26,7 +25,7 @@ class RuntimeStore(Protocol):
             NotAvailable: The place cannot be reached.
         """
 
-    def create(self, runtime: JSON, owner: Owner, /, *, adopt: bool) -> JSON:
+    def create(self, runtime: JSONObject, owner: Owner, /, *, adopt: bool) -> JSONObject:
         """The runtime as stored; one that its owner made before is completed.
 
         Raises:
@@ -35,7 +34,7 @@ class RuntimeStore(Protocol):
             Refused: One of that name is another owner's, or the place says no.
         """
 
-    def apply(self, runtime: JSON, owner: Owner, uid: str, /) -> JSON:
+    def apply(self, runtime: JSONObject, owner: Owner, uid: str, /) -> JSONObject:
         """That very runtime with every field as it is declared, whoever changed it.
 
         Raises:
@@ -44,7 +43,7 @@ class RuntimeStore(Protocol):
             Refused: It is another runtime by now, or the place says no.
         """
 
-    def get(self, runtime: JSON, /) -> JSON | None:
+    def get(self, runtime: JSONObject, /) -> JSONObject | None:
         """The runtime of that kind, namespace and name as it is stored now; None when there is none.
 
         Raises:
@@ -52,13 +51,13 @@ class RuntimeStore(Protocol):
             Refused: It may not be read.
         """
 
-    def other_owner(self, stored: JSON, owner: Owner, /) -> str:
+    def other_owner(self, stored: JSONObject, owner: Owner, /) -> str:
         """Whose a stored runtime is by now, when it is another owner's; else empty."""
 
-    def drift(self, runtime: JSON, owner: Owner, stored: JSON, /) -> Mapping[str, str]:
+    def drift(self, runtime: JSONObject, owner: Owner, stored: JSONObject, /) -> Mapping[str, str]:
         """Fields that we declare and somebody changed, as `Run.drift` has them."""
 
-    def delete(self, runtime: JSON, owner: Owner, uid: str, /) -> str:
+    def delete(self, runtime: JSONObject, owner: Owner, uid: str, /) -> str:
         """Delete that very runtime; a sentence where it stays, or empty. Gone already is fine.
 
         Raises:
@@ -92,7 +91,7 @@ class Target(Protocol):
         """
 
     def problems(
-        self, job: JSON, objects: tuple[JSON, ...], packages: Sequence[str] = (), /
+        self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = (), /
     ) -> tuple[Problem, ...]:
         """What the place cannot run of a TrainJob, its objects and its packages; asks nobody."""
 
@@ -100,11 +99,11 @@ class Target(Protocol):
         """What renders a TrainJob as the place stores it; asks nobody, so that a preview is exact.
 
         Args:
-            plugins: of every target, as `render.listed.registry` gives them.
+            plugins: of every target, as `render.plugin_registry.registry` gives them.
             owner: who declares the run.
         """
 
-    def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+    def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:
         """What is worth knowing before they are submitted, for example a port in use."""
 
     def unseen(self, namespace: str, /) -> str:

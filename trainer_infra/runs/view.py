@@ -7,9 +7,10 @@ added here is what people ask: which phase, which nodes, what it waits for, whic
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, failure_reason
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
@@ -28,8 +29,6 @@ from trainer_infra.runs.run import (
     Run,
 )
 
-JSON = Mapping[str, Any]
-
 LAST_LINES: Final = 20
 """Lines of the log of a pod that failed that are kept."""
 
@@ -38,19 +37,19 @@ LAST_LINES: Final = 20
 class Observation:
     """What a driver observed of a run, everything in wire form."""
 
-    jobset: JSON | None = None
+    jobset: JSONObject | None = None
     """The run's JobSet with its status; None when there is none, or another run's of its name."""
-    status: JSON = field(default_factory=dict)
+    status: JSONObject = field(default_factory=dict)
     """TrainJob.status, as it was decided from the same objects."""
-    pods: tuple[JSON, ...] = ()
+    pods: tuple[JSONObject, ...] = ()
     """Of the JobSet, every try."""
-    planned: tuple[JSON, ...] = ()
+    planned: tuple[JSONObject, ...] = ()
     """Pods that will be made, where the driver knows their names beforehand."""
-    jobs: tuple[JSON, ...] = ()
+    jobs: tuple[JSONObject, ...] = ()
     """Jobs of the JobSet, where it matters why one failed."""
     lines: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """Last lines of the logs of pods, by pod, as far as they were read."""
-    reports: Mapping[str, JSON] = field(default_factory=dict)
+    reports: Mapping[str, JSONObject] = field(default_factory=dict)
     """The last trainerStatus of each pod that reported, by pod."""
     drift: Mapping[str, str] = field(default_factory=dict)
     """Fields of ours that another writer changed, as `Run.drift` has them."""
@@ -124,7 +123,9 @@ def lost_run(run: Run, reason: str, why: str, now: datetime) -> Run:
     )
 
 
-def leading_report(jobset: JSON, observed: Iterable[JSON], said: Mapping[str, JSON]) -> JSON | None:
+def leading_report(
+    jobset: JSONObject, observed: Iterable[JSONObject], said: Mapping[str, JSONObject]
+) -> JSONObject | None:
     """The report that counts for the run: that of the first node that made one, by its last try.
 
     Before training begins it is the newest of the earlier steps.
@@ -140,7 +141,7 @@ def leading_report(jobset: JSON, observed: Iterable[JSON], said: Mapping[str, JS
     return first or reports.newest_report(said.values())
 
 
-def failed_container(seen: Iterable[JSON]) -> str:
+def failed_container(seen: Iterable[JSONObject]) -> str:
     """The container that ended the run; empty when it was the pod as a whole."""
     first = failure_reason.first_failure(seen)
     return first.container if first else ""
@@ -161,11 +162,11 @@ def _waiting(run: Run, seen: Observation, now: datetime) -> Run:
     return replace(run, waiting_for=sentence, cause=str(found.cause), stuck=stuck)
 
 
-def _true(found: Sequence[JSON], kind: str) -> JSON | None:
+def _true(found: Sequence[JSONObject], kind: str) -> JSONObject | None:
     return conditions.find_condition(found, kind) if conditions.is_true(found, kind) else None
 
 
-def _phase(found: Sequence[JSON], seen: Observation) -> str:
+def _phase(found: Sequence[JSONObject], seen: Observation) -> str:
     for phase in (FAILED, COMPLETE, SUSPENDED):
         if conditions.is_true(found, phase):
             return phase
@@ -192,7 +193,7 @@ def _failure(seen: Observation) -> Failure | None:
     return Failure(first.pod, _reason(first, seen.pods), first.exit_code, tuple(lines))
 
 
-def _reason(first: FailureReason, observed: Iterable[JSON]) -> str:
+def _reason(first: FailureReason, observed: Iterable[JSONObject]) -> str:
     """The container's termination reason, else the kind of failure."""
     ended = (
         (each.get(key) or {}).get("terminated") or {}
@@ -207,11 +208,11 @@ def _reason(first: FailureReason, observed: Iterable[JSON]) -> str:
 
 
 def _tries(
-    jobset: JSON, observed: Iterable[JSON], planned: Iterable[JSON] = ()
-) -> Mapping[pods.Place, list[JSON]]:
+    jobset: JSONObject, observed: Iterable[JSONObject], planned: Iterable[JSONObject] = ()
+) -> Mapping[pods.Place, list[JSONObject]]:
     """The tries of each place in the training steps, the oldest first; none of one not made."""
     training = resolve.trainer_jobs(jobset["spec"])
-    places: dict[pods.Place, list[JSON]] = {
+    places: dict[pods.Place, list[JSONObject]] = {
         pods.place_of(each): [] for each in planned if pods.step_of(each) in training
     }
     for pod in observed:
@@ -229,7 +230,7 @@ def _nodes(seen: Observation, phase: str) -> tuple[Node, ...]:
     )
 
 
-def _node(tries: Sequence[JSON], said: Mapping[str, JSON], phase: str) -> Node:
+def _node(tries: Sequence[JSONObject], said: Mapping[str, JSONObject], phase: str) -> Node:
     pod = tries[-1]
     report = said.get(pods.name(pod)) or {}
     # One that was ended from outside is made again, unless the run is over.

@@ -96,12 +96,12 @@ LONG: Final = 600.0
 QUIET: Final = 5.0
 """Seconds after which the silence of a component is worth a word."""
 
-_WRITTEN: Final = "whoever makes it may be about to"
+_WRITTEN: Final = "its writer may be about to make it"
 
 GATES: Final[Mapping[Cause, Gate]] = {
     Cause.SUBMIT: Gate(None, "another `pulumi up` may be at it; your next one submits it"),
     Cause.DELETION: Gate(None, "it ends by itself: then the run is lost or gone"),
-    Cause.SUSPENDED: Gate(None, "whoever suspended it meant it to wait"),
+    Cause.SUSPENDED: Gate(None, "it was suspended on purpose"),
     Cause.QUEUE: Gate(None, "Kueue admits it when its turn comes"),
     Cause.QUEUE_CLOSED: Gate(SOON, "Kueue cannot admit it before you change something"),
     Cause.NODE_LOST: Gate(AT_ONCE, "the pod cannot be seen or ended before the node is back"),
@@ -128,7 +128,7 @@ GATES: Final[Mapping[Cause, Gate]] = {
     Cause.CLAIM_UNBOUND: Gate(None, "its provisioner may take minutes"),
     Cause.PREEMPTED: Gate(None, "the pods that took its place end"),
     Cause.UNSCHEDULABLE: Gate(None, "other pods end, and an autoscaler adds nodes"),
-    Cause.SCHEDULING_GATE: Gate(None, "whoever set the gate removes it"),
+    Cause.SCHEDULING_GATE: Gate(None, "the controller that set the gate removes it"),
     Cause.SCHEDULER_SILENT: Gate(LATE, "a scheduler says within seconds what it thinks of a pod"),
     Cause.CRASH_LOOP: Gate(None, "the Job counts the tries and ends by itself"),
     Cause.NEXT_POD: Gate(None, "the Job counts the tries and ends by itself"),

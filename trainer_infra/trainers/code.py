@@ -19,12 +19,11 @@ from typing import Any, Self
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONDict
 from trainer_infra.render import resolve
 from trainer_infra.render.launcher import launcher_on
 from trainer_infra.render.phases import Launcher, Plugin
 from trainer_infra.render.plugins import PLUGINS
-
-JSON = dict[str, Any]
 
 LONGEST_KEY = 240
 """Characters of a path that a key keeps: Kubernetes allows 253, a hash takes 9."""
@@ -36,7 +35,7 @@ OURS = ("main.py", "lib/")
 
 
 def content_hash(value: Any) -> str:
-    """Eight hex digits of a sha256 over a JSON value, the same in every process."""
+    """Eight hex digits of a sha256 over a JSONDict value, the same in every process."""
     text = json.dumps(value, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
@@ -52,8 +51,8 @@ class Code:
     secret_args: bool
     """Whether the file of secret arguments must be mounted."""
 
-    def to_wire(self) -> JSON:
-        """The value as JSON, as a resource's inputs hold it."""
+    def to_wire(self) -> JSONDict:
+        """The value as JSONDict, as a resource's inputs hold it."""
         return {
             "files": dict(self.files),
             "packages": list(self.packages),
@@ -69,7 +68,7 @@ class Code:
         """Eight hex digits of a sha256 over the content, the same in every process."""
         return content_hash(self.to_wire())
 
-    def of_the_user(self) -> JSON:
+    def of_the_user(self) -> JSONDict:
         """The wire form without what trainer_infra itself adds.
 
         A new release of ours brings another launcher, and a comment or a line more changes nothing;
@@ -95,8 +94,8 @@ def _meaning(path: str, text: str) -> str:
 
 
 def attach(
-    job: JSON, runtime: Runtime, code: Code | None, plugins: Iterable[Plugin] = PLUGINS
-) -> tuple[JSON, tuple[JSON, ...]]:
+    job: JSONDict, runtime: Runtime, code: Code | None, plugins: Iterable[Plugin] = PLUGINS
+) -> tuple[JSONDict, tuple[JSONDict, ...]]:
     """Add code to a TrainJob, and name its own Secret wherever a reference stands for it.
 
     Args:
@@ -127,7 +126,7 @@ def attach(
     return {**job, "spec": spec}, (made,)
 
 
-def secret_object(job_name: str, keys: Iterable[str]) -> JSON:
+def secret_object(job_name: str, keys: Iterable[str]) -> JSONDict:
     """The job's own Secret as it may be shown: every key, no value."""
     return {
         "apiVersion": "v1",
@@ -152,7 +151,7 @@ def _own_secret_named(value: Any, name: str) -> Any:
     return copy
 
 
-def _trainer(trainer: JSON, launcher: Launcher, code: Code) -> JSON:
+def _trainer(trainer: JSONDict, launcher: Launcher, code: Code) -> JSONDict:
     env = list(trainer.get("env") or ())
     if code.secret_args:
         path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
@@ -177,7 +176,7 @@ def _keys(files: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSON:
+def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
     """The ConfigMap of a job's code, named by what is in it.
 
     Args:
@@ -197,13 +196,13 @@ def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSON:
     }
 
 
-def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSON], list[JSON]]:
+def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSONDict], list[JSONDict]]:
     """Volumes of the code and the secret arguments, and their mounts."""
     items = [{"key": key, "path": path} for path, key in _keys(code.files).items()]
-    volumes: list[JSON] = [
+    volumes: list[JSONDict] = [
         {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}}
     ]
-    mounts: list[JSON] = [
+    mounts: list[JSONDict] = [
         {"name": names.CODE_VOLUME, "mountPath": names.CODE_MOUNT, "readOnly": True}
     ]
     if code.secret_args:
@@ -221,9 +220,9 @@ def mounting_patch(
     runtime: Runtime,
     plugins: Iterable[Plugin],
     manager: str,
-    volumes: list[JSON],
-    mounts: list[JSON],
-) -> JSON:
+    volumes: list[JSONDict],
+    mounts: list[JSONDict],
+) -> JSONDict:
     """The runtime patch that mounts volumes wherever a process of the training starts.
 
     Raises:

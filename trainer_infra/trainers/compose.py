@@ -5,18 +5,16 @@ and what a target applies, in this order: runtime snapshot, code, Secret, then w
 Pure.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline, snapshot
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.trainers import code as of_code
 from trainer_infra.trainers.code import Code
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,14 +25,14 @@ class Composition:
     """The TrainJob with its code attached."""
     runtime: Runtime
     """The runtime it is born with."""
-    objects: tuple[JSON, ...]
+    objects: tuple[JSONObject, ...]
     """Every object, in apply order; values of Secrets are not among them."""
     warnings: tuple[str, ...]
     """What is worth knowing although nothing is wrong."""
 
 
 def compose(
-    job: JSON,
+    job: JSONObject,
     runtime: Runtime,
     code: Code | None,
     secrets: Iterable[str],
@@ -66,7 +64,7 @@ def compose(
     return Composition(typed, runtime, objects, warnings)
 
 
-def _secret(metadata: JSON, keys: Iterable[str]) -> JSON:
+def _secret(metadata: JSONObject, keys: Iterable[str]) -> JSONObject:
     made = of_code.secret_object(metadata["name"], keys)
     if "namespace" not in metadata:
         return made

@@ -20,7 +20,7 @@ from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
-from trainer_infra.trainers.source import Source
+from trainer_infra.trainers.source import CodeSource
 
 Train = Callable[..., object] | str | os.PathLike[str]
 
@@ -135,7 +135,7 @@ class _Plain:
         if problems:
             raise InvalidInput(problems)
         try:
-            source: Source | None = _source(self.train)
+            source: CodeSource | None = _source(self.train)
         except InvalidInput as error:
             source = None
             problems += error.problems
@@ -163,7 +163,7 @@ class _Plain:
             if value is not None and not isinstance(value, list | tuple):
                 yield Problem(path, "must be a list of texts", got=value)
 
-    def _problems(self, source: Source | None) -> Iterator[Problem]:
+    def _problems(self, source: CodeSource | None) -> Iterator[Problem]:
         given = self.func_args or {}
         if source is not None:
             yield from source.problems
@@ -206,7 +206,7 @@ class _Plain:
         return data
 
 
-def _source(train: Train) -> Source:
+def _source(train: Train) -> CodeSource:
     if isinstance(train, str | os.PathLike):
         return files.read(os.fspath(train))
     return function.read(train)
@@ -218,7 +218,7 @@ def _split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Secret]]
     return {name: value for name, value in given.items() if name not in secret}, secret
 
 
-def _kind(source: Source, given: Mapping[str, Any], args: Sequence[str]) -> Iterator[Problem]:
+def _kind(source: CodeSource, given: Mapping[str, Any], args: Sequence[str]) -> Iterator[Problem]:
     """Arguments of the other kind of code."""
     script = source.launch.get("script")
     if script and given:
@@ -234,7 +234,7 @@ def _whole(path: str, value: Any) -> Iterator[Problem]:
         yield Problem(path, "must be a whole number from 1", got=value)
 
 
-def _files(source: Source, plain: Mapping[str, Any]) -> dict[str, str]:
+def _files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
     """The whole content of the code mount."""
     return {
         **_own_files(),

@@ -10,9 +10,8 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONDict
 from trainer_infra.trainers.secret import Secret
-
-JSON = dict[str, Any]
 
 NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 
@@ -22,12 +21,12 @@ def key(name: str) -> str:
     return f"env.{name}"
 
 
-def entries(env: Mapping[str, Any]) -> list[JSON]:
+def entries(env: Mapping[str, Any]) -> list[JSONDict]:
     """Env variables in wire form, in the order given."""
     return [_entry(name, value) for name, value in env.items()]
 
 
-def _entry(name: str, value: Any) -> JSON:
+def _entry(name: str, value: Any) -> JSONDict:
     if isinstance(value, Secret):
         reference = {"name": names.OWN_SECRET, "key": key(name)}
         return {"name": name, "valueFrom": {"secretKeyRef": reference}}

@@ -12,14 +12,14 @@ from pathlib import Path
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers import folder, source
-from trainer_infra.trainers.source import Function, Source
+from trainer_infra.trainers.source import CodeSource, Function
 
 LEFT_OUT = "left out are hidden files, those that ignore files name, and a Pulumi program's own"
 
 FORMS = '"train.py", "train.py:function", "folder:main.py" or "folder:package.module:function"'
 
 
-def read(train: str) -> Source:
+def read(train: str) -> CodeSource:
     """What a path means.
 
     Args:
@@ -43,7 +43,7 @@ def read(train: str) -> Source:
         fix = f'give the folder: CustomTrainer("{":".join([where, path.name, *rest])}")'
         alone = tuple(source.left_behind(trees[path.name], path, path.name, fix))
         if not rest:
-            return Source(files, {"script": path.name}, None, source.shown_path(path), alone)
+            return CodeSource(files, {"script": path.name}, None, source.shown_path(path), alone)
         found = _called(path.parent, [path.name, *rest], trees, files)
         return replace(found, problems=(*alone, *found.problems))
     raise InvalidInput([_misread(train, path)])
@@ -59,9 +59,9 @@ def _misread(train: str, path: Path) -> Problem:
     return Problem("train", "is not a Python file to run", got=train, fix=f"give {FORMS}")
 
 
-def _script(root: Path, entry: str, files: Mapping[str, str]) -> Source:
+def _script(root: Path, entry: str, files: Mapping[str, str]) -> CodeSource:
     problems = () if entry in files else (_no_entry(root, entry, files),)
-    return Source(files, {"script": entry}, None, source.shown_path(root / entry), problems)
+    return CodeSource(files, {"script": entry}, None, source.shown_path(root / entry), problems)
 
 
 def _no_entry(root: Path, entry: str, files: Mapping[str, str]) -> Problem:
@@ -75,21 +75,21 @@ def _no_entry(root: Path, entry: str, files: Mapping[str, str]) -> Problem:
 
 def _called(
     root: Path, entry: list[str], trees: Mapping[str, ast.Module], files: Mapping[str, str]
-) -> Source:
+) -> CodeSource:
     """A function of a module in the folder: entry is the module, or its file, and the function."""
     module = entry[0].removesuffix(".py").replace("/", ".")
     path = _module_file(entry[0], module, files)
     launch = {"module": module, "function": entry[1]}
     problem = _unimportable(root, path, files)
     if problem:
-        return Source(files, launch, None, source.shown_path(root), (problem,))
+        return CodeSource(files, launch, None, source.shown_path(root), (problem,))
     definition = _top_level(trees[path]).get(entry[1])
     line = definition.lineno if definition else 1
     where = f"{source.shown_path(root / path)}:{line}"
     problems = tuple(_function_problems(trees[path], entry[1], where))
     # A decorator may have changed what the function takes.
     plain = definition if definition and not definition.decorator_list else None
-    return Source(files, launch, plain, where, problems)
+    return CodeSource(files, launch, plain, where, problems)
 
 
 def _unimportable(root: Path, path: str, files: Mapping[str, str]) -> Problem | None:

@@ -16,12 +16,12 @@ from typing import Any
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers import names_used, source
-from trainer_infra.trainers.source import Function, Source
+from trainer_infra.trainers.source import CodeSource, Function
 
 LAZY = __future__.annotations.compiler_flag
 
 
-def read(train: Callable[..., object]) -> Source:
+def read(train: Callable[..., object]) -> CodeSource:
     """Source of a function, at the lines it has in its file so that tracebacks are true.
 
     Raises:
@@ -44,7 +44,7 @@ def read(train: Callable[..., object]) -> Source:
         *source.left_behind(node, file, f"function {node.name}", _give_folder(original)),
     )
     launch = {"file": name, "function": node.name}
-    return Source({name: text}, launch, node, where, problems)
+    return CodeSource({name: text}, launch, node, where, problems)
 
 
 def _no_function(train: Any) -> Problem:

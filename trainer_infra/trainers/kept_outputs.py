@@ -15,11 +15,10 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONDict
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.trainers import code as of_code
-
-JSON = dict[str, Any]
 
 CLAIM: Final = "pvc://"
 FOLDER: Final = "/"
@@ -75,7 +74,7 @@ def _of_address(path: str, address: Any, *, with_folders: bool) -> Iterator[Prob
     elif found["scheme"] == "pvc" and not _CLAIM.fullmatch(found["rest"].partition("/")[0]):
         yield Problem(path, "names no volume claim", got=address, fix="write pvc://CLAIM/PATH")
     elif found["scheme"] in {None, "file"} and not with_folders:
-        what = "is a folder of whichever machine a pod runs on, which nobody finds again"
+        what = "is a folder of whichever machine a pod runs on, and is lost with the pod"
         yield Problem(path, what, got=address, fix=f"write {forms}")
     elif found["scheme"] == "file":
         fix = f"write the path of the folder, /{found['rest'].lstrip('/')}"
@@ -114,8 +113,8 @@ def _filled(address: str, values: Mapping[str, str]) -> str:
 
 
 def attach(
-    job: JSON, runtime: Runtime, kept: Mapping[str, str], plugins: Iterable[Plugin] = PLUGINS
-) -> JSON:
+    job: JSONDict, runtime: Runtime, kept: Mapping[str, str], plugins: Iterable[Plugin] = PLUGINS
+) -> JSONDict:
     """A TrainJob whose trainer finds its outputs.
 
     Args:
@@ -159,7 +158,7 @@ def mount(name: str) -> str:
     return f"{names.OUTPUTS_MOUNT}/{name}"
 
 
-def _volume(name: str, address: str) -> JSON:
+def _volume(name: str, address: str) -> JSONDict:
     """The volume of an output; of one claim there may be several, as mounts are told by its name."""
     named = {"name": f"{names.OUTPUTS_VOLUME}-{name}"}
     if address.startswith(CLAIM):
@@ -167,7 +166,7 @@ def _volume(name: str, address: str) -> JSON:
     return {**named, "hostPath": {"path": address, "type": "DirectoryOrCreate"}}
 
 
-def _mount(name: str, address: str) -> JSON:
+def _mount(name: str, address: str) -> JSONDict:
     path = _claim(address)[1] if address.startswith(CLAIM) else ""
     below = {"subPath": path} if path else {}
     return {"name": f"{names.OUTPUTS_VOLUME}-{name}", "mountPath": mount(name), **below}

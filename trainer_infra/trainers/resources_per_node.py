@@ -41,14 +41,14 @@ def problems(resources: Mapping[str, Any]) -> Iterator[Problem]:
         elif isinstance(amount, float) and not math.isfinite(amount):
             yield Problem(path, "is not an amount", got=amount, fix="give a finite number")
         elif isinstance(amount, str) and not _is_quantity(amount):
-            meant = quantity.nearest(amount)
+            meant = quantity.nearest_quantity(amount)
             fix = f"did you mean {meant}?" if meant else ""
             yield Problem(path, f"must be {quantity.WORDS}", got=amount, fix=fix)
 
 
 def _is_quantity(amount: str) -> bool:
     try:
-        quantity.parse(amount)
+        quantity.parse_quantity(amount)
     except ValueError:
         return False
     return True

@@ -16,7 +16,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class CodeSource:
     """The user's code, ready to travel."""
 
     files: Mapping[str, str]

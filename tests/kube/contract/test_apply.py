@@ -5,13 +5,14 @@ from typing import Any
 import pytest
 
 from tests.kube import objects
-from trainer_infra.kube.client import JSON, KubeClient
-from trainer_infra.kube.loop import run
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.kube.refusals import Conflict
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
 
 
-def owners(value: JSON) -> list[tuple[str, str, str, Any]]:
+def owners(value: JSONObject) -> list[tuple[str, str, str, Any]]:
     """Manager, operation, subresource and fields of each entry, in the order of the managers."""
     entries = value["metadata"].get("managedFields", [])
     return sorted(
@@ -21,8 +22,8 @@ def owners(value: JSON) -> list[tuple[str, str, str, Any]]:
 
 
 def test_two_managers_own_what_each_has_applied(client: KubeClient, namespace: str) -> None:
-    run(client.apply(objects.config_map(namespace, data={"x": "1"}), manager="one"))
-    both = run(client.apply(objects.config_map(namespace, data={"y": "2"}), manager="two"))
+    run_in_loop(client.apply(objects.config_map(namespace, data={"x": "1"}), manager="one"))
+    both = run_in_loop(client.apply(objects.config_map(namespace, data={"y": "2"}), manager="two"))
 
     assert both["data"] == {"x": "1", "y": "2"}
     assert owners(both) == [
@@ -34,22 +35,24 @@ def test_two_managers_own_what_each_has_applied(client: KubeClient, namespace: s
 def test_what_others_own_with_another_value_is_a_conflict_that_names_them(
     client: KubeClient, namespace: str
 ) -> None:
-    before = run(client.apply(objects.config_map(namespace, data={"x": "1"}), manager="one"))
+    before = run_in_loop(
+        client.apply(objects.config_map(namespace, data={"x": "1"}), manager="one")
+    )
     with pytest.raises(Conflict) as refused:
-        run(client.apply(objects.config_map(namespace, data={"x": "2"}), manager="two"))
+        run_in_loop(client.apply(objects.config_map(namespace, data={"x": "2"}), manager="two"))
 
     assert 'conflict with "one": .data.x' in str(refused.value)
     assert [(each.path, each.what) for each in refused.value.problems] == [
         ("data.x", 'conflict with "one"')
     ]
-    assert run(client.get(CONFIG_MAP, "a", namespace)) == before
+    assert run_in_loop(client.get(CONFIG_MAP, "a", namespace)) == before
 
 
 def test_force_takes_a_field_from_its_owner(client: KubeClient, namespace: str) -> None:
     value = objects.config_map(namespace, data={"x": "1", "y": "1"})
-    run(client.apply(value, manager="one"))
+    run_in_loop(client.apply(value, manager="one"))
     value = objects.config_map(namespace, data={"x": "2"})
-    taken = run(client.apply(value, manager="two", force=True))
+    taken = run_in_loop(client.apply(value, manager="two", force=True))
 
     assert taken["data"] == {"x": "2", "y": "1"}
     assert owners(taken) == [
@@ -62,32 +65,32 @@ def test_the_same_value_is_owned_together_and_stays_while_one_applies_it(
     client: KubeClient, namespace: str
 ) -> None:
     value = objects.config_map(namespace, data={"x": "1"})
-    run(client.apply(value, manager="one"))
-    shared = run(client.apply(value, manager="two"))
+    run_in_loop(client.apply(value, manager="one"))
+    shared = run_in_loop(client.apply(value, manager="two"))
     assert [each[0] for each in owners(shared)] == ["one", "two"]
 
-    left = run(client.apply(objects.config_map(namespace), manager="one"))
+    left = run_in_loop(client.apply(objects.config_map(namespace), manager="one"))
     assert left["data"] == {"x": "1"}
     assert [each[0] for each in owners(left)] == ["two"]
-    gone = run(client.apply(objects.config_map(namespace), manager="two"))
+    gone = run_in_loop(client.apply(objects.config_map(namespace), manager="two"))
     assert "data" not in gone
 
 
 def test_what_is_applied_no_more_goes(client: KubeClient, namespace: str) -> None:
     first = objects.training_runtime(namespace, numNodes=2, mpi={"sshAuthMountPath": "/a"})
     first["metadata"]["labels"] = {"a": "b", "c": "d"}
-    run(client.apply(first, manager="m"))
+    run_in_loop(client.apply(first, manager="m"))
     second = objects.training_runtime(namespace, numNodes=3)
     second["metadata"]["labels"] = {"a": "b"}
-    changed = run(client.apply(second, manager="m"))
+    changed = run_in_loop(client.apply(second, manager="m"))
 
     assert changed["spec"]["mlPolicy"] == {"numNodes": 3}
     assert changed["metadata"]["labels"] == {"a": "b"}
 
 
 def test_what_a_create_has_set_stays_with_its_creator(client: KubeClient, namespace: str) -> None:
-    run(client.create(objects.config_map(namespace, data={"x": "1"}), manager="m"))
-    left = run(client.apply(objects.config_map(namespace, data={"y": "2"}), manager="m"))
+    run_in_loop(client.create(objects.config_map(namespace, data={"x": "1"}), manager="m"))
+    left = run_in_loop(client.apply(objects.config_map(namespace, data={"y": "2"}), manager="m"))
 
     assert left["data"] == {"x": "1", "y": "2"}
     assert [each[:2] for each in owners(left)] == [("m", "Apply"), ("m", "Update")]
@@ -95,9 +98,9 @@ def test_what_a_create_has_set_stays_with_its_creator(client: KubeClient, namesp
 
 def test_lists_are_merged_by_their_keys(client: KubeClient, namespace: str) -> None:
     value = objects.job_set(namespace, "a", objects.replicated_job("node"))
-    run(client.apply(value, manager="one"))
+    run_in_loop(client.apply(value, manager="one"))
     value = objects.job_set(namespace, "a", objects.replicated_job("launcher", 2))
-    both = run(client.apply(value, manager="two"))
+    both = run_in_loop(client.apply(value, manager="two"))
 
     found = {each["name"]: each["replicas"] for each in both["spec"]["replicatedJobs"]}
     assert found == {"node": 1, "launcher": 2}
@@ -121,14 +124,14 @@ def test_lists_are_merged_by_their_keys(client: KubeClient, namespace: str) -> N
 
 def test_an_item_of_a_list_that_is_applied_no_more_goes(client: KubeClient, namespace: str) -> None:
     two = [objects.replicated_job("node"), objects.replicated_job("launcher")]
-    run(client.apply(objects.job_set(namespace, "a", *two), manager="m"))
-    left = run(client.apply(objects.job_set(namespace, "a", two[1]), manager="m"))
+    run_in_loop(client.apply(objects.job_set(namespace, "a", *two), manager="m"))
+    left = run_in_loop(client.apply(objects.job_set(namespace, "a", two[1]), manager="m"))
 
     assert [each["name"] for each in left["spec"]["replicatedJobs"]] == ["launcher"]
 
 
 def test_the_status_has_owners_of_its_own(client: KubeClient, namespace: str) -> None:
-    run(client.apply(objects.job_set(namespace), manager="one"))
+    run_in_loop(client.apply(objects.job_set(namespace), manager="one"))
     condition = {
         "type": "Completed",
         "status": "True",
@@ -139,7 +142,7 @@ def test_the_status_has_owners_of_its_own(client: KubeClient, namespace: str) ->
     value = objects.of(
         "jobset.x-k8s.io/v1alpha2", "JobSet", namespace, "a", status={"conditions": [condition]}
     )
-    changed = run(client.patch_status(value, manager="two"))
+    changed = run_in_loop(client.patch_status(value, manager="two"))
 
     assert changed["status"]["conditions"] == [condition]
     assert changed["metadata"]["generation"] == 1
@@ -155,7 +158,7 @@ def test_the_status_has_owners_of_its_own(client: KubeClient, namespace: str) ->
 
 def test_a_status_among_the_rest_is_ignored(client: KubeClient, namespace: str) -> None:
     value = {**objects.job_set(namespace), "status": {"restarts": 3}}
-    made = run(client.apply(value, manager="m"))
+    made = run_in_loop(client.apply(value, manager="m"))
 
     assert "restarts" not in made.get("status", {})
 
@@ -163,20 +166,22 @@ def test_a_status_among_the_rest_is_ignored(client: KubeClient, namespace: str) 
 def test_what_the_status_endpoint_gets_of_the_rest_is_ignored(
     client: KubeClient, namespace: str
 ) -> None:
-    run(client.apply(objects.job_set(namespace), manager="m"))
+    run_in_loop(client.apply(objects.job_set(namespace), manager="m"))
     value = objects.job_set(namespace, "a", objects.replicated_job("other"))
-    run(client.patch_status({**value, "status": {"restarts": 3}}, manager="two"))
+    run_in_loop(client.patch_status({**value, "status": {"restarts": 3}}, manager="two"))
 
-    found = run(client.get(JOBSET, "a", namespace))
+    found = run_in_loop(client.get(JOBSET, "a", namespace))
     assert [each["name"] for each in found["spec"]["replicatedJobs"]] == ["node"]
     assert found["status"]["restarts"] == 3
 
 
 def test_owners_and_finalizers_of_two_managers_add_up(client: KubeClient, namespace: str) -> None:
-    def applied(manager: str, uid: str) -> JSON:
+    def applied(manager: str, uid: str) -> JSONObject:
         owner = {"apiVersion": "v1", "kind": "ConfigMap", "name": manager, "uid": uid}
         metadata = {"ownerReferences": [owner], "finalizers": [f"test.dev/{manager}"]}
-        return run(client.apply(objects.config_map(namespace, metadata=metadata), manager=manager))
+        return run_in_loop(
+            client.apply(objects.config_map(namespace, metadata=metadata), manager=manager)
+        )
 
     applied("one", "1")
     both = applied("two", "2")["metadata"]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.kube import objects
 from trainer_infra.kube.client import PAGE, KubeClient, ObjectSelection
-from trainer_infra.kube.loop import run
+from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.kube.refusals import Conflict, Exists, NotFound
 from trainer_infra.kube.resource import (
     ACCESS_REVIEW,
@@ -24,8 +24,8 @@ from trainer_infra.kube.resource import (
 def test_what_is_created_is_read_back_with_what_the_server_adds(
     client: KubeClient, namespace: str
 ) -> None:
-    made = run(client.create(objects.config_map(namespace, data={"x": "1"}), manager="m"))
-    read = run(client.get(CONFIG_MAP, "a", namespace))
+    made = run_in_loop(client.create(objects.config_map(namespace, data={"x": "1"}), manager="m"))
+    read = run_in_loop(client.get(CONFIG_MAP, "a", namespace))
 
     assert read == made
     assert (made["kind"], made["apiVersion"], made["data"]) == ("ConfigMap", "v1", {"x": "1"})
@@ -45,26 +45,28 @@ def test_whether_something_is_allowed_is_answered_and_not_kept(client: KubeClien
         "spec": {"resourceAttributes": attributes},
     }
     for _ in range(2):
-        answer = run(client.create(review, manager="m"))
+        answer = run_in_loop(client.create(review, manager="m"))
         assert answer["status"]["allowed"] is True
         assert answer["spec"] == review["spec"]
         assert "name" not in answer["metadata"]
 
 
 def test_a_second_create_of_the_same_name_is_refused(client: KubeClient, namespace: str) -> None:
-    run(client.create(objects.config_map(namespace), manager="m"))
+    run_in_loop(client.create(objects.config_map(namespace), manager="m"))
     with pytest.raises(Exists) as refused:
-        run(client.create(objects.config_map(namespace), manager="m"))
+        run_in_loop(client.create(objects.config_map(namespace), manager="m"))
 
     assert refused.value.status == 409
     assert 'configmaps "a" already exists' in str(refused.value)
 
 
 def test_what_comes_back_belongs_to_the_caller(client: KubeClient, namespace: str) -> None:
-    made: Any = run(client.create(objects.config_map(namespace, data={"x": "1"}), manager="m"))
+    made: Any = run_in_loop(
+        client.create(objects.config_map(namespace, data={"x": "1"}), manager="m")
+    )
     made["data"]["x"] = "changed"
 
-    assert run(client.get(CONFIG_MAP, "a", namespace))["data"] == {"x": "1"}
+    assert run_in_loop(client.get(CONFIG_MAP, "a", namespace))["data"] == {"x": "1"}
 
 
 @pytest.mark.parametrize("verb", ["create", "apply"])
@@ -73,29 +75,29 @@ def test_a_dry_run_answers_as_usual_and_stores_nothing(
 ) -> None:
     do = client.create if verb == "create" else client.apply
     value = objects.config_map(namespace, data={"x": "1"})
-    shown = run(do(value, manager="m", dry_run=True))
+    shown = run_in_loop(do(value, manager="m", dry_run=True))
 
     assert shown["data"] == {"x": "1"}
     with pytest.raises(NotFound):
-        run(client.get(CONFIG_MAP, "a", namespace))
+        run_in_loop(client.get(CONFIG_MAP, "a", namespace))
 
 
 def test_a_dry_run_of_a_change_leaves_the_object_as_it_is(
     client: KubeClient, namespace: str
 ) -> None:
-    before = run(client.apply(objects.config_map(namespace, data={"x": "1"}), manager="m"))
+    before = run_in_loop(client.apply(objects.config_map(namespace, data={"x": "1"}), manager="m"))
     value = objects.config_map(namespace, data={"x": "2"})
-    shown = run(client.apply(value, manager="m", dry_run=True))
+    shown = run_in_loop(client.apply(value, manager="m", dry_run=True))
 
     assert shown["data"] == {"x": "2"}
-    assert run(client.get(CONFIG_MAP, "a", namespace)) == before
+    assert run_in_loop(client.get(CONFIG_MAP, "a", namespace)) == before
 
 
 def test_applying_the_same_again_changes_nothing(client: KubeClient, namespace: str) -> None:
     value = objects.train_job(namespace)
-    first = run(client.apply(value, manager="m"))
+    first = run_in_loop(client.apply(value, manager="m"))
 
-    assert run(client.apply(value, manager="m")) == first
+    assert run_in_loop(client.apply(value, manager="m")) == first
 
 
 def test_the_generation_counts_changes_of_the_specification_only(
@@ -103,17 +105,17 @@ def test_the_generation_counts_changes_of_the_specification_only(
 ) -> None:
     def generation(**spec: Any) -> object:
         value = objects.train_job(namespace, **spec)
-        return run(client.apply(value, manager="m"))["metadata"]["generation"]
+        return run_in_loop(client.apply(value, manager="m"))["metadata"]["generation"]
 
     assert generation(suspend=True) == 1
     labelled = objects.train_job(namespace, suspend=True)
     labelled["metadata"]["labels"] = {"a": "b"}
-    assert run(client.apply(labelled, manager="m"))["metadata"]["generation"] == 1
+    assert run_in_loop(client.apply(labelled, manager="m"))["metadata"]["generation"] == 1
     assert generation(suspend=False) == 2
 
 
 def test_defaults_of_the_schema_are_stored(client: KubeClient, namespace: str) -> None:
-    made = run(client.create(objects.train_job(namespace), manager="m"))
+    made = run_in_loop(client.create(objects.train_job(namespace), manager="m"))
 
     assert made["spec"] == {
         "managedBy": "trainer.kubeflow.org/trainjob-controller",
@@ -127,72 +129,74 @@ def test_defaults_of_the_schema_are_stored(client: KubeClient, namespace: str) -
 
 
 def test_a_secrets_text_is_stored_coded(client: KubeClient, namespace: str) -> None:
-    run(client.create(objects.secret(namespace, stringData={"x": "1"}), manager="m"))
-    found = run(client.get(SECRET, "a", namespace))
+    run_in_loop(client.create(objects.secret(namespace, stringData={"x": "1"}), manager="m"))
+    found = run_in_loop(client.get(SECRET, "a", namespace))
 
     assert found["data"] == {"x": "MQ=="}
     assert "stringData" not in found
 
 
 def test_a_deleted_object_is_gone(client: KubeClient, namespace: str) -> None:
-    run(client.create(objects.config_map(namespace), manager="m"))
-    run(client.delete(CONFIG_MAP, "a", namespace))
+    run_in_loop(client.create(objects.config_map(namespace), manager="m"))
+    run_in_loop(client.delete(CONFIG_MAP, "a", namespace))
 
     with pytest.raises(NotFound) as refused:
-        run(client.get(CONFIG_MAP, "a", namespace))
+        run_in_loop(client.get(CONFIG_MAP, "a", namespace))
     assert 'configmaps "a" not found' in str(refused.value)
     with pytest.raises(NotFound):
-        run(client.delete(CONFIG_MAP, "a", namespace))
+        run_in_loop(client.delete(CONFIG_MAP, "a", namespace))
 
 
 def test_only_the_object_that_was_meant_is_deleted(client: KubeClient, namespace: str) -> None:
-    made = run(client.create(objects.config_map(namespace), manager="m"))
+    made = run_in_loop(client.create(objects.config_map(namespace), manager="m"))
     other = "00000000-0000-0000-0000-000000000000"
     with pytest.raises(Conflict) as refused:
-        run(client.delete(CONFIG_MAP, "a", namespace, uid=other))
+        run_in_loop(client.delete(CONFIG_MAP, "a", namespace, uid=other))
 
     assert made["metadata"]["uid"] in str(refused.value)
-    assert run(client.get(CONFIG_MAP, "a", namespace)) == made
-    run(client.delete(CONFIG_MAP, "a", namespace, uid=made["metadata"]["uid"]))
+    assert run_in_loop(client.get(CONFIG_MAP, "a", namespace)) == made
+    run_in_loop(client.delete(CONFIG_MAP, "a", namespace, uid=made["metadata"]["uid"]))
 
 
 def test_a_finalizer_holds_an_object_until_its_owner_lets_go(
     client: KubeClient, namespace: str
 ) -> None:
     value = objects.config_map(namespace, metadata={"finalizers": ["test.dev/hold"]})
-    run(client.apply(value, manager="m"))
-    run(client.delete(CONFIG_MAP, "a", namespace))
+    run_in_loop(client.apply(value, manager="m"))
+    run_in_loop(client.delete(CONFIG_MAP, "a", namespace))
 
-    held = run(client.get(CONFIG_MAP, "a", namespace))["metadata"]
+    held = run_in_loop(client.get(CONFIG_MAP, "a", namespace))["metadata"]
     assert held["finalizers"] == ["test.dev/hold"]
     assert held["deletionTimestamp"]
-    run(client.apply(objects.config_map(namespace), manager="m"))
+    run_in_loop(client.apply(objects.config_map(namespace), manager="m"))
     with pytest.raises(NotFound):
-        run(client.get(CONFIG_MAP, "a", namespace))
+        run_in_loop(client.get(CONFIG_MAP, "a", namespace))
 
 
 def test_a_foreground_deletion_waits_for_the_garbage_collector(
     client: KubeClient, namespace: str
 ) -> None:
-    run(client.create(objects.job_set(namespace), manager="m"))
-    run(client.delete(JOBSET, "a", namespace, propagation="Foreground"))
+    run_in_loop(client.create(objects.job_set(namespace), manager="m"))
+    run_in_loop(client.delete(JOBSET, "a", namespace, propagation="Foreground"))
 
-    held = run(client.get(JOBSET, "a", namespace))["metadata"]
+    held = run_in_loop(client.get(JOBSET, "a", namespace))["metadata"]
     assert held["finalizers"] == ["foregroundDeletion"]
     assert held["deletionTimestamp"]
 
 
 def test_kinds_are_found_with_their_plural_and_scope(client: KubeClient) -> None:
     found = [
-        run(client.resource(each.api_version, each.kind))
+        run_in_loop(client.resource(each.api_version, each.kind))
         for each in (CONFIG_MAP, JOB, JOBSET, TRAIN_JOB, CLUSTER_TRAINING_RUNTIME)
     ]
     assert found == [CONFIG_MAP, JOB, JOBSET, TRAIN_JOB, CLUSTER_TRAINING_RUNTIME]
 
 
 def test_a_list_has_whole_objects_of_one_namespace(client: KubeClient, namespace: str) -> None:
-    made = [run(client.create(objects.secret(namespace, n), manager="m")) for n in ("b", "a")]
-    page = run(client.list(ObjectSelection(SECRET, namespace)))
+    made = [
+        run_in_loop(client.create(objects.secret(namespace, n), manager="m")) for n in ("b", "a")
+    ]
+    page = run_in_loop(client.list(ObjectSelection(SECRET, namespace)))
 
     assert sorted(page.items, key=lambda item: str(item["metadata"]["name"])) == made[::-1]
     assert int(page.resource_version) >= int(made[1]["metadata"]["resourceVersion"])
@@ -201,9 +205,9 @@ def test_a_list_has_whole_objects_of_one_namespace(client: KubeClient, namespace
 def test_a_list_of_every_namespace_has_what_is_in_this_one(
     client: KubeClient, namespace: str
 ) -> None:
-    made = run(client.create(objects.secret(namespace), manager="m"))
+    made = run_in_loop(client.create(objects.secret(namespace), manager="m"))
 
-    assert made in run(client.list(ObjectSelection(SECRET))).items
+    assert made in run_in_loop(client.list(ObjectSelection(SECRET))).items
 
 
 def test_a_list_of_more_than_one_page_is_whole(client: KubeClient, namespace: str) -> None:
@@ -213,8 +217,8 @@ def test_a_list_of_more_than_one_page_is_whole(client: KubeClient, namespace: st
         made = (client.create(objects.config_map(namespace, each), manager="m") for each in names)
         await asyncio.gather(*made)
 
-    run(all_made())
-    found = run(client.list(ObjectSelection(CONFIG_MAP, namespace))).items
+    run_in_loop(all_made())
+    found = run_in_loop(client.list(ObjectSelection(CONFIG_MAP, namespace))).items
     assert [
         each["metadata"]["name"] for each in found if each["metadata"]["name"] in names
     ] == names
@@ -244,16 +248,16 @@ def test_objects_are_selected_by_labels_and_fields(
     }
     for name, each in has.items():
         value = objects.secret(namespace, name, metadata={"labels": each})
-        run(client.create(value, manager="m"))
-    found = run(client.list(ObjectSelection(SECRET, namespace, labels, fields))).items
+        run_in_loop(client.create(value, manager="m"))
+    found = run_in_loop(client.list(ObjectSelection(SECRET, namespace, labels, fields))).items
 
     assert [each["metadata"]["name"] for each in found] == selected
 
 
 def test_a_kind_without_namespaces_has_none(client: KubeClient) -> None:
     node = Resource("v1", "Node", "nodes", namespaced=False)
-    made = run(client.apply(objects.of("v1", "Node", "", "n1"), manager="m"))
+    made = run_in_loop(client.apply(objects.of("v1", "Node", "", "n1"), manager="m"))
 
     assert "namespace" not in made["metadata"]
-    assert run(client.get(node, "n1"))["metadata"]["uid"] == made["metadata"]["uid"]
-    run(client.delete(node, "n1"))
+    assert run_in_loop(client.get(node, "n1"))["metadata"]["uid"] == made["metadata"]["uid"]
+    run_in_loop(client.delete(node, "n1"))

@@ -7,27 +7,31 @@ import pytest
 from tests.kube import objects
 from tests.kube.changes import seen
 from trainer_infra.kube.client import KubeClient, ObjectChange, ObjectSelection
-from trainer_infra.kube.loop import iterate, run
+from trainer_infra.kube.loop import iterate_in_loop, run_in_loop
 from trainer_infra.kube.refusals import Expired
 from trainer_infra.kube.resource import SECRET
 
 
 def test_a_watch_begins_after_the_list(client: KubeClient, namespace: str) -> None:
-    run(client.create(objects.secret(namespace, "before"), manager="m"))
-    page = run(client.list(ObjectSelection(SECRET, namespace)))
-    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), page.resource_version))
-    run(client.create(objects.secret(namespace, "a"), manager="m"))
-    run(client.apply(objects.secret(namespace, data={"x": "MQ=="}), manager="m"))
-    run(client.delete(SECRET, "a", namespace))
+    run_in_loop(client.create(objects.secret(namespace, "before"), manager="m"))
+    page = run_in_loop(client.list(ObjectSelection(SECRET, namespace)))
+    changes = iterate_in_loop(
+        client.watch(ObjectSelection(SECRET, namespace), page.resource_version)
+    )
+    run_in_loop(client.create(objects.secret(namespace, "a"), manager="m"))
+    run_in_loop(client.apply(objects.secret(namespace, data={"x": "MQ=="}), manager="m"))
+    run_in_loop(client.delete(SECRET, "a", namespace))
 
     assert seen(changes, 3) == [("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")]
     changes.close()
 
 
 def test_a_change_has_the_object_as_it_is_read(client: KubeClient, namespace: str) -> None:
-    page = run(client.list(ObjectSelection(SECRET, namespace)))
-    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), page.resource_version))
-    made = run(client.create(objects.secret(namespace), manager="m"))
+    page = run_in_loop(client.list(ObjectSelection(SECRET, namespace)))
+    changes = iterate_in_loop(
+        client.watch(ObjectSelection(SECRET, namespace), page.resource_version)
+    )
+    made = run_in_loop(client.create(objects.secret(namespace), manager="m"))
 
     assert next(changes) == ObjectChange("ADDED", made)
     changes.close()
@@ -36,10 +40,10 @@ def test_a_change_has_the_object_as_it_is_read(client: KubeClient, namespace: st
 def test_what_is_deleted_has_the_version_of_its_deletion(
     client: KubeClient, namespace: str
 ) -> None:
-    made = run(client.create(objects.secret(namespace, data={"x": "MQ=="}), manager="m"))
+    made = run_in_loop(client.create(objects.secret(namespace, data={"x": "MQ=="}), manager="m"))
     since = made["metadata"]["resourceVersion"]
-    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), since))
-    run(client.delete(SECRET, "a", namespace))
+    changes = iterate_in_loop(client.watch(ObjectSelection(SECRET, namespace), since))
+    run_in_loop(client.delete(SECRET, "a", namespace))
     change = next(changes)
 
     assert (change.type, change.value["data"]) == ("DELETED", {"x": "MQ=="})
@@ -52,12 +56,12 @@ def test_a_watch_sees_objects_come_into_its_selection_and_leave_it(
 ) -> None:
     def labelled(name: str, tier: str) -> None:
         value = objects.secret(namespace, name, metadata={"labels": {"tier": tier}})
-        run(client.apply(value, manager="m"))
+        run_in_loop(client.apply(value, manager="m"))
 
     labelled("a", "db")
-    page = run(client.list(ObjectSelection(SECRET, namespace)))
+    page = run_in_loop(client.list(ObjectSelection(SECRET, namespace)))
     chosen = ObjectSelection(SECRET, namespace, labels="tier=web")
-    changes = iterate(client.watch(chosen, page.resource_version))
+    changes = iterate_in_loop(client.watch(chosen, page.resource_version))
     labelled("a", "web")
     labelled("b", "db")
     labelled("a", "db")
@@ -68,11 +72,11 @@ def test_a_watch_sees_objects_come_into_its_selection_and_leave_it(
 
 
 def test_a_watch_of_one_name_sees_that_one_only(client: KubeClient, namespace: str) -> None:
-    page = run(client.list(ObjectSelection(SECRET, namespace)))
+    page = run_in_loop(client.list(ObjectSelection(SECRET, namespace)))
     chosen = ObjectSelection(SECRET, namespace, fields="metadata.name=b")
-    changes = iterate(client.watch(chosen, page.resource_version))
+    changes = iterate_in_loop(client.watch(chosen, page.resource_version))
     for name in ("a", "b"):
-        run(client.create(objects.secret(namespace, name), manager="m"))
+        run_in_loop(client.create(objects.secret(namespace, name), manager="m"))
 
     assert seen(changes, 1) == [("ADDED", "b")]
     changes.close()
@@ -81,12 +85,12 @@ def test_a_watch_of_one_name_sees_that_one_only(client: KubeClient, namespace: s
 def test_a_bookmark_tells_where_a_watch_is_that_sees_nothing(
     client: KubeClient, namespace: str
 ) -> None:
-    since = run(client.list(ObjectSelection(SECRET, namespace))).resource_version
-    changes = iterate(client.watch(ObjectSelection(SECRET, namespace, labels="a=b"), since))
+    since = run_in_loop(client.list(ObjectSelection(SECRET, namespace))).resource_version
+    changes = iterate_in_loop(client.watch(ObjectSelection(SECRET, namespace, labels="a=b"), since))
     selected = objects.secret(namespace, "selected", metadata={"labels": {"a": "b"}})
-    run(client.create(selected, manager="m"))
+    run_in_loop(client.create(selected, manager="m"))
     assert seen(changes, 1) == [("ADDED", "selected")]
-    other = run(client.create(objects.secret(namespace), manager="m"))
+    other = run_in_loop(client.create(objects.secret(namespace), manager="m"))
     bookmark = next(changes)
 
     assert bookmark.type == "BOOKMARK"
@@ -96,9 +100,11 @@ def test_a_bookmark_tells_where_a_watch_is_that_sees_nothing(
 
 
 def test_two_watches_see_the_same(client: KubeClient, namespace: str) -> None:
-    since = run(client.list(ObjectSelection(SECRET, namespace))).resource_version
-    both = [iterate(client.watch(ObjectSelection(SECRET, namespace), since)) for _ in range(2)]
-    made = run(client.create(objects.secret(namespace), manager="m"))
+    since = run_in_loop(client.list(ObjectSelection(SECRET, namespace))).resource_version
+    both = [
+        iterate_in_loop(client.watch(ObjectSelection(SECRET, namespace), since)) for _ in range(2)
+    ]
+    made = run_in_loop(client.create(objects.secret(namespace), manager="m"))
 
     assert [next(changes) for changes in both] == [ObjectChange("ADDED", made)] * 2
     for changes in both:
@@ -108,8 +114,8 @@ def test_two_watches_see_the_same(client: KubeClient, namespace: str) -> None:
 def test_a_watch_of_nothing_yet_begins_with_what_is_there(
     client: KubeClient, namespace: str
 ) -> None:
-    run(client.create(objects.secret(namespace), manager="m"))
-    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), "0"))
+    run_in_loop(client.create(objects.secret(namespace), manager="m"))
+    changes = iterate_in_loop(client.watch(ObjectSelection(SECRET, namespace), "0"))
 
     assert seen(changes, 1) == [("ADDED", "a")]
     changes.close()
@@ -119,17 +125,19 @@ def test_a_watch_of_nothing_yet_begins_with_what_is_there(
 def test_a_watch_from_too_long_ago_has_expired(
     client: KubeClient, namespace: str, forget: Callable[[], None]
 ) -> None:
-    since = run(client.list(ObjectSelection(SECRET, namespace))).resource_version
-    run(client.create(objects.secret(namespace), manager="m"))
+    since = run_in_loop(client.list(ObjectSelection(SECRET, namespace))).resource_version
+    run_in_loop(client.create(objects.secret(namespace), manager="m"))
     forget()
     with pytest.raises(Expired) as refused:
-        next(iterate(client.watch(ObjectSelection(SECRET, namespace), since)))
+        next(iterate_in_loop(client.watch(ObjectSelection(SECRET, namespace), since)))
 
     assert refused.value.status == 410
     assert "too old resource version" in str(refused.value)
-    page = run(client.list(ObjectSelection(SECRET, namespace)))
+    page = run_in_loop(client.list(ObjectSelection(SECRET, namespace)))
     assert [each["metadata"]["name"] for each in page.items] == ["a"]
-    changes = iterate(client.watch(ObjectSelection(SECRET, namespace), page.resource_version))
-    run(client.delete(SECRET, "a", namespace))
+    changes = iterate_in_loop(
+        client.watch(ObjectSelection(SECRET, namespace), page.resource_version)
+    )
+    run_in_loop(client.delete(SECRET, "a", namespace))
     assert seen(changes, 1) == [("DELETED", "a")]
     changes.close()

@@ -82,7 +82,7 @@ def build(draft: Draft) -> Iterable[JSON]:
     }
 
 
-def writes(_value: JSON, _job: TrainJob, observed: Observed) -> bool:
+def should_write(_value: JSON, _job: TrainJob, observed: Observed) -> bool:
     return observed.jobset is None
 
 
@@ -114,7 +114,7 @@ PLUGIN = Plugin(
     enforce_pod_group_policy=enforce_pod_group_policy,
     enforce_pod_spec=enforce_pod_spec,
     build=build,
-    writes=writes,
+    should_write=should_write,
     status=status,
     watches=(Watch("acme.example/v1", "Fabric", wakes),),
 )

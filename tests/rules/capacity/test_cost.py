@@ -53,7 +53,7 @@ def jobset(seconds: int, **failure_policy: Any) -> dict[str, Any]:
 
 
 def of(value: dict[str, Any], *pools: Pool, prices: cost.Prices = PRICES) -> Cost:
-    (subject,) = tree.of([value])
+    (subject,) = tree.subjects_of([value])
     return cost.of(subject, world.of([subject], pools), prices)
 
 
@@ -115,7 +115,7 @@ def test_why_a_cost_is_not_known(job: dict[str, Any], expected: Cost) -> None:
 
 
 def test_resources_that_are_not_known_are_no_bargain() -> None:
-    (subject,) = tree.of([train_job({}, activeDeadlineSeconds=HOUR)])
+    (subject,) = tree.subjects_of([train_job({}, activeDeadlineSeconds=HOUR)])
     value = jobset(HOUR)
     job = value["spec"]["replicatedJobs"][0]["template"]["spec"]
     job["template"]["spec"]["containers"][0]["resources"] = UNKNOWN

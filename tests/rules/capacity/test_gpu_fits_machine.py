@@ -24,7 +24,7 @@ CPU = Pool(name="cpu", capacity={"cpu": 64}, nodes=4, labels={"size": "large"})
 def found(pod: dict[str, Any], *pools: Pool) -> list[Any]:
     node = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
     value = {"kind": "JobSet", "spec": {"replicatedJobs": [node]}}
-    (subject,) = tree.of([value])
+    (subject,) = tree.subjects_of([value])
     rules = map(Chosen.default, (gpu_fits_machine.RULE, taints_tolerated.RULE))
     return [
         each.path[6:]

@@ -33,7 +33,7 @@ def found(policy: dict[str, Any], trainer: dict[str, Any]) -> list[Any]:
         "metadata": {"name": "digits", "namespace": "vision"},
         "spec": {"runtimeRef": {"name": "ours"}, "trainer": trainer},
     }
-    subject, _ = tree.of([value, runtime])
+    subject, _ = tree.subjects_of([value, runtime])
     assert subject.problems == ()
     judged = judge(subject, world.of([subject]), [Chosen.default(processes_per_gpu.RULE)])
     return [each.path for one in judged for each in one.findings]

@@ -21,7 +21,7 @@ def missing(binding: dict[str, Any], *rules: dict[str, Any]) -> tuple[Grant, ...
         "roleRef": {"kind": "ClusterRole", "name": "cache"},
         **binding,
     }
-    around = world.of(tree.of([role, given]), is_whole=True)
+    around = world.of(tree.subjects_of([role, given]), is_whole=True)
     return grants.missing("fetcher", "vision", (GET, CREATE), around)
 
 

@@ -6,10 +6,10 @@ import pytest
 
 from trainer_infra.rules import tree
 from trainer_infra.rules.data import output
-from trainer_infra.rules.data.output import Fate, Job
+from trainer_infra.rules.data.output import Fate, OutputJob
 
 
-def job(**container: Any) -> Job:
+def job(**container: Any) -> OutputJob:
     volumes = [
         {"name": "kept", "persistentVolumeClaim": {"claimName": "kept"}},
         {"name": "scratch", "emptyDir": {}},
@@ -19,7 +19,7 @@ def job(**container: Any) -> Job:
     replicated = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
     claims = [{"templates": [{"metadata": {"name": "claimed"}}]}]
     spec = {"replicatedJobs": [replicated], "volumeClaimPolicies": claims}
-    (subject,) = tree.of([{"kind": "JobSet", "spec": spec}])
+    (subject,) = tree.subjects_of([{"kind": "JobSet", "spec": spec}])
     (found,) = output.jobs(subject)
     return found
 

@@ -150,7 +150,7 @@ def train_job(**spec: Any) -> dict[str, Any]:
 
 
 def judged(*objects: dict[str, Any], **parameters: Any) -> list[Judged]:
-    subjects = tree.of(objects)
+    subjects = tree.subjects_of(objects)
     rule = literal_secrets.RULE
     chosen = Chosen(rule, rule.severity, rule.parameters(**parameters))
     return list(judge(subjects[0], world.of(subjects), [chosen]))
@@ -245,7 +245,7 @@ def test_a_runtime_that_is_not_judged_tells_its_secret_once_for_each_train_job()
         pod = job["template"]["spec"]["template"]["spec"]
         pod["containers"][0]["env"] = [{"name": "HF_TOKEN", "value": RANDOM}]
     job = train_job(runtimeRef={"name": "leaking"})
-    subjects = tree.of([job], [runtime])
+    subjects = tree.subjects_of([job], [runtime])
     chosen = Chosen.default(literal_secrets.RULE)
     [one] = judge(subjects[0], world.of(subjects), [chosen])
     assert [(each.path, each.inherited) for each in one.findings] == [

@@ -43,7 +43,7 @@ def jobset(pod: dict[str, Any], *contexts: Any) -> dict[str, Any]:
 
 
 def judged(rule: AnyRule, *objects: dict[str, Any], **parameters: Any) -> list[Judged]:
-    subjects = tree.of(objects)
+    subjects = tree.subjects_of(objects)
     chosen = Chosen(rule, rule.severity, rule.parameters(**parameters))
     return list(judge(subjects[0], world.of(subjects), [chosen]))
 

@@ -17,7 +17,7 @@ def patches(gpu: dict[str, Any]) -> list[tuple[Change, ...]]:
         "coveredResources": ["cpu", "nvidia.com/gpu"],
         "flavors": [{"name": "h100", "resources": [gpu, CPU]}],
     }
-    queue = subject.of({"kind": "ClusterQueue", "spec": {"resourceGroups": [group]}})
+    queue = subject.subject_of({"kind": "ClusterQueue", "spec": {"resourceGroups": [group]}})
     judged = judge(queue, world.of([queue]), [Chosen.default(RULE)])
     return [each.patch for one in judged for each in one.findings]
 

@@ -30,7 +30,7 @@ def findings(rule: AnyRule, pools: tuple[Pool, ...], **spec: Any) -> list[str]:
         "metadata": {"name": "digits"},
         "spec": {"replicatedJobs": [job]},
     }
-    (subject,) = tree.of([jobset])
+    (subject,) = tree.subjects_of([jobset])
     judged = judge(subject, world.of([subject], pools), [Chosen.default(rule)])
     return [each.what for one in judged for each in one.findings]
 
@@ -127,7 +127,7 @@ def test_no_more_pods_run_at_once_than_have_to_complete() -> None:
             "template": {"spec": asking(**{GPU: 8})},
         }
         spec = {"replicatedJobs": [{"name": "node", "template": {"spec": value}}]}
-        (subject,) = tree.of([{"kind": "JobSet", "spec": spec}])
+        (subject,) = tree.subjects_of([{"kind": "JobSet", "spec": spec}])
         judged = judge(subject, world.of([subject], (SMALL,)), [Chosen.default(GANG)])
         return [each.what for one in judged for each in one.findings]
 

@@ -23,6 +23,6 @@ def test_where_results_go(folder: str, findings: int) -> None:
         "volumes": [{"name": "disk", "hostPath": {"path": "/disk"}}],
     }
     job = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
-    (jobset,) = tree.of([{"kind": "JobSet", "spec": {"replicatedJobs": [job]}}])
+    (jobset,) = tree.subjects_of([{"kind": "JobSet", "spec": {"replicatedJobs": [job]}}])
     judged = judge(jobset, world.of([jobset]), [Chosen.default(RULE)])
     assert sum(len(each.findings) for each in judged) == findings

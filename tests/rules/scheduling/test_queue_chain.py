@@ -27,7 +27,7 @@ def found(*others: dict[str, Any], is_whole: bool = False) -> list[tuple[Any, ..
         "kind": "JobSet",
         "metadata": {"name": "digits", "namespace": "vision", "labels": {PATH[-1]: "team"}},
     }
-    subjects = tree.of((job, *others))
+    subjects = tree.subjects_of((job, *others))
     around = world.of(subjects, is_whole=is_whole)
     judged = judge(subjects[0], around, [Chosen.default(RULE)])
     return [each.path for one in judged for each in one.findings]

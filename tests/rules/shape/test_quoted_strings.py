@@ -14,7 +14,7 @@ LOST = "put it in quotes, as it is to be read: 1.10, no and on are lost otherwis
 
 
 def findings(value: Any) -> list[Finding]:
-    judged = subject.of(
+    judged = subject.subject_of(
         {
             "apiVersion": "kueue.x-k8s.io/v1beta2",
             "kind": "ResourceFlavor",
@@ -37,7 +37,7 @@ def test_what_was_written_is_lost(value: object) -> None:
 
 
 def test_a_variable_is_not_shown() -> None:
-    judged = subject.of(
+    judged = subject.subject_of(
         {
             "apiVersion": "trainer.kubeflow.org/v1alpha1",
             "kind": "TrainJob",

@@ -43,7 +43,7 @@ def found(
     *judged: dict[str, Any], others: tuple[dict[str, Any], ...] = ()
 ) -> list[tuple[str, tuple[str | int, ...]]]:
     """Rules and paths of all that shape says of the objects."""
-    subjects = tree.of(judged, others)
+    subjects = tree.subjects_of(judged, others)
     return [
         (each.chosen.rule.id, finding.path)
         for subject in subjects

@@ -22,7 +22,7 @@ def job(name: str, step: str | None = None) -> dict[str, Any]:
 
 
 def findings(mpi: dict[str, Any], *jobs: dict[str, Any]) -> list[tuple[Any, ...]]:
-    judged = subject.of(
+    judged = subject.subject_of(
         {
             "apiVersion": "trainer.kubeflow.org/v1alpha1",
             "kind": "ClusterTrainingRuntime",

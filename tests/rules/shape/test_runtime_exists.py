@@ -31,7 +31,7 @@ def findings(
             "spec": {"mlPolicy": {}},
         },
     )
-    subjects = tree.of(objects)
+    subjects = tree.subjects_of(objects)
     found = judge(subjects[0], world.of(subjects, is_whole=is_whole), [Chosen.default(RULE)])
     return [finding for each in found for finding in each.findings]
 

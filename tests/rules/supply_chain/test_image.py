@@ -13,7 +13,7 @@ SHA256 = "sha256:" + "0123456789abcdef" * 4
 
 
 def paths(rule: AnyRule, value: dict[str, Any], **parameters: Any) -> list[tuple[Any, ...]]:
-    subjects = tree.of([value])
+    subjects = tree.subjects_of([value])
     chosen = Chosen(rule, rule.severity, rule.parameters(**parameters))
     judged = judge(subjects[0], world.of(subjects), [chosen])
     return [each.path for one in judged for each in one.findings]

@@ -29,7 +29,7 @@ def fits(recipe: tuple[str, str], gpus: int, accelerator: str, *items: str) -> b
         "spec": {"replicatedJobs": [{"name": "node", "template": {"spec": job}}]},
     }
     pool = Pool(name="gpus", capacity={"nvidia.com/gpu": 64}, nodes=1, accelerator=accelerator)
-    (subject,) = tree.of([value])
+    (subject,) = tree.subjects_of([value])
     rules = [Chosen.default(gpu_memory.RULE)]
     return not list(judge(subject, world.of([subject], [pool]), rules))
 

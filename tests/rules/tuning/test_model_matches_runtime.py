@@ -30,6 +30,6 @@ def test_the_model_that_a_text_names(text: str, shape: str) -> None:
 
 @pytest.mark.parametrize("shipped", catalog.RUNTIMES, ids=lambda each: each.name)
 def test_the_catalog_fetches_what_it_trains(shipped: Shipped) -> None:
-    (subject,) = tree.of([shipped.runtime().to_wire()])
+    (subject,) = tree.subjects_of([shipped.runtime().to_wire()])
     rules = [Chosen.default(model_matches_runtime.RULE)]
     assert list(judge(subject, world.of([subject]), rules)) == []

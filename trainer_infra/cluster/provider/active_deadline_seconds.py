@@ -4,17 +4,13 @@ A render plugin of engine `provider`; `lifecycle.status` reads the end of the Jo
 (`Delegation.deadline`). A runtime's own, shorter deadline of a Job stays.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render.phases import Plugin
 
-JSON = Mapping[str, Any]
 
-
-def complete(value: JSON, job: TrainJob) -> JSON:
+def complete(value: JSONObject, job: TrainJob) -> JSONObject:
     """The JobSet with the deadline on each of its Jobs; another object as it is."""
     deadline = job.spec.active_deadline_seconds
     if value["kind"] != names.JOBSET or not deadline:
@@ -23,7 +19,7 @@ def complete(value: JSON, job: TrainJob) -> JSON:
     return {**value, "spec": {**value["spec"], "replicatedJobs": jobs}}
 
 
-def _limited(replicated_job: JSON, deadline: int) -> JSON:
+def _limited(replicated_job: JSONObject, deadline: int) -> JSONObject:
     template = replicated_job["template"]
     limit = min(deadline, template["spec"].get("activeDeadlineSeconds") or deadline)
     spec = {**template["spec"], "activeDeadlineSeconds": limit}

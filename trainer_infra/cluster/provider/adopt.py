@@ -7,10 +7,17 @@ from collections.abc import Mapping
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, ownership, refusal_explanation, run_labels, together
+from trainer_infra.cluster import (
+    concurrent_requests,
+    live_objects,
+    ownership,
+    refusal_explanation,
+    run_labels,
+)
 from trainer_infra.cluster.provider import object_rewrite
 from trainer_infra.cluster.provider import record as of_record
-from trainer_infra.cluster.provider.record import JSON, Record
+from trainer_infra.cluster.provider.record import Record
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.runs.run import Contents, Owner
@@ -26,7 +33,7 @@ async def give_owner(
     marks = run_labels.labels_of(owner, record.name)
     if marks != run_labels.labels_of(record.owner, record.name):
         # The objects first: until the record itself has its new owner, this is done again.
-        await together.all_of(
+        await concurrent_requests.all_results(
             _relabelled(client, record, each, marks, known) for each in record.objects
         )
     patch = of_record.owner_patch(record, owner, marks)
@@ -38,7 +45,7 @@ async def give_owner(
 
 
 async def _relabelled(
-    client: KubeClient, record: Record, value: JSON, marks: Mapping[str, str], known: Contents
+    client: KubeClient, record: Record, value: JSONObject, marks: Mapping[str, str], known: Contents
 ) -> None:
     """Give one object its new labels; what is gone, or somebody else's, is not made again."""
     live = await live_objects.live_object(client, value, record.namespace)

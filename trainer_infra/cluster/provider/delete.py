@@ -11,13 +11,14 @@ from contextlib import aclosing, suppress
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, ownership, together
+from trainer_infra.cluster import concurrent_requests, live_objects, ownership
 from trainer_infra.cluster import rights as of_rights
 from trainer_infra.cluster.provider import record as of_record
-from trainer_infra.cluster.provider.present import RunKey
-from trainer_infra.cluster.provider.record import JSON, Record
+from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.rights import Rights
 from trainer_infra.errors import Unreadable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer, Conflict, NotFound, Unreachable
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
@@ -70,7 +71,9 @@ async def _with_record(
     return await remove_objects(client, record, within)
 
 
-async def _damaged_removed(client: KubeClient, key: RunKey, value: JSON, within: float) -> str:
+async def _damaged_removed(
+    client: KubeClient, key: RunKey, value: JSONObject, within: float
+) -> str:
     """Remove a run by its UID alone; the garbage collector takes what only the record could name."""
     if key.owner is not None and not of_record.may_be_of(value, key.owner):
         return sentences.left_alone(key.namespace, key.name, ownership.owner_shown(value))
@@ -85,7 +88,7 @@ async def jobset_removed(client: KubeClient, key: RunKey, within: float) -> str:
     return _left(await _jobset_of(client, key, within))
 
 
-async def _jobset_of(client: KubeClient, key: RunKey, within: float) -> JSON | None:
+async def _jobset_of(client: KubeClient, key: RunKey, within: float) -> JSONObject | None:
     """Delete the JobSet of the run with that UID; what is left of it after the timeout."""
     with suppress(NotFound):
         jobset = await client.get(JOBSET, key.name, key.namespace)
@@ -99,14 +102,14 @@ async def remove_objects(client: KubeClient, record: Record, within: float) -> s
     key = RunKey(record.namespace, record.name, record.uid)
     left = await jobset_removed(client, key, within)
     others = [each for each in record.objects if each["kind"] != names.JOBSET]
-    await together.all_of(_removed(client, record, each) for each in others)
+    await concurrent_requests.all_results(_removed(client, record, each) for each in others)
     with suppress(NotFound, Conflict):
         name = of_record.name_of(record.name)
         await client.delete(CONFIG_MAP, name, record.namespace, uid=record.uid)
     return left
 
 
-async def _jobset_gone(client: KubeClient, jobset: JSON, within: float) -> JSON | None:
+async def _jobset_gone(client: KubeClient, jobset: JSONObject, within: float) -> JSONObject | None:
     """Delete the JobSet with its pods; what is left of it after the timeout."""
     metadata = jobset["metadata"]
     key, uid = (metadata["name"], metadata["namespace"]), metadata["uid"]
@@ -123,7 +126,7 @@ async def _jobset_gone(client: KubeClient, jobset: JSON, within: float) -> JSON 
     return None
 
 
-async def _is_seen_to_go(client: KubeClient, jobset: JSON, within: float) -> bool:
+async def _is_seen_to_go(client: KubeClient, jobset: JSONObject, within: float) -> bool:
     """Whether the server says that the JobSet is gone.
 
     A watch says so at once and costs the server one request, where looking again and again is late
@@ -144,7 +147,7 @@ async def _is_seen_to_go(client: KubeClient, jobset: JSON, within: float) -> boo
     return False
 
 
-async def _removed(client: KubeClient, record: Record, value: JSON) -> None:
+async def _removed(client: KubeClient, record: Record, value: JSONObject) -> None:
     """Delete one object, if it is the run's: a cluster without a garbage collector keeps it."""
     found = await live_objects.live_object(client, value, record.namespace)
     if found is None or not ownership.is_of(found, record.uid):
@@ -155,7 +158,7 @@ async def _removed(client: KubeClient, record: Record, value: JSON) -> None:
         await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
 
 
-def _left(jobset: JSON | None) -> str:
+def _left(jobset: JSONObject | None) -> str:
     if jobset is None:
         return ""
     finalizers = ", ".join(jobset["metadata"].get("finalizers") or ()) or "none"

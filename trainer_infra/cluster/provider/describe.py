@@ -3,19 +3,16 @@
 Called by `runs` for `cli.describe`.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from trainer_infra import names
 from trainer_infra.cluster import events
-from trainer_infra.cluster.provider import present, run_lookup, secret_values
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider import record_lookup, run_lookup, secret_values
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.session import Session
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.causes.surroundings import time_of
 from trainer_infra.runs.run import Run
-
-JSON = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +51,7 @@ async def describe_run(session: Session, namespace: str, name: str) -> Described
     found = await events.events_of(session.client, namespace, "")
     steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
     mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
-    record = await present.present_record(session.client, RunKey(namespace, name))
+    record = await record_lookup.present_record(session.client, RunKey(namespace, name))
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     happened = (
         _happened(each, secret_values.event_message(each, record, hidden))
@@ -65,7 +62,7 @@ async def describe_run(session: Session, namespace: str, name: str) -> Described
     return Described(run, tuple(happened))
 
 
-def _is_of(name: str, steps: tuple[str, ...], value: JSON) -> bool:
+def _is_of(name: str, steps: tuple[str, ...], value: JSONObject) -> bool:
     """Whether an event is about the JobSet, or about what is named after one of its steps."""
     about = str(value.get("name", ""))
     if value.get("kind") == names.JOBSET:
@@ -73,7 +70,7 @@ def _is_of(name: str, steps: tuple[str, ...], value: JSON) -> bool:
     return value.get("kind") in {"Job", "Pod"} and about.startswith(steps)
 
 
-def _happened(event: JSON, message: str) -> RunEvent:
+def _happened(event: JSONObject, message: str) -> RunEvent:
     about = event["involvedObject"]
     count = (event.get("series") or {}).get("count") or event.get("count") or 1
     return RunEvent(

@@ -7,18 +7,16 @@ any Service of that name for it.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, ownership, together
+from trainer_infra.cluster import concurrent_requests, live_objects, ownership
 from trainer_infra.errors import Refused, TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.resource import SERVICE
 
-JSON = Mapping[str, Any]
 
-
-def service_name(jobset: JSON) -> str:
+def service_name(jobset: JSONObject) -> str:
     """Name of the Service that JobSet makes for a JobSet; empty where it makes none."""
     network = jobset["spec"].get("network")
     if not isinstance(network, Mapping):
@@ -28,7 +26,7 @@ def service_name(jobset: JSON) -> str:
     return str(network.get("subdomain") or jobset["metadata"]["name"])
 
 
-def refusal_of(live: JSON) -> Refused:
+def refusal_of(live: JSONObject) -> Refused:
     """Why an object that is not the run's ends its submit."""
     never = ", as a JobSet cannot change" if live["kind"] == names.JOBSET else ""
     return Refused(
@@ -43,7 +41,7 @@ def raise_found(found: Refused | None) -> None:
         raise found
 
 
-async def with_service(client: KubeClient, jobset: JSON) -> Refused | None:
+async def with_service(client: KubeClient, jobset: JSONObject) -> Refused | None:
     """Why a run cannot have its headless Service; None where it can, or that may not be read."""
     name, metadata = service_name(jobset), jobset["metadata"]
     if not name:
@@ -66,7 +64,7 @@ async def with_service(client: KubeClient, jobset: JSON) -> Refused | None:
     )
 
 
-async def with_any(client: KubeClient, wanted: Sequence[JSON], uid: str) -> Refused | None:
+async def with_any(client: KubeClient, wanted: Sequence[JSONObject], uid: str) -> Refused | None:
     """Why a run cannot have all its objects; None where it can.
 
     Args:
@@ -75,7 +73,7 @@ async def with_any(client: KubeClient, wanted: Sequence[JSON], uid: str) -> Refu
         uid: of the run that has the name now; empty where there is none.
     """
     namespace = wanted[-1]["metadata"]["namespace"]
-    found = await together.all_of(
+    found = await concurrent_requests.all_results(
         live_objects.live_object(client, each, namespace) for each in wanted
     )
     for live in found:

@@ -6,28 +6,25 @@ record does not keep of it.
 """
 
 import base64
-from collections.abc import Mapping
-from typing import Any
 
 from trainer_infra import names
 from trainer_infra.cluster.provider import record as of_record
 from trainer_infra.cluster.provider.record import Record
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import generated_secrets
 from trainer_infra.runs.run import Contents, is_fixed
-
-JSON = Mapping[str, Any]
 
 _CONTENT = ("data", "stringData", "binaryData")
 
 
-def to_create(value: JSON, record: Record, known: Contents) -> JSON:
+def to_create(value: JSONObject, record: Record, known: Contents) -> JSONObject:
     """The object as it is created; empty (`is_empty`) where nobody knows what is in it."""
     return generated_secrets.with_generated(
         _with_contents(owned_object(value, record), record, known)
     )
 
 
-def is_empty(value: JSON) -> bool:
+def is_empty(value: JSONObject) -> bool:
     """Whether an object that `to_create` made lacks what should be in it."""
     if is_fixed(value):
         return not any(key in value for key in _CONTENT)
@@ -39,7 +36,7 @@ def is_content(path: str) -> bool:
     return path.partition(": ")[2].partition(".")[0] in _CONTENT
 
 
-def owned_object(value: JSON, record: Record) -> JSON:
+def owned_object(value: JSONObject, record: Record) -> JSONObject:
     """The object with the record as its controller, in the record's namespace."""
     metadata = {
         **value["metadata"],
@@ -49,7 +46,7 @@ def owned_object(value: JSON, record: Record) -> JSON:
     return {**value, "metadata": metadata}
 
 
-def to_apply(value: JSON, record: Record, live: JSON, known: Contents) -> JSON:
+def to_apply(value: JSONObject, record: Record, live: JSONObject, known: Contents) -> JSONObject:
     """The object as it is applied over the live one, which is ours and so are its contents.
 
     Keys that were made at create stay as they are; values of the job's own Secret are written as
@@ -67,13 +64,13 @@ def to_apply(value: JSON, record: Record, live: JSON, known: Contents) -> JSON:
     return whole
 
 
-def is_own_secret(value: JSON, record: Record) -> bool:
+def is_own_secret(value: JSONObject, record: Record) -> bool:
     """Whether the object is the job's own Secret, whose values the user gave."""
     wanted = ("Secret", f"{record.name}{names.SECRET_SUFFIX}")
     return (value["kind"], value["metadata"]["name"]) == wanted
 
 
-def _with_contents(value: JSON, record: Record, known: Contents) -> JSON:
+def _with_contents(value: JSONObject, record: Record, known: Contents) -> JSONObject:
     """The object with what is known to be in it; None stands for a value that is not.
 
     Values of a Secret go into `data`: what server-side apply makes of `stringData` cannot be taken

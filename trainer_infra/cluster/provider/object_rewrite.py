@@ -1,21 +1,19 @@
 """An object of a run written again over what is there. Called by `adopt` and `repair`."""
 
-from collections.abc import Mapping
-from typing import Any
-
 from trainer_infra import names
 from trainer_infra.cluster import drift, live_objects, ownership, refusal_explanation
 from trainer_infra.cluster.provider import object_contents
 from trainer_infra.cluster.provider.record import Record
 from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.runs.run import Contents
 
-JSON = Mapping[str, Any]
 
-
-async def rewrite_object(client: KubeClient, record: Record, value: JSON, known: Contents) -> JSON:
+async def rewrite_object(
+    client: KubeClient, record: Record, value: JSONObject, known: Contents
+) -> JSONObject:
     """An object of the record written over what is there, or made again when it is gone.
 
     Args:

@@ -12,10 +12,11 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.cluster.provider.record import JSON, Record, unreadable_record
+from trainer_infra.cluster.provider.record import Record, unreadable_record
 from trainer_infra.errors import InvalidInput
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle.status import Delegation, TrainJobCase, decide_status
-from trainer_infra.render import listed
+from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed import Observed
 from trainer_infra.runs import reports, view
@@ -51,7 +52,9 @@ def current_run(record: Record, seen: Observation, host: str, now: datetime) -> 
     return view.current_run(declared, replace(seen, status=decided, reports=said), now)
 
 
-def _status(record: Record, jobset: JSON, seen: Observation, known: JSON, now: datetime) -> JSON:
+def _status(
+    record: Record, jobset: JSONObject, seen: Observation, known: JSONObject, now: datetime
+) -> JSONObject:
     """TrainJob.status as every driver decides it."""
     observed = Observed(
         jobset=jobset,
@@ -64,7 +67,7 @@ def _status(record: Record, jobset: JSON, seen: Observation, known: JSON, now: d
     return decide_status(TrainJobCase(job, observed, now, _behaviour(record.plugins), delegation))
 
 
-def _train_job(record: Record, known: JSON) -> TrainJob:
+def _train_job(record: Record, known: JSONObject) -> TrainJob:
     """The TrainJob with the status that is known; without UID, for it is not stored."""
     with suppress(InvalidInput):
         return TrainJob.model_validate({**record.job, "status": known or None})
@@ -86,6 +89,6 @@ def _train_job(record: Record, known: JSON) -> TrainJob:
 def _behaviour(plugins: tuple[str, ...]) -> Behaviour:
     """What rendered the run; ours alone where its plugins are not installed here."""
     try:
-        return Behaviour(listed.registry(plugins))
+        return Behaviour(plugin_registry.registry(plugins))
     except InvalidInput:
         return OURS

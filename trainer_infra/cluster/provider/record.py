@@ -17,6 +17,7 @@ from trainer_infra import names
 from trainer_infra.cluster import run_labels
 from trainer_infra.cluster.provider import record_fields
 from trainer_infra.errors import Bug, Unreadable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import (
     CREATED,
     Owner,
@@ -27,8 +28,6 @@ from trainer_infra.runs.run import (
     run_to_json,
 )
 
-JSON = Mapping[str, Any]
-
 FORMAT: Final = 2
 """Of the records that this release writes; the first one had no backend and no format."""
 
@@ -37,7 +36,7 @@ FORMAT: Final = 2
 class Record:
     """A run record as it is stored."""
 
-    value: JSON
+    value: JSONObject
     """The ConfigMap."""
     namespace: str
     name: str
@@ -50,13 +49,13 @@ class Record:
     """Hash of what was submitted."""
     created: str
     """RFC 3339, UTC."""
-    job: JSON
+    job: JSONObject
     """The TrainJob in wire form, `spec.suspend` as the user has it now."""
-    objects: tuple[JSON, ...]
+    objects: tuple[JSONObject, ...]
     """What was applied, as it may be shown, the JobSet last; the record is not among them."""
     plugins: tuple[str, ...]
     """Listed plugins that rendered it."""
-    status: JSON
+    status: JSONObject
     """What was last known; empty as long as not everything was submitted."""
 
     final: Run | None
@@ -91,7 +90,7 @@ def name_of(job: str) -> str:
     return f"{job}{names.SNAPSHOT_SUFFIX}"
 
 
-def config_map(submission: Submission, objects: Sequence[JSON]) -> JSON:
+def config_map(submission: Submission, objects: Sequence[JSONObject]) -> JSONObject:
     """The record of a run before anything else is written.
 
     Args:
@@ -117,7 +116,7 @@ def config_map(submission: Submission, objects: Sequence[JSON]) -> JSON:
     return {**snapshot, "metadata": metadata, "data": data}
 
 
-def read_record(value: JSON) -> Record | None:
+def read_record(value: JSONObject) -> Record | None:
     """The record in a ConfigMap; None when that is somebody else's.
 
     Raises:
@@ -134,7 +133,7 @@ def read_record(value: JSON) -> Record | None:
         raise unreadable_record(value, str(error)) from None
 
 
-def unreadable_record(value: JSON, why: str) -> Unreadable:
+def unreadable_record(value: JSONObject, why: str) -> Unreadable:
     """The error of a record that cannot be read."""
     metadata = value["metadata"]
     return Unreadable(
@@ -144,7 +143,7 @@ def unreadable_record(value: JSON, why: str) -> Unreadable:
     )
 
 
-def _read(value: JSON, notes: JSON, data: JSON) -> Record:
+def _read(value: JSONObject, notes: JSONObject, data: JSONObject) -> Record:
     metadata = value["metadata"]
     record_fields.read_version(notes)
     job = record_fields.read_job(data, metadata["name"])
@@ -168,7 +167,7 @@ def _read(value: JSON, notes: JSON, data: JSON) -> Record:
     )
 
 
-def may_be_of(value: JSON, owner: Owner) -> bool:
+def may_be_of(value: JSONObject, owner: Owner) -> bool:
     """Whether a record that cannot be read is that owner's, as far as it still says whose it is."""
     metadata = value["metadata"]
     try:
@@ -179,7 +178,7 @@ def may_be_of(value: JSON, owner: Owner) -> bool:
         return all(found.get(key, each) == each for key, each in expected.items())
 
 
-def known_record(value: JSON) -> Record:
+def known_record(value: JSONObject) -> Record:
     """The record in a ConfigMap that is known to be one.
 
     Raises:
@@ -191,12 +190,12 @@ def known_record(value: JSON) -> Record:
     return found
 
 
-def rewrite_patch(record: Record, wanted: JSON) -> JSON:
+def rewrite_patch(record: Record, wanted: JSONObject) -> JSONObject:
     """The patch that makes a record what `config_map` wanted; what is known of the run stays."""
     return _whole(record, wanted["metadata"]["annotations"], wanted["data"], wanted)
 
 
-def owner_patch(record: Record, owner: Owner, marks: Mapping[str, str]) -> JSON:
+def owner_patch(record: Record, owner: Owner, marks: Mapping[str, str]) -> JSONObject:
     """The patch that gives a record, and what it keeps of its objects, a new owner."""
     objects = [run_labels.with_labels(each, marks) for each in record.objects]
     marked = {**marks, names.RECORD_LABEL: "true"}
@@ -204,7 +203,7 @@ def owner_patch(record: Record, owner: Owner, marks: Mapping[str, str]) -> JSON:
     return _whole(record, _owner_notes(owner), {names.RECORD_OBJECTS_KEY: _text(objects)}, head)
 
 
-def _whole(record: Record, notes: JSON, data: JSON, rest: JSON) -> JSON:
+def _whole(record: Record, notes: JSONObject, data: JSONObject, rest: JSONObject) -> JSONObject:
     """The patch of everything but the status: the API server removes what a later patch leaves out.
 
     What a later release wrote stays, with the format that it says; annotations of others are theirs.
@@ -221,30 +220,30 @@ def _whole(record: Record, notes: JSON, data: JSON, rest: JSON) -> JSON:
     return {**rest, **patch, "metadata": metadata, "data": {**old, **data}}
 
 
-def submitted_patch(record: Record, jobset_uid: str) -> JSON:
+def submitted_patch(record: Record, jobset_uid: str) -> JSONObject:
     """The patch that says that everything was submitted: a missing JobSet is a loss from then on."""
     known = {**record.status, "phase": record.status.get("phase", ""), "jobset": jobset_uid}
     return _status(record, known)
 
 
-def restart_patch(record: Record, jobset_uid: str) -> JSON:
+def restart_patch(record: Record, jobset_uid: str) -> JSONObject:
     """The patch that forgets how a run ended: it runs again, as another JobSet."""
     return _status(record, {"phase": "", "jobset": jobset_uid})
 
 
-def end_patch(record: Record, run: Run) -> JSON:
+def end_patch(record: Record, run: Run) -> JSONObject:
     """The patch that keeps a run as it ended."""
     return _status(record, {**record.status, **run_to_json(run), "jobset": record.jobset_uid})
 
 
-def suspend_patch(record: Record, value: bool) -> JSON:
+def suspend_patch(record: Record, value: bool) -> JSONObject:
     """The patch that keeps whether the user wants the run suspended."""
     spec = {**record.job["spec"], "suspend": value}
     data = {names.RECORD_JOB_KEY: _text({**record.job, "spec": spec})}
     return {**_patch(record), "data": data}
 
 
-def owner_reference(record: Record) -> JSON:
+def owner_reference(record: Record) -> JSONObject:
     """The owner reference that everything of the run has.
 
     It does not block the owner's deletion, which nothing waits for: some clusters (OpenShift) give
@@ -259,7 +258,7 @@ def owner_reference(record: Record) -> JSON:
     }
 
 
-def _status(record: Record, known: JSON) -> JSON:
+def _status(record: Record, known: JSONObject) -> JSONObject:
     return {**_patch(record), "data": {names.RECORD_STATUS_KEY: _text(known)}}
 
 
@@ -283,7 +282,7 @@ def _owner_notes(owner: Owner) -> Mapping[str, str]:
     return {names.OWNER_ANNOTATION: _text(said), names.BACKEND_ANNOTATION: backend}
 
 
-def _without_code(value: JSON) -> JSON:
+def _without_code(value: JSONObject) -> JSONObject:
     """The object without what is large and cannot change: an immutable ConfigMap's data."""
     if not is_fixed(value):
         return value

@@ -12,9 +12,9 @@ from typing import Any, Final, TypeVar
 
 from trainer_infra import names
 from trainer_infra.errors import shown
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import FINISHED, Owner, Run, owner_from_json, run_from_json
 
-JSON = Mapping[str, Any]
 T = TypeVar("T")
 
 FIRST: Final = 1
@@ -23,7 +23,7 @@ _CONDITION: Final = ("type", "status", "reason", "message")
 _TIMES: Final = ("started", "finished")
 
 
-def read_version(notes: JSON) -> int:
+def read_version(notes: JSONObject) -> int:
     """The format in which the record was written."""
     text = str(notes.get(names.FORMAT_ANNOTATION, FIRST))
     if not text.isdecimal():
@@ -31,7 +31,7 @@ def read_version(notes: JSON) -> int:
     return int(text)
 
 
-def read_owner(notes: JSON) -> Owner:
+def read_owner(notes: JSONObject) -> Owner:
     """Who declared the run."""
     where = f"metadata.annotations[{names.OWNER_ANNOTATION}]"
     found = _mapping(_json(notes, names.OWNER_ANNOTATION, where), where)
@@ -40,7 +40,7 @@ def read_owner(notes: JSON) -> Owner:
     )
 
 
-def read_job(data: JSON, record: str) -> JSON:
+def read_job(data: JSONObject, record: str) -> JSONObject:
     """The TrainJob.
 
     Args:
@@ -59,7 +59,7 @@ def read_job(data: JSON, record: str) -> JSON:
     return found
 
 
-def read_objects(data: JSON) -> tuple[JSON, ...]:
+def read_objects(data: JSONObject) -> tuple[JSONObject, ...]:
     """What was applied; nothing where the record says nothing."""
     where = f"data.{names.RECORD_OBJECTS_KEY}"
     key = names.RECORD_OBJECTS_KEY
@@ -67,7 +67,7 @@ def read_objects(data: JSON) -> tuple[JSON, ...]:
     return tuple(_object(each, f"{where}[{index}]") for index, each in enumerate(found))
 
 
-def read_status(data: JSON) -> JSON:
+def read_status(data: JSONObject) -> JSONObject:
     """What was last known; empty as long as not everything was submitted."""
     where = f"data.{names.RECORD_STATUS_KEY}"
     key = names.RECORD_STATUS_KEY
@@ -77,7 +77,7 @@ def read_status(data: JSON) -> JSON:
     return found
 
 
-def read_final(known: JSON, identity: JSON) -> Run | None:
+def read_final(known: JSONObject, identity: JSONObject) -> Run | None:
     """The run as it ended; None before that was seen.
 
     Args:
@@ -94,7 +94,7 @@ def read_final(known: JSON, identity: JSON) -> Run | None:
     return run
 
 
-def _object(value: Any, where: str) -> JSON:
+def _object(value: Any, where: str) -> JSONObject:
     found = _mapping(value, where)
     for key in ("apiVersion", "kind"):
         _text(found.get(key), f"{where}: {key}")
@@ -107,7 +107,7 @@ def _object(value: Any, where: str) -> JSON:
     return found
 
 
-def _job_status(value: JSON, where: str) -> None:
+def _job_status(value: JSONObject, where: str) -> None:
     """Raise unless TrainJob.status has the shape that people are shown."""
     for index, each in enumerate(_list(value.get("conditions") or [], f"{where}.conditions")):
         place = f"{where}.conditions[{index}]"
@@ -125,7 +125,7 @@ def _job_status(value: JSON, where: str) -> None:
             _text(metric.get(key), f"{where}.metrics[{index}].{key}")
 
 
-def _json(values: JSON, key: str, where: str) -> Any:
+def _json(values: JSONObject, key: str, where: str) -> Any:
     if key not in values:
         raise ValueError(f"{where}: is missing")
     try:
@@ -134,14 +134,14 @@ def _json(values: JSON, key: str, where: str) -> Any:
         raise _wrong(where, "is not JSON", values[key]) from None
 
 
-def _read(where: str, read: Callable[[JSON], T], value: JSON) -> T:
+def _read(where: str, read: Callable[[JSONObject], T], value: JSONObject) -> T:
     try:
         return read(value)
     except ValueError as error:
         raise ValueError(f"{where}: {error}") from None
 
 
-def _mapping(value: Any, where: str) -> JSON:
+def _mapping(value: Any, where: str) -> JSONObject:
     if not isinstance(value, Mapping):
         raise _wrong(where, "is not an object", value)
     return value

@@ -8,8 +8,8 @@ from collections.abc import Mapping
 
 from trainer_infra import names
 from trainer_infra.cluster import drift, live_objects, refusal_explanation
-from trainer_infra.cluster.provider import object_contents, object_rewrite, present
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider import object_contents, object_rewrite, record_lookup
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.runs.run import Contents
@@ -30,7 +30,7 @@ async def repair_run(client: KubeClient, key: RunKey, known: Contents) -> None:
         Refused: The run, or an object of that name, is somebody else's by now, or the cluster says
             no.
     """
-    record = await present.present_record(client, key)
+    record = await record_lookup.present_record(client, key)
     for each in record.objects:
         live = await live_objects.live_object(client, each, record.namespace)
         if live is None and each["kind"] == names.JOBSET:
@@ -51,7 +51,7 @@ async def replace_secrets(client: KubeClient, key: RunKey, data: Mapping[str, st
         NotAvailable: There is no such run.
         Refused: It is another owner's by now, or the cluster says no.
     """
-    record = await present.present_record(client, key)
+    record = await record_lookup.present_record(client, key)
     for each in record.objects:
         if not object_contents.is_own_secret(each, record):
             continue

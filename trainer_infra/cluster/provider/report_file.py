@@ -4,18 +4,14 @@ A render plugin of engine `provider`, in whose clusters no server takes reports;
 them back.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve
 from trainer_infra.render.phases import Plugin
 
-JSON = Mapping[str, Any]
 
-
-def complete(value: JSON, _job: TrainJob) -> JSON:
+def complete(value: JSONObject, _job: TrainJob) -> JSONObject:
     """The JobSet whose training containers know the file; another object as it is."""
     if value["kind"] != names.JOBSET:
         return value
@@ -23,7 +19,7 @@ def complete(value: JSON, _job: TrainJob) -> JSON:
     return {**value, "spec": {**value["spec"], "replicatedJobs": jobs}}
 
 
-def _reporting(replicated_job: JSON) -> JSON:
+def _reporting(replicated_job: JSONObject) -> JSONObject:
     if not resolve.trains(replicated_job):
         return replicated_job
     pod = resolve.pod_spec(replicated_job)
@@ -31,7 +27,7 @@ def _reporting(replicated_job: JSON) -> JSON:
     return resolve.with_pod_spec(replicated_job, {**pod, "containers": containers})
 
 
-def _with_report(container: JSON) -> JSON:
+def _with_report(container: JSONObject) -> JSONObject:
     env = container.get("env") or ()
     if any(each["name"] == names.REPORT_FILE for each in env):
         return container

@@ -5,21 +5,17 @@ is written again. The record says last that the run goes on: interrupted before 
 that failed, and the next call begins anew.
 """
 
-from collections.abc import Mapping
-from typing import Any
-
 from trainer_infra import names
 from trainer_infra.cluster import live_objects, ownership, rights
-from trainer_infra.cluster.provider import delete, object_rewrite, present
+from trainer_infra.cluster.provider import delete, object_rewrite, record_lookup
 from trainer_infra.cluster.provider import record as of_record
-from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.rights import Rights
 from trainer_infra.errors import NotAvailable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.runs.run import Contents
-
-JSON = Mapping[str, Any]
 
 
 async def retry_run(client: KubeClient, key: RunKey, within: float, account: Rights) -> None:
@@ -35,7 +31,7 @@ async def retry_run(client: KubeClient, key: RunKey, within: float, account: Rig
         NotAvailable: There is no such run, its pods do not go, or contents of an object are lost.
         Refused: It is another owner's by now, a right is missing, or the cluster says no.
     """
-    record = await present.present_record(client, key)
+    record = await record_lookup.present_record(client, key)
     what = f"retry {ownership.run_shown(record)}"
     wanted = await rights.to_submit(client, (record.value, *record.objects))
     await account.require(record.namespace, wanted, what)
@@ -49,7 +45,7 @@ async def retry_run(client: KubeClient, key: RunKey, within: float, account: Rig
     await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
 
 
-def _jobset(record: Record) -> JSON:
+def _jobset(record: Record) -> JSONObject:
     """The JobSet as it was applied, suspended as the user has the run now."""
     jobset = record.objects[-1]
     return {

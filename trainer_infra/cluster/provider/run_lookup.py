@@ -8,32 +8,30 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import Any
 
 from trainer_infra import names
 from trainer_infra.cluster import (
+    concurrent_requests,
     drift,
     events,
     live_objects,
     logs,
     observe,
     ownership,
-    together,
 )
 from trainer_infra.cluster.last_seen import FailedPod
-from trainer_infra.cluster.provider import observed_run, present, secret_values
+from trainer_infra.cluster.provider import observed_run, record_lookup, secret_values
 from trainer_infra.cluster.provider import record as of_record
-from trainer_infra.cluster.provider.present import RunKey
 from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Unreadable
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, SECRET, Resource
 from trainer_infra.runs.run import FAILED, FINISHED, Listing, Run, is_fixed
 from trainer_infra.runs.view import Observation
-
-JSON = Mapping[str, Any]
 
 
 async def at_one(session: Session, namespace: str, name: str, uid: str = "") -> Run | None:
@@ -76,7 +74,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
     every = (each for found in pods.values() for each in found)
     nodes = await events.nodes_of(session.client, session.cache, every)
 
-    async def looked(value: JSON) -> Run | str | None:
+    async def looked(value: JSONObject) -> Run | str | None:
         try:
             record = of_record.read_record(value)
             if record is None:
@@ -88,7 +86,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
             return str(error)
 
     # At once: values of a run's secrets are asked for with each.
-    results = await together.all_of(map(looked, records.values()))
+    results = await concurrent_requests.all_results(map(looked, records.values()))
     runs = [each for each in results if isinstance(each, Run)]
     runs.sort(key=lambda each: (each.namespace, each.name))
     return Listing(tuple(runs), tuple(each for each in results if isinstance(each, str)))
@@ -103,7 +101,7 @@ async def log_lines(
         NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
             cannot be read to hide them.
     """
-    record = await present.present_record(session.client, key)
+    record = await record_lookup.present_record(session.client, key)
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     if hidden is None:
         raise NotAvailable(secret_values.lines_left_out(key.namespace, key.name))
@@ -111,7 +109,7 @@ async def log_lines(
     return await logs.open_lines(session.client, run, wanted, hidden)
 
 
-def _read(value: JSON | None, uid: str) -> Record | None:
+def _read(value: JSONObject | None, uid: str) -> Record | None:
     """The record, when there is one and it has that UID, or none is asked for."""
     if value is None or uid not in ("", value["metadata"]["uid"]):
         return None
@@ -119,7 +117,7 @@ def _read(value: JSON | None, uid: str) -> Record | None:
 
 
 async def _listed(
-    session: Session, record: Record, seen: Observation, nodes: Mapping[str, JSON]
+    session: Session, record: Record, seen: Observation, nodes: Mapping[str, JSONObject]
 ) -> Run:
     """The run as a list has it; that of one which has just ended is not written to its record."""
     if record.final:
@@ -201,7 +199,7 @@ async def _current(session: Session, record: Record, seen: Observation) -> Run:
 
 
 async def _drift(
-    session: Session, record: Record, jobset: JSON, *, closely: bool
+    session: Session, record: Record, jobset: JSONObject, *, closely: bool
 ) -> Mapping[str, str]:
     """What another writer changed, of the JobSet and of what else can change."""
     found: dict[str, str] = {}
@@ -216,7 +214,9 @@ async def _drift(
     return found
 
 
-async def _live(session: Session, record: Record, value: JSON, *, closely: bool) -> JSON | None:
+async def _live(
+    session: Session, record: Record, value: JSONObject, *, closely: bool
+) -> JSONObject | None:
     # Secrets are not listed: that would take the right to read those of everyone.
     if closely or value["kind"] == SECRET.kind:
         return await live_objects.live_object(session.client, value, record.namespace)
@@ -226,12 +226,12 @@ async def _live(session: Session, record: Record, value: JSON, *, closely: bool)
     return found.get(key) or await live_objects.live_object(session.client, value, record.namespace)
 
 
-async def _get(client: KubeClient, kind: Resource, namespace: str, name: str) -> JSON | None:
+async def _get(client: KubeClient, kind: Resource, namespace: str, name: str) -> JSONObject | None:
     with suppress(NotFound):
         return await client.get(kind, name, namespace)
     return None
 
 
-def _its(record: Record, jobset: JSON | None) -> JSON | None:
+def _its(record: Record, jobset: JSONObject | None) -> JSONObject | None:
     """The JobSet, when it is this run's."""
     return jobset if jobset is not None and ownership.is_of(jobset, record.uid) else None

@@ -22,7 +22,7 @@ from typing import Any, Final, TypeVar
 
 from typing_extensions import override
 
-from trainer_infra.cluster import identity, kueue_objects, logs, rights, served
+from trainer_infra.cluster import identity, kueue_objects, logs, rights, served_kinds
 from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.cluster.provider import (
     adopt,
@@ -30,7 +30,7 @@ from trainer_infra.cluster.provider import (
     delete,
     describe,
     observed_run,
-    present,
+    record_lookup,
     repair,
     retry,
     run_lookup,
@@ -39,11 +39,12 @@ from trainer_infra.cluster.provider import (
 from trainer_infra.cluster.provider import submit as submitting
 from trainer_infra.cluster.provider import suspend as suspending
 from trainer_infra.cluster.provider.describe import Described
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.runtimes import ClusterRuntimes
-from trainer_infra.cluster.served import ServedKinds
+from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Problem, Refused
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.refusals import Answer, Unreachable
 from trainer_infra.kube.retry import Patience
@@ -54,7 +55,6 @@ from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
 from trainer_infra.runs.target import Target
 from trainer_infra.runs.view import Observation
 
-JSON = Mapping[str, Any]
 T = TypeVar("T")
 
 SERVED_WITHIN: Final = 3.0
@@ -79,7 +79,7 @@ class Cluster(Target):
     def host(self, namespace: str = "") -> str:
         """What tells the cluster from others, as text; see `cluster.identity`."""
         session = self._here()
-        loop.run(_identified(session, namespace))
+        loop.run_in_loop(served_kinds.complete_identity(session, namespace))
         return session.host
 
     @override
@@ -110,7 +110,7 @@ class Cluster(Target):
 
     @override
     def problems(
-        self, job: JSON, objects: tuple[JSON, ...], packages: Sequence[str] = ()
+        self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = ()
     ) -> tuple[Problem, ...]:
         """What this engine cannot run; asks nobody."""
         return (
@@ -124,12 +124,12 @@ class Cluster(Target):
         return behaviour.provider_behaviour(plugins, owner)
 
     @override
-    def warnings(self, objects: tuple[JSON, ...]) -> tuple[str, ...]:
+    def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:
         """What the cluster lacks, or that it does not answer."""
         found = self.served()
-        queues = served.queues_of(objects)
+        queues = served_kinds.queues_of(objects)
         missing = self._missing(queues) if found.kueue and queues else frozenset()
-        return served.served_warnings(found, objects, missing)
+        return served_kinds.served_warnings(found, objects, missing)
 
     @override
     def unseen(self, namespace: str) -> str:
@@ -286,31 +286,33 @@ class Cluster(Target):
         wanted = logs.LogSelection(pod, tail, follow)
         key = RunKey(namespace, name)
         source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted))
-        return loop.iterate(source)
+        return loop.iterate_in_loop(source)
 
     def close(self) -> None:
         """End every connection; another call makes a new one."""
         atexit.unregister(self.close)
         with self._lock:
             if self._session is not None:
-                loop.run(self._session.close())
+                loop.run_in_loop(self._session.close())
             self._session = None
 
     def _look_what_is_served(self) -> ServedKinds:
         try:
             session = self._here(Patience(first_contact=SERVED_WITHIN))
-            return loop.run(served.what_is_served(session.client, session.host), SERVED_WITHIN)
+            return loop.run_in_loop(
+                served_kinds.what_is_served(session.client, session.host), SERVED_WITHIN
+            )
         except (NotAvailable, Answer) as error:
-            return served.not_asked(error)
+            return served_kinds.not_asked(error)
         except TimeoutError:
-            return served.not_asked(NotAvailable(f"nothing came within {SERVED_WITHIN:g} s"))
+            return served_kinds.not_asked(NotAvailable(f"nothing came within {SERVED_WITHIN:g} s"))
 
     def _missing(self, queues: Iterable[Queue]) -> Collection[Queue]:
         """Those queues that are known not to be there; given up soon, as `served`."""
         session = self._here()
         try:
             missing = kueue_objects.without_local_queue(session.client, session.cache, queues)
-            return loop.run(missing, SERVED_WITHIN)
+            return loop.run_in_loop(missing, SERVED_WITHIN)
         except (Unreachable, TimeoutError):
             return frozenset()
 
@@ -322,12 +324,12 @@ class Cluster(Target):
 
     def _ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
         session = self._here()
-        return loop.run(what(session))
+        return loop.run_in_loop(what(session))
 
     def _change(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
         session = self._here()
         try:
-            return loop.run(what(session))
+            return loop.run_in_loop(what(session))
         finally:
             session.cache.forget()
 
@@ -335,31 +337,19 @@ class Cluster(Target):
         """The connection, made once, or `NotAvailable`; None is the usual patience."""
         with self._lock:
             if self._session is None:
-                self._session = loop.run(_connected(self._address, patience))
+                self._session = loop.run_in_loop(_connected(self._address, patience))
                 # Callers keep it for as long as their process lives.
                 atexit.register(self.close)
             return self._session
 
 
 async def _connected(address: tuple[str | None, str | None], patience: Patience | None) -> Session:
-    client = await http.connect(*address, patience)
+    client = await http.connect_client(*address, patience)
     try:
-        return Session(client, str(await served.identify_cluster(client)))
+        return Session(client, str(await served_kinds.identify_cluster(client)))
     except BaseException:
         await client.close()
         raise
-
-
-async def _identified(session: Session, namespace: str) -> None:
-    """Complete what is known of the cluster by what a namespace of the user's shows."""
-    known = identity.identity_from_text(session.host)
-    if known.authorities or not namespace:
-        return
-    found = await session.cache.answer(
-        (served.AUTHORITIES, namespace), lambda: served.authorities_of(session.client, namespace)
-    )
-    if found:
-        session.host = str(replace(known, authorities=found))
 
 
 async def _submitted(session: Session, submission: Submission, adopt: bool, within: float) -> Run:
@@ -367,10 +357,10 @@ async def _submitted(session: Session, submission: Submission, adopt: bool, with
     namespace = metadata["namespace"]
     wanted = await rights.to_submit(session.client, submission.objects)
     await session.rights.require(namespace, wanted, f"submit run {namespace}/{metadata['name']}")
-    await _identified(session, namespace)
+    await served_kinds.complete_identity(session, namespace)
     made = await submitting.submit_run(session.client, submission, take_over=adopt, within=within)
     # A namespace that is new shows its authorities a moment later.
-    await _identified(session, namespace)
+    await served_kinds.complete_identity(session, namespace)
     if made.jobset is not None:
         seen = Observation(made.jobset)
         return observed_run.current_run(made.record, seen, session.host, datetime.now(UTC))
@@ -396,4 +386,6 @@ async def _repaired(session: Session, key: RunKey, known: Contents) -> None:
 async def _given(session: Session, key: RunKey, to: Owner) -> None:
     what = f"give run {key.namespace}/{key.name} its owner's new name"
     await session.rights.require(key.namespace, rights.CHANGE, what)
-    await adopt.give_owner(session.client, await present.present_record(session.client, key), to)
+    await adopt.give_owner(
+        session.client, await record_lookup.present_record(session.client, key), to
+    )

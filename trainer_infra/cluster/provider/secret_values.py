@@ -13,8 +13,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster.provider import object_contents
-from trainer_infra.cluster.provider.record import JSON, Record
+from trainer_infra.cluster.provider.record import Record
 from trainer_infra.cluster.request_cache import RequestCache
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import SECRET
@@ -42,7 +43,7 @@ async def secret_redaction(
     return None
 
 
-def _of_secret(value: JSON) -> Redaction:
+def _of_secret(value: JSONObject) -> Redaction:
     """Values of a Secret; of one that is no text no spelling can be known."""
     values = set()
     for each in (value.get("data") or {}).values():
@@ -56,7 +57,7 @@ def without_quotes(seen: Observation) -> Observation:
     return replace(seen, pods=tuple(map(reports.with_reports_alone, seen.pods)))
 
 
-def event_message(event: JSON, record: Record, known: Redaction | None) -> str:
+def event_message(event: JSONObject, record: Record, known: Redaction | None) -> str:
     """What an event says, without values of the run's secrets."""
     if known is None and event.get("reason") in QUOTING:
         return lines_left_out(record.namespace, record.name)

@@ -15,7 +15,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, ownership, refusal_explanation, run_labels, together
+from trainer_infra.cluster import (
+    concurrent_requests,
+    live_objects,
+    ownership,
+    refusal_explanation,
+    run_labels,
+)
 from trainer_infra.cluster.provider import (
     adopt,
     delete,
@@ -24,8 +30,9 @@ from trainer_infra.cluster.provider import (
     unsupported,
 )
 from trainer_infra.cluster.provider import record as of_record
-from trainer_infra.cluster.provider.record import JSON, Record
+from trainer_infra.cluster.provider.record import Record
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound, NotServed
 from trainer_infra.runs import identity
@@ -50,7 +57,7 @@ class Submitted:
 
     record: Record
     """As stored."""
-    jobset: JSON | None
+    jobset: JSONObject | None
     """As stored; None when the run was submitted before, and is to be looked up."""
 
 
@@ -60,9 +67,9 @@ class _Wanted:
 
     client: KubeClient
     submission: Submission
-    objects: Sequence[JSON]
+    objects: Sequence[JSONObject]
     """Everything but the record, the JobSet last."""
-    record: JSON
+    record: JSONObject
     """The record's ConfigMap."""
     adopt: bool
     """Whether a run of that name is taken over."""
@@ -123,14 +130,16 @@ async def _made(wanted: _Wanted) -> Submitted:
     if record.jobset_uid:
         service.cancel()
         own = (each for each in wanted.objects if object_contents.is_own_secret(each, record))
-        await together.all_of(_written(wanted, record, each) for each in own)
+        await concurrent_requests.all_results(_written(wanted, record, each) for each in own)
         return Submitted(record, None)
     try:
         name_collision.raise_found(await service)
         record = await _agreeing(wanted, record)
         first, jobsets = wanted.objects[:-1], wanted.objects[-1:]
-        await together.all_of(_written(wanted, record, each) for each in first)
-        (jobset,) = await together.all_of(_written(wanted, record, each) for each in jobsets)
+        await concurrent_requests.all_results(_written(wanted, record, each) for each in first)
+        (jobset,) = await concurrent_requests.all_results(
+            _written(wanted, record, each) for each in jobsets
+        )
         return Submitted(await _marked(wanted, record, jobset), jobset)
     except BaseException:
         if is_new:
@@ -196,7 +205,7 @@ async def _found(wanted: _Wanted) -> Record | None:
             return None
 
 
-async def _gone_soon(wanted: _Wanted, live: JSON | None) -> None:
+async def _gone_soon(wanted: _Wanted, live: JSONObject | None) -> None:
     """Wait a little for an object that is being deleted; one that is gone is not waited for.
 
     Raises:
@@ -222,7 +231,7 @@ async def _agreeing(wanted: _Wanted, record: Record) -> Record:
     return of_record.known_record(applied)
 
 
-async def _written(wanted: _Wanted, record: Record, value: JSON) -> JSON:
+async def _written(wanted: _Wanted, record: Record, value: JSONObject) -> JSONObject:
     """The object as stored: created, or found and this run's.
 
     Raises:
@@ -242,7 +251,7 @@ async def _written(wanted: _Wanted, record: Record, value: JSON) -> JSON:
         raise refusal_explanation.explain_refusal(error, new) from error
 
 
-async def _kept(wanted: _Wanted, record: Record, new: JSON, live: JSON) -> JSON:
+async def _kept(wanted: _Wanted, record: Record, new: JSONObject, live: JSONObject) -> JSONObject:
     """The object that is there already.
 
     This run's own stays as an earlier submit made it, keys that are made only once among it; but
@@ -255,7 +264,7 @@ async def _kept(wanted: _Wanted, record: Record, new: JSON, live: JSON) -> JSON:
     return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
 
 
-async def _marked(wanted: _Wanted, record: Record, jobset: JSON) -> Record:
+async def _marked(wanted: _Wanted, record: Record, jobset: JSONObject) -> Record:
     """The record with the mark that everything is there.
 
     Raises:

@@ -5,21 +5,18 @@ Called by `runs` when the user's own value changed. A JobSet that Kueue queues i
 own, so that writing the other fields again leaves it alone.
 """
 
-from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from trainer_infra import names
 from trainer_infra.cluster import kueue_objects, live_objects, ownership, refusal_explanation
-from trainer_infra.cluster.provider import present
 from trainer_infra.cluster.provider import record as of_record
-from trainer_infra.cluster.provider.present import RunKey
+from trainer_infra.cluster.provider import record_lookup
+from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.runs.causes import kueue_workload
-
-JSON = Mapping[str, Any]
 
 
 async def suspend_run(client: KubeClient, key: RunKey, *, value: bool) -> None:
@@ -34,7 +31,7 @@ async def suspend_run(client: KubeClient, key: RunKey, *, value: bool) -> None:
         NotAvailable: There is no such run, or its JobSet is gone.
         Refused: It is Kueue's to suspend, another owner's by now, or the cluster says no.
     """
-    record = await present.present_record(client, key)
+    record = await record_lookup.present_record(client, key)
     if record.final:
         return
     wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
@@ -59,7 +56,7 @@ async def suspend_run(client: KubeClient, key: RunKey, *, value: bool) -> None:
             raise refusal_explanation.explain_refusal(error, each) from error
 
 
-async def _kueues(client: KubeClient, jobset: JSON) -> str:
+async def _kueues(client: KubeClient, jobset: JSONObject) -> str:
     """The Workload by which Kueue manages the JobSet; empty where no Kueue does."""
     if not kueue_workload.queue_of(jobset):
         return ""

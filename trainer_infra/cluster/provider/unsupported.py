@@ -5,20 +5,19 @@ Called at preview and by `submit`. Nobody of ours is in the cluster once `up` ha
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cluster.run_labels import is_record
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import snapshot
 
-JSON = Mapping[str, Any]
-
-_NOBODY: Final = "nobody is there to delete it: engine provider runs nothing in the cluster"
+_NOBODY: Final = "nothing is there to delete it: engine provider runs nothing in the cluster"
 
 
-def unsupported_fields(job: JSON, objects: Sequence[JSON]) -> tuple[Problem, ...]:
+def unsupported_fields(job: JSONObject, objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
     """What of a TrainJob and its objects cannot be run, in the order of the fields."""
     return (*_of_job(job), *_of_runtime(job, objects), *_of_jobset(objects))
 
@@ -32,7 +31,7 @@ def unsupported_packages(wanted: Sequence[str]) -> tuple[Problem, ...]:
     return (Problem("packages", what, list(wanted), fix),)
 
 
-def _of_job(job: JSON) -> Iterator[Problem]:
+def _of_job(job: JSONObject) -> Iterator[Problem]:
     where = f"TrainJob {job['metadata']['name']}"
     manager = (job.get("spec") or {}).get("managedBy")
     if manager not in (None, names.MANAGED_BY):
@@ -43,7 +42,7 @@ def _of_job(job: JSON) -> Iterator[Problem]:
         yield _ttl(f"metadata.annotations[{names.TTL_SECONDS}]", annotations, where)
 
 
-def _of_runtime(job: JSON, objects: Sequence[JSON]) -> Iterator[Problem]:
+def _of_runtime(job: JSONObject, objects: Sequence[JSONObject]) -> Iterator[Problem]:
     record = next((each for each in objects if is_record(each, job["metadata"]["name"])), None)
     if record is None:
         return
@@ -63,7 +62,7 @@ def _ttl(path: str, annotations: Mapping[str, str], where: str) -> Problem:
     return Problem(path, _NOBODY, annotations[names.TTL_SECONDS], fix, where)
 
 
-def _of_jobset(objects: Sequence[JSON]) -> Iterator[Problem]:
+def _of_jobset(objects: Sequence[JSONObject]) -> Iterator[Problem]:
     for each in objects:
         seconds = (each.get("spec") or {}).get("ttlSecondsAfterFinished")
         if each["kind"] == names.JOBSET and seconds is not None:

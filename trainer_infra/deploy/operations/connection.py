@@ -36,7 +36,7 @@ def configured_connection(
         config_file: finds the file that the command was told to read in place of the stack's own.
     """
     try:
-        nearest = stack_config.nearest(Path.cwd())
+        nearest = stack_config.nearest_program(Path.cwd())
         if nearest is None or nearest.name != project:
             return given
         found = stack_config.of_stack(nearest, stack, config_file())

@@ -52,7 +52,7 @@ def runtime_of(inputs: JSONObject) -> Runtime:
         return catalog.get(str(reference.get("name")))
     where = f"runtime {(given.get('metadata') or {}).get('name', '')}".strip()
     try:
-        runtime = manifests.parse(given)
+        runtime = manifests.parse_object(given)
     except InvalidInput as error:
         raise InvalidInput(replace(problem, where=where) for problem in error.problems) from None
     if isinstance(runtime, TrainJob):

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 
 from trainer_infra.deploy.operations import targets
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import folder
+from trainer_infra.local import run_folder
 from trainer_infra.trainers import kept_outputs
 
 
@@ -16,7 +16,7 @@ def outputs_root(inputs: JSONObject) -> str:
     """The address below which a run's outputs are kept where they have none of their own."""
     if given := inputs.get("outputsAt"):
         return str(given)
-    return f"{folder.state_home()}/outputs" if inputs["target"] == targets.LOCAL else ""
+    return f"{run_folder.state_home()}/outputs" if inputs["target"] == targets.LOCAL else ""
 
 
 def output_places(inputs: JSONObject, name: str) -> Mapping[str, str]:
@@ -29,7 +29,7 @@ def output_places(inputs: JSONObject, name: str) -> Mapping[str, str]:
     if inputs["target"] != targets.LOCAL:
         return places
     # The folder that stands for volume claims on this machine has one for each namespace in it.
-    volumes = f"{folder.state_home()}/volumes/{inputs['namespace']}/"
+    volumes = f"{run_folder.state_home()}/volumes/{inputs['namespace']}/"
     return {
         key: each.replace(kept_outputs.CLAIM, volumes)
         if each.startswith(kept_outputs.CLAIM)

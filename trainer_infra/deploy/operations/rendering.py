@@ -17,7 +17,7 @@ from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
 from trainer_infra.deploy.operations.output_places import output_places
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.render import listed
+from trainer_infra.render import plugin_registry
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers import compose, kept_outputs
 from trainer_infra.trainers.compose import Composition
@@ -73,7 +73,7 @@ def compose_run(inputs: JSONObject, name: str, runtime: Runtime, target: Target)
         InvalidInput: holds every problem of the TrainJob on this runtime.
     """
     job = declared_run.wire_object(names.TRAIN_JOB, {**inputs, "name": name})
-    plugins = listed.registry(inputs.get("plugins") or ())
+    plugins = plugin_registry.registry(inputs.get("plugins") or ())
     job = kept_outputs.attach(job, runtime, inputs.get("outputs") or {}, plugins)
     secrets = sorted(inputs.get("secretData") or {})
     behaviour = target.behaviour(plugins, owner_of(inputs))

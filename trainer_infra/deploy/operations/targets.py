@@ -8,6 +8,7 @@ Stack configuration `trainer:target` and `trainer:engine` are inputs of every re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from trainer_infra import names
 from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
 
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
     from trainer_infra.cluster.provider.runs import Cluster
     from trainer_infra.runs.target import Target
 
-LOCAL: Final = "local"
-KUBERNETES: Final = "kubernetes"
+LOCAL: Final = names.TARGET_LOCAL
+KUBERNETES: Final = names.TARGET_KUBERNETES
 PROVIDER: Final = "provider"
 TARGETS: Final = (LOCAL, KUBERNETES)
 ENGINES: Final = (PROVIDER,)

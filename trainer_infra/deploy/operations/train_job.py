@@ -53,7 +53,7 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
 
 
 def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
-    news = {**news, "owner": backend.completed(news["owner"])}
+    news = {**news, "owner": backend.with_backend(news["owner"])}
     choice = tuple(targets.choice_problems(news))
     problems = (*choice, *options.option_problems(news))
     if choice or is_unknown(news):

@@ -25,7 +25,7 @@ from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.lifecycle import admission
-from trainer_infra.render import listed
+from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.runs.target import RuntimeStore, Target
 
@@ -43,7 +43,7 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
 
 
 def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
-    news = {**news, "owner": backend.completed(news["owner"])}
+    news = {**news, "owner": backend.with_backend(news["owner"])}
     if problems := (*targets.choice_problems(news), *options.option_problems(news)):
         return Checked(news, problems)
     if is_unknown(news):
@@ -54,7 +54,7 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
         return Checked(news, options.named_once(error.problems, news))
     same = olds.get("spec") and all(olds.get(key) == news.get(key) for key in REPLACING)
     before = runtime_of({"runtime": wire_object(olds["kind"], olds)}) if same else None
-    behaviour = Behaviour(listed.registry(news.get("plugins") or ()))
+    behaviour = Behaviour(plugin_registry.registry(news.get("plugins") or ()))
     verdict = admission.judge_runtime(runtime, before, behaviour)
     if verdict.problems:
         return Checked(news, verdict.problems)

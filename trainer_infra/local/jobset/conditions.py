@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from trainer_infra import names
-from trainer_infra.local.jobset.replicated_job import JSON
+from trainer_infra.json_values import JSONObject
 
 _EXCLUSIVE = {
     names.JOBSET_STARTUP_IN_PROGRESS: names.JOBSET_STARTUP_COMPLETED,
@@ -28,7 +28,7 @@ class JobSetCondition:
     since: datetime
     """`lastTransitionTime`."""
 
-    def to_wire(self) -> JSON:
+    def to_wire(self) -> JSONObject:
         """The condition as it stands in a status."""
         return {
             "type": self.type,

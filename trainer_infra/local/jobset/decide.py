@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import (
     active_deadline_seconds,
     conditions,
@@ -26,7 +27,6 @@ from trainer_infra.local.jobset.conditions import JobSetCondition
 from trainer_infra.local.jobset.failure_policy import Fail
 from trainer_infra.local.jobset.job import ObservedJob
 from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase, Start
-from trainer_infra.local.jobset.replicated_job import JSON
 from trainer_infra.local.jobset.status import JobCounts
 
 
@@ -61,7 +61,7 @@ class Decision:
     """Tries to start, each not before its time."""
     stop: tuple[PodId, ...]
     """Running pods to end now: SIGTERM, then SIGKILL."""
-    status: JSON
+    status: JSONObject
     """JobSet.status in wire form."""
     wake_after: float | None
     """Seconds until the next call is needed even if nothing changes; None for never."""
@@ -70,7 +70,7 @@ class Decision:
 
 
 def decide(
-    name: str, spec: JSON, pods: tuple[ObservedPod, ...], state: JobSetState, now: datetime
+    name: str, spec: JSONObject, pods: tuple[ObservedPod, ...], state: JobSetState, now: datetime
 ) -> Decision:
     """Decide what to do next, from every try ever started, in start order.
 
@@ -89,7 +89,7 @@ def decide(
 
 
 def _resume(
-    spec: JSON, pods: tuple[ObservedPod, ...], state: JobSetState, now: datetime
+    spec: JSONObject, pods: tuple[ObservedPod, ...], state: JobSetState, now: datetime
 ) -> JobSetState:
     """The state after `suspend` was taken back, if it was."""
     if not state.suspended or _suspended(spec):
@@ -100,7 +100,7 @@ def _resume(
 
 
 def _observe(
-    name: str, spec: JSON, pods: tuple[ObservedPod, ...], state: JobSetState, now: datetime
+    name: str, spec: JSONObject, pods: tuple[ObservedPod, ...], state: JobSetState, now: datetime
 ) -> tuple[ObservedJob, ...]:
     jobs = job_module.observe_job(
         name, replicated_job.read_jobs(spec), pods, run=state.run, attempt=state.attempt
@@ -113,7 +113,7 @@ def _observe(
 
 
 def _after_failure(
-    spec: JSON, jobs: Sequence[ObservedJob], state: JobSetState, now: datetime
+    spec: JSONObject, jobs: Sequence[ObservedJob], state: JobSetState, now: datetime
 ) -> JobSetState:
     """The state of a JobSet that has failed, or of its next attempt."""
     verdict = failure_policy.apply_policy(spec, jobs, state.restarts_toward_max)
@@ -131,7 +131,7 @@ def _after_failure(
 
 
 def _end(
-    spec: JSON,
+    spec: JSONObject,
     jobs: Sequence[ObservedJob],
     state: JobSetState,
     condition: tuple[str, str, str],
@@ -159,7 +159,7 @@ def _over(pods: tuple[ObservedPod, ...], state: JobSetState) -> Decision:
 
 
 def _go_on(
-    spec: JSON,
+    spec: JSONObject,
     jobs: Sequence[ObservedJob],
     pods: tuple[ObservedPod, ...],
     state: JobSetState,
@@ -207,7 +207,7 @@ def _suspended_counts(
     }
 
 
-def _started(spec: JSON, state: JobSetState, now: datetime, *, started: bool) -> JobSetState:
+def _started(spec: JSONObject, state: JobSetState, now: datetime, *, started: bool) -> JobSetState:
     """The conditions that say how far a start or a restart has come."""
     if started:
         state = _put(state, (names.JOBSET_RESTARTING, *names.RESTARTED_JOBS), now, on=False)
@@ -226,7 +226,7 @@ def _wake_after(jobs: Sequence[ObservedJob], start: Sequence[Start], now: dateti
     return (min(times) - now).total_seconds() if times else None
 
 
-def _suspended(spec: JSON) -> bool:
+def _suspended(spec: JSONObject) -> bool:
     return spec.get("suspend") is True
 
 
@@ -239,7 +239,7 @@ def _put(
     return replace(state, conditions=conditions.put_condition(state.conditions, new))
 
 
-def _status(state: JobSetState, counts: Sequence[JobCounts]) -> JSON:
+def _status(state: JobSetState, counts: Sequence[JobCounts]) -> JSONObject:
     terminal = {
         each.type
         for each in state.conditions

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from trainer_infra import names
 from trainer_infra.errors import Bug
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset.job import JobFailure, ObservedJob
 from trainer_infra.local.jobset.pods import PodId
-from trainer_infra.local.jobset.replicated_job import JSON
 
 FAIL = "FailJobSet"
 RESTART = "RestartJobSet"
@@ -45,7 +45,7 @@ class _FailedJob:
     failure: JobFailure
 
 
-def apply_policy(spec: JSON, jobs: Sequence[ObservedJob], restarts: int) -> Fail | Restart:
+def apply_policy(spec: JSONObject, jobs: Sequence[ObservedJob], restarts: int) -> Fail | Restart:
     """What follows the failure of at least one of `jobs`.
 
     `restarts` is how often the JobSet was restarted, as far as it counts towards `maxRestarts`.
@@ -68,7 +68,7 @@ def apply_policy(spec: JSON, jobs: Sequence[ObservedJob], restarts: int) -> Fail
     return Restart(reason, message, counts=action == RESTART)
 
 
-def _matching(policy: JSON, failed: Sequence[_FailedJob]) -> tuple[str, str, _FailedJob]:
+def _matching(policy: JSONObject, failed: Sequence[_FailedJob]) -> tuple[str, str, _FailedJob]:
     """The action, the restart's reason, and the first failed Job that the deciding rule fits."""
     for index, rule in enumerate(policy.get("rules") or ()):
         for each in failed:
@@ -78,7 +78,7 @@ def _matching(policy: JSON, failed: Sequence[_FailedJob]) -> tuple[str, str, _Fa
     return RESTART, names.DEFAULT_FAILURE_POLICY, failed[0]
 
 
-def _fits(rule: JSON, failed: _FailedJob) -> bool:
+def _fits(rule: JSONObject, failed: _FailedJob) -> bool:
     reasons = rule.get("onJobFailureReasons")
     patterns = rule.get("onJobFailureMessagePatterns")
     targets = rule.get("targetReplicatedJobs")

@@ -8,12 +8,15 @@ import hashlib
 from collections.abc import Sequence
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import replicated_job
-from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
+from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 from trainer_infra.render import endpoints
 
 
-def of_jobset(jobset: JSON, job: ReplicatedJob, replica: int, restarts: int) -> dict[str, str]:
+def of_jobset(
+    jobset: JSONObject, job: ReplicatedJob, replica: int, restarts: int
+) -> dict[str, str]:
     """What JobSet writes on the pods of one Job, as labels and as annotations."""
     metadata = jobset["metadata"]
     every = replicated_job.read_jobs(jobset["spec"])
@@ -41,7 +44,7 @@ def _jobs_before(jobs: Sequence[ReplicatedJob], job: ReplicatedJob) -> int:
     return sum(other.replicas for other in jobs[: jobs.index(job)])
 
 
-def _coordinator(jobset: JSON) -> dict[str, str]:
+def _coordinator(jobset: JSONObject) -> dict[str, str]:
     coordinator = jobset["spec"].get("coordinator")
     if not coordinator:
         return {}

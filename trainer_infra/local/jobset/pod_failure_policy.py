@@ -6,10 +6,11 @@ that are processes on one machine do not have.
 """
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import job as jobs
 from trainer_infra.local.jobset.job import JobFailure, ObservedJob
 from trainer_infra.local.jobset.pods import ObservedPod
-from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
+from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 
 IGNORE = "Ignore"
 FAIL_JOB = "FailJob"
@@ -39,7 +40,7 @@ def policy_failure(job: ObservedJob) -> JobFailure | None:
     return None
 
 
-def _rules(job: ReplicatedJob) -> tuple[JSON, ...]:
+def _rules(job: ReplicatedJob) -> tuple[JSONObject, ...]:
     return tuple((job.spec.get("podFailurePolicy") or {}).get("rules") or ())
 
 
@@ -50,7 +51,7 @@ def _match(job: ReplicatedJob, pod: ObservedPod) -> int | None:
     return None
 
 
-def _exit_code_matches(wanted: JSON, pod: ObservedPod) -> bool:
+def _exit_code_matches(wanted: JSONObject, pod: ObservedPod) -> bool:
     """An exit code of 0 never matches, nor does a container that could not be started."""
     if not pod.exit_code or wanted.get("containerName") not in {None, pod.container}:
         return False

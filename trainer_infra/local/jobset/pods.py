@@ -11,8 +11,9 @@ from enum import StrEnum
 from typing import Any
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import labels, replicated_job, volume_claim_policies
-from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
+from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 from trainer_infra.render import endpoints
 
 
@@ -74,7 +75,7 @@ class Start:
     """The end of its backoff; not to be started earlier."""
 
 
-def pod_ids(spec: JSON) -> tuple[PodId, ...]:
+def pod_ids(spec: JSONObject) -> tuple[PodId, ...]:
     """Every pod of a JobSetSpec, in template order: replica outer, completion index inner."""
     return tuple(
         PodId(job.name, replica, index)
@@ -84,7 +85,7 @@ def pod_ids(spec: JSON) -> tuple[PodId, ...]:
     )
 
 
-def host_names(name: str, spec: JSON) -> tuple[str, ...]:
+def host_names(name: str, spec: JSONObject) -> tuple[str, ...]:
     """The host name of each of `pod_ids(spec)`: `<jobset>-<job>-<replica>-<index>.<subdomain>`.
 
     The subdomain is `network.subdomain` or else the JobSet's name.
@@ -94,7 +95,7 @@ def host_names(name: str, spec: JSON) -> tuple[str, ...]:
     )
 
 
-def manifest(jobset: JSON, start: Start) -> JSON:
+def manifest(jobset: JSONObject, start: Start) -> JSONObject:
     """The Pod of one try, as JobSet and the Job controller would make it from its template.
 
     Its name has no random suffix: it is the pod's host name, the same for every try. The restart
@@ -125,7 +126,7 @@ def manifest(jobset: JSON, start: Start) -> JSON:
     }
 
 
-def _pod_spec(jobset: JSON, job: ReplicatedJob) -> dict[str, Any]:
+def _pod_spec(jobset: JSONObject, job: ReplicatedJob) -> dict[str, Any]:
     """The pod template's spec with what JobSet's defaults and both controllers add."""
     spec: dict[str, Any] = {"restartPolicy": "OnFailure", **job.pod_spec}
     for kind in ("initContainers", "containers"):
@@ -138,7 +139,7 @@ def _pod_spec(jobset: JSON, job: ReplicatedJob) -> dict[str, Any]:
     return spec
 
 
-def _with_completion_index(container: JSON) -> JSON:
+def _with_completion_index(container: JSONObject) -> JSONObject:
     """The container with the env variable that an Indexed Job's containers have."""
     env = list(container.get("env") or ())
     if any(variable["name"] == names.JOB_COMPLETION_INDEX for variable in env):

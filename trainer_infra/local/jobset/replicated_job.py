@@ -4,11 +4,10 @@ The lowest file of this folder: everything else here reads a JobSetSpec through 
 defaults of JobSet's and batch/v1's API are written once.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
+
 """An object in wire form."""
 
 
@@ -23,9 +22,9 @@ class ReplicatedJob:
     """How many pods of a Job run at a time; 1 when not given."""
     completions: int
     """How many indexes of a Job must succeed; `parallelism` when not given."""
-    spec: JSON
+    spec: JSONObject
     """The Job's spec as it is written."""
-    template: JSON
+    template: JSONObject
     """The Job's metadata and spec (JobTemplateSpec) as they are written."""
     depends_on: tuple[tuple[str, str], ...]
     """Name of an earlier replicated job, and the state it must reach: `Ready` or `Complete`."""
@@ -44,24 +43,24 @@ class ReplicatedJob:
         return policy == "OnFailure"
 
     @property
-    def pod_spec(self) -> JSON:
+    def pod_spec(self) -> JSONObject:
         """The pod template's spec."""
-        pod_spec: JSON = self.pod_template.get("spec") or {}
+        pod_spec: JSONObject = self.pod_template.get("spec") or {}
         return pod_spec
 
     @property
-    def pod_template(self) -> JSON:
+    def pod_template(self) -> JSONObject:
         """The pod template."""
-        pod_template: JSON = self.spec.get("template") or {}
+        pod_template: JSONObject = self.spec.get("template") or {}
         return pod_template
 
 
-def read_jobs(spec: JSON) -> tuple[ReplicatedJob, ...]:
+def read_jobs(spec: JSONObject) -> tuple[ReplicatedJob, ...]:
     """The replicated jobs of a JobSetSpec, in their order."""
     return tuple(_read(entry) for entry in spec.get("replicatedJobs") or ())
 
 
-def _read(entry: JSON) -> ReplicatedJob:
+def _read(entry: JSONObject) -> ReplicatedJob:
     template = entry.get("template") or {}
     spec = template.get("spec") or {}
     parallelism = _count(spec.get("parallelism"), 1)

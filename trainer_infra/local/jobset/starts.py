@@ -8,14 +8,14 @@ when its own pods of the attempt before have ended, with BlockingRecreate when a
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import backoff_limit, backoff_limit_per_index
 from trainer_infra.local.jobset.job import ObservedJob
 from trainer_infra.local.jobset.pods import PodId, Start
-from trainer_infra.local.jobset.replicated_job import JSON
 
 
 def find_starts(
-    spec: JSON, jobs: Sequence[ObservedJob], allowed: Collection[str], now: datetime
+    spec: JSONObject, jobs: Sequence[ObservedJob], allowed: Collection[str], now: datetime
 ) -> tuple[Start, ...]:
     """The tries to start in Jobs of the replicated jobs `allowed`, in template order."""
     strategy = (spec.get("failurePolicy") or {}).get("restartStrategy")

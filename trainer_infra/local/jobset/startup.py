@@ -6,13 +6,14 @@ Jobs exist, so their pods are retried whatever became of the jobs before it.
 
 from collections.abc import Mapping, Sequence
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import depends_on
 from trainer_infra.local.jobset.job import ObservedJob
-from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
+from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 from trainer_infra.local.jobset.status import JobCounts
 
 
-def in_order(spec: JSON) -> bool:
+def in_order(spec: JSONObject) -> bool:
     """Whether each replicated job waits until the one before it is ready."""
     return (spec.get("startupPolicy") or {}).get("startupPolicyOrder") == "InOrder"
 
@@ -28,7 +29,7 @@ def waiting_jobs(
 
 
 def is_reached(
-    spec: JSON, replicated: Sequence[ReplicatedJob], counts: Mapping[str, JobCounts]
+    spec: JSONObject, replicated: Sequence[ReplicatedJob], counts: Mapping[str, JobCounts]
 ) -> frozenset[str]:
     """Names of the replicated jobs whose turn has come."""
     replicas = {job.name: job.replicas for job in replicated}

@@ -6,8 +6,9 @@ Called by decide.py; depends_on.py and startup.py decide by these counts, as Job
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, replace
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset.job import ObservedJob
-from trainer_infra.local.jobset.replicated_job import JSON, ReplicatedJob
+from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +24,7 @@ class JobCounts:
     """Unfinished Jobs of which a pod runs."""
     suspended: int = 0
 
-    def to_wire(self) -> JSON:
+    def to_wire(self) -> JSONObject:
         """The entry of replicatedJobsStatus."""
         return asdict(self)
 

@@ -5,11 +5,11 @@ Called by decide.py when no Job has failed. Rule: JobSet v0.12, KEP-135; not giv
 
 from collections.abc import Sequence
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset.job import ObservedJob
-from trainer_infra.local.jobset.replicated_job import JSON
 
 
-def is_successful(spec: JSON, jobs: Sequence[ObservedJob]) -> bool:
+def is_successful(spec: JSONObject, jobs: Sequence[ObservedJob]) -> bool:
     """Whether enough Jobs have succeeded; at least one must have."""
     policy = spec.get("successPolicy") or {}
     targets = policy.get("targetReplicatedJobs") or ()

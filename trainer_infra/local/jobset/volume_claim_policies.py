@@ -6,10 +6,10 @@ pod gets it when one of its containers has a volumeMount of the template's name.
 
 from collections.abc import Iterator
 
-from trainer_infra.local.jobset.replicated_job import JSON
+from trainer_infra.json_values import JSONObject
 
 
-def claim_volumes(jobset: JSON, pod_spec: JSON) -> tuple[JSON, ...]:
+def claim_volumes(jobset: JSONObject, pod_spec: JSONObject) -> tuple[JSONObject, ...]:
     """The volumes to add to a pod of `jobset`, in the policies' order."""
     mounted = set(_mounted(pod_spec))
     return tuple(
@@ -23,7 +23,7 @@ def claim_volumes(jobset: JSON, pod_spec: JSON) -> tuple[JSON, ...]:
     )
 
 
-def _mounted(pod_spec: JSON) -> Iterator[str]:
+def _mounted(pod_spec: JSONObject) -> Iterator[str]:
     for kind in ("initContainers", "containers"):
         for container in pod_spec.get(kind) or ():
             yield from (mount["name"] for mount in container.get("volumeMounts") or ())

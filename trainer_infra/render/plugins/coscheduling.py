@@ -3,15 +3,14 @@
 The template names the scheduler. Rules: reference behaviour 3.8.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import gang
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin, Scheduler
-
-JSON = Mapping[str, Any]
 
 TIMEOUT: Final = 60
 """Seconds that the gang may wait where the policy does not say."""
@@ -28,7 +27,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
     return gang.marked(draft, labels={names.COSCHEDULING_GROUP_LABEL: draft.job.metadata.name})
 
 
-def build(draft: Draft) -> Iterable[JSON]:
+def build(draft: Draft) -> Iterable[JSONObject]:
     """The PodGroup."""
     policy = draft.runtime.spec.pod_group_policy
     coscheduling = policy.coscheduling if policy else None
@@ -42,7 +41,7 @@ PLUGIN = Plugin(
     applies=applies,
     enforce_pod_group_policy=enforce_pod_group_policy,
     build=build,
-    writes=gang.writes,
+    should_write=gang.should_write,
     watches=gang.watches(names.COSCHEDULING_API_VERSION),
     scheduler=Scheduler(pod_group_policy="coscheduling"),
 )

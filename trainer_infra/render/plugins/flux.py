@@ -9,11 +9,12 @@ import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Flux
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import (
     child_metadata,
     endpoints,
@@ -25,8 +26,6 @@ from trainer_infra.render import (
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_mounts, upsert_volumes
 from trainer_infra.render.phases import Plugin, Watch
-
-JSON = Mapping[str, Any]
 
 INSTALLER: Final = "flux-installer"
 VIEW_IMAGE: Final = "FLUX_VIEW_IMAGE"
@@ -91,12 +90,12 @@ def enforce_ml_policy(draft: Draft) -> Draft:
     return replace(draft, command=("/bin/bash", f"{SCRIPTS}/{ENTRYPOINT}", command), args=left)
 
 
-def build(draft: Draft) -> Iterable[JSON]:
+def build(draft: Draft) -> Iterable[JSONObject]:
     """The ConfigMap with the scripts, and the Secret with the certificate, not made yet."""
     settings = _settings(draft)
     name, namespace = draft.job.metadata.name or "", draft.job.metadata.namespace
     subdomain = endpoints.subdomain(name, draft.spec if draft.ours(Deviation.Q4) else {})
-    cluster = flux_scripts.Cluster(
+    cluster = flux_scripts.FluxCluster(
         job=f"{name}-{_job(draft)}-0",
         nodes=_nodes(draft),
         domain=f"{subdomain}.{namespace}.svc.cluster.local" if namespace else subdomain,
@@ -164,7 +163,7 @@ def _settings(draft: Draft) -> dict[str, str]:
     return settings
 
 
-def _values(env: Iterable[JSON]) -> dict[str, str]:
+def _values(env: Iterable[JSONObject]) -> dict[str, str]:
     return {
         each["name"]: each["value"]
         for each in env
@@ -177,7 +176,7 @@ def _command(draft: Draft) -> tuple[str, tuple[str, ...] | None]:
 
     The reference joins with blanks, and leaves the runtime's arguments behind (Q18).
     """
-    template: JSON = next((each for _, each in resolve.trainer_containers(draft.spec)), {})
+    template: JSONObject = next((each for _, each in resolve.trainer_containers(draft.spec)), {})
     command = draft.command if draft.command is not None else template.get("command") or ()
     if not draft.ours(Deviation.Q18):
         return " ".join((*command, *(draft.args or ()))).strip(), None
@@ -215,7 +214,7 @@ def _node(draft: Draft, image: str, pod_set: PodSet) -> PodSet:
     )
 
 
-def _volumes(draft: Draft, scripts: str) -> tuple[JSON, ...]:
+def _volumes(draft: Draft, scripts: str) -> tuple[JSONObject, ...]:
     curve = child_metadata.child_name(draft.job, names.FLUX_CURVE_SUFFIX)
     return (
         {"name": SOFTWARE_VOLUME, "emptyDir": {}},

@@ -4,12 +4,13 @@ Writes what the plugins decided and what the TrainJob says into the runtime's te
 reference behaviour 4.4 and 4.5; validation: reference behaviour 5.1.
 """
 
-from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from collections.abc import Iterable
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import DatasetInitializer, ModelInitializer, TrainJob
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import (
     child_metadata,
     initializer,
@@ -23,8 +24,6 @@ from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import Plugin, Watch
-
-JSON = Mapping[str, Any]
 
 RUNS_ONCE: Final = (names.TRAINER, names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
 
@@ -43,13 +42,13 @@ def validate(draft: Draft) -> Iterable[Problem]:
     yield from resources_per_node.problems(draft)
 
 
-def writes(_jobset: JSON, job: TrainJob, observed: Observed) -> bool:
+def should_write(_jobset: JSONObject, job: TrainJob, observed: Observed) -> bool:
     """Never on a running JobSet: only when there is none, or it or the TrainJob is suspended."""
     live = observed.jobset
     return live is None or bool(job.spec.suspend or (live.get("spec") or {}).get("suspend"))
 
 
-def build(draft: Draft) -> Iterable[JSON]:
+def build(draft: Draft) -> Iterable[JSONObject]:
     """The JobSet, named as the TrainJob."""
     metadata = dict(child_metadata.metadata(draft.job, ""))
     for key, value in (("labels", draft.labels), ("annotations", draft.annotations)):
@@ -68,7 +67,7 @@ def build(draft: Draft) -> Iterable[JSON]:
     }
 
 
-def _replicated_job(draft: Draft, template: JSON, pod_set: PodSet) -> JSON:
+def _replicated_job(draft: Draft, template: JSONObject, pod_set: PodSet) -> JSONObject:
     spec = dict(resolve.pod_spec(template))
     if pod_set.scheduler_name:
         spec["schedulerName"] = pod_set.scheduler_name
@@ -96,8 +95,8 @@ def _replicated_job(draft: Draft, template: JSON, pod_set: PodSet) -> JSON:
 
 
 def _containers(
-    draft: Draft, templates: Iterable[JSON], changed: tuple[Container, ...]
-) -> list[JSON]:
+    draft: Draft, templates: Iterable[JSONObject], changed: tuple[Container, ...]
+) -> list[JSONObject]:
     templates = list(templates)
     missing = [{"name": each.name} for each in changed[len(templates) :]]
     return [
@@ -106,7 +105,7 @@ def _containers(
     ]
 
 
-def _container(draft: Draft, template: JSON, changed: Container) -> JSON:
+def _container(draft: Draft, template: JSONObject, changed: Container) -> JSONObject:
     result = dict(template)
     ports = changed.ports
     if ports and not draft.ours(Deviation.Q17):
@@ -127,7 +126,7 @@ def _container(draft: Draft, template: JSON, changed: Container) -> JSON:
     return result
 
 
-def _overridden(draft: Draft, pod_set: PodSet, container: JSON) -> JSON:
+def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObject:
     """What the TrainJob itself says about this container."""
     spec = draft.job.spec
     if pod_set.ancestor == names.TRAINER and container["name"] == names.NODE:
@@ -143,7 +142,7 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSON) -> JSON:
     return container
 
 
-def _trainer(container: JSON, draft: Draft) -> JSON:
+def _trainer(container: JSONObject, draft: Draft) -> JSONObject:
     result = dict(container)
     for key, value in (("command", draft.command), ("args", draft.args)):
         if value is not None:
@@ -156,7 +155,7 @@ def _trainer(container: JSON, draft: Draft) -> JSON:
     return _with_user_env(result, draft)
 
 
-def _with_user_env(container: JSON, draft: Draft) -> JSON:
+def _with_user_env(container: JSONObject, draft: Draft) -> JSONObject:
     """The container with the TrainJob's variables, over all that plugins wrote."""
     trainer = draft.job.spec.trainer
     if trainer is None or not trainer.env:
@@ -170,7 +169,9 @@ def _launcher_is_node(draft: Draft) -> bool:
     return bool(policy and policy.mpi and policy.mpi.run_launcher_as_node)
 
 
-def _initializer(container: JSON, source: DatasetInitializer | ModelInitializer) -> JSON:
+def _initializer(
+    container: JSONObject, source: DatasetInitializer | ModelInitializer
+) -> JSONObject:
     uri = () if source.storage_uri is None else (_storage_uri(source.storage_uri),)
     env = upsert_env(upsert_env(container.get("env") or (), uri), source.env or ())
     result = {**container, "env": list(env)} if env else dict(container)
@@ -180,11 +181,11 @@ def _initializer(container: JSON, source: DatasetInitializer | ModelInitializer)
     return result
 
 
-def _storage_uri(uri: str) -> JSON:
+def _storage_uri(uri: str) -> JSONObject:
     return {"name": names.STORAGE_URI, "value": uri}
 
 
-def _with_pod_metadata(pod_template: JSON, pod_set: PodSet) -> JSON:
+def _with_pod_metadata(pod_template: JSONObject, pod_set: PodSet) -> JSONObject:
     if not pod_set.labels and not pod_set.annotations:
         return pod_template
     metadata = dict(pod_template.get("metadata") or {})
@@ -199,6 +200,6 @@ PLUGIN = Plugin(
     applies=applies,
     validate=validate,
     build=build,
-    writes=writes,
+    should_write=should_write,
     watches=(Watch(names.JOBSET_API_VERSION, "JobSet"),),
 )

@@ -5,17 +5,15 @@ replicated job, each as large as its parallelism (KAI 0.16, pkg/podgrouper, docs
 docs/gang-scheduling.md.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.render import gang, scheduler
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin, Scheduler
-
-JSON = Mapping[str, Any]
 
 ANNOTATIONS: Final = {
     names.TOPOLOGY: "kai.scheduler/topology",

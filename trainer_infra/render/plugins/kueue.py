@@ -9,18 +9,17 @@ trainjob). See docs/gang-scheduling.md.
 copies the labels by which Kueue would have queued it.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import gang, scheduler
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin, Scheduler
-
-JSON = Mapping[str, Any]
 
 QUEUE_LABELS: Final = (names.KUEUE_QUEUE_LABEL, names.KUEUE_PRIORITY_LABEL)
 """Labels of a TrainJob by which Kueue queues it."""
@@ -85,7 +84,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
     return replace(draft, labels=labels, pod_sets=tuple(pod_sets))
 
 
-def complete(value: JSON, job: TrainJob) -> JSON:
+def complete(value: JSONObject, job: TrainJob) -> JSONObject:
     """The JobSet with Kueue's labels of the TrainJob, where it has none of its own."""
     if value["kind"] != names.JOBSET:
         return value

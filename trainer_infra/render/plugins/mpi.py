@@ -5,15 +5,16 @@ Jobs are found by name, `launcher` and `node`, not by ancestor; both run a conta
 reference behaviour 3.6. The keys are made at create: lifecycle/generated_secrets.py.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import MPI, Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import child_metadata, endpoints, resources, trainer_env
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import (
@@ -26,8 +27,6 @@ from trainer_infra.render.draft import (
 )
 from trainer_infra.render.observed import Observed
 from trainer_infra.render.phases import Launcher, Plugin, Watch
-
-JSON = Mapping[str, Any]
 
 OPEN_MPI: Final = "OpenMPI"
 MOUNT_PATH: Final = "/root/.ssh"
@@ -111,7 +110,7 @@ def slots(draft: Draft) -> int:
     return max(1, resources.gpus(resources.of_node(draft)))
 
 
-def build(draft: Draft) -> Iterable[JSON]:
+def build(draft: Draft) -> Iterable[JSONObject]:
     """The Secret with the keys, not made yet, and the ConfigMap with the hostfile."""
     yield {
         "apiVersion": "v1",
@@ -132,7 +131,7 @@ def build(draft: Draft) -> Iterable[JSON]:
     }
 
 
-def writes(value: JSON, _job: TrainJob, observed: Observed) -> bool:
+def should_write(value: JSONObject, _job: TrainJob, observed: Observed) -> bool:
     """The hostfile always, the keys once."""
     return value["kind"] != "Secret" or observed.find("Secret", value["metadata"]["name"]) is None
 
@@ -194,7 +193,9 @@ def _launcher(draft: Draft, pod_set: PodSet) -> PodSet:
     return changed.with_container(names.NODE, partial(_mounted, mounts=mounts, env=own))
 
 
-def _mounted(container: Container, *, mounts: Iterable[JSON], env: Iterable[JSON]) -> Container:
+def _mounted(
+    container: Container, *, mounts: Iterable[JSONObject], env: Iterable[JSONObject]
+) -> Container:
     return replace(
         container,
         volume_mounts=upsert_mounts(container.volume_mounts, mounts),
@@ -202,12 +203,12 @@ def _mounted(container: Container, *, mounts: Iterable[JSON], env: Iterable[JSON
     )
 
 
-def _keys_mount(draft: Draft) -> JSON:
+def _keys_mount(draft: Draft) -> JSONObject:
     path = _policy(draft).ssh_auth_mount_path
     return {"name": KEYS_VOLUME, "mountPath": MOUNT_PATH if path is None else path}
 
 
-def _keys(draft: Draft) -> JSON:
+def _keys(draft: Draft) -> JSONObject:
     secret = {
         "secretName": child_metadata.child_name(draft.job, names.SSH_AUTH_SUFFIX),
         "defaultMode": 0o400,
@@ -216,7 +217,7 @@ def _keys(draft: Draft) -> JSON:
     return {"name": KEYS_VOLUME, "secret": secret}
 
 
-def _hosts(draft: Draft) -> JSON:
+def _hosts(draft: Draft) -> JSONObject:
     config_map = {
         "name": child_metadata.child_name(draft.job, names.HOSTFILE_SUFFIX),
         "items": [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}],
@@ -244,7 +245,7 @@ PLUGIN = Plugin(
     validate=validate,
     enforce_ml_policy=enforce_ml_policy,
     build=build,
-    writes=writes,
+    should_write=should_write,
     watches=(Watch("v1", "ConfigMap"), Watch("v1", "Secret")),
     launcher=launcher,
 )

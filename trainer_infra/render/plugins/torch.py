@@ -3,19 +3,18 @@
 Rules: reference behaviour 3.2; torchtune, a mode of it, is torchtune.py.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import endpoints, resources, torchtune, trainer_env
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env
 from trainer_infra.render.phases import Launcher, Plugin
-
-JSON = Mapping[str, Any]
 
 RESERVED: Final = (
     names.PET_MASTER_ADDR,
@@ -80,7 +79,7 @@ def processes_per_node(draft: Draft) -> int | str:
     return AUTO if resources.gpus(node) else max(1, resources.cpus(node))
 
 
-def _variables(draft: Draft) -> tuple[JSON, ...]:
+def _variables(draft: Draft) -> tuple[JSONObject, ...]:
     count = draft.trainer.count if draft.trainer else 1
     return (
         trainer_env.variable(names.PET_NNODES, count),
@@ -114,7 +113,7 @@ def _missing_target(job: str, container: str) -> str:
     )
 
 
-def _inject(name: str, own: tuple[JSON, ...], pod_set: PodSet) -> PodSet:
+def _inject(name: str, own: tuple[JSONObject, ...], pod_set: PodSet) -> PodSet:
     def change(container: Container) -> Container:
         return replace(container, env=upsert_env(container.env, own))
 

@@ -4,13 +4,14 @@ Off unless a controller lists it (the reference's alpha feature gate): `plugin(s
 reference behaviour 3.10; the protocol: reference behaviour 6.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import child_metadata, trainer_env
 from trainer_infra.render.draft import (
     Container,
@@ -21,8 +22,6 @@ from trainer_infra.render.draft import (
     upsert_volumes,
 )
 from trainer_infra.render.phases import Plugin
-
-JSON = Mapping[str, Any]
 
 TOKEN_SECONDS: Final = 3600
 """How long a service account token is good for; the kubelet renews it in time."""
@@ -83,7 +82,7 @@ def _enforce_pod_spec(server: StatusServer, draft: Draft) -> Draft:
     return draft.with_pod_set(draft.trainer.name, change)
 
 
-def _with_reporting(env: tuple[JSON, ...], volume: JSON, pod_set: PodSet) -> PodSet:
+def _with_reporting(env: tuple[JSONObject, ...], volume: JSONObject, pod_set: PodSet) -> PodSet:
     mount = {"name": names.PROGRESS_VOLUME, "mountPath": names.PROGRESS_MOUNT, "readOnly": True}
 
     def change(container: Container) -> Container:
@@ -100,7 +99,7 @@ def _with_reporting(env: tuple[JSON, ...], volume: JSON, pod_set: PodSet) -> Pod
     )
 
 
-def _volume(draft: Draft) -> JSON:
+def _volume(draft: Draft) -> JSONObject:
     token = {
         "audience": audience(draft),
         "expirationSeconds": TOKEN_SECONDS,
@@ -113,7 +112,7 @@ def _volume(draft: Draft) -> JSON:
     return {"name": names.PROGRESS_VOLUME, "projected": {"sources": sources}}
 
 
-def _build(server: StatusServer, draft: Draft) -> Iterable[JSON]:
+def _build(server: StatusServer, draft: Draft) -> Iterable[JSONObject]:
     if server.ca_crt is None:
         raise _refused(
             f'failed to look up status server tls secret: secrets "{server.secret}" not found'

@@ -3,17 +3,16 @@
 The template names the scheduler. Rules: reference behaviour 3.9.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from functools import partial
 from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import gang, resolve
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin, Scheduler
-
-JSON = Mapping[str, Any]
 
 SCHEDULER: Final = Scheduler(pod_group_policy="volcano", scheduler_name="volcano", has_queues=True)
 BUILT_IN: Final = ("system-cluster-critical", "system-node-critical")
@@ -53,7 +52,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
     return gang.marked(draft, annotations={names.VOLCANO_GROUP_ANNOTATION: name})
 
 
-def build(draft: Draft) -> Iterable[JSON]:
+def build(draft: Draft) -> Iterable[JSONObject]:
     """The PodGroup; its priority is the last one that a replicated job names."""
     spec: dict[str, Any] = {}
     queue = draft.annotations.get(names.VOLCANO_QUEUE_ANNOTATION)
@@ -81,7 +80,7 @@ def plugin(priority_classes: Collection[str] | None = None) -> Plugin:
         validate=partial(validate, priority_classes),
         enforce_pod_group_policy=enforce_pod_group_policy,
         build=build,
-        writes=gang.writes,
+        should_write=gang.should_write,
         watches=gang.watches(names.VOLCANO_API_VERSION),
         scheduler=SCHEDULER,
     )
@@ -94,7 +93,7 @@ def _priority_classes(draft: Draft) -> Iterable[str]:
             yield name
 
 
-def _network_topology(draft: Draft) -> JSON | None:
+def _network_topology(draft: Draft) -> JSONObject | None:
     policy = draft.runtime.spec.pod_group_policy
     topology = policy.volcano.network_topology if policy and policy.volcano else None
     if topology is None:

@@ -8,16 +8,14 @@ See docs/gang-scheduling.md.
 
 import hashlib
 import json
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import gang, pod_requests, resolve, scheduler
 from trainer_infra.render.draft import Draft, PodSet
 from trainer_infra.render.phases import Plugin, Scheduler
-
-JSON = Mapping[str, Any]
 
 SCHEDULER: Final = Scheduler(
     annotation="yunikorn", settings=(names.QUEUE,), scheduler_name="yunikorn", has_queues=True
@@ -80,13 +78,13 @@ def application(draft: Draft, outside: str | None = None) -> str:
     return f"{text[: LIMIT - len(tail) - 1]}-{tail}"
 
 
-def _labels(draft: Draft, outside: str | None) -> JSON:
+def _labels(draft: Draft, outside: str | None) -> JSONObject:
     labels = {APP_LABEL: application(draft, outside)}
     queue = draft.setting(names.QUEUE)
     return {**labels, QUEUE_LABEL: queue} if queue else labels
 
 
-def _task_group(template: JSON, pod_set: PodSet) -> JSON:
+def _task_group(template: JSONObject, pod_set: PodSet) -> JSONObject:
     pod = resolve.pod_spec(template)
     requests = pod_requests.single(pod, defaulted=True)
     return {

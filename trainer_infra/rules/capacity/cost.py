@@ -117,7 +117,7 @@ def no_bound(deadline: Value, of_what: str) -> Finding:
 def table(written: Mapping[str, float]) -> Prices:
     """The prices that a configuration has, by what the catalog calls the accelerators."""
     return {
-        accelerators.called(name): Decimal(repr(each))
+        accelerators.accelerator_called(name): Decimal(repr(each))
         for name, each in written.items()
         if math.isfinite(each)
     }

@@ -6,7 +6,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import nodes
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 
@@ -14,7 +14,7 @@ _RESOURCES: Final = ("cpu", "memory")
 _PARTS: Final = ("requests", "limits")
 
 
-def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     written = nodes.resources(place, context.subject)
     for resource in _RESOURCES:
         if not any(_is_set(each, resource) for each in (place.value, place.pod.spec)):

@@ -10,14 +10,14 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Change, Finding, Severity
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 
 _NATIVE: Final = "kubernetes.io"
 
 
-def _check(place: Container, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
     requests, limits = (place.value.at("resources", part) for part in ("requests", "limits"))
     for name, request in requests.fields():
         if _is_extended(name):

@@ -10,7 +10,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import gpus, nodes
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -19,7 +19,7 @@ _NUMBER: Final = "numProcPerNode"
 _READ_IT: Final = ("torch", "mpi", "flux")
 
 
-def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     found = gpus.of(place.value)
     written = None if found is None else _written(context.subject)
     number = None if written is None else written.number()

@@ -11,14 +11,14 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import gpus, nodes
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 
 _NEEDS_IT: Final = ("torch", "mpi")
 
 
-def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     policy, found = context.subject.ml_policy, gpus.of(place.value)
     needs_it = any(policy[each].is_there() for each in _NEEDS_IT)
     if found is None or found.count <= 1 or not needs_it or place.pod.spec["hostIPC"].flag():
@@ -35,7 +35,7 @@ def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
     yield from _of_volume(place, mount["name"].text())
 
 
-def _mount(place: Container) -> Value | None:
+def _mount(place: PodContainer) -> Value | None:
     mounts = place.value["volumeMounts"]
     for each in mounts.items() if mounts.is_there() else ():
         if each["mountPath"].text().rstrip("/") == names.SHARED_MEMORY:
@@ -43,7 +43,7 @@ def _mount(place: Container) -> Value | None:
     return None
 
 
-def _of_volume(place: Container, name: str) -> Iterator[Finding]:
+def _of_volume(place: PodContainer, name: str) -> Iterator[Finding]:
     for volume in place.pod.spec["volumes"].items():
         medium = volume.at("emptyDir", "medium")
         is_it = volume["name"].text() == name and volume["emptyDir"].is_there()

@@ -13,7 +13,7 @@ from trainer_infra.catalog import data_cache
 from trainer_infra.rules.data import grants, initializers
 from trainer_infra.rules.data.grants import Grant
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 
@@ -28,7 +28,7 @@ _NEEDS: Final = (
 _CACHE: Final = "cache"
 
 
-def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     if not _makes_cache(place):
         return
     account = place.pod.spec["serviceAccountName"]
@@ -57,7 +57,7 @@ def _of_account(account: str, context: Context[Parameters]) -> Iterator[Finding]
         yield namespace.finding(what, where, fix)
 
 
-def _makes_cache(container: Container) -> bool:
+def _makes_cache(container: PodContainer) -> bool:
     if container.pod.step != names.DATASET_INITIALIZER:
         return False
     uri = initializers.uri(container)
@@ -66,7 +66,7 @@ def _makes_cache(container: Container) -> bool:
     return any(name == "CACHE_IMAGE" for name, _ in initializers.variables(container))
 
 
-def _place(account: Value, container: Container, context: Context[Parameters]) -> Value:
+def _place(account: Value, container: PodContainer, context: Context[Parameters]) -> Value:
     """The account; the URI where the TrainJob asks a runtime without one for a cache."""
     uri = initializers.uri(container)
     if account.is_inherited() and uri is not None and not uri.is_inherited():

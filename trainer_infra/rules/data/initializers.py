@@ -4,26 +4,26 @@ from collections.abc import Iterator
 
 from trainer_infra import names
 from trainer_infra.rules import pods
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
 
-def containers(subject: Subject) -> Iterator[Container]:
+def containers(subject: Subject) -> Iterator[PodContainer]:
     """The containers of initializers."""
     for each in pods.containers(subject):
         if each.pod.step in pods.INITIALIZERS and not each.is_init:
             yield each
 
 
-def variables(container: Container) -> Iterator[tuple[str, Value]]:
+def variables(container: PodContainer) -> Iterator[tuple[str, Value]]:
     """Name and literal value of its variables; those whose names are not known are noted."""
     for each in container.value["env"].items():
         if not each["name"].is_noted():
             yield each["name"].text(), each["value"]
 
 
-def uri(container: Container) -> Value | None:
+def uri(container: PodContainer) -> Value | None:
     """Where it is told what to fetch; None where it is not."""
     found = [value for name, value in variables(container) if name == names.STORAGE_URI]
     return found[-1] if found else None

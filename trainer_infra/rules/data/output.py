@@ -14,7 +14,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup
-from trainer_infra.rules.pods import INITIALIZERS, Container
+from trainer_infra.rules.pods import INITIALIZERS, PodContainer
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import ABSENT, Value
 
@@ -82,21 +82,21 @@ class Output:
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
+class OutputJob:
     """A training container with what its volumes are."""
 
-    container: Container
+    container: PodContainer
     """The container."""
     claims: Value
     """The volumeClaimPolicies of its JobSet, whose volumes pods have without saying so."""
 
 
-def jobs(subject: Subject) -> Iterator[Job]:
+def jobs(subject: Subject) -> Iterator[OutputJob]:
     """The containers that train."""
     for spec in pods.jobsets(subject):
         for each in pods.containers(subject):
             if _trains(each):
-                yield Job(each, spec["volumeClaimPolicies"])
+                yield OutputJob(each, spec["volumeClaimPolicies"])
 
 
 def outputs(container: Value, variables: Sequence[str], options: Sequence[str]) -> Iterator[Output]:
@@ -110,7 +110,7 @@ def outputs(container: Value, variables: Sequence[str], options: Sequence[str]) 
         yield from _of_arguments(container[part], options)
 
 
-def fate(folder: str, job: Job) -> Fate:
+def fate(folder: str, job: OutputJob) -> Fate:
     """What becomes of a folder of the container.
 
     Raises:
@@ -129,7 +129,7 @@ def fate(folder: str, job: Job) -> Fate:
     return _fate_of(max(mounts, key=lambda each: len(each["mountPath"].text())), job)
 
 
-def keeps(job: Job) -> bool:
+def keeps(job: OutputJob) -> bool:
     """Whether the container can write anything that outlives its pod and the pod's machine.
 
     Raises:
@@ -139,12 +139,12 @@ def keeps(job: Job) -> bool:
     return any(_fate_of(each, job) in SAFE for each in mounts)
 
 
-def _trains(container: Container) -> bool:
+def _trains(container: PodContainer) -> bool:
     is_other = container.is_init or container.pod.step in INITIALIZERS
     return not is_other and container.value["name"].raw == names.NODE
 
 
-def _mounts(job: Job) -> tuple[Value, ...]:
+def _mounts(job: OutputJob) -> tuple[Value, ...]:
     return tuple(lookup.items(job.container.value["volumeMounts"]))
 
 
@@ -152,7 +152,7 @@ def _is_in(path: PurePosixPath, mount: str) -> bool:
     return bool(mount) and path.is_relative_to(mount)
 
 
-def _fate_of(mount: Value, job: Job) -> Fate:
+def _fate_of(mount: Value, job: OutputJob) -> Fate:
     name = mount["name"].text()
     for each in lookup.items(job.container.pod.spec["volumes"]):
         if each["name"].text() == name:

@@ -8,7 +8,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules.data import output
-from trainer_infra.rules.data.output import Fate, Job
+from trainer_infra.rules.data.output import Fate, OutputJob
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import patches
 from trainer_infra.rules.rule import Context, Parameters, Rule
@@ -23,7 +23,7 @@ class PersistentOutput(Parameters):
     """Arguments, without dashes in front and with `_` between words."""
 
 
-def _check(place: Job, context: Context[PersistentOutput]) -> Iterator[Finding]:
+def _check(place: OutputJob, context: Context[PersistentOutput]) -> Iterator[Finding]:
     patches.be_known(context.subject)
     given = context.parameters
     for each in output.outputs(place.container.value, given.env, given.options):

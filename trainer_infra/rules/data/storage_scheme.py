@@ -9,9 +9,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules.data import initializers, output
-from trainer_infra.rules.data.output import Job
+from trainer_infra.rules.data.output import OutputJob
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.supply_chain import image
@@ -33,14 +33,14 @@ class StorageScheme(Parameters):
     """Schemes of URIs that results are written to; None for any."""
 
 
-def _places(subject: Subject) -> Iterator[Container | Job]:
+def _places(subject: Subject) -> Iterator[PodContainer | OutputJob]:
     yield from subject.once(initializers.containers)
     yield from subject.once(output.jobs)
 
 
-def _check(place: Container | Job, context: Context[StorageScheme]) -> Iterator[Finding]:
+def _check(place: PodContainer | OutputJob, context: Context[StorageScheme]) -> Iterator[Finding]:
     given = context.parameters
-    if isinstance(place, Container):
+    if isinstance(place, PodContainer):
         uri, allow = initializers.uri(place), _allowed(place, given)
         if uri is not None and allow is not None and uri.text():
             yield from _of_uri(
@@ -56,7 +56,7 @@ def _check(place: Container | Job, context: Context[StorageScheme]) -> Iterator[
             yield from _of_uri(each.value, each.folder, given.outputs, what)
 
 
-def _allowed(container: Container, given: StorageScheme) -> Sequence[str] | None:
+def _allowed(container: PodContainer, given: StorageScheme) -> Sequence[str] | None:
     if given.allow is not None:
         return given.allow
     step = container.pod.step

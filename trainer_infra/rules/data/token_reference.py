@@ -7,7 +7,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules.data import initializers
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 
@@ -30,7 +30,7 @@ _USER: Final = re.compile(r"://[^/?#@]*:[^/?#@]+@")
 """A password in a URI."""
 
 
-def _check(place: Container, context: Context[TokenReference]) -> Iterator[Finding]:
+def _check(place: PodContainer, context: Context[TokenReference]) -> Iterator[Finding]:
     for name, value in initializers.variables(place):
         if value.is_noted():
             continue
@@ -48,7 +48,7 @@ def _is_literal(value: Value) -> bool:
     return bool(value.text()) and not value.text().startswith("$(")
 
 
-def _fix(container: Container, name: str) -> str:
+def _fix(container: PodContainer, name: str) -> str:
     part = "dataset" if container.pod.step == names.DATASET_INITIALIZER else "model"
     return f"put {name} into a Secret, and name that in spec.initializer.{part}.secretRef"
 

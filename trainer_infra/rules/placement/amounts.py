@@ -82,7 +82,7 @@ def read(value: Value) -> int | None:
 def configured(written: str | float) -> int | None:
     """An amount that a configuration has; None where it is none."""
     try:
-        return int(quantity.parse(written) * ONE)
+        return int(quantity.parse_quantity(written) * ONE)
     except (InvalidInput, ValueError):
         return None
 

@@ -86,7 +86,7 @@ def accelerators(pod: Pod, subject: Subject, world: World) -> tuple[str, ...]:
     found = with_accelerators(usable(pod, asked, subject, world), asked)
     named = [each.accelerator for each in found if each.accelerator is not None]
     if named and len(named) == len(found):
-        return tuple(dict.fromkeys(known.called(each) for each in named))
+        return tuple(dict.fromkeys(known.accelerator_called(each) for each in named))
     labels = (pod.spec.at("nodeSelector", key).text() for key in names.ACCELERATOR_LABELS)
     first = next(filter(None, labels), None)
-    return () if first is None else (known.called(first),)
+    return () if first is None else (known.accelerator_called(first),)

@@ -11,7 +11,7 @@ from trainer_infra import names
 from trainer_infra.render import gang
 from trainer_infra.rules import pods
 from trainer_infra.rules.placement import lookup
-from trainer_infra.rules.pods import Container, Pod
+from trainer_infra.rules.pods import Pod, PodContainer
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import ABSENT, Value
 
@@ -29,12 +29,12 @@ def of(subject: Subject) -> Iterator[Pod]:
             yield pod
 
 
-def containers(subject: Subject) -> Iterator[Container]:
+def containers(subject: Subject) -> Iterator[PodContainer]:
     """Their containers that train."""
     for pod in of(subject):
         for each in pod.spec["containers"].items():
             if each["name"].raw == names.NODE:
-                yield Container(each, pod, is_init=False)
+                yield PodContainer(each, pod, is_init=False)
 
 
 def together(subject: Subject) -> tuple[Pod, ...]:
@@ -98,7 +98,7 @@ def total_value(subject: Subject) -> Value:
     return subject.ml_policy["numNodes"] if most is None else _written_count(most)
 
 
-def resources(container: Container, subject: Subject) -> Value:
+def resources(container: PodContainer, subject: Subject) -> Value:
     """Where a user writes what a container that trains asks for.
 
     Without an mlPolicy the runtime alone says it: `resourcesPerNode` has no effect then.

@@ -8,7 +8,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import capability, security_context
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -21,14 +21,14 @@ class CapabilitiesDropped(Parameters):
     """Names without CAP_. What the level baseline does not allow is capabilities-added's to find."""
 
 
-def _places(subject: Subject) -> Iterator[Container | Value]:
+def _places(subject: Subject) -> Iterator[PodContainer | Value]:
     for container in pods.containers(subject):
         yield container
         yield from security_context.own(container, "capabilities", "add").items()
 
 
-def _check(place: Container | Value, context: Context[CapabilitiesDropped]) -> Iterator[Finding]:
-    if isinstance(place, Container):
+def _check(place: PodContainer | Value, context: Context[CapabilitiesDropped]) -> Iterator[Finding]:
+    if isinstance(place, PodContainer):
         yield from _not_dropped(security_context.own(place, "capabilities", "drop"))
         return
     name = capability.plain(place.text())

@@ -1,12 +1,13 @@
 """literal-secrets: no secret stands in an object that everybody can read."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.finding import Path
+from trainer_infra.json_values import JSONObject
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import secret_forms, secret_names
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
@@ -14,7 +15,6 @@ from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UNKNOWN, Value, is_list, is_mapping
 
-JSON = Mapping[str, Any]
 _Node = tuple[Path, str, Any]
 """Something on the way to the texts: where it stands, what it is the value of, and itself."""
 
@@ -79,7 +79,7 @@ def _spoken(whole: Value) -> Iterator[Spoken]:
             yield Spoken(whole.at(*path), name)
 
 
-def _fields(path: Path, fields: JSON) -> list[_Node]:
+def _fields(path: Path, fields: JSONObject) -> list[_Node]:
     """The last one first, as of a stack."""
     found: list[_Node] = []
     variable = fields.get("name")

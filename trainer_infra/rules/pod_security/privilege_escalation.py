@@ -8,7 +8,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Change, Finding, Severity
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 
@@ -16,7 +16,7 @@ _EXCLUDES: Final = "CAP_SYS_ADMIN"
 """The API server refuses it, spelled like this, and privileged, beside a false one."""
 
 
-def _check(place: Container, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
     allowed = security_context.own(place, "allowPrivilegeEscalation")
     if allowed.flag() is False:
         return
@@ -26,7 +26,7 @@ def _check(place: Container, _context: Context[Parameters]) -> Iterator[Finding]
     yield where_to_fix(allowed.finding(what, allowed.flag(), fix, patch))
 
 
-def _patch(place: Container, allowed: Value) -> tuple[Change, ...]:
+def _patch(place: PodContainer, allowed: Value) -> tuple[Change, ...]:
     added = security_context.own(place, "capabilities", "add").texts()
     if security_context.own(place, "privileged").raw is True or _EXCLUDES in added:
         return ()

@@ -7,11 +7,11 @@ from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 
 
-def _check(place: Container, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
     privileged = security_context.own(place, "privileged")
     if privileged.flag() is True:
         fix = "set it to false; GPUs and RDMA devices come as resources, such as nvidia.com/gpu"

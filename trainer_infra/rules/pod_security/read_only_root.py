@@ -8,11 +8,11 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 
 
-def _check(place: Container, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
     read_only = security_context.own(place, "readOnlyRootFilesystem")
     if read_only.flag() is not True:
         fix = (

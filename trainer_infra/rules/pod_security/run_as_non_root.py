@@ -8,13 +8,13 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 
 _ROOT: Final = 0
 
 
-def _check(place: Container, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
     user = security_context.effective(place, "runAsUser")
     if user.number() == _ROOT:
         yield where_to_fix(user.finding("is root", _ROOT, "name another user, such as 1000"))

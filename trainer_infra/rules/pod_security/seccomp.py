@@ -8,7 +8,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 
 _TYPE: Final = ("seccompProfile", "type")
@@ -16,7 +16,7 @@ _CONFINED: Final = ("RuntimeDefault", "Localhost")
 _FIX: Final = "set securityContext.seccompProfile.type to RuntimeDefault"
 
 
-def _check(place: Container, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
     of_pod = security_context.of_pod(place, *_TYPE)
     said = [each for each in (security_context.own(place, *_TYPE), of_pod) if each.is_there()]
     if not said:

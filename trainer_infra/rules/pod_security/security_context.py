@@ -1,20 +1,20 @@
 """The securityContext of a container, and that of its pod, which holds where it says nothing."""
 
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.value import Value
 
 
-def own(container: Container, *path: str) -> Value:
+def own(container: PodContainer, *path: str) -> Value:
     """What the container itself says."""
     return container.value.at("securityContext", *path)
 
 
-def of_pod(container: Container, *path: str) -> Value:
+def of_pod(container: PodContainer, *path: str) -> Value:
     """What its pod says for all containers."""
     return container.pod.spec.at("securityContext", *path)
 
 
-def effective(container: Container, *path: str) -> Value:
+def effective(container: PodContainer, *path: str) -> Value:
     """What holds for the container; where nobody says anything, the pod's place for it.
 
     Raises:

@@ -20,7 +20,7 @@ from trainer_infra.rules.value import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
+class GangMember:
     """The pods of one replicated job, and the machines that they may use."""
 
     pod: Pod
@@ -61,15 +61,15 @@ def _check(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
         yield from _of_all(members, context)
 
 
-def _member(pod: Pod, context: Context[Parameters]) -> Member:
+def _member(pod: Pod, context: Context[Parameters]) -> GangMember:
     world, asked = context.world, amounts.of(pod, context.subject)
     every = world.pools
     usable = machines.usable(pod, asked, context.subject, world)
     rooms = [(pool, machines.per_machine(pool, asked, every)) for pool in usable]
-    return Member(pod, nodes.count(pod), asked, [each for each in rooms if each[1] != 0])
+    return GangMember(pod, nodes.count(pod), asked, [each for each in rooms if each[1] != 0])
 
 
-def _of_all(members: Sequence[Member], context: Context[Parameters]) -> Iterator[Finding]:
+def _of_all(members: Sequence[GangMember], context: Context[Parameters]) -> Iterator[Finding]:
     """Resources of which all together ask for more than there is."""
     if not all(each.rooms for each in members):
         return
@@ -87,7 +87,7 @@ def _of_all(members: Sequence[Member], context: Context[Parameters]) -> Iterator
 
 
 def _of_sum(
-    users: Sequence[Member], resource: str, asked: int, there: int, subject: Subject
+    users: Sequence[GangMember], resource: str, asked: int, there: int, subject: Subject
 ) -> Finding:
     most = max(users, key=lambda each: each.asked[resource] * each.count)
     what = (

@@ -11,7 +11,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.rules.data import output
-from trainer_infra.rules.data.output import Job
+from trainer_infra.rules.data.output import OutputJob
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import amounts, kueue, machines, patches
 from trainer_infra.rules.pods import Pod
@@ -28,7 +28,7 @@ _SPOT: Final[Mapping[str, str]] = {
 """Labels of machines that can be taken away."""
 
 
-def _check(place: Job, context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: OutputJob, context: Context[Parameters]) -> Iterator[Finding]:
     patches.be_known(context.subject)
     reason = _reason(place.container.pod, context)
     if not reason or output.keeps(place):

@@ -26,7 +26,7 @@ Key = Value | str
 
 
 @dataclass(frozen=True, slots=True)
-class Node:
+class QuotaNode:
     """What a ClusterQueue or Cohort says of one resource in one flavor."""
 
     nominal: int = 0
@@ -83,7 +83,7 @@ def _in_cohorts(world: World, flavor: str, resource: str) -> Mapping[Key, int]:
     for each in reversed(order):
         members = below.get(each, ())
         lent = (subtrees[member] - nodes[member].kept(subtrees[member]) for member in members)
-        subtrees[each] = nodes.get(each, Node()).nominal + sum(lent)
+        subtrees[each] = nodes.get(each, QuotaNode()).nominal + sum(lent)
     found = {each: subtrees[each] for each in order if each not in inner}
     for each in order:
         for member in below.get(each, ()):
@@ -102,21 +102,21 @@ def _below(world: World) -> Mapping[Key, Sequence[Key]]:
     return found
 
 
-def _node(_world: World, member: Value, flavor: str, resource: str) -> Node:
+def _node(_world: World, member: Value, flavor: str, resource: str) -> QuotaNode:
     for group in lookup.items(member.at("spec", "resourceGroups")):
         for quotas in lookup.items(group["flavors"]):
             if quotas["name"].text() == flavor:
                 found = kueue.quota(quotas, resource)
                 if found is not None:
                     return _read(found)
-    return Node()
+    return QuotaNode()
 
 
-def _read(quota: Value) -> Node:
+def _read(quota: Value) -> QuotaNode:
     nominal = amounts.read(quota["nominalQuota"])
     limits = (amounts.read(quota[each]) for each in ("borrowingLimit", "lendingLimit"))
     borrowing, lending = limits
-    return Node(nominal or 0, borrowing, lending)
+    return QuotaNode(nominal or 0, borrowing, lending)
 
 
 def _key(subject: Subject) -> Key:

@@ -17,7 +17,7 @@ from trainer_infra.rules.value import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingJob:
     """What a replicated job waits for."""
 
     found: Value
@@ -26,18 +26,18 @@ class Waiting:
     """Names of the jobs before it."""
 
 
-def _places(subject: Subject) -> Iterator[Waiting]:
+def _places(subject: Subject) -> Iterator[WaitingJob]:
     for spec in pods.jobsets(subject):
         before: tuple[Value, ...] = ()
         for job in spec["replicatedJobs"].items():
             if before:
-                yield from (Waiting(each, before) for each in job["dependsOn"].items())
+                yield from (WaitingJob(each, before) for each in job["dependsOn"].items())
             else:
-                yield Waiting(job["dependsOn"], before)
+                yield WaitingJob(job["dependsOn"], before)
             before = (*before, job["name"])
 
 
-def _check(place: Waiting, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: WaitingJob, _context: Context[Parameters]) -> Iterator[Finding]:
     if not place.before:
         if any(True for _ in place.found.items()):
             what = "stands in the first job, before which there is none to wait for"

@@ -34,7 +34,7 @@ class Fault:
 
     value: Value
     """Where."""
-    finding: api.Finding
+    finding: api.FieldFinding
     """What; its path is below the part of the object that was judged."""
 
     @property
@@ -57,19 +57,19 @@ def of(subject: Subject) -> Iterator[Fault]:
     whole = subject.object
     version = _VERSIONS.get(subject.kind)
     if version and whole["apiVersion"].raw is ABSENT:
-        missing = api.Finding(("apiVersion",), "is required", fix=f"write {version}")
+        missing = api.FieldFinding(("apiVersion",), "is required", fix=f"write {version}")
         yield Fault(whole["apiVersion"], missing)
     if subject.kind in _TYPED:
-        yield from _found(whole, partial(schema.findings, name=subject.kind))
+        yield from _found(whole, partial(schema.schema_findings, name=subject.kind))
         return
     yield from _found(whole["metadata"], _of_metadata)
-    judge = partial(schema.findings, name=_JOBSET_SPEC)
+    judge = partial(schema.schema_findings, name=_JOBSET_SPEC)
     yield from _found(whole["spec"], judge if subject.kind == names.JOBSET else texts.unquoted)
 
 
-def _found(value: Value, judge: Callable[[Any], Iterable[api.Finding]]) -> Iterator[Fault]:
+def _found(value: Value, judge: Callable[[Any], Iterable[api.FieldFinding]]) -> Iterator[Fault]:
     if value.raw is ABSENT:
-        yield Fault(value, api.Finding((), "is required"))
+        yield Fault(value, api.FieldFinding((), "is required"))
         return
     hidden = tuple(unknown.paths(value.raw))
     for each in hidden:
@@ -79,7 +79,7 @@ def _found(value: Value, judge: Callable[[Any], Iterable[api.Finding]]) -> Itera
             yield Fault(value.at(*finding.path), finding)
 
 
-def _of_metadata(value: Any) -> Iterable[api.Finding]:
+def _of_metadata(value: Any) -> Iterable[api.FieldFinding]:
     walk = Walk({})
     walk.check(value, OBJECT_META, ())
     return walk.found

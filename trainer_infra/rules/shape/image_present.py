@@ -6,12 +6,12 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.shape import jobs
 
 
-def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     image, kind = place.value["image"], context.subject.kind
     if image.is_there() and image.raw != "":
         return

@@ -72,7 +72,7 @@ def _is_of_runtime(problem: Problem) -> bool:
 def _place(subject: Subject, problem: Problem) -> Value:
     """Where a problem is: the reference to the runtime for what is not the TrainJob's own."""
     here, own = subject.object, not problem.where.startswith(_RUNTIMES)
-    fields: Any = schema.published()[0][names.TRAIN_JOB]
+    fields: Any = schema.published_schema()[0][names.TRAIN_JOB]
     for part in (one or two for one, two in _PART.findall(problem.path)):
         if isinstance(here.raw, list | tuple) and not part.isdigit():
             break
@@ -88,7 +88,7 @@ def _below(fields: Any, part: str) -> Any:
     """The schema of a field; None where there is no such field."""
     fields = fields if isinstance(fields, Mapping) else {}
     if "$ref" in fields:
-        fields = schema.published()[1][fields["$ref"]]
+        fields = schema.published_schema()[1][fields["$ref"]]
     if part.isdigit():
         return fields.get("items")
     return fields.get("properties", {}).get(part, fields.get("additionalProperties"))

@@ -113,7 +113,7 @@ def _is_target(policy: Value, job: str, container: str) -> bool:
 
 RULE: Final = Rule(
     id="reserved-env",
-    title="Variables that the runtime's policy fills are set by nobody else",
+    title="Only the runtime's policy sets the variables that it fills",
     severity=Severity.HIGH,
     kinds=names.RUNTIMES | {names.TRAIN_JOB},
     tags=("shape", "env"),

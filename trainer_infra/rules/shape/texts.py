@@ -7,7 +7,7 @@ pod fields that they take over.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from trainer_infra.api.finding import QUOTE, Finding, Path
+from trainer_infra.api.finding import QUOTE, FieldFinding, Path
 
 _TEXTS: Final = frozenset(
     (
@@ -23,7 +23,7 @@ _MAPS: Final = frozenset(
 _LISTS: Final = frozenset(("args", "command", "values", "coveredResources", "onFlavors"))
 
 
-def unquoted(value: Any, path: Path = ()) -> Iterator[Finding]:
+def unquoted(value: Any, path: Path = ()) -> Iterator[FieldFinding]:
     """The numbers and booleans that stand where a text belongs."""
     if isinstance(value, Mapping):
         for key, each in value.items():
@@ -33,10 +33,10 @@ def unquoted(value: Any, path: Path = ()) -> Iterator[Finding]:
             yield from unquoted(each, (*path, index))
 
 
-def _field(key: object, value: Any, path: Path) -> Iterator[Finding]:
+def _field(key: object, value: Any, path: Path) -> Iterator[FieldFinding]:
     here: Path = (*path, str(key))
     if not isinstance(key, str):
-        yield Finding(here, "a key must be a string", key, QUOTE)
+        yield FieldFinding(here, "a key must be a string", key, QUOTE)
     elif key in _TEXTS:
         yield from _text(value, here)
     elif key in _MAPS and isinstance(value, Mapping):
@@ -49,6 +49,6 @@ def _field(key: object, value: Any, path: Path) -> Iterator[Finding]:
         yield from unquoted(value, here)
 
 
-def _text(value: Any, path: Path) -> Iterator[Finding]:
+def _text(value: Any, path: Path) -> Iterator[FieldFinding]:
     if isinstance(value, bool | int | float):
-        yield Finding(path, "must be a string", value, QUOTE)
+        yield FieldFinding(path, "must be a string", value, QUOTE)

@@ -26,7 +26,7 @@ from trainer_infra import names
 from trainer_infra.catalog import accelerators
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import gpus, machines, nodes
-from trainer_infra.rules.pods import Container, Pod
+from trainer_infra.rules.pods import Pod, PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.tuning import model, recipe
 from trainer_infra.rules.tuning.recipe import Recipe
@@ -39,7 +39,7 @@ _STATES: Final = 2
 """What AdamW keeps of each parameter: its mean and its variance."""
 
 
-def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     found = recipe.of(place.value)
     own = None if found is None else gpus.of(place.value)
     needed = None if found is None else _needed(found)
@@ -79,7 +79,7 @@ def _kept(found: Recipe) -> int:
 def _memory(pod: Pod, context: Context[Parameters]) -> int | None:
     """GiB of the largest accelerator that the pod may get; None where one is not known."""
     called = machines.accelerators(pod, context.subject, context.world)
-    found = [accelerators.find(each) for each in called]
+    found = [accelerators.find_accelerator(each) for each in called]
     known = [each.memory for each in found if each is not None]
     return max(known) if known and len(known) == len(found) else None
 

@@ -11,12 +11,12 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import nodes
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.tuning import recipe
 
 
-def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     found = recipe.of(place.value)
     if found is None or not (found.is_lora or found.is_single_device):
         return
@@ -30,7 +30,7 @@ def _check(place: Container, context: Context[Parameters]) -> Iterator[Finding]:
         yield where.finding(f"must be 1: {what} is not for several nodes in torchtune", total, fix)
 
 
-def _is_own(place: Container) -> bool:
+def _is_own(place: PodContainer) -> bool:
     """Whether the TrainJob itself says what is run."""
     return any(not place.value[key].is_inherited() for key in ("command", "args"))
 

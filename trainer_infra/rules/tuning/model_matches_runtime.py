@@ -8,7 +8,7 @@ from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import nodes
-from trainer_infra.rules.pods import Container
+from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.tuning import model, recipe
@@ -21,7 +21,7 @@ class Fetched:
 
     uri: Value
     """The variable with its storage URI."""
-    trains: Container
+    trains: PodContainer
     """The container that trains."""
 
 

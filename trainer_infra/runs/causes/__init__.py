@@ -4,20 +4,17 @@ Called by `runs.view` for a run that has not ended. Each file reads one kind of 
 found by all of them is ordered by `runs.waiting_cause`.
 """
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import waiting_cause
 from trainer_infra.runs.causes import claims, containers, node, schedule, startup, steps, suspension
 from trainer_infra.runs.causes.surroundings import Surroundings
 from trainer_infra.runs.waiting_cause import Waiting
 
-JSON = Mapping[str, Any]
-
 
 def waiting(
-    jobset: JSON, pods: tuple[JSON, ...], around: Surroundings, now: datetime
+    jobset: JSONObject, pods: tuple[JSONObject, ...], around: Surroundings, now: datetime
 ) -> Waiting | None:
     """What the run waits for; None when it waits for nothing.
 

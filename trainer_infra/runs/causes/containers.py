@@ -1,15 +1,14 @@
 """Containers that cannot start, or that fail again and again, from the statuses of pods."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Final
+from collections.abc import Iterable, Iterator
+from typing import Final
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import failure_reason
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.runs import pods as of_pods
 from trainer_infra.runs.waiting_cause import Cause, Waiting
-
-JSON = Mapping[str, Any]
 
 OBJECT_MISSING: Final = re.compile(
     r'(?:secrets?|configmaps?) "[^"]*" not found|couldn\'t find key .* in (?:Secret|ConfigMap)'
@@ -17,7 +16,7 @@ OBJECT_MISSING: Final = re.compile(
 """What the kubelet says of a Secret or a ConfigMap that it needs and that is not there."""
 
 
-def waiting_containers(pods: Iterable[JSON]) -> Iterator[Waiting]:
+def waiting_containers(pods: Iterable[JSONObject]) -> Iterator[Waiting]:
     """What containers of pods that have not ended wait for."""
     for pod in pods:
         if of_pods.is_over(pod):
@@ -37,7 +36,7 @@ def _of_reason(reason: FailureReason) -> Iterator[Waiting]:
         yield Waiting(cause, reason.sentence())
 
 
-def _crash_loop(pod: JSON, container: JSON) -> Iterator[Waiting]:
+def _crash_loop(pod: JSONObject, container: JSONObject) -> Iterator[Waiting]:
     """A container that failed and is not back, or an initializing one that failed before."""
     state, last = container.get("state") or {}, container.get("lastState") or {}
     ended = state.get("terminated") or last.get("terminated") or {}
@@ -58,18 +57,18 @@ def _crash_loop(pod: JSON, container: JSON) -> Iterator[Waiting]:
         yield Waiting(Cause.SIDECAR_CRASH_LOOP, sentence)
 
 
-def _is_sidecar(pod: JSON, name: str) -> bool:
+def _is_sidecar(pod: JSONObject, name: str) -> bool:
     """Whether the container is an init container that runs beside the others."""
     listed = (pod.get("spec") or {}).get("initContainers") or ()
     return any(each["name"] == name and each.get("restartPolicy") == "Always" for each in listed)
 
 
-def _is_counted(pod: JSON) -> bool:
+def _is_counted(pod: JSONObject) -> bool:
     """Whether the Job counts restarts of containers: with restartPolicy OnFailure it does."""
     return (pod.get("spec") or {}).get("restartPolicy") == "OnFailure"
 
 
-def _is_initializing(pod: JSON) -> bool:
+def _is_initializing(pod: JSONObject) -> bool:
     """Whether none of its regular containers has started."""
     statuses = (pod.get("status") or {}).get("containerStatuses") or ()
     return all("waiting" in (each.get("state") or {}) for each in statuses)

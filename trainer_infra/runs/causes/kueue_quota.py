@@ -6,10 +6,9 @@ stands behind a feature gate that is off. What is not known for sure may fit.
 """
 
 import re
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
-JSON = Mapping[str, Any]
+from trainer_infra.json_values import JSONObject
 
 _CLAUSE: Final = re.compile(r"(?:^|; )couldn't assign flavors to pod set [^:]*: ")
 _MORE_THAN_ALL: Final = re.compile(
@@ -27,7 +26,7 @@ _NO_RESOURCE: Final = re.compile(r"resource \S+ unavailable in ClusterQueue")
 _KNOWN: Final = (_MORE_THAN_ALL, _NO_MATCH, _USED, _NO_RESOURCE)
 
 
-def never_fits(message: str, cluster_queue: JSON | None) -> bool:
+def never_fits(message: str, cluster_queue: JSONObject | None) -> bool:
     """Whether no flavor can ever hold one of the pod sets, by the message of QuotaReserved.
 
     Args:
@@ -38,7 +37,7 @@ def never_fits(message: str, cluster_queue: JSON | None) -> bool:
     return not clauses[0] and any(_is_hopeless(each, cluster_queue) for each in clauses[1:])
 
 
-def _is_hopeless(clause: str, cluster_queue: JSON | None) -> bool:
+def _is_hopeless(clause: str, cluster_queue: JSONObject | None) -> bool:
     rest = clause
     for each in _KNOWN:
         rest = each.sub("", rest)
@@ -54,7 +53,7 @@ def _is_hopeless(clause: str, cluster_queue: JSON | None) -> bool:
     return bool(none) and not (used | others) - none
 
 
-def _flavors(cluster_queue: JSON | None, resources: set[str]) -> set[str]:
+def _flavors(cluster_queue: JSONObject | None, resources: set[str]) -> set[str]:
     """Every flavor that the ClusterQueue has for one of the resources."""
     groups = ((cluster_queue or {}).get("spec") or {}).get("resourceGroups") or ()
     return {

@@ -4,18 +4,17 @@ Called by `view`, and by `cluster` where it reads Workloads. The conditions are 
 and pkg/controller/core); the causes stand in `kueue_causes`.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.runs.causes import kueue as causes
 from trainer_infra.runs.causes import kueue_quota
 from trainer_infra.runs.causes.kueue import KueueCause
-
-JSON = Mapping[str, Any]
 
 MADE_WITHIN: Final = timedelta(seconds=60)
 """How long after a JobSet Kueue makes its Workload, at most; it takes it less than a second."""
@@ -57,11 +56,11 @@ class Queueing:
 
     served: bool = True
     """Whether it serves Workloads of Kueue."""
-    workload: JSON | None = None
+    workload: JSONObject | None = None
     """The JobSet's; None where there is none."""
     readable: bool = True
     """Whether Workloads may be read."""
-    cluster_queue: JSON | None = None
+    cluster_queue: JSONObject | None = None
     """The one behind its LocalQueue, where it may be read."""
     missing: str = ""
     """The priority class that the JobSet names and that is not there: its kind and name."""
@@ -82,29 +81,29 @@ class QueuedWorkload:
         return f"{self.sentence}; {self.cause.help}"
 
 
-def queue_of(jobset: JSON) -> str:
+def queue_of(jobset: JSONObject) -> str:
     """Kueue's queue of the JobSet; empty without one."""
     return str((jobset["metadata"].get("labels") or {}).get(names.KUEUE_QUEUE_LABEL, ""))
 
 
-def is_held(jobset: JSON) -> bool:
+def is_held(jobset: JSONObject) -> bool:
     """Whether it is in a queue and suspended, so that only Kueue is to resume it."""
     leaves = "deletionTimestamp" in jobset["metadata"]
     return bool(queue_of(jobset) and jobset["spec"].get("suspend") and not leaves)
 
 
-def is_resumed(jobset: JSON) -> bool:
+def is_resumed(jobset: JSONObject) -> bool:
     """Whether it is in a queue and runs, whatever suspend its user wrote: Kueue decides."""
     return bool(queue_of(jobset) and not jobset["spec"].get("suspend"))
 
 
-def is_late(jobset: JSON, now: datetime) -> bool:
+def is_late(jobset: JSONObject, now: datetime) -> bool:
     """Whether Kueue would have made its Workload by now, if it managed the JobSet."""
     return now - datetime.fromisoformat(jobset["metadata"]["creationTimestamp"]) > MADE_WITHIN
 
 
 def waiting_workload(
-    jobset: JSON, queueing: Queueing | None, now: datetime
+    jobset: JSONObject, queueing: Queueing | None, now: datetime
 ) -> QueuedWorkload | None:
     """Why Kueue does not start the JobSet; None for one that is in no queue, not suspended or leaving.
 
@@ -128,7 +127,9 @@ def waiting_workload(
     return QueuedWorkload(cause, f"{head}: {said}" if said else head)
 
 
-def _without_workload(jobset: JSON, queueing: Queueing, head: str, now: datetime) -> QueuedWorkload:
+def _without_workload(
+    jobset: JSONObject, queueing: Queueing, head: str, now: datetime
+) -> QueuedWorkload:
     if queueing.missing:
         said = f"Kueue makes no Workload of it, because there is no {queueing.missing}"
         return QueuedWorkload(causes.PRIORITY_CLASS, f"{head}: {said}")
@@ -137,7 +138,7 @@ def _without_workload(jobset: JSON, queueing: Queueing, head: str, now: datetime
     return QueuedWorkload(causes.NOT_MANAGED if late else causes.NO_WORKLOAD, f"{head}: {said}")
 
 
-def _of_workload(workload: JSON, cluster_queue: JSON | None) -> tuple[KueueCause, str]:
+def _of_workload(workload: JSONObject, cluster_queue: JSONObject | None) -> tuple[KueueCause, str]:
     status = workload.get("status") or {}
     conditions = status.get("conditions") or ()
     finished, evicted = (_true(conditions, kind) for kind in ("Finished", "Evicted"))
@@ -162,7 +163,7 @@ def _of_workload(workload: JSON, cluster_queue: JSON | None) -> tuple[KueueCause
     )
 
 
-def _evicted(evicted: JSON, reserved: JSON, again: str) -> tuple[KueueCause, str]:
+def _evicted(evicted: JSONObject, reserved: JSONObject, again: str) -> tuple[KueueCause, str]:
     """A Workload that ran and is queued again."""
     parts = [evicted.get("message", "")]
     said = reserved.get("message", "")
@@ -177,7 +178,7 @@ def _again(time: str) -> Iterator[str]:
         yield f"Kueue tries again at {time}"
 
 
-def _unreserved(said: str, cluster_queue: JSON | None) -> tuple[KueueCause, str]:
+def _unreserved(said: str, cluster_queue: JSONObject | None) -> tuple[KueueCause, str]:
     """The cause in the message of QuotaReserved, and the message with what the queue adds."""
     found = (each for head, tail, each in _BLOCKED if said.startswith(head) and said.endswith(tail))
     cause = next(found, None)
@@ -195,12 +196,12 @@ def _unreserved(said: str, cluster_queue: JSON | None) -> tuple[KueueCause, str]
     return cause or causes.PENDING, said
 
 
-def _checks(checks: Iterable[JSON]) -> Iterator[str]:
+def _checks(checks: Iterable[JSONObject]) -> Iterator[str]:
     for each in checks:
         if each["state"] != "Ready":
             message = f" ({each['message']})" if each.get("message") else ""
             yield f"AdmissionCheck {each['name']} is {each['state']}{message}"
 
 
-def _true(conditions: Any, kind: str) -> JSON | None:
+def _true(conditions: Any, kind: str) -> JSONObject | None:
     return of.find_condition(conditions, kind) if of.is_true(conditions, kind) else None

@@ -1,23 +1,21 @@
 """Kubernetes nodes that do not answer: their pods cannot be seen, and are not ended."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.runs import pods as of_pods
 from trainer_infra.runs.waiting_cause import Cause, Waiting
 
-JSON = Mapping[str, Any]
 
-
-def lost_pods(pods: Iterable[JSON], nodes: Mapping[str, JSON]) -> Iterator[Waiting]:
+def lost_pods(pods: Iterable[JSONObject], nodes: Mapping[str, JSONObject]) -> Iterator[Waiting]:
     """Pods that have not ended and whose node is known not to answer."""
     for pod in pods:
         if not of_pods.is_over(pod) and (sentence := _lost(pod, nodes.get(of_pods.node_of(pod)))):
             yield Waiting(Cause.NODE_LOST, sentence)
 
 
-def is_suspicious(pod: JSON) -> bool:
+def is_suspicious(pod: JSONObject) -> bool:
     """Whether its node may be lost: it has one, and is not ready there or is being deleted."""
     if not of_pods.node_of(pod) or of_pods.is_over(pod):
         return False
@@ -26,12 +24,12 @@ def is_suspicious(pod: JSON) -> bool:
     return not ready or "deletionTimestamp" in pod["metadata"]
 
 
-def is_lost(pod: JSON, nodes: Mapping[str, JSON]) -> bool:
+def is_lost(pod: JSONObject, nodes: Mapping[str, JSONObject]) -> bool:
     """Whether its node is known not to answer, so that its log cannot be read."""
     return bool(_lost(pod, nodes.get(of_pods.node_of(pod))))
 
 
-def _lost(pod: JSON, node: JSON | None) -> str:
+def _lost(pod: JSONObject, node: JSONObject | None) -> str:
     name, place = pod["metadata"]["name"], of_pods.node_of(pod)
     status = pod.get("status") or {}
     if node is None:

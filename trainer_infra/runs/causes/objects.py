@@ -1,13 +1,13 @@
 """Which objects have to be asked for their events, of a run that does not go on. Pure."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import pods as of_pods
 from trainer_infra.runs.causes import claims, startup, steps
 
-JSON = Mapping[str, Any]
 About = tuple[str, str]
 """Kind and name of an object."""
 
@@ -15,7 +15,7 @@ MOST: Final = 3
 """Objects of a kind that are asked for at most, of one run."""
 
 
-def silent_objects(jobset: JSON, pods: Sequence[JSON]) -> tuple[About, ...]:
+def silent_objects(jobset: JSONObject, pods: Sequence[JSONObject]) -> tuple[About, ...]:
     """Objects whose events say why pods are missing or do not start; none where all run."""
     if (jobset.get("spec") or {}).get("suspend"):
         return ()
@@ -26,7 +26,7 @@ def silent_objects(jobset: JSON, pods: Sequence[JSON]) -> tuple[About, ...]:
     return (*_makers(jobset, pods), *starting[:MOST], *dict.fromkeys(unbound[:MOST]))
 
 
-def _makers(jobset: JSON, pods: Sequence[JSON]) -> Iterator[About]:
+def _makers(jobset: JSONObject, pods: Sequence[JSONObject]) -> Iterator[About]:
     """The JobSet and the Jobs that have not made all their pods."""
     lacking = steps.lacking_steps(jobset, pods)
     if not lacking:
@@ -38,7 +38,7 @@ def _makers(jobset: JSON, pods: Sequence[JSON]) -> Iterator[About]:
     yield from (("Job", each) for each in sorted(every, key=lambda job: job in full)[:MOST])
 
 
-def _job(jobset: JSON, pod: JSON) -> str:
+def _job(jobset: JSONObject, pod: JSONObject) -> str:
     """The Job of a pod."""
     index = (pod["metadata"].get("labels") or {}).get(names.JOB_INDEX_LABEL, "0")
     return f"{jobset['metadata']['name']}-{of_pods.step_of(pod)}-{index}"

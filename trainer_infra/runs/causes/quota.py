@@ -32,4 +32,4 @@ def is_too_small(said: str, count: int) -> bool:
 
 def _amounts(text: str) -> dict[str, Decimal]:
     pairs = (each.partition("=") for each in text.split(","))
-    return {name: quantity.parse(amount) for name, _, amount in pairs if amount}
+    return {name: quantity.parse_quantity(amount) for name, _, amount in pairs if amount}

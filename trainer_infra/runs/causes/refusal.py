@@ -6,13 +6,12 @@ JobSet says so of Jobs, of its Service and of claims, the Job controller of pods
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.causes import quota
 from trainer_infra.runs.causes.surroundings import began_at
 from trainer_infra.runs.waiting_cause import Cause, Waiting
-
-JSON = Mapping[str, Any]
 
 JOB: Final = "JobCreationFailed"
 POD: Final = "FailedCreate"
@@ -56,7 +55,7 @@ class Needs:
     pods: int
 
 
-def waiting_after_refusal(event: JSON, needs: Needs) -> Waiting:
+def waiting_after_refusal(event: JSONObject, needs: Needs) -> Waiting:
     """What a run waits for after a refusal."""
     said = str(event["message"])
     for each in _HEADS:

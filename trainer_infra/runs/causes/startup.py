@@ -1,14 +1,13 @@
 """Pods that have a node and whose containers are being made: what the kubelet says of it."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import pods as of_pods
 from trainer_infra.runs.causes.containers import OBJECT_MISSING
 from trainer_infra.runs.causes.surroundings import began_at, events_about
 from trainer_infra.runs.waiting_cause import Cause, Waiting
-
-JSON = Mapping[str, Any]
 
 STARTING: Final = ("ContainerCreating", "PodInitializing")
 """Reasons for which every container waits a while."""
@@ -21,14 +20,14 @@ CAUSES: Final[Mapping[str, Cause]] = {
 """Reasons of events that say why a container is not made yet."""
 
 
-def starting_pods(pods: Iterable[JSON], events: Sequence[JSON]) -> Iterator[Waiting]:
+def starting_pods(pods: Iterable[JSONObject], events: Sequence[JSONObject]) -> Iterator[Waiting]:
     """What pods that start wait for."""
     for pod in pods:
         if is_starting(pod):
             yield _of_pod(pod, events)
 
 
-def is_starting(pod: JSON) -> bool:
+def is_starting(pod: JSONObject) -> bool:
     """Whether it has a node and its containers are being made."""
     if not of_pods.node_of(pod) or of_pods.is_over(pod):
         return False
@@ -37,7 +36,7 @@ def is_starting(pod: JSON) -> bool:
     return bool(reasons & set(STARTING)) or not of_pods.container_statuses(pod)
 
 
-def _of_pod(pod: JSON, events: Sequence[JSON]) -> Waiting:
+def _of_pod(pod: JSONObject, events: Sequence[JSONObject]) -> Waiting:
     name = pod["metadata"]["name"]
     for container in (pod.get("status") or {}).get("initContainerStatuses") or ():
         if "running" in (container.get("state") or {}) and not _is_beside(pod, container["name"]):
@@ -56,7 +55,7 @@ def _of_pod(pod: JSON, events: Sequence[JSON]) -> Waiting:
     return Waiting(cause, f"pod {name}: {last['message']}", began_at(last))
 
 
-def _is_beside(pod: JSON, name: str) -> bool:
+def _is_beside(pod: JSONObject, name: str) -> bool:
     """Whether the init container is a sidecar, for whose end nobody waits."""
     listed = (pod.get("spec") or {}).get("initContainers") or ()
     return any(each["name"] == name and each.get("restartPolicy") == "Always" for each in listed)

@@ -1,9 +1,9 @@
 """Replicated jobs that lack pods: refused, waiting for an earlier step, or made by nobody."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from trainer_infra import names
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions as of
 from trainer_infra.lifecycle import failure_reason
 from trainer_infra.runs import pods as of_pods
@@ -11,10 +11,10 @@ from trainer_infra.runs.causes import refusal
 from trainer_infra.runs.causes.surroundings import Surroundings, time_of
 from trainer_infra.runs.waiting_cause import Cause, Waiting
 
-JSON = Mapping[str, Any]
 
-
-def waiting_steps(jobset: JSON, pods: Sequence[JSON], around: Surroundings) -> Iterator[Waiting]:
+def waiting_steps(
+    jobset: JSONObject, pods: Sequence[JSONObject], around: Surroundings
+) -> Iterator[Waiting]:
     """What each step that lacks pods waits for."""
     for step in lacking_steps(jobset, pods):
         mine = [each for each in pods if of_pods.step_of(each) == step["name"]]
@@ -22,26 +22,26 @@ def waiting_steps(jobset: JSON, pods: Sequence[JSON], around: Surroundings) -> I
             yield found
 
 
-def lacking_steps(jobset: JSON, pods: Sequence[JSON]) -> tuple[JSON, ...]:
+def lacking_steps(jobset: JSONObject, pods: Sequence[JSONObject]) -> tuple[JSONObject, ...]:
     """Replicated jobs that have fewer pods than they will, in the JobSet's order."""
     listed = (jobset.get("spec") or {}).get("replicatedJobs") or ()
     return tuple(each for each in listed if _lacks(jobset, each, pods))
 
 
-def is_empty(jobset: JSON, pods: Sequence[JSON]) -> bool:
+def is_empty(jobset: JSONObject, pods: Sequence[JSONObject]) -> bool:
     """Whether a replicated job that lacks pods has none at all, though its JobSet was looked at."""
     begun = {of_pods.step_of(each) for each in pods}
     lacks = any(each["name"] not in begun for each in lacking_steps(jobset, pods))
     return lacks and bool(jobset.get("status"))
 
 
-def job_names(jobset: JSON, step: JSON) -> tuple[str, ...]:
+def job_names(jobset: JSONObject, step: JSONObject) -> tuple[str, ...]:
     """Names of the Jobs of a replicated job."""
     head = f"{jobset['metadata']['name']}-{step['name']}"
     return tuple(f"{head}-{index}" for index in range(_replicas(step)))
 
 
-def _lacks(jobset: JSON, step: JSON, pods: Sequence[JSON]) -> bool:
+def _lacks(jobset: JSONObject, step: JSONObject, pods: Sequence[JSONObject]) -> bool:
     status = _status(jobset, step)
     if status.get("succeeded", 0) >= _replicas(step) > 0:
         return False
@@ -53,7 +53,7 @@ def _lacks(jobset: JSON, step: JSON, pods: Sequence[JSON]) -> bool:
 
 
 def _of_step(
-    jobset: JSON, step: JSON, pods: Sequence[JSON], around: Surroundings
+    jobset: JSONObject, step: JSONObject, pods: Sequence[JSONObject], around: Surroundings
 ) -> Waiting | None:
     name = step["name"]
     refused = _refused(jobset, step, around.events)
@@ -70,7 +70,7 @@ def _of_step(
     return None if pods else _without_pods(jobset, name, around.jobs)
 
 
-def _without_pods(jobset: JSON, step: str, found: Sequence[JSON] | None) -> Waiting:
+def _without_pods(jobset: JSONObject, step: str, found: Sequence[JSONObject] | None) -> Waiting:
     """Nothing is said of a step without pods: whose turn it is to make them."""
     sentence = f"pods of {step} are being made"
     if not (jobset.get("status") or {}):
@@ -95,24 +95,26 @@ def _without_pods(jobset: JSON, step: str, found: Sequence[JSON] | None) -> Wait
     return Waiting(Cause.JOB_CONTROLLER_SILENT, sentence, since, verdict)
 
 
-def _step(job: JSON) -> str:
+def _step(job: JSONObject) -> str:
     """The replicated job of a Job."""
     return str((job["metadata"].get("labels") or {}).get(names.REPLICATED_JOB_LABEL, ""))
 
 
-def _newest(pods: Sequence[JSON]) -> str:
+def _newest(pods: Sequence[JSONObject]) -> str:
     """When the last of the pods was made."""
     return max((each["metadata"].get("creationTimestamp") or "" for each in pods), default="")[:19]
 
 
-def _refused(jobset: JSON, step: JSON, events: Sequence[JSON]) -> JSON | None:
+def _refused(
+    jobset: JSONObject, step: JSONObject, events: Sequence[JSONObject]
+) -> JSONObject | None:
     """The newest refusal of what the step lacks."""
     own = set(job_names(jobset, step))
     mine = (each for each in events if _is_about(jobset, own, each))
     return max(mine, key=time_of, default=None)
 
 
-def _is_about(jobset: JSON, own: set[str], event: JSON) -> bool:
+def _is_about(jobset: JSONObject, own: set[str], event: JSONObject) -> bool:
     about, reason = event["involvedObject"], event["reason"]
     if about.get("kind") == "Job":
         return about.get("name") in own and reason == refusal.POD
@@ -126,7 +128,7 @@ def _is_about(jobset: JSON, own: set[str], event: JSON) -> bool:
     return bool(uid == jobset["metadata"].get("uid")) and not others
 
 
-def _earlier(jobset: JSON, step: JSON) -> str:
+def _earlier(jobset: JSONObject, step: JSONObject) -> str:
     """What the step waits for by the JobSet's own rules; empty when it does not."""
     conditions = (jobset.get("status") or {}).get("conditions") or ()
     if before := [each["name"] for each in step.get("dependsOn") or () if _waits(jobset, each)]:
@@ -137,7 +139,7 @@ def _earlier(jobset: JSON, step: JSON) -> str:
     return ", ".join(listed[: listed.index(step["name"])])
 
 
-def _waits(jobset: JSON, dependency: JSON) -> bool:
+def _waits(jobset: JSONObject, dependency: JSONObject) -> bool:
     """Whether a step that another one depends on is not that far."""
     listed = jobset["spec"]["replicatedJobs"]
     other = next((each for each in listed if each["name"] == dependency["name"]), None)
@@ -150,17 +152,17 @@ def _waits(jobset: JSON, dependency: JSON) -> bool:
     return bool(done < _replicas(other))
 
 
-def _status(jobset: JSON, step: JSON) -> JSON:
+def _status(jobset: JSONObject, step: JSONObject) -> JSONObject:
     listed = (jobset.get("status") or {}).get("replicatedJobsStatus") or ()
     return next((each for each in listed if each["name"] == step["name"]), {})
 
 
-def _replicas(step: JSON) -> int:
+def _replicas(step: JSONObject) -> int:
     found = step.get("replicas")
     return 1 if found is None else int(found)
 
 
-def _pods(step: JSON) -> int:
+def _pods(step: JSONObject) -> int:
     spec = (step.get("template") or {}).get("spec") or {}
     found = spec.get("parallelism")
     return _replicas(step) * (1 if found is None else int(found))

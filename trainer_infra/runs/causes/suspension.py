@@ -1,17 +1,14 @@
 """A JobSet that is being deleted or is suspended: nothing is made of it."""
 
-from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.causes.surroundings import Surroundings
 from trainer_infra.runs.waiting_cause import Cause, Waiting
 
-JSON = Mapping[str, Any]
 
-
-def waiting_suspended(jobset: JSON, around: Surroundings, now: datetime) -> Waiting | None:
+def waiting_suspended(jobset: JSONObject, around: Surroundings, now: datetime) -> Waiting | None:
     """What holds the JobSet back; None when nothing does."""
     if "deletionTimestamp" in jobset["metadata"]:
         finalizers = ", ".join(jobset["metadata"].get("finalizers") or ())

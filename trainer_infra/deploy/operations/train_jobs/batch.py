@@ -46,7 +46,7 @@ REPLACING: Final = ("target", "engine")
 
 def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
     """Validate every member, and fill in their names, runtimes and renderings."""
-    news = {**news, "owner": backend.completed(news["owner"])}
+    news = {**news, "owner": backend.with_backend(news["owner"])}
     if choice := tuple(targets.choice_problems(news)):
         return Checked(news, choice)
     before, target = members_of(olds), session.target(news)
@@ -142,7 +142,7 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
     ]
     if drift:
         # The engine shows what the program changed; of this it would show nothing.
-        lines = f"to be repaired, somebody changed them:\n{member_lines(drift)}"
+        lines = f"to be repaired, another writer changed them:\n{member_lines(drift)}"
         session.messages(news["owner"]["urn"]).info(lines)
     replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
     paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)

@@ -7,17 +7,17 @@ others by whoever calls.
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.api.finding import path_text
+from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import judge, patch, tree, world
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import Chosen
 from trainer_infra.rules.pool import Pool
 
-JSON = Mapping[str, Any]
-Form = Callable[[Chosen, Sequence[JSON], Sequence[Pool]], Sequence[Finding]]
+Form = Callable[[Chosen, Sequence[JSONObject], Sequence[Pool]], Sequence[Finding]]
 """A rule, objects and pools -> what the rule finds in the first object."""
 
 
@@ -32,7 +32,7 @@ class Example:
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class FailedExample:
     """A rule that does not do what its example says."""
 
     rule: str
@@ -50,9 +50,11 @@ class Failure:
         return ": ".join(filter(None, (self.rule, f"{self.case}{form}", self.what)))
 
 
-def plain(chosen: Chosen, objects: Sequence[JSON], pools: Sequence[Pool]) -> tuple[Finding, ...]:
+def plain(
+    chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
+) -> tuple[Finding, ...]:
     """What `trainer-infra check` finds."""
-    subjects = tree.of(objects)
+    subjects = tree.subjects_of(objects)
     judged = judge.judge(subjects[0], world.of(subjects, pools, is_whole=True), [chosen])
     return tuple(finding for each in judged for finding in each.findings)
 
@@ -61,7 +63,9 @@ FORMS: Final[Mapping[str, Form]] = {"plain": plain}
 """By name."""
 
 
-def failures(examples: Iterable[Example], forms: Mapping[str, Form] = FORMS) -> Iterator[Failure]:
+def failures(
+    examples: Iterable[Example], forms: Mapping[str, Form] = FORMS
+) -> Iterator[FailedExample]:
     """What is not as the examples say, in every form."""
     for each in examples:
         for name, form in forms.items():
@@ -69,12 +73,14 @@ def failures(examples: Iterable[Example], forms: Mapping[str, Form] = FORMS) -> 
                 said = tuple(_said(each, form))
             except Exception as error:  # noqa: BLE001  a rule of somebody else's may do anything
                 said = (f"raised {type(error).__name__}: {error}",)
-            yield from (Failure(each.chosen.rule.id, each.case.name, name, what) for what in said)
+            yield from (
+                FailedExample(each.chosen.rule.id, each.case.name, name, what) for what in said
+            )
 
 
 def _said(each: Example, form: Form) -> Iterator[str]:
     good, bad = (each.case.objects(is_good=is_good) for is_good in (True, False))
-    for problem in tree.of(good)[0].problems:
+    for problem in tree.subjects_of(good)[0].problems:
         yield f"the good object does not render: {problem}"
     found = form(each.chosen, good, each.case.pools)
     if found:

@@ -33,15 +33,15 @@ def has_anchor(lines: Iterable[str]) -> bool:
 
 def is_alias(key: Node, value: Node) -> bool:
     """Whether a field's value is written elsewhere: before its key."""
-    return begins(value) < begins(key)
+    return alias_begins(value) < alias_begins(key)
 
 
-def begins(node: Node) -> tuple[int, int]:
+def alias_begins(node: Node) -> tuple[int, int]:
     """Line and column, from 0."""
     return node.start_mark.line, node.start_mark.column
 
 
-def ends(node: Node) -> tuple[int, int]:
+def alias_ends(node: Node) -> tuple[int, int]:
     """Line and column behind it, from 0."""
     return node.end_mark.line, node.end_mark.column
 
@@ -59,7 +59,9 @@ def _way(document: Document, path: Path) -> Iterator[tuple[Node, str | int]]:
 def _is_alias(document: Document, above: Node, key: str | int, below: Node) -> bool:
     """Whether it is written elsewhere than its parent, or merged into it."""
     if isinstance(above, SequenceNode):
-        return begins(below) < max([begins(above), *map(ends, above.value[: int(key)])])
+        return alias_begins(below) < max(
+            [alias_begins(above), *map(alias_ends, above.value[: int(key)])]
+        )
     fields = document.source.fields[id(above)] if document.source else {}
     name = fields[key][0]
     is_own = isinstance(above, MappingNode) and any(each is name for each, _ in above.value)
@@ -68,7 +70,7 @@ def _is_alias(document: Document, above: Node, key: str | int, below: Node) -> b
 
 def _is_used(document: Document, node: Node) -> bool:
     """Whether it has an anchor that an alias refers to."""
-    line, column = begins(node)
+    line, column = alias_begins(node)
     text = document.lines[line][column:] if line < len(document.lines) else ""
     anchor = _PROPERTIES.match(text)
     return anchor is not None and any(f"*{anchor[1]}" in each for each in document.lines)

@@ -13,13 +13,13 @@ from typing import Final
 
 from trainer_infra.api import quantity
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local import downward, expansion
 from trainer_infra.local import network as loopback
 from trainer_infra.local.capacity import Machine
 from trainer_infra.local.mounts import Mounts
 from trainer_infra.local.network import Network
 from trainer_infra.local.sources import Sources
-from trainer_infra.runs.run import JSON
 
 ALLOWED: Final = frozenset(
     {
@@ -40,7 +40,7 @@ INSTALLERS: Final = ("PIP_", "UV_", "XDG_")
 class PodContext:
     """Where a pod runs: what its env and texts are made of."""
 
-    pod: JSON
+    pod: JSONObject
     """Its manifest."""
     sources: Sources
     """ConfigMaps and Secrets."""
@@ -69,7 +69,7 @@ class Variables:
     """Names whose value is a secret's: passed on as it is."""
 
 
-def container_variables(container: JSON, place: PodContext) -> Variables:
+def container_variables(container: JSONObject, place: PodContext) -> Variables:
     """What a container's envFrom and env define.
 
     Raises:
@@ -117,7 +117,7 @@ def _defaults(place: PodContext) -> dict[str, str]:
     }
 
 
-def _from_objects(container: JSON, place: PodContext, found: list[Problem]) -> dict[str, str]:
+def _from_objects(container: JSONObject, place: PodContext, found: list[Problem]) -> dict[str, str]:
     """The variables of envFrom."""
     own: dict[str, str] = {}
     for index, entry in enumerate(container.get("envFrom") or ()):
@@ -132,7 +132,7 @@ def _from_objects(container: JSON, place: PodContext, found: list[Problem]) -> d
     return own
 
 
-def _from_secrets(container: JSON, sources: Sources) -> frozenset[str]:
+def _from_secrets(container: JSONObject, sources: Sources) -> frozenset[str]:
     """Names of variables whose value is a secret: it is passed on as it is."""
     by_key = {
         entry["name"]
@@ -150,7 +150,7 @@ def _from_secrets(container: JSON, sources: Sources) -> frozenset[str]:
 
 
 def _value(
-    container: JSON, entry: JSON, index: int, place: PodContext, own: Mapping[str, str]
+    container: JSONObject, entry: JSONObject, index: int, place: PodContext, own: Mapping[str, str]
 ) -> str | Problem | None:
     """The value of one env entry; None when an optional key is not there."""
     source = entry.get("valueFrom")
@@ -178,7 +178,7 @@ def _data(kind: str, name: str, sources: Sources) -> Mapping[str, bytes] | None:
     return every.get(name)
 
 
-def resource_amount(container: JSON, reference: JSON) -> str:
+def resource_amount(container: JSONObject, reference: JSONObject) -> str:
     """A resourceFieldRef: the container's own limit or request, else all that this machine has.
 
     Rounded up to whole divisors as the kubelet does.
@@ -186,8 +186,8 @@ def resource_amount(container: JSON, reference: JSON) -> str:
     group, _, name = str(reference["resource"]).partition(".")
     resources = container.get("resources") or {}
     amount = (resources.get(group) or {}).get(name)
-    given = quantity.parse(amount) if amount is not None else _machine_has(name)
-    divisor = quantity.parse(reference.get("divisor") or "1") or Decimal(1)
+    given = quantity.parse_quantity(amount) if amount is not None else _machine_has(name)
+    divisor = quantity.parse_quantity(reference.get("divisor") or "1") or Decimal(1)
     return str(int((given / divisor).to_integral_value(ROUND_CEILING)))
 
 

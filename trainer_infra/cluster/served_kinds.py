@@ -6,15 +6,17 @@ cluster from others.
 
 import asyncio
 from collections.abc import Awaitable, Collection, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import identity, kueue_objects
 from trainer_infra.cluster.identity import ClusterIdentity
 from trainer_infra.cluster.kueue_objects import Queue
+from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable
-from trainer_infra.kube.client import JSON, KubeClient
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Forbidden, NotFound, NotKubernetes, NotServed
 from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
 from trainer_infra.runs.causes import kueue_workload
@@ -46,7 +48,7 @@ class ServedKinds:
 
 
 def served_warnings(
-    found: ServedKinds, objects: Collection[JSON] = (), missing: Collection[Queue] = ()
+    found: ServedKinds, objects: Collection[JSONObject] = (), missing: Collection[Queue] = ()
 ) -> tuple[str, ...]:
     """What is worth knowing of a cluster before anything is submitted to it.
 
@@ -71,7 +73,7 @@ def served_warnings(
     return (*said, *_of_queues(found, objects, missing))
 
 
-def queues_of(objects: Collection[JSON]) -> Mapping[Queue, bool]:
+def queues_of(objects: Collection[JSONObject]) -> Mapping[Queue, bool]:
     """Each queue that a JobSet names, by namespace and name: whether one is to be born suspended."""
     found: dict[Queue, bool] = {}
     for each in objects:
@@ -82,7 +84,7 @@ def queues_of(objects: Collection[JSON]) -> Mapping[Queue, bool]:
 
 
 def _of_queues(
-    found: ServedKinds, objects: Collection[JSON], missing: Collection[Queue]
+    found: ServedKinds, objects: Collection[JSONObject], missing: Collection[Queue]
 ) -> Iterator[str]:
     for (namespace, name), suspended in sorted(queues_of(objects).items()):
         label = f"label {names.KUEUE_QUEUE_LABEL}"
@@ -157,7 +159,7 @@ async def authorities_of(client: KubeClient, namespace: str) -> frozenset[str]:
     return identity.fingerprints(str(data.get("ca.crt") or ""))
 
 
-async def _read(asked: Awaitable[JSON]) -> JSON | None:
+async def _read(asked: Awaitable[JSONObject]) -> JSONObject | None:
     """An object; None where it is not there or may not be read, which is no other cluster."""
     try:
         return await asked
@@ -171,3 +173,16 @@ async def _serves(client: KubeClient, api_version: str, kind: str) -> bool:
     except NotServed:
         return False
     return True
+
+
+async def complete_identity(session: Session, namespace: str) -> None:
+    """Complete what is known of the cluster by what a namespace of the user's shows."""
+    known = identity.identity_from_text(session.host)
+    if known.authorities or not namespace:
+        return
+    found = await session.cache.answer(
+        (AUTHORITIES, namespace),
+        lambda: authorities_of(session.client, namespace),
+    )
+    if found:
+        session.host = str(replace(known, authorities=found))

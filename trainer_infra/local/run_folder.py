@@ -142,7 +142,7 @@ class RunFolder:
         return self.path / "progress"
 
 
-def run_folder(namespace: str, name: str) -> RunFolder:
+def folder_of(namespace: str, name: str) -> RunFolder:
     """The folder of a run, whether it exists or not.
 
     Raises:

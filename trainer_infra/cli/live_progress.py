@@ -41,7 +41,7 @@ class View:
     """Shows a run that has changed."""
 
 
-def follow(run: Run) -> Run:
+def follow_runs(run: Run) -> Run:
     """Show a run until it has ended and all its lines are shown; the run as it ended.
 
     Raises:
@@ -104,10 +104,10 @@ def _view() -> Iterator[View]:
         console.print(shown, soft_wrap=True)
 
     with Live(console=console, refresh_per_second=8) as display:
-        yield View(line, lambda run: display.update(bars(run)))
+        yield View(line, lambda run: display.update(progress_bars(run)))
 
 
-def bars(run: Run) -> RenderableType:
+def progress_bars(run: Run) -> RenderableType:
     """One row per node: name, bar, percent, phase, metrics; below it what the run waits for."""
     table = Table.grid(padding=(0, 2))
     for each in run.nodes:

@@ -13,7 +13,7 @@ MOST_LINES: Final = 5
 """Lines of an excerpt."""
 
 
-def place(document: Document, path: Path) -> Place:
+def place_in_document(document: Document, path: Path) -> Place:
     """Where what stands at a path, or what is nearest above it, is written."""
     if document.source is None:
         return Place(document.file)

@@ -1,6 +1,6 @@
 """Programs of others that know where objects come from: git, kustomize, kubectl, helm.
 
-Called by `changed`, `kustomize` and `helm`; found on PATH, never through a shell.
+Called by `changed_files`, `kustomize` and `helm`; found on PATH, never through a shell.
 """
 
 import re
@@ -22,12 +22,12 @@ _LONGEST: Final = 4000
 """Characters of a sentence that are told."""
 
 
-def found(*names: str) -> str | None:
+def find_tool(*names: str) -> str | None:
     """The first of these programs that is on PATH."""
     return next(filter(None, map(shutil.which, names)), None)
 
 
-def output(command: Sequence[str], given: bytes = b"") -> bytes:
+def tool_output(command: Sequence[str], given: bytes = b"") -> bytes:
     """What a program prints.
 
     Args:
@@ -46,11 +46,11 @@ def output(command: Sequence[str], given: bytes = b"") -> bytes:
     except subprocess.TimeoutExpired:
         raise NotAvailable(f"`{command[0]}` did not end within {PATIENCE:.0f} s") from None
     if done.returncode != 0:
-        raise NotAvailable(said(done.stderr.decode("utf-8", "replace")))
+        raise NotAvailable(last_words(done.stderr.decode("utf-8", "replace")))
     return done.stdout
 
 
-def said(text: str) -> str:
+def last_words(text: str) -> str:
     """The sentence of a program's complaint that says what is wrong."""
     lines = [each.strip() for each in text.splitlines() if each.strip()]
     logged = filter(None, map(_LOGGED.match, lines))

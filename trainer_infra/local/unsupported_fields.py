@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import unsupported
-from trainer_infra.runs.run import JSON
 
 VOLUMES: Final = frozenset(
     {
@@ -34,7 +34,7 @@ class Known:
     """Kind and name of the JobSet, for problems."""
 
 
-def unsupported_here(objects: Sequence[JSON]) -> tuple[Problem, ...]:
+def unsupported_here(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
     """What this target cannot run among rendered objects, in the order of the fields.
 
     Keys that are made at create are said alone: the rest of such a job does not matter then.
@@ -55,21 +55,21 @@ def unsupported_here(objects: Sequence[JSON]) -> tuple[Problem, ...]:
     )
 
 
-def pod_specs(jobset: JSON) -> Iterator[tuple[str, dict[str, Any]]]:
+def pod_specs(jobset: JSONObject) -> Iterator[tuple[str, dict[str, Any]]]:
     """Field path and PodSpec of each replicated job."""
     for index, job in enumerate(jobset["spec"].get("replicatedJobs") or ()):
         path = f"spec.replicatedJobs[{index}].template.spec.template.spec"
         yield path, job["template"]["spec"]["template"]["spec"]
 
 
-def containers_of(path: str, pod: JSON) -> Iterator[tuple[str, JSON]]:
+def containers_of(path: str, pod: JSONObject) -> Iterator[tuple[str, JSONObject]]:
     """Field path and Container of each init container and container."""
     for kind in ("initContainers", "containers"):
         for index, container in enumerate(pod.get(kind) or ()):
             yield f"{path}.{kind}[{index}]", container
 
 
-def _made_at_create(objects: Sequence[JSON]) -> Iterator[Problem]:
+def _made_at_create(objects: Sequence[JSONObject]) -> Iterator[Problem]:
     """Secrets by which the pods of an MPI or Flux job reach one another."""
     for each in objects:
         if each["kind"] == "Secret" and names.GENERATED_SHOWN in (each.get("data") or {}).values():
@@ -82,12 +82,12 @@ def _made_at_create(objects: Sequence[JSON]) -> Iterator[Problem]:
             )
 
 
-def _keys(value: JSON) -> frozenset[str]:
+def _keys(value: JSONObject) -> frozenset[str]:
     parts = ("data", "binaryData", "stringData")
     return frozenset(key for part in parts for key in value.get(part) or ())
 
 
-def _in_jobset(jobset: JSON, known: Known) -> Iterator[Problem]:
+def _in_jobset(jobset: JSONObject, known: Known) -> Iterator[Problem]:
     for problem in unsupported.unsupported_fields(jobset["spec"]):
         yield replace(problem, where=known.where)
     claims = {
@@ -106,7 +106,7 @@ def _in_jobset(jobset: JSON, known: Known) -> Iterator[Problem]:
 
 
 def _in_container(
-    path: str, container: JSON, mountable: set[str], known: Known
+    path: str, container: JSONObject, mountable: set[str], known: Known
 ) -> Iterator[Problem]:
     if not container.get("command"):
         what = "is missing: the entrypoint of an image cannot run on this machine"
@@ -123,7 +123,7 @@ def _in_container(
             yield Problem(f"{path}.{probe}.grpc", what, fix=fix, where=known.where)
 
 
-def _in_volume(path: str, volume: JSON, known: Known) -> Iterator[Problem]:
+def _in_volume(path: str, volume: JSONObject, known: Known) -> Iterator[Problem]:
     for kind in sorted(set(volume) - {"name"} - VOLUMES):
         fix = "use a persistentVolumeClaim, hostPath or emptyDir, which are folders here"
         what = "cannot be a folder on this machine"
@@ -135,7 +135,7 @@ def _in_volume(path: str, volume: JSON, known: Known) -> Iterator[Problem]:
         yield from _in_projected(f"{path}.projected.sources[{index}]", source, known)
 
 
-def _in_projected(path: str, source: JSON, known: Known) -> Iterator[Problem]:
+def _in_projected(path: str, source: JSONObject, known: Known) -> Iterator[Problem]:
     for kind, value in source.items():
         if kind not in SOURCES:
             what, fix = "cannot be made on this machine", "leave it out for this target"
@@ -144,7 +144,7 @@ def _in_projected(path: str, source: JSON, known: Known) -> Iterator[Problem]:
             yield from _reference(f"{path}.{kind}", value, (kind, "name"), known)
 
 
-def _in_env(path: str, container: JSON, known: Known) -> Iterator[Problem]:
+def _in_env(path: str, container: JSONObject, known: Known) -> Iterator[Problem]:
     for index, entry in enumerate(container.get("envFrom") or ()):
         for field, kind in (("configMapRef", "configMap"), ("secretRef", "secret")):
             if field in entry:
@@ -159,7 +159,7 @@ def _in_env(path: str, container: JSON, known: Known) -> Iterator[Problem]:
 
 
 def _reference(
-    path: str, source: JSON, kind_and_field: tuple[str, str], known: Known
+    path: str, source: JSONObject, kind_and_field: tuple[str, str], known: Known
 ) -> Iterator[Problem]:
     """A ConfigMap or Secret, or a key of it, that is not there and not optional."""
     if source.get("optional"):

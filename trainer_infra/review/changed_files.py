@@ -10,14 +10,14 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.errors import NotAvailable
-from trainer_infra.review import built, helm, kustomize, sources, tool
+from trainer_infra.json_values import JSONObject
+from trainer_infra.review import helm, kustomize, source_of_built, sources, subprocess_tool
 from trainer_infra.review.documents import Document
 from trainer_infra.rules import tree
 
-JSON = Mapping[str, Any]
 Key = tuple[str, str, str]
 """Kind, namespace and name."""
 
@@ -46,7 +46,7 @@ def base(paths: Sequence[str], ref: str, values: Sequence[str] = ()) -> tuple[Do
     """The objects below the paths as a revision has them; what cannot be read there is not there.
 
     Args:
-        paths: as for `sources.read`; stdin has no revision.
+        paths: as for `sources.read_sources`; stdin has no revision.
         ref: a commit, a branch or a tag.
         values: files of values for charts, as they are now.
 
@@ -92,7 +92,7 @@ def _is_changed(
     return runtime is not None and before.get(runtime) != after.get(runtime)
 
 
-def _key(value: JSON) -> Key:
+def _key(value: JSONObject) -> Key:
     metadata = value.get("metadata")
     named = metadata if isinstance(metadata, Mapping) else {}
     kind, namespace, name = value.get("kind"), named.get("namespace"), named.get("name")
@@ -101,7 +101,7 @@ def _key(value: JSON) -> Key:
 
 def _said(document: Document) -> str:
     """What is compared: the object, and what is wrong with its YAML."""
-    return built.canonical([document.value, *map(str, document.findings())])
+    return source_of_built.canonical([document.value, *map(str, document.findings())])
 
 
 def _by_repository(paths: Sequence[str]) -> dict[str, dict[str, str]]:
@@ -179,13 +179,13 @@ def _read(folder: Path, paths: Mapping[str, str], values: Sequence[str]) -> Iter
     for path, inside in paths.items():
         there = os.path.normpath(folder / inside)
         if os.path.lexists(there):
-            for each in sources.read([there], values).documents:
+            for each in sources.read_sources([there], values).documents:
                 name = os.path.normpath(Path(path, os.path.relpath(each.file, there)))
                 yield replace(each, file=name, is_editable=False)
 
 
 def _git(folder: str, *arguments: str, given: bytes = b"") -> bytes:
-    git = tool.found("git")
+    git = subprocess_tool.find_tool("git")
     if git is None:
         raise NotAvailable("`git` is needed to know what has changed, and is not on PATH")
-    return tool.output([git, "-C", folder, *arguments], given)
+    return subprocess_tool.tool_output([git, "-C", folder, *arguments], given)

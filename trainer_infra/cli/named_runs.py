@@ -25,7 +25,7 @@ SHOWN: Final = 10
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
-def run(place: RunPlace, name: str) -> Run:
+def known_run(place: RunPlace, name: str) -> Run:
     """The run that is meant in the place's namespace, to read of it; says which, unless it is named.
 
     Raises:
@@ -33,7 +33,7 @@ def run(place: RunPlace, name: str) -> Run:
     """
     found = exact_run(place, name) or exact_run(place, likely_name(place, name))
     if found is None:
-        raise NotAvailable(missing(place, name))
+        raise NotAvailable(missing_run(place, name))
     return found
 
 
@@ -45,7 +45,7 @@ def likely_name(place: RunPlace, name: str) -> str:
     """
     alike = _alike(_newest_first(place), name)
     if alike.only is None:
-        raise NotAvailable(missing(place, name))
+        raise NotAvailable(missing_run(place, name))
     typer.echo(f"{name} is taken for {_shown(alike.only)}", err=True)
     return alike.only.name
 
@@ -55,7 +55,7 @@ def is_name(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def runs(place: RunPlace, wanted: Sequence[str]) -> tuple[Run, ...]:
+def known_runs(place: RunPlace, wanted: Sequence[str]) -> tuple[Run, ...]:
     """The runs of exactly those names.
 
     Raises:
@@ -64,7 +64,7 @@ def runs(place: RunPlace, wanted: Sequence[str]) -> tuple[Run, ...]:
     found = {name: exact_run(place, name) for name in wanted}
     unknown = [name for name, run in found.items() if run is None]
     if unknown:
-        raise NotAvailable("\n".join(missing(place, name) for name in unknown))
+        raise NotAvailable("\n".join(missing_run(place, name) for name in unknown))
     return tuple(run for run in found.values() if run is not None)
 
 
@@ -84,7 +84,7 @@ def runs_here(place: RunPlace, namespace: str | None) -> Sequence[Run]:
     return [run for run in listing.runs if run.host == here]
 
 
-def missing(place: RunPlace, name: str) -> str:
+def missing_run(place: RunPlace, name: str) -> str:
     """A sentence about a run that is not there."""
     here = _newest_first(place)
     names = [each.name for each in here]

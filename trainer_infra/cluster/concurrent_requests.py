@@ -10,7 +10,7 @@ from typing import TypeVar
 T = TypeVar("T")
 
 
-async def all_of(requests: Iterable[Awaitable[T]]) -> list[T]:
+async def all_results(requests: Iterable[Awaitable[T]]) -> list[T]:
     """The results in order.
 
     Raises:

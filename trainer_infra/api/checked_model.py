@@ -1,6 +1,6 @@
 """A part of a runtime that is checked in full when it is built in Python.
 
-pod_failure_policy.py, success_policy.py and failure_policy.py derive from `Checked`: their limits
+pod_failure_policy.py, success_policy.py and failure_policy.py derive from `CheckedModel`: their limits
 are Kubernetes' and JobSet's own admission rules, which no schema holds, so that a mistake would
 show only when a cluster refuses the object.
 """
@@ -11,11 +11,12 @@ from typing import Any
 
 from typing_extensions import override
 
-from trainer_infra.api.base import JSON, KubeModel
+from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONDict
 
 
-class Checked(KubeModel):
+class CheckedModel(KubeModel):
     """A model whose values are judged at once; building a wrong one raises InvalidInput."""
 
     def __init__(self, **given: Any) -> None:
@@ -29,9 +30,9 @@ class Checked(KubeModel):
         yield from ()
 
     @override
-    def to_wire(self) -> JSON:
+    def to_wire(self) -> JSONDict:
         """The JSON object, defaults included: those of the API differ from place to place."""
-        wire: JSON = self.model_dump(mode="json", by_alias=True, exclude_none=True)
+        wire: JSONDict = self.model_dump(mode="json", by_alias=True, exclude_none=True)
         return wire
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from pydantic import ValidationError
 
 from trainer_infra.api.finding import Path, path_text
-from trainer_infra.api.schema_walk import nearest
+from trainer_infra.api.schema_walk import nearest_name
 from trainer_infra.errors import Problem
 
 _WORDS: Final = {
@@ -41,7 +41,7 @@ def problems(error: ValidationError, fields: dict[str, Any]) -> Iterator[Problem
         path: Path = each["loc"]
         what = _WORDS.get(each["type"]) or _WORDS.get(each["type"].split("_")[0]) or _said(each)
         unknown = each["type"] == "extra_forbidden"
-        fix = nearest(str(path[-1]), fields) if unknown and len(path) == 1 else ""
+        fix = nearest_name(str(path[-1]), fields) if unknown and len(path) == 1 else ""
         got = None if unknown or each["type"] == "missing" else each["input"]
         yield Problem(path_text(path), what, got, fix, where=error.title)
 

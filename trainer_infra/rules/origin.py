@@ -10,13 +10,12 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.finding import Path
+from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve
-from trainer_infra.rules.value import UNKNOWN, Written, is_list, is_mapping
-
-JSON = Mapping[str, Any]
+from trainer_infra.rules.value import UNKNOWN, Origin, is_list, is_mapping
 
 _PATCHES: Final[Path] = ("spec", "runtimePatches")
-INHERITED: Final = Written(("spec", "runtimeRef", "name"), inherited=True)
+INHERITED: Final = Origin(("spec", "runtimeRef", "name"), inherited=True)
 _PATCH: Final = 5
 """Length of the path of a patch's JobSet template: and position, trainingRuntimeSpec, template."""
 _JOB: Final = 3
@@ -45,7 +44,7 @@ _INITIALIZER: Final[Mapping[str, Path]] = {
 }
 
 
-def in_train_job(job: JSON, jobset: JSON, path: Path) -> Written:
+def in_train_job(job: JSONObject, jobset: JSONObject, path: Path) -> Origin:
     """Where the TrainJob says what stands at a path of its JobSet.
 
     Args:
@@ -59,11 +58,11 @@ def in_train_job(job: JSON, jobset: JSON, path: Path) -> Written:
         # What is not known does not say what is known: that stands elsewhere.
         is_said = _at(job, place or ()) is not UNKNOWN or _at(jobset, path) in (None, UNKNOWN)
         if place is not None and is_said:
-            return Written(place)
+            return Origin(place)
     return INHERITED
 
 
-def gaps(job: JSON, jobset: JSON, unseen: Iterable[Path]) -> Iterator[Path]:
+def gaps(job: JSONObject, jobset: JSONObject, unseen: Iterable[Path]) -> Iterator[Path]:
     """Places of a JobSet that may be filled by patches of its TrainJob which are not known."""
     for path in unseen:
         if path[: len(_PATCHES)] == _PATCHES:
@@ -82,7 +81,7 @@ def _same_keys(here: Any, there: Any, path: Path) -> Iterator[str | int]:
         yield own
 
 
-def _stands(job: JSON, path: Path) -> Path | None:
+def _stands(job: JSONObject, path: Path) -> Path | None:
     """The path where something stands there, or as far as it is known; None where nothing does."""
     for length in range(1, len(path) + 1):
         value = _at(job, path[:length])
@@ -91,7 +90,7 @@ def _stands(job: JSON, path: Path) -> Path | None:
     return path
 
 
-def _patched(job: JSON, jobset: JSON, path: Path) -> Iterator[Path]:
+def _patched(job: JSONObject, jobset: JSONObject, path: Path) -> Iterator[Path]:
     """Places in the TrainJob's runtimePatches, that which was merged last first."""
     patches = _at(job, _PATCHES)
     if patches is UNKNOWN:
@@ -127,7 +126,7 @@ def _position(items: Any, like: Any) -> int:
     return -1
 
 
-def _own(job: JSON, jobset: JSON, path: Path) -> Iterator[Path]:
+def _own(job: JSONObject, jobset: JSONObject, path: Path) -> Iterator[Path]:
     """Places in `metadata`, `spec.trainer` and `spec.initializer`."""
     if path[:1] == ("metadata",):
         yield path
@@ -147,7 +146,7 @@ def _own(job: JSON, jobset: JSON, path: Path) -> Iterator[Path]:
         yield from _of_trainer(job, container, rest)
 
 
-def _of_trainer(job: JSON, container: Any, path: Path) -> Iterator[Path]:
+def _of_trainer(job: JSONObject, container: Any, path: Path) -> Iterator[Path]:
     field = _TRAINER.get(str(path[0])) if path else None
     if field is None:
         return
@@ -158,7 +157,7 @@ def _of_trainer(job: JSON, container: Any, path: Path) -> Iterator[Path]:
         yield (*start, *path[1:])
 
 
-def _of_initializer(job: JSON, container: Any, start: Path, path: Path) -> Iterator[Path]:
+def _of_initializer(job: JSONObject, container: Any, start: Path, path: Path) -> Iterator[Path]:
     if path[:1] == ("envFrom",):
         yield (*start, "secretRef")
     if path[:1] == ("env",):

@@ -7,14 +7,14 @@ edits included; another one points at what it was built from, and nothing can me
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.review.documents import Document
 
-JSON = Mapping[str, Any]
 
-
-def placed(built: Sequence[JSON], written: Sequence[Document], file: str) -> Iterator[Document]:
+def placed_document(
+    built: Sequence[JSONObject], written: Sequence[Document], file: str
+) -> Iterator[Document]:
     """The objects that were built from one file.
 
     Args:
@@ -38,7 +38,7 @@ def canonical(value: object) -> str:
     return json.dumps(value, sort_keys=True, default=str)
 
 
-def _placed(value: JSON, written: Document | None, file: str) -> Document:
+def _placed(value: JSONObject, written: Document | None, file: str) -> Document:
     if written is None:
         return Document(value, file, None, is_editable=False)
     if canonical(value) == canonical(written.value):
@@ -46,7 +46,7 @@ def _placed(value: JSON, written: Document | None, file: str) -> Document:
     return replace(written, value=value, is_editable=False)
 
 
-def _named(value: JSON, written: Sequence[Document]) -> Document | None:
+def _named(value: JSONObject, written: Sequence[Document]) -> Document | None:
     """The one whose name is in the object's, the longest one; None where there are several."""
     name = _name(value)
     fitting = [each for each in written if _name(each.value) and _name(each.value) in name]
@@ -55,6 +55,6 @@ def _named(value: JSON, written: Sequence[Document]) -> Document | None:
     return found[0] if len(found) == 1 else None
 
 
-def _name(value: JSON) -> str:
+def _name(value: JSONObject) -> str:
     metadata = value.get("metadata")
     return str(metadata.get("name") or "") if isinstance(metadata, Mapping) else ""
