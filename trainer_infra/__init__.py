@@ -11,8 +11,9 @@ if TYPE_CHECKING:
     from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
     from trainer_infra.deploy.run_result import RunResult
     from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime, TrainingRuntime
+    from trainer_infra.deploy.train_job_arguments import TrainJobArgs
     from trainer_infra.deploy.train_job_resource import TrainJob, TrainJobResult
-    from trainer_infra.deploy.train_jobs_resource import TrainJobArgs, TrainJobs, TrainJobsResult
+    from trainer_infra.deploy.train_jobs_resource import TrainJobs, TrainJobsResult
     from trainer_infra.trainers.custom import CustomTrainer
     from trainer_infra.trainers.secret import Secret
     from trainer_infra.trainers.wire_types.container import *
@@ -187,7 +188,7 @@ _HOME = {
     "RunResult": "trainer_infra.deploy.run_result",
     "Secret": "trainer_infra.trainers.secret",
     "TrainJob": "trainer_infra.deploy.train_job_resource",
-    "TrainJobArgs": "trainer_infra.deploy.train_job_resource",
+    "TrainJobArgs": "trainer_infra.deploy.train_job_arguments",
     "TrainJobResult": "trainer_infra.deploy.train_job_resource",
     "TrainJobs": "trainer_infra.deploy.train_jobs_resource",
     "TrainJobsResult": "trainer_infra.deploy.train_jobs_resource",

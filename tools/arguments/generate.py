@@ -35,6 +35,16 @@ SENTENCE: Final = 160
 """Characters of a docstring at most; a longer sentence ends where it can, or is cut."""
 SECRET_VALUE: Final = ("EnvVar", "value", "Input[str] | Secret")
 """The field that takes more than the schema says: the one door of secrets in wire form."""
+OUTPUTS_OF_OBJECTS: Final = frozenset(
+    {"Initializer", "DatasetInitializer", "ModelInitializer", "Trainer", "EnvVar", "RuntimePatch"}
+)
+"""Classes in which an Output may stand for a whole object as well.
+
+In all others it stands for a scalar, or a list or mapping of scalars: a type checker then names the
+line and the key of a mistake at any depth, where a union is reported as a whole, and mypy's time and
+memory grow threefold with each level of `Input`.
+"""
+SEQUENCE_OF_INPUTS: Final = r"Sequence[Input[\1]]"
 STARTS: Final = (
     ("TrainJob", "initializer"),
     ("TrainJob", "trainer"),
@@ -82,7 +92,8 @@ class Classes:
 
     def _structure(self, found: JSON, path: str) -> str:
         if found["type"] == "array":
-            return f"Sequence[Input[{self.type_of(found['items'], f'{path}[]')}]]"
+            each = self.type_of(found["items"], f"{path}[]")
+            return f"Sequence[{each if each.endswith('Args') else f'Input[{each}]'}]"
         if isinstance(found.get("additionalProperties"), dict):
             each = self.type_of(found["additionalProperties"], f"{path}{{}}")
             return f"Mapping[str, Input[{each}]]"
@@ -212,7 +223,9 @@ def _module_text(
     ):
         if wanted := [name for name in names if name in mentioned]:
             head.append(f"from {home} import {', '.join(wanted)}")
-    head.append("\nfrom trainer_infra.trainers.input import Input")
+    head.append("")
+    if "Input" in mentioned:
+        head.append("from trainer_infra.trainers.input import Input")
     if "Secret" in re.findall(r"Input\[str\] \| (\w+)", body):
         head.append("from trainer_infra.trainers.secret import Secret")
     used = {use for each in classes for use in each.uses if homes[use] != module}
@@ -226,13 +239,21 @@ def _class_text(made: ArgumentClass, texts: Mapping[str, str]) -> str:
     about = texts.get(made.name) or f"`{made.path.rpartition('.')[2]}` in wire form."
     lines = [f"class {made.name}Args(TypedDict, total=False):", f'    """{about}"""', ""]
     for key, kind in made.types.items():
-        typed = f"Input[{kind}]"
-        if (made.name, key) == SECRET_VALUE[:2]:
-            typed = SECRET_VALUE[2]
+        typed = _field_type(made.name, key, kind)
         lines.append(f"    {key}: {f'Required[{typed}]' if key in made.required else typed}")
         if text := texts.get(f"{made.name}.{key}"):
             lines.append(f'    """{text}"""')
     return "\n".join(lines)
+
+
+def _field_type(name: str, key: str, kind: str) -> str:
+    if (name, key) == SECRET_VALUE[:2]:
+        return SECRET_VALUE[2]
+    if not re.search(r"Args\b", kind):
+        return f"Input[{kind}]"
+    if name in OUTPUTS_OF_OBJECTS:
+        return f"Input[{re.sub(r'^Sequence.(.*).$', SEQUENCE_OF_INPUTS, kind)}]"
+    return kind
 
 
 def published_descriptions() -> dict[str, str]:

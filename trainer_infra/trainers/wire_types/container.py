@@ -32,7 +32,7 @@ class HTTPGetActionArgs(TypedDict, total=False):
 
     host: Input[str]
     """Host name to connect to, defaults to the pod IP. You probably want to set 'Host' in httpHeaders instead."""
-    httpHeaders: Input[Sequence[Input[HTTPHeaderArgs]]]
+    httpHeaders: Sequence[HTTPHeaderArgs]
     """Custom headers to set in the request."""
     path: Input[str]
     """Path to access on the HTTP server."""
@@ -61,22 +61,22 @@ class TCPSocketActionArgs(TypedDict, total=False):
 class LifecycleHandlerArgs(TypedDict, total=False):
     """PostStart is called immediately after a container is created."""
 
-    exec: Input[ExecActionArgs]
+    exec: ExecActionArgs
     """Exec specifies a command to execute in the container."""
-    httpGet: Input[HTTPGetActionArgs]
+    httpGet: HTTPGetActionArgs
     """HTTPGet specifies an HTTP GET request to perform."""
-    sleep: Input[SleepActionArgs]
+    sleep: SleepActionArgs
     """Sleep represents a duration that the container should sleep."""
-    tcpSocket: Input[TCPSocketActionArgs]
+    tcpSocket: TCPSocketActionArgs
     """Deprecated."""
 
 
 class LifecycleArgs(TypedDict, total=False):
     """Actions that the management system should take in response to container lifecycle events."""
 
-    postStart: Input[LifecycleHandlerArgs]
+    postStart: LifecycleHandlerArgs
     """PostStart is called immediately after a container is created."""
-    preStop: Input[LifecycleHandlerArgs]
+    preStop: LifecycleHandlerArgs
     """PreStop is called immediately before a container is terminated due to an API request or management event such as liveness/startup probe failure, preemption, ..."""
     stopSignal: Input[str]
     """StopSignal defines which signal will be sent to a container when it is being stopped."""
@@ -94,13 +94,13 @@ class GRPCActionArgs(TypedDict, total=False):
 class ProbeArgs(TypedDict, total=False):
     """Periodic probe of container liveness."""
 
-    exec: Input[ExecActionArgs]
+    exec: ExecActionArgs
     """Exec specifies a command to execute in the container."""
     failureThreshold: Input[int]
     """Minimum consecutive failures for the probe to be considered failed after having succeeded."""
-    grpc: Input[GRPCActionArgs]
+    grpc: GRPCActionArgs
     """GRPC specifies a GRPC HealthCheckRequest."""
-    httpGet: Input[HTTPGetActionArgs]
+    httpGet: HTTPGetActionArgs
     """HTTPGet specifies an HTTP GET request to perform."""
     initialDelaySeconds: Input[int]
     """Number of seconds after the container has started before liveness probes are initiated."""
@@ -108,7 +108,7 @@ class ProbeArgs(TypedDict, total=False):
     """How often (in seconds) to perform the probe."""
     successThreshold: Input[int]
     """Minimum consecutive successes for the probe to be considered successful after having failed."""
-    tcpSocket: Input[TCPSocketActionArgs]
+    tcpSocket: TCPSocketActionArgs
     """TCPSocket specifies a connection to a TCP port."""
     terminationGracePeriodSeconds: Input[int]
     """Optional duration in seconds the pod needs to terminate gracefully upon probe failure."""
@@ -143,7 +143,7 @@ class ContainerResizePolicyArgs(TypedDict, total=False):
 class ResourceRequirementsArgs(TypedDict, total=False):
     """Compute Resources required by this container."""
 
-    claims: Input[Sequence[Input[ResourceClaimArgs]]]
+    claims: Sequence[ResourceClaimArgs]
     """Claims lists the names of resources, defined in spec.resourceClaims, that are used by this container."""
     limits: Input[Mapping[str, Input[int | str]]]
     """Limits describes the maximum amount of compute resources allowed."""
@@ -165,7 +165,7 @@ class ContainerRestartRuleArgs(TypedDict, total=False):
 
     action: Required[Input[str]]
     """Specifies the action taken on a container exit if the requirements are satisfied."""
-    exitCodes: Input[ContainerRestartExitCodesArgs]
+    exitCodes: ContainerRestartExitCodesArgs
     """Represents the exit codes to check on container exits."""
 
 
@@ -185,35 +185,35 @@ class ContainerArgs(TypedDict, total=False):
     """Arguments to the entrypoint."""
     command: Input[Sequence[Input[str]]]
     """Entrypoint array."""
-    env: Input[Sequence[Input[ContainerEnvVarArgs]]]
+    env: Sequence[ContainerEnvVarArgs]
     """List of environment variables to set in the container."""
-    envFrom: Input[Sequence[Input[EnvFromSourceArgs]]]
+    envFrom: Sequence[EnvFromSourceArgs]
     """List of sources to populate environment variables in the container."""
     image: Input[str]
     """Container image name."""
     imagePullPolicy: Input[str]
     """Image pull policy."""
-    lifecycle: Input[LifecycleArgs]
+    lifecycle: LifecycleArgs
     """Actions that the management system should take in response to container lifecycle events."""
-    livenessProbe: Input[ProbeArgs]
+    livenessProbe: ProbeArgs
     """Periodic probe of container liveness."""
     name: Required[Input[str]]
     """Name of the container specified as a DNS_LABEL. Each container in a pod must have a unique name (DNS_LABEL)."""
-    ports: Input[Sequence[Input[ContainerPortArgs]]]
+    ports: Sequence[ContainerPortArgs]
     """List of ports to expose from the container."""
-    readinessProbe: Input[ProbeArgs]
+    readinessProbe: ProbeArgs
     """Periodic probe of container service readiness."""
-    resizePolicy: Input[Sequence[Input[ContainerResizePolicyArgs]]]
+    resizePolicy: Sequence[ContainerResizePolicyArgs]
     """Resources resize policy for the container."""
-    resources: Input[ResourceRequirementsArgs]
+    resources: ResourceRequirementsArgs
     """Compute Resources required by this container."""
     restartPolicy: Input[str]
     """RestartPolicy defines the restart behavior of individual containers in a pod."""
-    restartPolicyRules: Input[Sequence[Input[ContainerRestartRuleArgs]]]
+    restartPolicyRules: Sequence[ContainerRestartRuleArgs]
     """Represents a list of rules to be checked to determine if the container should be restarted on exit."""
-    securityContext: Input[SecurityContextArgs]
+    securityContext: SecurityContextArgs
     """SecurityContext defines the security options the container should be run with."""
-    startupProbe: Input[ProbeArgs]
+    startupProbe: ProbeArgs
     """StartupProbe indicates that the Pod has successfully initialized."""
     stdin: Input[bool]
     """Whether this container should allocate a buffer for stdin in the container runtime."""
@@ -225,9 +225,9 @@ class ContainerArgs(TypedDict, total=False):
     """Indicate how the termination message should be populated."""
     tty: Input[bool]
     """Whether this container should allocate a TTY for itself, also requires 'stdin' to be true."""
-    volumeDevices: Input[Sequence[Input[VolumeDeviceArgs]]]
+    volumeDevices: Sequence[VolumeDeviceArgs]
     """VolumeDevices is the list of block devices to be used by the container."""
-    volumeMounts: Input[Sequence[Input[VolumeMountArgs]]]
+    volumeMounts: Sequence[VolumeMountArgs]
     """Pod volumes to mount into the container's filesystem."""
     workingDir: Input[str]
     """Container's working directory."""

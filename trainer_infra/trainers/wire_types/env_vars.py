@@ -65,15 +65,15 @@ class SecretKeySelectorArgs(TypedDict, total=False):
 class EnvVarSourceArgs(TypedDict, total=False):
     """Source for the environment variable's value."""
 
-    configMapKeyRef: Input[ConfigMapKeySelectorArgs]
+    configMapKeyRef: ConfigMapKeySelectorArgs
     """Selects a key of a ConfigMap."""
-    fieldRef: Input[ObjectFieldSelectorArgs]
+    fieldRef: ObjectFieldSelectorArgs
     """Selects a field of the pod."""
-    fileKeyRef: Input[FileKeySelectorArgs]
+    fileKeyRef: FileKeySelectorArgs
     """FileKeyRef selects a key of the env file."""
-    resourceFieldRef: Input[ResourceFieldSelectorArgs]
+    resourceFieldRef: ResourceFieldSelectorArgs
     """Selects a resource of the container."""
-    secretKeyRef: Input[SecretKeySelectorArgs]
+    secretKeyRef: SecretKeySelectorArgs
     """Selects a key of a secret in the pod's namespace."""
 
 
@@ -95,7 +95,7 @@ class ContainerEnvVarArgs(TypedDict, total=False):
     """Name of the environment variable."""
     value: Input[str]
     """Variable references $(VAR_NAME) are expanded using the previously defined environment variables in the container and any service environment variables."""
-    valueFrom: Input[EnvVarSourceArgs]
+    valueFrom: EnvVarSourceArgs
     """Source for the environment variable's value."""
 
 
@@ -120,9 +120,9 @@ class SecretEnvSourceArgs(TypedDict, total=False):
 class EnvFromSourceArgs(TypedDict, total=False):
     """EnvFromSource represents the source of a set of ConfigMaps or Secrets."""
 
-    configMapRef: Input[ConfigMapEnvSourceArgs]
+    configMapRef: ConfigMapEnvSourceArgs
     """The ConfigMap to select from."""
     prefix: Input[str]
     """Optional text to prepend to the name of each environment variable."""
-    secretRef: Input[SecretEnvSourceArgs]
+    secretRef: SecretEnvSourceArgs
     """The Secret to select from."""

@@ -34,16 +34,16 @@ class PodFailurePolicyRuleArgs(TypedDict, total=False):
 
     action: Required[Input[str]]
     """Specifies the action taken on a pod failure when the requirements are satisfied."""
-    onExitCodes: Input[ExitCodesRequirementArgs]
+    onExitCodes: ExitCodesRequirementArgs
     """Represents the requirement on the container exit codes."""
-    onPodConditions: Input[Sequence[Input[PodConditionPatternArgs]]]
+    onPodConditions: Sequence[PodConditionPatternArgs]
     """Represents the requirement on the pod conditions."""
 
 
 class PodFailurePolicyArgs(TypedDict, total=False):
     """Specifies the policy of handling failed pods."""
 
-    rules: Required[Input[Sequence[Input[PodFailurePolicyRuleArgs]]]]
+    rules: Required[Sequence[PodFailurePolicyRuleArgs]]
     """A list of pod failure policy rules."""
 
 
@@ -59,7 +59,7 @@ class JobSuccessPolicyRuleArgs(TypedDict, total=False):
 class JobSuccessPolicyArgs(TypedDict, total=False):
     """SuccessPolicy specifies the policy when the Job can be declared as succeeded."""
 
-    rules: Required[Input[Sequence[Input[JobSuccessPolicyRuleArgs]]]]
+    rules: Required[Sequence[JobSuccessPolicyRuleArgs]]
     """Rules represents the list of alternative rules for the declaring the Jobs as successful before `.status.succeeded >= .spec.completions`."""
 
 
@@ -84,17 +84,17 @@ class JobSpecArgs(TypedDict, total=False):
     """Specifies the maximal number of failed indexes before marking the Job as failed, when backoffLimitPerIndex is set."""
     parallelism: Input[int]
     """Specifies the maximum desired number of pods the job should run at any given time."""
-    podFailurePolicy: Input[PodFailurePolicyArgs]
+    podFailurePolicy: PodFailurePolicyArgs
     """Specifies the policy of handling failed pods."""
     podReplacementPolicy: Input[str]
     """PodReplacementPolicy specifies when to create replacement Pods."""
-    selector: Input[LabelSelectorArgs]
+    selector: LabelSelectorArgs
     """A label query over pods that should match the pod count."""
-    successPolicy: Input[JobSuccessPolicyArgs]
+    successPolicy: JobSuccessPolicyArgs
     """SuccessPolicy specifies the policy when the Job can be declared as succeeded."""
     suspend: Input[bool]
     """Suspend specifies whether the Job controller should create Pods or not."""
-    template: Required[Input[PodTemplateSpecArgs]]
+    template: Required[PodTemplateSpecArgs]
     """Describes the pod that will be created when executing a job."""
     ttlSecondsAfterFinished: Input[int]
     """TtlSecondsAfterFinished limits the lifetime of a Job that has finished execution (either Complete or Failed)."""
@@ -103,7 +103,7 @@ class JobSpecArgs(TypedDict, total=False):
 class JobTemplateSpecArgs(TypedDict, total=False):
     """Template defines the template of the Job that will be created."""
 
-    metadata: Input[ObjectMetaArgs]
+    metadata: ObjectMetaArgs
     """Standard object's metadata of the jobs created from this template."""
-    spec: Input[JobSpecArgs]
+    spec: JobSpecArgs
     """Specification of the desired behavior of the job."""

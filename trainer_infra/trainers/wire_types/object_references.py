@@ -38,7 +38,7 @@ class SelectorRequirementArgs(TypedDict, total=False):
 class LabelSelectorArgs(TypedDict, total=False):
     """A label query over a set of resources, in this case pods."""
 
-    matchExpressions: Input[Sequence[Input[SelectorRequirementArgs]]]
+    matchExpressions: Sequence[SelectorRequirementArgs]
     """MatchExpressions is a list of label selector requirements."""
     matchLabels: Input[Mapping[str, Input[str]]]
     """MatchLabels is a map of {key,value} pairs."""

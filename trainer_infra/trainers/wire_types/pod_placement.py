@@ -14,16 +14,16 @@ from trainer_infra.trainers.wire_types.object_references import (
 class NodeSelectorTermArgs(TypedDict, total=False):
     """A node selector term, associated with the corresponding weight."""
 
-    matchExpressions: Input[Sequence[Input[SelectorRequirementArgs]]]
+    matchExpressions: Sequence[SelectorRequirementArgs]
     """A list of node selector requirements by node's labels."""
-    matchFields: Input[Sequence[Input[SelectorRequirementArgs]]]
+    matchFields: Sequence[SelectorRequirementArgs]
     """A list of node selector requirements by node's fields."""
 
 
 class PreferredNodeAffinityArgs(TypedDict, total=False):
     """An empty preferred scheduling term matches all objects with implicit weight 0 (i.e. it's a no-op)."""
 
-    preference: Required[Input[NodeSelectorTermArgs]]
+    preference: Required[NodeSelectorTermArgs]
     """A node selector term, associated with the corresponding weight."""
     weight: Required[Input[int]]
     """Weight associated with matching the corresponding nodeSelectorTerm, in the range 1-100."""
@@ -32,31 +32,29 @@ class PreferredNodeAffinityArgs(TypedDict, total=False):
 class RequiredNodeAffinityArgs(TypedDict, total=False):
     """If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
-    nodeSelectorTerms: Required[Input[Sequence[Input[NodeSelectorTermArgs]]]]
+    nodeSelectorTerms: Required[Sequence[NodeSelectorTermArgs]]
     """A list of node selector terms."""
 
 
 class NodeAffinityArgs(TypedDict, total=False):
     """Describes node affinity scheduling rules for the pod."""
 
-    preferredDuringSchedulingIgnoredDuringExecution: Input[
-        Sequence[Input[PreferredNodeAffinityArgs]]
-    ]
+    preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredNodeAffinityArgs]
     """The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one ..."""
-    requiredDuringSchedulingIgnoredDuringExecution: Input[RequiredNodeAffinityArgs]
+    requiredDuringSchedulingIgnoredDuringExecution: RequiredNodeAffinityArgs
     """If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
 
 class PodAffinityTermArgs(TypedDict, total=False):
     """A pod affinity term, associated with the corresponding weight."""
 
-    labelSelector: Input[LabelSelectorArgs]
+    labelSelector: LabelSelectorArgs
     """A label query over a set of resources, in this case pods."""
     matchLabelKeys: Input[Sequence[Input[str]]]
     """MatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration."""
     mismatchLabelKeys: Input[Sequence[Input[str]]]
     """MismatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration."""
-    namespaceSelector: Input[LabelSelectorArgs]
+    namespaceSelector: LabelSelectorArgs
     """A label query over the set of namespaces that the term applies to."""
     namespaces: Input[Sequence[Input[str]]]
     """Namespaces specifies a static list of namespace names that the term applies to."""
@@ -67,7 +65,7 @@ class PodAffinityTermArgs(TypedDict, total=False):
 class PreferredPodAffinityArgs(TypedDict, total=False):
     """The weights of all of the matched WeightedPodAffinityTerm fields are added per-node to find the most preferred node(s)."""
 
-    podAffinityTerm: Required[Input[PodAffinityTermArgs]]
+    podAffinityTerm: Required[PodAffinityTermArgs]
     """A pod affinity term, associated with the corresponding weight."""
     weight: Required[Input[int]]
     """Weight associated with matching the corresponding podAffinityTerm, in the range 1-100."""
@@ -76,33 +74,29 @@ class PreferredPodAffinityArgs(TypedDict, total=False):
 class PodAffinityArgs(TypedDict, total=False):
     """Describes pod affinity scheduling rules (e.g. co-locate this pod in the same node, zone, etc. as some other pod(s))."""
 
-    preferredDuringSchedulingIgnoredDuringExecution: Input[
-        Sequence[Input[PreferredPodAffinityArgs]]
-    ]
+    preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredPodAffinityArgs]
     """The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one ..."""
-    requiredDuringSchedulingIgnoredDuringExecution: Input[Sequence[Input[PodAffinityTermArgs]]]
+    requiredDuringSchedulingIgnoredDuringExecution: Sequence[PodAffinityTermArgs]
     """If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
 
 class PodAntiAffinityArgs(TypedDict, total=False):
     """Describes pod anti-affinity scheduling rules (e.g. avoid putting this pod in the same node, zone, etc. as some other pod(s))."""
 
-    preferredDuringSchedulingIgnoredDuringExecution: Input[
-        Sequence[Input[PreferredPodAffinityArgs]]
-    ]
+    preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredPodAffinityArgs]
     """The scheduler will prefer to schedule pods to nodes that satisfy the anti-affinity expressions specified by this field, but it may choose a node that ..."""
-    requiredDuringSchedulingIgnoredDuringExecution: Input[Sequence[Input[PodAffinityTermArgs]]]
+    requiredDuringSchedulingIgnoredDuringExecution: Sequence[PodAffinityTermArgs]
     """If the anti-affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
 
 class AffinityArgs(TypedDict, total=False):
     """Affinity patches the Pod's scheduling affinity."""
 
-    nodeAffinity: Input[NodeAffinityArgs]
+    nodeAffinity: NodeAffinityArgs
     """Describes node affinity scheduling rules for the pod."""
-    podAffinity: Input[PodAffinityArgs]
+    podAffinity: PodAffinityArgs
     """Describes pod affinity scheduling rules (e.g. co-locate this pod in the same node, zone, etc. as some other pod(s))."""
-    podAntiAffinity: Input[PodAntiAffinityArgs]
+    podAntiAffinity: PodAntiAffinityArgs
     """Describes pod anti-affinity scheduling rules (e.g. avoid putting this pod in the same node, zone, etc. as some other pod(s))."""
 
 
@@ -131,7 +125,7 @@ class TolerationArgs(TypedDict, total=False):
 class TopologySpreadConstraintArgs(TypedDict, total=False):
     """TopologySpreadConstraint specifies how to spread matching pods among the given topology."""
 
-    labelSelector: Input[LabelSelectorArgs]
+    labelSelector: LabelSelectorArgs
     """LabelSelector is used to find matching pods."""
     matchLabelKeys: Input[Sequence[Input[str]]]
     """MatchLabelKeys is a set of pod label keys to select the pods over which spreading will be calculated."""

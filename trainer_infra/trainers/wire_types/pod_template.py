@@ -34,7 +34,7 @@ class DNSConfigArgs(TypedDict, total=False):
 
     nameservers: Input[Sequence[Input[str]]]
     """A list of DNS name server IP addresses."""
-    options: Input[Sequence[Input[DNSConfigOptionArgs]]]
+    options: Sequence[DNSConfigOptionArgs]
     """A list of DNS resolver options."""
     searches: Input[Sequence[Input[str]]]
     """A list of DNS search domains for host-name lookup."""
@@ -86,13 +86,13 @@ class PodSpecArgs(TypedDict, total=False):
 
     activeDeadlineSeconds: Input[int]
     """Optional duration in seconds the pod may be active on the node relative to StartTime before the system will actively try to mark it failed and kill ..."""
-    affinity: Input[AffinityArgs]
+    affinity: AffinityArgs
     """If specified, the pod's scheduling constraints."""
     automountServiceAccountToken: Input[bool]
     """AutomountServiceAccountToken indicates whether a service account token should be automatically mounted."""
-    containers: Required[Input[Sequence[Input[ContainerArgs]]]]
+    containers: Required[Sequence[ContainerArgs]]
     """List of containers belonging to the pod."""
-    dnsConfig: Input[DNSConfigArgs]
+    dnsConfig: DNSConfigArgs
     """Specifies the DNS parameters of a pod."""
     dnsPolicy: Input[str]
     """Set DNS policy for the pod."""
@@ -100,7 +100,7 @@ class PodSpecArgs(TypedDict, total=False):
     """EnableServiceLinks indicates whether information about services should be injected into pod's environment variables, matching the syntax of Docker links."""
     ephemeralContainers: Input[Sequence[Input[Mapping[str, Any]]]]
     """List of ephemeral containers run in this pod."""
-    hostAliases: Input[Sequence[Input[HostAliasArgs]]]
+    hostAliases: Sequence[HostAliasArgs]
     """HostAliases is an optional list of hosts and IPs that will be injected into the pod's hosts file if specified."""
     hostIPC: Input[bool]
     """Use the host's ipc namespace."""
@@ -114,15 +114,15 @@ class PodSpecArgs(TypedDict, total=False):
     """Specifies the hostname of the Pod If not specified, the pod's hostname will be set to a system-defined value."""
     hostnameOverride: Input[str]
     """HostnameOverride specifies an explicit override for the pod's hostname as perceived by the pod."""
-    imagePullSecrets: Input[Sequence[Input[LocalObjectReferenceArgs]]]
+    imagePullSecrets: Sequence[LocalObjectReferenceArgs]
     """ImagePullSecrets is an optional list of references to secrets in the same namespace to use for pulling any of the images used by this PodSpec."""
-    initContainers: Input[Sequence[Input[ContainerArgs]]]
+    initContainers: Sequence[ContainerArgs]
     """List of initialization containers belonging to the pod."""
     nodeName: Input[str]
     """NodeName indicates in which node this pod is scheduled."""
     nodeSelector: Input[Mapping[str, Input[str]]]
     """NodeSelector is a selector which must be true for the pod to fit on a node."""
-    os: Input[PodOSArgs]
+    os: PodOSArgs
     """Specifies the OS of the containers in the pod."""
     overhead: Input[Mapping[str, Input[int | str]]]
     """Overhead represents the resource overhead associated with running a pod for a given RuntimeClass."""
@@ -132,11 +132,11 @@ class PodSpecArgs(TypedDict, total=False):
     """The priority value."""
     priorityClassName: Input[str]
     """If specified, indicates the pod's priority. 'system-node-critical' and 'system-cluster-critical' are two special keywords which indicate the highest ..."""
-    readinessGates: Input[Sequence[Input[ReadinessGateArgs]]]
+    readinessGates: Sequence[ReadinessGateArgs]
     """If specified, all readiness gates will be evaluated for pod readiness."""
-    resourceClaims: Input[Sequence[Input[PodResourceClaimArgs]]]
+    resourceClaims: Sequence[PodResourceClaimArgs]
     """ResourceClaims defines which ResourceClaims must be allocated and reserved before the Pod is allowed to start."""
-    resources: Input[ResourceRequirementsArgs]
+    resources: ResourceRequirementsArgs
     """Resources is the total amount of CPU and Memory resources required by all containers in the pod."""
     restartPolicy: Input[str]
     """Restart policy for all containers within the pod."""
@@ -144,11 +144,11 @@ class PodSpecArgs(TypedDict, total=False):
     """RuntimeClassName refers to a RuntimeClass object in the node.k8s.io group, which should be used to run this pod."""
     schedulerName: Input[str]
     """If specified, the pod will be dispatched by specified scheduler."""
-    schedulingGates: Input[Sequence[Input[SchedulingGateArgs]]]
+    schedulingGates: Sequence[SchedulingGateArgs]
     """SchedulingGates is an opaque list of values that if specified will block scheduling the pod."""
-    schedulingGroup: Input[SchedulingGroupArgs]
+    schedulingGroup: SchedulingGroupArgs
     """SchedulingGroup provides a reference to the immediate scheduling runtime grouping object that this Pod belongs to."""
-    securityContext: Input[PodSecurityContextArgs]
+    securityContext: PodSecurityContextArgs
     """SecurityContext holds pod-level security attributes and common container settings."""
     serviceAccount: Input[str]
     """DeprecatedServiceAccount is a deprecated alias for ServiceAccountName."""
@@ -162,18 +162,18 @@ class PodSpecArgs(TypedDict, total=False):
     """If specified, the fully qualified Pod hostname will be '<hostname>.<subdomain>.<pod namespace>.svc.<cluster domain>'."""
     terminationGracePeriodSeconds: Input[int]
     """Optional duration in seconds the pod needs to terminate gracefully."""
-    tolerations: Input[Sequence[Input[TolerationArgs]]]
+    tolerations: Sequence[TolerationArgs]
     """If specified, the pod's tolerations."""
-    topologySpreadConstraints: Input[Sequence[Input[TopologySpreadConstraintArgs]]]
+    topologySpreadConstraints: Sequence[TopologySpreadConstraintArgs]
     """TopologySpreadConstraints describes how a group of pods ought to spread across topology domains."""
-    volumes: Input[Sequence[Input[VolumeArgs]]]
+    volumes: Sequence[VolumeArgs]
     """List of volumes that can be mounted by containers belonging to the pod."""
 
 
 class PodTemplateSpecArgs(TypedDict, total=False):
     """Describes the pod that will be created when executing a job."""
 
-    metadata: Input[ObjectMetaArgs]
+    metadata: ObjectMetaArgs
     """Standard object's metadata."""
-    spec: Input[PodSpecArgs]
+    spec: PodSpecArgs
     """Specification of the desired behavior of the pod."""

@@ -25,65 +25,65 @@ from trainer_infra.trainers.wire_types.volumes import VolumeArgs, VolumeMountArg
 class ContainerPatchArgs(TypedDict, total=False):
     """ContainerPatch represents parameters that can be patched using PodSpecPatch."""
 
-    env: Input[Sequence[Input[ContainerEnvVarArgs]]]
+    env: Sequence[ContainerEnvVarArgs]
     """Env is the list of environment variables to set in the container."""
     name: Required[Input[str]]
     """Name for the container."""
-    securityContext: Input[SecurityContextArgs]
+    securityContext: SecurityContextArgs
     """SecurityContext patches the container's security context."""
-    volumeMounts: Input[Sequence[Input[VolumeMountArgs]]]
+    volumeMounts: Sequence[VolumeMountArgs]
     """VolumeMounts are the volumes to mount into the container's filesystem."""
 
 
 class PodSpecPatchArgs(TypedDict, total=False):
     """Spec patches the Pod spec with the fields managers are permitted to set."""
 
-    affinity: Input[AffinityArgs]
+    affinity: AffinityArgs
     """Affinity patches the Pod's scheduling affinity."""
-    containers: Input[Sequence[Input[ContainerPatchArgs]]]
+    containers: Sequence[ContainerPatchArgs]
     """Containers patches specific containers in the target job templates."""
-    imagePullSecrets: Input[Sequence[Input[LocalObjectReferenceArgs]]]
+    imagePullSecrets: Sequence[LocalObjectReferenceArgs]
     """ImagePullSecrets patches the image pull secrets for the Pods in the target job templates."""
-    initContainers: Input[Sequence[Input[ContainerPatchArgs]]]
+    initContainers: Sequence[ContainerPatchArgs]
     """InitContainers patches the init containers in the target job templates."""
     nodeSelector: Input[Mapping[str, Input[str]]]
     """NodeSelector patches the node selector to place Pods on specific nodes."""
-    schedulingGates: Input[Sequence[Input[SchedulingGateArgs]]]
+    schedulingGates: Sequence[SchedulingGateArgs]
     """SchedulingGates patches the scheduling gates for the Pods in the target job templates."""
-    securityContext: Input[PodSecurityContextPatchArgs]
+    securityContext: PodSecurityContextPatchArgs
     """SecurityContext patches the Pod's security context."""
     serviceAccountName: Input[str]
     """ServiceAccountName patches the service account for the Pods in the target job templates."""
     terminationGracePeriodSeconds: Input[int]
     """TerminationGracePeriodSeconds patches the termination grace period for Pods in the target job templates."""
-    tolerations: Input[Sequence[Input[TolerationArgs]]]
+    tolerations: Sequence[TolerationArgs]
     """Tolerations patches the Pod's tolerations."""
-    volumes: Input[Sequence[Input[VolumeArgs]]]
+    volumes: Sequence[VolumeArgs]
     """Volumes patches the Pod's volumes."""
 
 
 class PodTemplateSpecPatchArgs(TypedDict, total=False):
     """Template patches the Pod template for this Job."""
 
-    metadata: Input[ObjectMetaArgs]
+    metadata: ObjectMetaArgs
     """Metadata patches the Pod template metadata."""
-    spec: Input[PodSpecPatchArgs]
+    spec: PodSpecPatchArgs
     """Spec patches the Pod spec with the fields managers are permitted to set."""
 
 
 class JobSpecPatchArgs(TypedDict, total=False):
     """Spec patches the Job spec with restricted fields."""
 
-    template: Input[PodTemplateSpecPatchArgs]
+    template: PodTemplateSpecPatchArgs
     """Template patches the Pod template for this Job."""
 
 
 class JobTemplatePatchArgs(TypedDict, total=False):
     """Template patches the Job template for this replicated job."""
 
-    metadata: Input[ObjectMetaArgs]
+    metadata: ObjectMetaArgs
     """Metadata patches the Job template metadata."""
-    spec: Input[JobSpecPatchArgs]
+    spec: JobSpecPatchArgs
     """Spec patches the Job spec with restricted fields."""
 
 
@@ -92,30 +92,30 @@ class ReplicatedJobPatchArgs(TypedDict, total=False):
 
     name: Required[Input[str]]
     """Name is the name of the replicated job to patch."""
-    template: Input[JobTemplatePatchArgs]
+    template: JobTemplatePatchArgs
     """Template patches the Job template for this replicated job."""
 
 
 class JobSetSpecPatchArgs(TypedDict, total=False):
     """Spec patches the JobSet spec with restricted fields."""
 
-    replicatedJobs: Input[Sequence[Input[ReplicatedJobPatchArgs]]]
+    replicatedJobs: Sequence[ReplicatedJobPatchArgs]
     """ReplicatedJobs defines per-job patches, keyed by job name."""
 
 
 class JobSetTemplatePatchArgs(TypedDict, total=False):
     """Template patches the JobSet template."""
 
-    metadata: Input[ObjectMetaArgs]
+    metadata: ObjectMetaArgs
     """Metadata patches the JobSet object metadata."""
-    spec: Input[JobSetSpecPatchArgs]
+    spec: JobSetSpecPatchArgs
     """Spec patches the JobSet spec with restricted fields."""
 
 
 class TrainingRuntimeSpecPatchArgs(TypedDict, total=False):
     """TrainingRuntimeSpec defines allowed patches for ClusterTrainingRuntime or TrainingRuntime-based jobs."""
 
-    template: Input[JobSetTemplatePatchArgs]
+    template: JobSetTemplatePatchArgs
     """Template patches the JobSet template."""
 
 

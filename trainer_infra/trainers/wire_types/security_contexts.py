@@ -65,9 +65,9 @@ class SecurityContextArgs(TypedDict, total=False):
 
     allowPrivilegeEscalation: Input[bool]
     """AllowPrivilegeEscalation controls whether a process can gain more privileges than its parent process."""
-    appArmorProfile: Input[AppArmorProfileArgs]
+    appArmorProfile: AppArmorProfileArgs
     """AppArmorProfile is the AppArmor options to use by this container."""
-    capabilities: Input[CapabilitiesArgs]
+    capabilities: CapabilitiesArgs
     """The capabilities to add/drop when running containers."""
     privileged: Input[bool]
     """Run container in privileged mode."""
@@ -81,11 +81,11 @@ class SecurityContextArgs(TypedDict, total=False):
     """Indicates that the container must run as a non-root user."""
     runAsUser: Input[int]
     """The UID to run the entrypoint of the container process."""
-    seLinuxOptions: Input[SELinuxOptionsArgs]
+    seLinuxOptions: SELinuxOptionsArgs
     """The SELinux context to be applied to the container."""
-    seccompProfile: Input[SeccompProfileArgs]
+    seccompProfile: SeccompProfileArgs
     """The seccomp options to use by this container."""
-    windowsOptions: Input[WindowsOptionsArgs]
+    windowsOptions: WindowsOptionsArgs
     """The Windows specific settings applied to all containers."""
 
 
@@ -101,7 +101,7 @@ class SysctlArgs(TypedDict, total=False):
 class PodSecurityContextPatchArgs(TypedDict, total=False):
     """SecurityContext patches the Pod's security context."""
 
-    appArmorProfile: Input[AppArmorProfileArgs]
+    appArmorProfile: AppArmorProfileArgs
     """AppArmorProfile is the AppArmor options to use by the containers in this pod."""
     fsGroup: Input[int]
     """A special supplemental group that applies to all containers in a pod."""
@@ -115,24 +115,24 @@ class PodSecurityContextPatchArgs(TypedDict, total=False):
     """The UID to run the entrypoint of the container process."""
     seLinuxChangePolicy: Input[str]
     """SeLinuxChangePolicy defines how the container's SELinux label is applied to all volumes used by the Pod."""
-    seLinuxOptions: Input[SELinuxOptionsArgs]
+    seLinuxOptions: SELinuxOptionsArgs
     """The SELinux context to be applied to all containers."""
-    seccompProfile: Input[SeccompProfileArgs]
+    seccompProfile: SeccompProfileArgs
     """The seccomp options to use by the containers in this pod."""
     supplementalGroups: Input[Sequence[Input[int]]]
     """A list of groups applied to the first process run in each container, in addition to the container's primary GID and fsGroup (if specified)."""
     supplementalGroupsPolicy: Input[str]
     """Defines how supplemental groups of the first container processes are calculated."""
-    sysctls: Input[Sequence[Input[SysctlArgs]]]
+    sysctls: Sequence[SysctlArgs]
     """Sysctls hold a list of namespaced sysctls used for the pod."""
-    windowsOptions: Input[WindowsOptionsArgs]
+    windowsOptions: WindowsOptionsArgs
     """The Windows specific settings applied to all containers."""
 
 
 class PodSecurityContextArgs(TypedDict, total=False):
     """SecurityContext holds pod-level security attributes and common container settings."""
 
-    appArmorProfile: Input[AppArmorProfileArgs]
+    appArmorProfile: AppArmorProfileArgs
     """AppArmorProfile is the AppArmor options to use by the containers in this pod."""
     fsGroup: Input[int]
     """A special supplemental group that applies to all containers in a pod."""
@@ -146,15 +146,15 @@ class PodSecurityContextArgs(TypedDict, total=False):
     """The UID to run the entrypoint of the container process."""
     seLinuxChangePolicy: Input[str]
     """SeLinuxChangePolicy defines how the container's SELinux label is applied to all volumes used by the Pod."""
-    seLinuxOptions: Input[SELinuxOptionsArgs]
+    seLinuxOptions: SELinuxOptionsArgs
     """The SELinux context to be applied to all containers."""
-    seccompProfile: Input[SeccompProfileArgs]
+    seccompProfile: SeccompProfileArgs
     """The seccomp options to use by the containers in this pod."""
     supplementalGroups: Input[Sequence[Input[int]]]
     """A list of groups applied to the first process run in each container, in addition to the container's primary GID and fsGroup (if specified)."""
     supplementalGroupsPolicy: Input[str]
     """Defines how supplemental groups of the first container processes are calculated."""
-    sysctls: Input[Sequence[Input[SysctlArgs]]]
+    sysctls: Sequence[SysctlArgs]
     """Sysctls hold a list of namespaced sysctls used for the pod."""
-    windowsOptions: Input[WindowsOptionsArgs]
+    windowsOptions: WindowsOptionsArgs
     """The Windows specific settings applied to all containers."""

@@ -52,7 +52,7 @@ class ResourceClaimArgs(TypedDict, total=False):
 class ResourcesPerNodeArgs(TypedDict, total=False):
     """ResourcesPerNode defines the compute resources for each training node."""
 
-    claims: Input[Sequence[Input[ResourceClaimArgs]]]
+    claims: Sequence[ResourceClaimArgs]
     """Claims lists the names of resources, defined in spec.resourceClaims, that are used by this container."""
     limits: Input[Mapping[str, Input[int | str]]]
     """Limits describes the maximum amount of compute resources allowed."""

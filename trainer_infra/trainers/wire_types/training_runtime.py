@@ -42,29 +42,29 @@ class EnvInjectionTargetArgs(TypedDict, total=False):
 class EnvInjectionArgs(TypedDict, total=False):
     """EnvInjection configures which additional containers should receive the PET_* environment variables."""
 
-    targets: Input[Sequence[Input[EnvInjectionTargetArgs]]]
+    targets: Sequence[EnvInjectionTargetArgs]
     """Targets defines which replicated job containers receive PET_* env injection."""
 
 
 class TorchMLPolicyArgs(TypedDict, total=False):
     """Torch defines the configuration for the PyTorch runtime."""
 
-    envInjection: Input[EnvInjectionArgs]
+    envInjection: EnvInjectionArgs
     """EnvInjection configures which additional containers should receive the PET_* environment variables."""
 
 
 class MLPolicyArgs(TypedDict, total=False):
     """MlPolicy provides the ML-specific parameters for the model training."""
 
-    flux: Input[FluxMLPolicyArgs]
+    flux: FluxMLPolicyArgs
     """Flux defines the configuration for the Flux runtime."""
     jax: Input[Mapping[str, Any]]
     """Jax defines the configuration for the JAX Runtime."""
-    mpi: Input[MPIMLPolicyArgs]
+    mpi: MPIMLPolicyArgs
     """Mpi defines the configuration for the MPI Runtime."""
     numNodes: Input[int]
     """NumNodes is the number of training nodes."""
-    torch: Input[TorchMLPolicyArgs]
+    torch: TorchMLPolicyArgs
     """Torch defines the configuration for the PyTorch runtime."""
     xgboost: Input[Mapping[str, Any]]
     """Xgboost defines the configuration for the XGBoost Runtime."""
@@ -89,16 +89,16 @@ class NetworkTopologyArgs(TypedDict, total=False):
 class VolcanoPodGroupPolicyArgs(TypedDict, total=False):
     """Volcano plugin for gang-scheduling."""
 
-    networkTopology: Input[NetworkTopologyArgs]
+    networkTopology: NetworkTopologyArgs
     """NetworkTopology defines the NetworkTopology config, this field works in conjunction with network topology feature and hyperNode CRD."""
 
 
 class PodGroupPolicyArgs(TypedDict, total=False):
     """PodGroupPolicy defines the configuration for the PodGroup to enable gang-scheduling via supported plugins."""
 
-    coscheduling: Input[CoschedulingPodGroupPolicyArgs]
+    coscheduling: CoschedulingPodGroupPolicyArgs
     """Coscheduling plugin from the Kubernetes scheduler-plugins for gang-scheduling."""
-    volcano: Input[VolcanoPodGroupPolicyArgs]
+    volcano: VolcanoPodGroupPolicyArgs
     """Volcano plugin for gang-scheduling."""
 
 
@@ -145,7 +145,7 @@ class JobSetFailurePolicyArgs(TypedDict, total=False):
     """MaxRestarts defines the limit on the number of JobSet restarts."""
     restartStrategy: Input[Literal["Recreate", "BlockingRecreate", "InPlaceRestart"]]
     """RestartStrategy defines the strategy to use when restarting the JobSet."""
-    rules: Input[Sequence[Input[FailurePolicyRuleArgs]]]
+    rules: Sequence[FailurePolicyRuleArgs]
     """Rules is a list of failure policy rules for this JobSet."""
 
 
@@ -172,7 +172,7 @@ class DependsOnArgs(TypedDict, total=False):
 class ReplicatedJobArgs(TypedDict, total=False):
     """`replicatedJobs[]` in wire form."""
 
-    dependsOn: Input[Sequence[Input[DependsOnArgs]]]
+    dependsOn: Sequence[DependsOnArgs]
     """DependsOn is an optional list that specifies the preceding ReplicatedJobs upon which the current ReplicatedJob depends."""
     groupName: Input[str]
     """GroupName defines the name of the group this ReplicatedJob belongs to."""
@@ -180,7 +180,7 @@ class ReplicatedJobArgs(TypedDict, total=False):
     """Name is the name of the entry and will be used as a suffix for the Job name."""
     replicas: Input[int]
     """Replicas is the number of jobs that will be created from this ReplicatedJob's template."""
-    template: Required[Input[JobTemplateSpecArgs]]
+    template: Required[JobTemplateSpecArgs]
     """Template defines the template of the Job that will be created."""
 
 
@@ -214,9 +214,9 @@ class PersistentVolumeClaimArgs(TypedDict, total=False):
     """APIVersion defines the versioned schema of this representation of an object."""
     kind: Input[str]
     """Kind is a string value representing the REST resource this object represents."""
-    metadata: Input[ObjectMetaArgs]
+    metadata: ObjectMetaArgs
     """Standard object's metadata."""
-    spec: Input[PersistentVolumeClaimSpecArgs]
+    spec: PersistentVolumeClaimSpecArgs
     """Spec defines the desired characteristics of a volume requested by a pod author."""
     status: Input[Mapping[str, Any]]
     """Status represents the current information/status of a persistent volume claim."""
@@ -225,52 +225,52 @@ class PersistentVolumeClaimArgs(TypedDict, total=False):
 class VolumeClaimPolicyArgs(TypedDict, total=False):
     """VolumeClaimPolicy defines volume claim templates and lifecycle management for shared PVCs."""
 
-    retentionPolicy: Input[VolumeClaimRetentionPolicyArgs]
+    retentionPolicy: VolumeClaimRetentionPolicyArgs
     """RetentionPolicy describes the lifecycle of persistent volume claims created from the template."""
-    templates: Input[Sequence[Input[PersistentVolumeClaimArgs]]]
+    templates: Sequence[PersistentVolumeClaimArgs]
     """Templates is a list of shared PVC claims that ReplicatedJobs are allowed to reference."""
 
 
 class JobSetSpecArgs(TypedDict, total=False):
     """Spec of the desired JobSet which will be created from TrainJob."""
 
-    coordinator: Input[CoordinatorArgs]
+    coordinator: CoordinatorArgs
     """Coordinator can be used to assign a specific pod as the coordinator for the JobSet."""
-    failurePolicy: Input[JobSetFailurePolicyArgs]
+    failurePolicy: JobSetFailurePolicyArgs
     """FailurePolicy configures when to declare the JobSet as failed."""
     managedBy: Input[str]
     """ManagedBy is used to indicate the controller or entity that manages a JobSet."""
-    network: Input[NetworkArgs]
+    network: NetworkArgs
     """Network defines the networking options for the jobset."""
-    replicatedJobs: Input[Sequence[Input[ReplicatedJobArgs]]]
+    replicatedJobs: Sequence[ReplicatedJobArgs]
     """ReplicatedJobs is the group of jobs that will form the set."""
-    startupPolicy: Input[StartupPolicyArgs]
+    startupPolicy: StartupPolicyArgs
     """StartupPolicy configures in what order jobs must be started Deprecated: StartupPolicy is deprecated, please use the DependsOn API."""
-    successPolicy: Input[JobSetSuccessPolicyArgs]
+    successPolicy: JobSetSuccessPolicyArgs
     """SuccessPolicy configures when to declare the JobSet as succeeded."""
     suspend: Input[bool]
     """Suspend suspends all running child Jobs when set to true."""
     ttlSecondsAfterFinished: Input[int]
     """TtlSecondsAfterFinished limits the lifetime of a JobSet that has finished execution (either Complete or Failed)."""
-    volumeClaimPolicies: Input[Sequence[Input[VolumeClaimPolicyArgs]]]
+    volumeClaimPolicies: Sequence[VolumeClaimPolicyArgs]
     """VolumeClaimPolicies is a list of policies for persistent volume claims that pods are allowed to reference."""
 
 
 class JobSetTemplateSpecArgs(TypedDict, total=False):
     """Template for the JobSet which will be used by TrainJob."""
 
-    metadata: Input[ObjectMetaArgs]
+    metadata: ObjectMetaArgs
     """Metadata for custom JobSet's labels and annotations."""
-    spec: Input[JobSetSpecArgs]
+    spec: JobSetSpecArgs
     """Spec of the desired JobSet which will be created from TrainJob."""
 
 
 class TrainingRuntimeSpecArgs(TypedDict, total=False):
     """Spec of the TrainingRuntime."""
 
-    mlPolicy: Input[MLPolicyArgs]
+    mlPolicy: MLPolicyArgs
     """MlPolicy provides the ML-specific parameters for the model training."""
-    podGroupPolicy: Input[PodGroupPolicyArgs]
+    podGroupPolicy: PodGroupPolicyArgs
     """PodGroupPolicy defines the configuration for the PodGroup to enable gang-scheduling via supported plugins."""
-    template: Input[JobSetTemplateSpecArgs]
+    template: JobSetTemplateSpecArgs
     """Template for the JobSet which will be used by TrainJob."""

@@ -32,7 +32,7 @@ class ConfigMapVolumeSourceArgs(TypedDict, total=False):
 
     defaultMode: Input[int]
     """DefaultMode is optional: mode bits used to set permissions on created files by default."""
-    items: Input[Sequence[Input[KeyToPathArgs]]]
+    items: Sequence[KeyToPathArgs]
     """Items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and ..."""
     name: Input[str]
     """Name of the referent."""
@@ -43,13 +43,13 @@ class ConfigMapVolumeSourceArgs(TypedDict, total=False):
 class DownwardAPIVolumeFileArgs(TypedDict, total=False):
     """DownwardAPIVolumeFile represents information to create the file containing the pod field."""
 
-    fieldRef: Input[ObjectFieldSelectorArgs]
+    fieldRef: ObjectFieldSelectorArgs
     """Selects a field of the pod: only annotations, labels, name, namespace and uid are supported."""
     mode: Input[int]
     """Mode bits used to set permissions on this file, must be an octal value between 0000 and 0777 or a decimal value between 0 and 511."""
     path: Required[Input[str]]
     """Path is the relative path name of the file to be created."""
-    resourceFieldRef: Input[ResourceFieldSelectorArgs]
+    resourceFieldRef: ResourceFieldSelectorArgs
     """Selects a resource of the container: only resources limits and requests (limits.cpu, limits.memory, requests.cpu and requests.memory) are currently supported."""
 
 
@@ -78,13 +78,13 @@ class PersistentVolumeClaimSpecArgs(TypedDict, total=False):
 
     accessModes: Input[Sequence[Input[str]]]
     """AccessModes contains the desired access modes the volume should have."""
-    dataSource: Input[TypedLocalObjectReferenceArgs]
+    dataSource: TypedLocalObjectReferenceArgs
     """DataSource field can be used to specify either."""
-    dataSourceRef: Input[TypedObjectReferenceArgs]
+    dataSourceRef: TypedObjectReferenceArgs
     """DataSourceRef specifies the object from which to populate the volume with data, if a non-empty volume is desired."""
-    resources: Input[VolumeResourceRequirementsArgs]
+    resources: VolumeResourceRequirementsArgs
     """Resources represents the minimum resources the volume should have."""
-    selector: Input[LabelSelectorArgs]
+    selector: LabelSelectorArgs
     """Selector is a label query over volumes to consider for binding."""
     storageClassName: Input[str]
     """StorageClassName is the name of the StorageClass required by the claim."""
@@ -99,23 +99,23 @@ class PersistentVolumeClaimSpecArgs(TypedDict, total=False):
 class PersistentVolumeClaimTemplateArgs(TypedDict, total=False):
     """Will be used to create a stand-alone PVC to provision the volume."""
 
-    metadata: Input[ObjectMetaArgs]
+    metadata: ObjectMetaArgs
     """May contain labels and annotations that will be copied into the PVC when creating it."""
-    spec: Required[Input[PersistentVolumeClaimSpecArgs]]
+    spec: Required[PersistentVolumeClaimSpecArgs]
     """The specification for the PersistentVolumeClaim."""
 
 
 class EphemeralVolumeSourceArgs(TypedDict, total=False):
     """Ephemeral represents a volume that is handled by a cluster storage driver."""
 
-    volumeClaimTemplate: Input[PersistentVolumeClaimTemplateArgs]
+    volumeClaimTemplate: PersistentVolumeClaimTemplateArgs
     """Will be used to create a stand-alone PVC to provision the volume."""
 
 
 class ClusterTrustBundleProjectionArgs(TypedDict, total=False):
     """ClusterTrustBundle allows a pod to access the `.spec.trustBundle` field of ClusterTrustBundle objects in an auto-updating file."""
 
-    labelSelector: Input[LabelSelectorArgs]
+    labelSelector: LabelSelectorArgs
     """Select all ClusterTrustBundles that match this label selector."""
     name: Input[str]
     """Select a single ClusterTrustBundle by object name."""
@@ -130,7 +130,7 @@ class ClusterTrustBundleProjectionArgs(TypedDict, total=False):
 class ConfigMapProjectionArgs(TypedDict, total=False):
     """ConfigMap information about the configMap data to project."""
 
-    items: Input[Sequence[Input[KeyToPathArgs]]]
+    items: Sequence[KeyToPathArgs]
     """Items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and ..."""
     name: Input[str]
     """Name of the referent."""
@@ -141,7 +141,7 @@ class ConfigMapProjectionArgs(TypedDict, total=False):
 class DownwardAPIProjectionArgs(TypedDict, total=False):
     """DownwardAPI information about the downwardAPI data to project."""
 
-    items: Input[Sequence[Input[DownwardAPIVolumeFileArgs]]]
+    items: Sequence[DownwardAPIVolumeFileArgs]
     """Items is a list of DownwardAPIVolume file."""
 
 
@@ -167,7 +167,7 @@ class PodCertificateProjectionArgs(TypedDict, total=False):
 class SecretProjectionArgs(TypedDict, total=False):
     """Secret information about the secret data to project."""
 
-    items: Input[Sequence[Input[KeyToPathArgs]]]
+    items: Sequence[KeyToPathArgs]
     """Items if unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and ..."""
     name: Input[str]
     """Name of the referent."""
@@ -189,17 +189,17 @@ class ServiceAccountTokenProjectionArgs(TypedDict, total=False):
 class VolumeProjectionArgs(TypedDict, total=False):
     """Projection that may be projected along with other supported volume types."""
 
-    clusterTrustBundle: Input[ClusterTrustBundleProjectionArgs]
+    clusterTrustBundle: ClusterTrustBundleProjectionArgs
     """ClusterTrustBundle allows a pod to access the `.spec.trustBundle` field of ClusterTrustBundle objects in an auto-updating file."""
-    configMap: Input[ConfigMapProjectionArgs]
+    configMap: ConfigMapProjectionArgs
     """ConfigMap information about the configMap data to project."""
-    downwardAPI: Input[DownwardAPIProjectionArgs]
+    downwardAPI: DownwardAPIProjectionArgs
     """DownwardAPI information about the downwardAPI data to project."""
-    podCertificate: Input[PodCertificateProjectionArgs]
+    podCertificate: PodCertificateProjectionArgs
     """Projects an auto-rotating credential bundle (private key and certificate chain) that the pod can use either as a TLS client or server."""
-    secret: Input[SecretProjectionArgs]
+    secret: SecretProjectionArgs
     """Secret information about the secret data to project."""
-    serviceAccountToken: Input[ServiceAccountTokenProjectionArgs]
+    serviceAccountToken: ServiceAccountTokenProjectionArgs
     """ServiceAccountToken is information about the serviceAccountToken data to project."""
 
 
@@ -208,5 +208,5 @@ class ProjectedVolumeSourceArgs(TypedDict, total=False):
 
     defaultMode: Input[int]
     """DefaultMode are the mode bits used to set permissions on created files by default."""
-    sources: Input[Sequence[Input[VolumeProjectionArgs]]]
+    sources: Sequence[VolumeProjectionArgs]
     """Sources is the list of volume projections."""

@@ -41,7 +41,7 @@ class CSIVolumeSourceArgs(TypedDict, total=False):
     """Driver is the name of the CSI driver that handles this volume."""
     fsType: Input[str]
     """FsType to mount."""
-    nodePublishSecretRef: Input[LocalObjectReferenceArgs]
+    nodePublishSecretRef: LocalObjectReferenceArgs
     """NodePublishSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI NodePublishVolume and ..."""
     readOnly: Input[bool]
     """ReadOnly specifies a read-only configuration for the volume."""
@@ -54,7 +54,7 @@ class DownwardAPIVolumeSourceArgs(TypedDict, total=False):
 
     defaultMode: Input[int]
     """Mode bits to use on created files by default."""
-    items: Input[Sequence[Input[DownwardAPIVolumeFileArgs]]]
+    items: Sequence[DownwardAPIVolumeFileArgs]
     """Items is a list of downward API volume file."""
 
 
@@ -106,7 +106,7 @@ class ISCSIVolumeSourceArgs(TypedDict, total=False):
     """Portals is the iSCSI Target Portal List."""
     readOnly: Input[bool]
     """ReadOnly here will force the ReadOnly setting in VolumeMounts."""
-    secretRef: Input[LocalObjectReferenceArgs]
+    secretRef: LocalObjectReferenceArgs
     """SecretRef is the CHAP Secret for iSCSI target and initiator authentication."""
     targetPortal: Required[Input[str]]
     """TargetPortal is iSCSI Target Portal."""
@@ -137,7 +137,7 @@ class SecretVolumeSourceArgs(TypedDict, total=False):
 
     defaultMode: Input[int]
     """DefaultMode is Optional: mode bits used to set permissions on created files by default."""
-    items: Input[Sequence[Input[KeyToPathArgs]]]
+    items: Sequence[KeyToPathArgs]
     """Items If unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and ..."""
     optional: Input[bool]
     """Optional field specify whether the Secret or its keys must be defined."""
@@ -158,15 +158,15 @@ class VolumeArgs(TypedDict, total=False):
     """CephFS represents a Ceph FS mount on the host that shares a pod's lifetime."""
     cinder: Input[Mapping[str, Any]]
     """Cinder represents a cinder volume attached and mounted on kubelets host machine."""
-    configMap: Input[ConfigMapVolumeSourceArgs]
+    configMap: ConfigMapVolumeSourceArgs
     """ConfigMap represents a configMap that should populate this volume."""
-    csi: Input[CSIVolumeSourceArgs]
+    csi: CSIVolumeSourceArgs
     """Csi (Container Storage Interface) represents ephemeral storage that is handled by certain external CSI drivers."""
-    downwardAPI: Input[DownwardAPIVolumeSourceArgs]
+    downwardAPI: DownwardAPIVolumeSourceArgs
     """DownwardAPI represents downward API about the pod that should populate this volume."""
-    emptyDir: Input[EmptyDirVolumeSourceArgs]
+    emptyDir: EmptyDirVolumeSourceArgs
     """EmptyDir represents a temporary directory that shares a pod's lifetime."""
-    ephemeral: Input[EphemeralVolumeSourceArgs]
+    ephemeral: EphemeralVolumeSourceArgs
     """Ephemeral represents a volume that is handled by a cluster storage driver."""
     fc: Input[Mapping[str, Any]]
     """Fc represents a Fibre Channel resource that is attached to a kubelet's host machine and then exposed to the pod."""
@@ -180,23 +180,23 @@ class VolumeArgs(TypedDict, total=False):
     """GitRepo represents a git repository at a particular revision."""
     glusterfs: Input[Mapping[str, Any]]
     """Glusterfs represents a Glusterfs mount on the host that shares a pod's lifetime."""
-    hostPath: Input[HostPathVolumeSourceArgs]
+    hostPath: HostPathVolumeSourceArgs
     """HostPath represents a pre-existing file or directory on the host machine that is directly exposed to the container."""
-    image: Input[ImageVolumeSourceArgs]
+    image: ImageVolumeSourceArgs
     """Image represents an OCI object (a container image or artifact) pulled and mounted on the kubelet's host machine."""
-    iscsi: Input[ISCSIVolumeSourceArgs]
+    iscsi: ISCSIVolumeSourceArgs
     """Iscsi represents an ISCSI Disk resource that is attached to a kubelet's host machine and then exposed to the pod."""
     name: Required[Input[str]]
     """Name of the volume."""
-    nfs: Input[NFSVolumeSourceArgs]
+    nfs: NFSVolumeSourceArgs
     """Nfs represents an NFS mount on the host that shares a pod's lifetime."""
-    persistentVolumeClaim: Input[PersistentVolumeClaimVolumeSourceArgs]
+    persistentVolumeClaim: PersistentVolumeClaimVolumeSourceArgs
     """PersistentVolumeClaimVolumeSource represents a reference to a PersistentVolumeClaim in the same namespace."""
     photonPersistentDisk: Input[Mapping[str, Any]]
     """PhotonPersistentDisk represents a PhotonController persistent disk attached and mounted on kubelets host machine."""
     portworxVolume: Input[Mapping[str, Any]]
     """PortworxVolume represents a portworx volume attached and mounted on kubelets host machine."""
-    projected: Input[ProjectedVolumeSourceArgs]
+    projected: ProjectedVolumeSourceArgs
     """Projected items for all in one resources secrets, configmaps, and downward API."""
     quobyte: Input[Mapping[str, Any]]
     """Quobyte represents a Quobyte mount on the host that shares a pod's lifetime."""
@@ -204,7 +204,7 @@ class VolumeArgs(TypedDict, total=False):
     """Rbd represents a Rados Block Device mount on the host that shares a pod's lifetime."""
     scaleIO: Input[Mapping[str, Any]]
     """ScaleIO represents a ScaleIO persistent volume attached and mounted on Kubernetes nodes."""
-    secret: Input[SecretVolumeSourceArgs]
+    secret: SecretVolumeSourceArgs
     """Secret represents a secret that should populate this volume."""
     storageos: Input[Mapping[str, Any]]
     """StorageOS represents a StorageOS volume attached and mounted on Kubernetes nodes."""
