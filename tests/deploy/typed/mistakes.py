@@ -1,7 +1,7 @@
-"""Wrong programs, one mistake a line, each of which mypy must report; nobody runs this.
+"""Wrong programs, one mistake a line, each of which mypy and pyright must report; never run.
 
-Each line says the error's code; `make lint` fails where mypy does not report it, and
-`test_typed_program.py` shows what it reports.
+Each line says mypy's code of the error; `make lint` fails where mypy does not report it, and
+`test_typed_program.py` shows what both report.
 """
 
 from pathlib import Path
@@ -75,9 +75,7 @@ TrainJob(
     runtime=NAME,
     trainer=TrainerArgs(
         image="example.com/image",
-        resourcesPerNode=ResourcesPerNodeArgs(
-            limit={"cpu": 1},  # type: ignore[typeddict-unknown-key]  # limit
-        ),
+        resourcesPerNode=ResourcesPerNodeArgs(limit={"cpu": 1}),  # type: ignore[typeddict-unknown-key]  # limit
     ),
     runtime_patches=[
         RuntimePatchArgs(
@@ -88,9 +86,7 @@ TrainJob(
                         "replicatedJobs": [
                             {
                                 "name": "node",
-                                "template": {
-                                    "metdata": {},  # type: ignore[typeddict-unknown-key]  # metdata
-                                },
+                                "template": {"metdata": {}},  # type: ignore[typeddict-unknown-key]  # metdata
                             },
                         ],
                     },
@@ -109,10 +105,7 @@ pod: PodSpecPatchArgs = {
         {
             "name": "node",
             "env": [
-                {
-                    "name": "A",
-                    "valu": "1",  # type: ignore[typeddict-unknown-key]  # valu
-                },
+                {"name": "A", "valu": "1"},  # type: ignore[typeddict-unknown-key]  # valu
             ],
         },
     ],

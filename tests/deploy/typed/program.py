@@ -12,10 +12,10 @@ import pulumi
 from trainer_infra import (
     ClusterTrainingRuntime,
     ContainerArgs,
-    ContainerEnvVarArgs,
     ContainerPatchArgs,
     CustomTrainer,
     DatasetInitializerArgs,
+    EmptyDirVolumeSourceArgs,
     EnvVarArgs,
     InitializerArgs,
     JobSetSpecPatchArgs,
@@ -42,6 +42,7 @@ from trainer_infra import (
     TrainJobArgs,
     TrainJobs,
     VolumeArgs,
+    VolumeMountArgs,
     catalog,
 )
 
@@ -81,11 +82,12 @@ patch: RuntimePatchArgs = {
 
 container = ContainerPatchArgs(
     name="node",
-    env=[ContainerEnvVarArgs(name="TEAM", value=out("vision"))],
+    volumeMounts=[VolumeMountArgs(name=out("scratch"), mountPath="/scratch")],
     securityContext=SecurityContextArgs(allowPrivilegeEscalation=out(value=False)),
 )
 pod = PodSpecPatchArgs(
     containers=[container],
+    volumes=[VolumeArgs(name="scratch", emptyDir=EmptyDirVolumeSourceArgs(sizeLimit=out("1Gi")))],
     nodeSelector={"example.com/pool": out("training")},
     tolerations=[TolerationArgs(key="example.com/pool", operator=out("Exists"))],
 )
