@@ -64,7 +64,7 @@ def pyright(folder: Path, *files: Path) -> list[Report]:
     settings = {"typeCheckingMode": "standard", "extraPaths": [str(ROOT)]}
     configuration = folder / "pyrightconfig.json"
     configuration.write_text(json.dumps(settings | {"include": [str(each) for each in files]}))
-    command = [program, "--project", configuration, "--level", "error", "--outputjson"]
+    command = [str(program), "--project", str(configuration), "--level", "error", "--outputjson"]
     done = subprocess.run(
         [*command, "--pythonpath", sys.executable], capture_output=True, text=True, check=False
     )

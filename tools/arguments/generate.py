@@ -149,7 +149,7 @@ def start_schemas(kinds: Mapping[str, JSON]) -> Iterator[tuple[str, JSON]]:
 
 def found_classes() -> dict[str, ArgumentClass]:
     """The classes of the schemas that the package ships, by name, each after those that it uses."""
-    kinds, shared = schema.published()
+    kinds, shared = schema.published_schema()
     classes = Classes(shared)
     for path, start in start_schemas(kinds):
         classes.type_of(start, path)
@@ -230,8 +230,8 @@ def _module_text(
         head.append("from trainer_infra.trainers.secret import Secret")
     used = {use for each in classes for use in each.uses if homes[use] != module}
     for other in sorted({homes[use] for use in used}):
-        names = sorted(use for use in used if homes[use] == other)
-        head.append(f"from {PACKAGE}.{other} import {', '.join(names)}")
+        imported = sorted(use for use in used if homes[use] == other)
+        head.append(f"from {PACKAGE}.{other} import {', '.join(imported)}")
     return "\n".join(head) + f"\n\n\n{body}\n"
 
 
@@ -261,8 +261,8 @@ def published_descriptions() -> dict[str, str]:
     kinds = {}
     for kind in ("TrainJob", "TrainingRuntime"):
         module, version, path = schemas.CRDS[kind]
-        text = (schemas.module_folder(module, version) / path).read_bytes()
-        (one,) = yaml.safe_load(text)["spec"]["versions"]
+        crd = (schemas.module_folder(module, version) / path).read_bytes()
+        (one,) = yaml.safe_load(crd)["spec"]["versions"]
         kinds[kind] = one["schema"]["openAPIV3Schema"]
     texts: dict[str, str] = {}
     starts = dict(start_schemas(kinds))
