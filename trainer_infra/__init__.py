@@ -11,20 +11,153 @@ if TYPE_CHECKING:
     from trainer_infra.api.fault_tolerance import FaultTolerance, with_fault_tolerance
     from trainer_infra.deploy.run_result import RunResult
     from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime, TrainingRuntime
+    from trainer_infra.deploy.train_job_arguments import TrainJobArgs
     from trainer_infra.deploy.train_job_resource import TrainJob, TrainJobResult
-    from trainer_infra.deploy.train_jobs_resource import TrainJobArgs, TrainJobs, TrainJobsResult
+    from trainer_infra.deploy.train_jobs_resource import TrainJobs, TrainJobsResult
     from trainer_infra.trainers.custom import CustomTrainer
     from trainer_infra.trainers.secret import Secret
-    from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs, TrainerArgs
+    from trainer_infra.trainers.wire_types.container import *
+    from trainer_infra.trainers.wire_types.env_vars import *
+    from trainer_infra.trainers.wire_types.job_template import *
+    from trainer_infra.trainers.wire_types.object_references import *
+    from trainer_infra.trainers.wire_types.pod_placement import *
+    from trainer_infra.trainers.wire_types.pod_template import *
+    from trainer_infra.trainers.wire_types.runtime_patch import *
+    from trainer_infra.trainers.wire_types.security_contexts import *
+    from trainer_infra.trainers.wire_types.train_job import *
+    from trainer_infra.trainers.wire_types.training_runtime import *
+    from trainer_infra.trainers.wire_types.volume_sources import *
+    from trainer_infra.trainers.wire_types.volumes import *
 
 __all__ = [
+    "AffinityArgs",
+    "AppArmorProfileArgs",
+    "CSIVolumeSourceArgs",
+    "CapabilitiesArgs",
     "ClusterTrainingRuntime",
+    "ClusterTrustBundleProjectionArgs",
+    "ConfigMapEnvSourceArgs",
+    "ConfigMapKeySelectorArgs",
+    "ConfigMapProjectionArgs",
+    "ConfigMapVolumeSourceArgs",
+    "ContainerArgs",
+    "ContainerEnvVarArgs",
+    "ContainerPatchArgs",
+    "ContainerPortArgs",
+    "ContainerResizePolicyArgs",
+    "ContainerRestartExitCodesArgs",
+    "ContainerRestartRuleArgs",
+    "CoordinatorArgs",
+    "CoschedulingPodGroupPolicyArgs",
     "CustomTrainer",
+    "DNSConfigArgs",
+    "DNSConfigOptionArgs",
+    "DatasetInitializerArgs",
+    "DependsOnArgs",
+    "DownwardAPIProjectionArgs",
+    "DownwardAPIVolumeFileArgs",
+    "DownwardAPIVolumeSourceArgs",
+    "EmptyDirVolumeSourceArgs",
+    "EnvFromSourceArgs",
+    "EnvInjectionArgs",
+    "EnvInjectionTargetArgs",
+    "EnvVarArgs",
+    "EnvVarSourceArgs",
+    "EphemeralVolumeSourceArgs",
+    "ExecActionArgs",
+    "ExitCodesRequirementArgs",
+    "FailurePolicyRuleArgs",
     "FaultTolerance",
+    "FileKeySelectorArgs",
+    "FluxMLPolicyArgs",
+    "GRPCActionArgs",
+    "HTTPGetActionArgs",
+    "HTTPHeaderArgs",
+    "HostAliasArgs",
+    "HostPathVolumeSourceArgs",
+    "ISCSIVolumeSourceArgs",
+    "ImageVolumeSourceArgs",
     "InitializerArgs",
+    "JobSetFailurePolicyArgs",
+    "JobSetSpecArgs",
+    "JobSetSpecPatchArgs",
+    "JobSetSuccessPolicyArgs",
+    "JobSetTemplatePatchArgs",
+    "JobSetTemplateSpecArgs",
+    "JobSpecArgs",
+    "JobSpecPatchArgs",
+    "JobSuccessPolicyArgs",
+    "JobSuccessPolicyRuleArgs",
+    "JobTemplatePatchArgs",
+    "JobTemplateSpecArgs",
+    "KeyToPathArgs",
+    "LabelSelectorArgs",
+    "LifecycleArgs",
+    "LifecycleHandlerArgs",
+    "LocalObjectReferenceArgs",
+    "MLPolicyArgs",
+    "MPIMLPolicyArgs",
+    "ModelInitializerArgs",
+    "NFSVolumeSourceArgs",
+    "NetworkArgs",
+    "NetworkTopologyArgs",
+    "NodeAffinityArgs",
+    "NodeSelectorTermArgs",
+    "ObjectFieldSelectorArgs",
+    "ObjectMetaArgs",
+    "PersistentVolumeClaimArgs",
+    "PersistentVolumeClaimSpecArgs",
+    "PersistentVolumeClaimTemplateArgs",
+    "PersistentVolumeClaimVolumeSourceArgs",
+    "PodAffinityArgs",
+    "PodAffinityTermArgs",
+    "PodAntiAffinityArgs",
+    "PodCertificateProjectionArgs",
+    "PodConditionPatternArgs",
+    "PodFailurePolicyArgs",
+    "PodFailurePolicyRuleArgs",
+    "PodGroupPolicyArgs",
+    "PodOSArgs",
+    "PodResourceClaimArgs",
+    "PodSecurityContextArgs",
+    "PodSecurityContextPatchArgs",
+    "PodSpecArgs",
+    "PodSpecPatchArgs",
+    "PodTemplateSpecArgs",
+    "PodTemplateSpecPatchArgs",
+    "PreferredNodeAffinityArgs",
+    "PreferredPodAffinityArgs",
+    "ProbeArgs",
+    "ProjectedVolumeSourceArgs",
+    "ReadinessGateArgs",
+    "ReplicatedJobArgs",
+    "ReplicatedJobPatchArgs",
+    "RequiredNodeAffinityArgs",
+    "ResourceClaimArgs",
+    "ResourceFieldSelectorArgs",
+    "ResourceRequirementsArgs",
+    "ResourcesPerNodeArgs",
     "RunResult",
     "RuntimePatchArgs",
+    "SELinuxOptionsArgs",
+    "SchedulingGateArgs",
+    "SchedulingGroupArgs",
+    "SeccompProfileArgs",
     "Secret",
+    "SecretEnvSourceArgs",
+    "SecretKeySelectorArgs",
+    "SecretProjectionArgs",
+    "SecretVolumeSourceArgs",
+    "SecurityContextArgs",
+    "SelectorRequirementArgs",
+    "ServiceAccountTokenProjectionArgs",
+    "SleepActionArgs",
+    "StartupPolicyArgs",
+    "SysctlArgs",
+    "TCPSocketActionArgs",
+    "TolerationArgs",
+    "TopologySpreadConstraintArgs",
+    "TorchMLPolicyArgs",
     "TrainJob",
     "TrainJobArgs",
     "TrainJobResult",
@@ -32,6 +165,19 @@ __all__ = [
     "TrainJobsResult",
     "TrainerArgs",
     "TrainingRuntime",
+    "TrainingRuntimeSpecArgs",
+    "TrainingRuntimeSpecPatchArgs",
+    "TypedLocalObjectReferenceArgs",
+    "TypedObjectReferenceArgs",
+    "VolcanoPodGroupPolicyArgs",
+    "VolumeArgs",
+    "VolumeClaimPolicyArgs",
+    "VolumeClaimRetentionPolicyArgs",
+    "VolumeDeviceArgs",
+    "VolumeMountArgs",
+    "VolumeProjectionArgs",
+    "VolumeResourceRequirementsArgs",
+    "WindowsOptionsArgs",
     "with_fault_tolerance",
 ]
 
@@ -39,16 +185,13 @@ _HOME = {
     "ClusterTrainingRuntime": "trainer_infra.deploy.runtime_resources",
     "CustomTrainer": "trainer_infra.trainers.custom",
     "FaultTolerance": "trainer_infra.api.fault_tolerance",
-    "InitializerArgs": "trainer_infra.trainers.wire_types",
     "RunResult": "trainer_infra.deploy.run_result",
-    "RuntimePatchArgs": "trainer_infra.trainers.wire_types",
     "Secret": "trainer_infra.trainers.secret",
     "TrainJob": "trainer_infra.deploy.train_job_resource",
-    "TrainJobArgs": "trainer_infra.deploy.train_jobs_resource",
+    "TrainJobArgs": "trainer_infra.deploy.train_job_arguments",
     "TrainJobResult": "trainer_infra.deploy.train_job_resource",
     "TrainJobs": "trainer_infra.deploy.train_jobs_resource",
     "TrainJobsResult": "trainer_infra.deploy.train_jobs_resource",
-    "TrainerArgs": "trainer_infra.trainers.wire_types",
     "TrainingRuntime": "trainer_infra.deploy.runtime_resources",
     "with_fault_tolerance": "trainer_infra.api.fault_tolerance",
 }
@@ -56,9 +199,13 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its room on first use."""
-    if name not in _HOME:
+    home = _HOME.get(name)
+    if home is None and name.endswith("Args"):
+        wire_types = import_module("trainer_infra.trainers.wire_types")
+        home = wire_types.MODULES.get(name)
+    if home is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(_HOME[name]), name)
+    value = getattr(import_module(home), name)
     globals()[name] = value
     return value
 

@@ -1,30 +1,49 @@
-"""The types of the wire form are those of the typed kinds, and the Literal is the catalog."""
+"""The types of the wire form are those of the schemas and the typed kinds, and the Literal is the catalog."""
 
+import pkgutil
+from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from pydantic import BaseModel
 
+import trainer_infra
+from tools.arguments import generate
 from trainer_infra import catalog
-from trainer_infra.api import trainjob
+from trainer_infra.api import runtime, trainjob
 from trainer_infra.catalog.runtime_names import RuntimeName
 from trainer_infra.trainers import wire_types
 
-PAIRS: dict[Any, type[BaseModel]] = {
-    wire_types.TrainerArgs: trainjob.Trainer,
-    wire_types.InitializerArgs: trainjob.Initializer,
-    wire_types.DatasetInitializerArgs: trainjob.DatasetInitializer,
-    wire_types.ModelInitializerArgs: trainjob.ModelInitializer,
-    wire_types.RuntimePatchArgs: trainjob.RuntimePatch,
+PAIRS: dict[str, type[BaseModel]] = {
+    "TrainerArgs": trainjob.Trainer,
+    "InitializerArgs": trainjob.Initializer,
+    "DatasetInitializerArgs": trainjob.DatasetInitializer,
+    "ModelInitializerArgs": trainjob.ModelInitializer,
+    "RuntimePatchArgs": trainjob.RuntimePatch,
+    "TrainingRuntimeSpecArgs": runtime.TrainingRuntimeSpec,
 }
 
 
-@pytest.mark.parametrize("written", PAIRS)
-def test_a_typed_dict_has_the_fields_of_the_typed_kind(written: Any) -> None:
-    fields = PAIRS[written].model_fields
-    assert list(written.__annotations__) == [str(each.alias) for each in fields.values()]
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_typed_dict_has_the_fields_of_the_typed_kind(name: str) -> None:
+    made: Any = getattr(trainer_infra, name)
+    fields = PAIRS[name].model_fields
+    assert set(made.__annotations__) == {str(each.alias) for each in fields.values()}
     needed = {str(each.alias) for each in fields.values() if each.is_required()}
-    assert written.__required_keys__ == needed
+    assert made.__required_keys__ == needed
+
+
+def test_the_committed_types_are_those_of_the_schemas() -> None:
+    folder = Path(wire_types.__file__).parent
+    committed = {path.name: path.read_text(encoding="utf-8") for path in folder.glob("*.py")}
+    assert committed == generate.generated_files(), "run `python -m tools.arguments.generate`"
+    assert {text.splitlines()[0] for text in committed.values()} == {generate.FIRST_LINE}
+
+
+def test_every_type_is_a_public_name_and_stands_where_it_is_said_to() -> None:
+    assert set(wire_types.MODULES) <= set(trainer_infra.__all__)
+    for name, module in wire_types.MODULES.items():
+        assert getattr(trainer_infra, name) is pkgutil.resolve_name(f"{module}:{name}")
 
 
 def test_the_names_of_runtimes_are_those_of_the_catalog() -> None:

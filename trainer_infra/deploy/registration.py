@@ -5,41 +5,20 @@ code packed, now or once Outputs are known; the runtime as inputs have it; who d
 under which URN.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import fields, replace
+from typing import Any, Final
 
 import pulumi
-from pulumi import Input
 from pulumi.dynamic import Resource
 
 from trainer_infra import names
 from trainer_infra.deploy import engine_values, outputs, secret_door, secret_transform
 from trainer_infra.deploy.operations import targets
-from trainer_infra.deploy.train_job_arguments import Arguments, to_inputs
+from trainer_infra.deploy.resource_type import TrainerResource
+from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to_inputs
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.custom import CustomTrainer
-from trainer_infra.trainers.wire_types import TrainerArgs
-
-if TYPE_CHECKING:
-    from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
-    from trainer_infra.catalog.runtime_names import RuntimeName
-    from trainer_infra.deploy.runtime_resources import RuntimeResource
-
-AnyRuntime: TypeAlias = (
-    "Input[RuntimeName | str] | Input[Mapping[str, Any]] "
-    "| TrainingRuntime | ClusterTrainingRuntime | RuntimeResource"
-)
-"""What a TrainJob takes as its runtime."""
-AnyTrainer: TypeAlias = CustomTrainer | Input[TrainerArgs | None]
-"""What it takes as its trainer."""
-Labels: TypeAlias = Input[Mapping[str, Input[str]] | None]
-"""Labels or annotations."""
-Outputs: TypeAlias = Sequence[Input[str]] | Mapping[str, Input[str] | None]
-"""Names of what a run leaves behind, or names with where each is kept."""
-WaitFor: TypeAlias = Literal["running", "complete"]
-"""What a gate can wait for."""
 
 PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
 """Inputs that are made of what the user wrote of a job."""
@@ -50,6 +29,45 @@ SETTINGS: Final[Mapping[str, Callable[[pulumi.Config, str], Any]]] = {
     "plugins": pulumi.Config.get_object,
 }
 """Keys of `trainer:` in the stack's configuration, and how each is read."""
+
+
+def refuse_unknown_arguments(args: Mapping[str, Any], known: type, where: str) -> None:
+    """Refuse a name that is none of a TypedDict's."""
+    names_known = known.__annotations__
+    if unknown := [key for key in args if key not in names_known]:
+        raise pulumi.RunError(
+            f"{where}: {unknown[0]!r} is not an argument; use {', '.join(names_known)}"
+        )
+
+
+def refuse_job_arguments(args: Mapping[str, Any], where: str) -> None:
+    """Refuse what no check could say better: a name that is no argument, no runtime at all."""
+    refuse_unknown_arguments(args, TrainJobArgs, where)
+    if "runtime" not in args:
+        raise pulumi.RunError(f"{where}: runtime is missing; name one of the catalog's")
+
+
+def run_inputs(args: TrainJobArgs, where: str) -> dict[str, Any]:
+    """Inputs of one run, `secretData` among them, without those that are None.
+
+    Args:
+        args: what the user wrote, judged by `refuse_job_arguments`.
+        where: the resource, as an error names it: `TrainJob digits`.
+    """
+    inputs = {
+        "name": args.get("name"),
+        "namespace": args.get("namespace", "default"),
+        "attempt": args.get("attempt", 1),
+        "adopt": args.get("adopt", False),
+        "deleteTimeout": args.get("delete_timeout", 60),
+        "runtimeResource": isinstance(args["runtime"], TrainerResource) or None,
+        "outputs": kept_outputs(args.get("outputs")),
+    }
+    given: dict[str, Any] = {each.name: args.get(each.name) for each in fields(Arguments)}
+    job = Arguments(**given | {"runtime": known_runtime(args["runtime"])})
+    made = closed_inputs(inputs, where) | job_inputs(job, where)
+    # Each input is an Output of the program as well, and costs as much where it is None.
+    return {key: each for key, each in made.items() if each is not None}
 
 
 def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
@@ -164,12 +182,11 @@ def outputs_root() -> str | None:
     return pulumi.Config("trainer").get("outputs")
 
 
-def known_runtime(runtime: AnyRuntime) -> Any:
+def known_runtime(given: Any) -> Any:
     """A runtime as inputs have it: its name, or wire form, which of a resource is an Output.
 
     What is none of these is as it was given: `to_inputs` refuses it.
     """
-    given: Any = runtime
     return given.to_wire() if hasattr(type(given), "to_wire") else given
 
 

@@ -3,15 +3,24 @@
 `pulumi up` shows them in the first column, and on 80 columns what a gate says is in what is left of the
 line. The package has to be `pulumi-python`, whose plugin serves dynamic providers. Releases before
 0.2 called them `pulumi-python:dynamic/trainer:TrainJob` and so on: an alias keeps what they made.
+A program reads outputs by names in Python's style; in the state they have those of the wire.
 """
 
-from typing import Any
+import re
+from typing import Any, Final
 
 import pulumi
 from pulumi.dynamic import Resource, ResourceProvider
 from typing_extensions import override
 
 from trainer_infra import names
+
+_CAPITAL: Final = re.compile(r"(?<!^)([A-Z])")
+
+
+def python_name(wire: str) -> str:
+    """The name of an output as a program has it: `last_seen` for `lastSeen`."""
+    return _CAPITAL.sub(r"_\1", wire).lower()
 
 
 class TrainerResource(Resource):
@@ -34,3 +43,6 @@ class TrainerResource(Resource):
         older = [pulumi.Alias(type_=f"{names.OLDER_RESOURCE_TYPE}{type(self).__name__}")]
         merged = pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(aliases=older))
         super().__init__(provider, name, props, merged)
+        # The SDK's `translate_output_property` would rename the keys of users' own mappings as well.
+        for wire in props.keys() & self.__dict__.keys():
+            self.__dict__[python_name(wire)] = self.__dict__.pop(wire)

@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 import pulumi
 
+from trainer_infra.deploy.resource_type import python_name
+
 
 class RunResult(TypedDict):
     """What a gate knows of a run."""
@@ -17,19 +19,51 @@ class RunResult(TypedDict):
     """The same of each node that reported, by the pod's name without the run's: `node-0-1`."""
     outputs: dict[str, str]
     """Where each of its outputs is kept, by name."""
-    startedAt: str
+    started_at: str
     """RFC 3339 time at which the first pod started."""
-    finishedAt: str
+    finished_at: str
     """RFC 3339 time at which the run ended; empty while it runs."""
-    durationSeconds: NotRequired[float]
+    duration_seconds: NotRequired[float]
     """Seconds between the two; not there while it runs."""
+
+
+class Member(TypedDict, total=False):
+    """A run of a batch; without `uid` it has none, and `error` says why."""
+
+    name: str
+    """Name of the run."""
+    namespace: str
+    """Namespace of the run."""
+    uid: str
+    """Identity of the run over all time."""
+    last_seen: str
+    """Its phase at create and at every refresh since."""
+    host: str
+    """The machine or the cluster it runs on."""
+    owner: dict[str, str]
+    """Who declares it, where that is not the batch."""
+    error: str
+    """Why it has no run."""
 
 
 if TYPE_CHECKING:
     Results = dict[str, RunResult]
+    Members = dict[str, Member]
 else:
     # The SDK compares what the engine sends with a property's type, and knows no TypedDict.
     Results = dict[str, Any]
+    Members = dict[str, Any]
+
+
+def with_python_names(members: Mapping[str, Mapping[str, Any]] | None) -> Any:
+    """By member, the fields of an output by their names in Python: `Results` or `Members`.
+
+    The mocks of a unit test leave out what they are not asked for.
+    """
+    return {
+        member: {python_name(key): value for key, value in each.items()}
+        for member, each in (members or {}).items()
+    }
 
 
 class Metrics(dict[str, float | str]):

@@ -17,21 +17,26 @@ from trainer_infra.deploy.provider import (
     Provider,
     TrainingRuntimeProvider,
 )
-from trainer_infra.deploy.registration import Labels
 from trainer_infra.deploy.resource_type import TrainerResource
+from trainer_infra.deploy.train_job_arguments import Labels
 from trainer_infra.errors import Problem
 
 if TYPE_CHECKING:
     from trainer_infra.api import runtime as api
+    from trainer_infra.trainers.wire_types.training_runtime import TrainingRuntimeSpecArgs
 
-AnySpec: TypeAlias = (
-    "api.TrainingRuntimeSpec | api.TrainingRuntime | api.ClusterTrainingRuntime | Mapping[str, Any]"
-)
-"""A spec, or a whole runtime, for example one of the catalog's: its spec, labels, annotations."""
+    AnySpec: TypeAlias = (
+        TrainingRuntimeSpecArgs
+        | api.TrainingRuntimeSpec
+        | api.TrainingRuntime
+        | api.ClusterTrainingRuntime
+    )
+    """A spec, in wire form or typed, or a whole runtime, for example one of the catalog's: its spec,
+    labels, annotations."""
 
 
-class RuntimeOptions(TypedDict, total=False):
-    """What may be said of a runtime of either kind."""
+class ClusterTrainingRuntimeArgs(TypedDict, total=False):
+    """Arguments of a ClusterTrainingRuntime beside its spec."""
 
     name: Input[str | None]
     """Name of the runtime."""
@@ -40,9 +45,14 @@ class RuntimeOptions(TypedDict, total=False):
     annotations: Labels
     """Annotations of the runtime; those of the copied one without them."""
     adopt: Input[bool]
-    """True takes over a runtime of this name that somebody else made."""
-    opts: pulumi.ResourceOptions | None
-    """Options of the resource."""
+    """True takes over a runtime of this name that another program made."""
+
+
+class TrainingRuntimeArgs(ClusterTrainingRuntimeArgs, total=False):
+    """Arguments of a TrainingRuntime beside its spec."""
+
+    namespace: Input[str]
+    """Namespace of the runtime, and of TrainJobs that refer to it; `default` without it."""
 
 
 class RuntimeResource(TrainerResource):
@@ -50,6 +60,7 @@ class RuntimeResource(TrainerResource):
 
     _runtime_kind = ""
     _provider_class: type[Provider]
+    _arguments: type
 
     name: pulumi.Output[str]
     """Name that TrainJobs refer to: the resource's unless it was given."""
@@ -60,27 +71,23 @@ class RuntimeResource(TrainerResource):
     uid: pulumi.Output[str]
     """Identity of the object in the cluster; nothing on target local."""
 
-    def __init__(  # noqa: PLR0913  every option is one
+    def __init__(
         self,
         resource_name: str,
-        spec: AnySpec,
-        namespace: Input[str] | None,
-        *,
-        name: Input[str | None] = None,
-        labels: Labels = None,
-        annotations: Labels = None,
-        adopt: Input[bool] = False,
-        opts: pulumi.ResourceOptions | None = None,
+        spec: "AnySpec",
+        opts: pulumi.ResourceOptions | None,
+        **args: Unpack[TrainingRuntimeArgs],
     ) -> None:
         where = f"{self._runtime_kind} {resource_name}"
+        registration.refuse_unknown_arguments(args, self._arguments, where)
         whole = _whole(outputs.plain_inputs(spec), where)
-        given = {"labels": labels, "annotations": annotations}
+        copied = whole.get("metadata", {})
         metadata = {
-            key: outputs.plain_inputs(each) or whole.get("metadata", {}).get(key) or {}
-            for key, each in given.items()
+            key: outputs.plain_inputs(args.get(key)) or copied.get(key) or {}
+            for key in ("labels", "annotations")
         }
-        name = outputs.plain_inputs(name) or resource_name
-        namespace = outputs.plain_inputs(namespace)
+        name = outputs.plain_inputs(args.get("name")) or resource_name
+        namespace = outputs.plain_inputs(args.get("namespace"))
         inputs = {
             **metadata,
             **registration.stack_settings(),
@@ -88,7 +95,7 @@ class RuntimeResource(TrainerResource):
             "name": name,
             "namespace": namespace,
             "spec": whole["spec"],
-            "adopt": adopt,
+            "adopt": args.get("adopt", False),
             "owner": registration.owner_inputs(type(self), resource_name, opts),
             "rendered": None,
             "uid": None,
@@ -113,26 +120,28 @@ class TrainingRuntime(RuntimeResource):
 
     _runtime_kind = names.TRAINING_RUNTIME
     _provider_class = TrainingRuntimeProvider
+    _arguments = TrainingRuntimeArgs
     namespace: pulumi.Output[str]
     """Namespace of the runtime."""
 
     def __init__(
         self,
         resource_name: str,
-        spec: AnySpec,
+        spec: "AnySpec",
         *,
-        namespace: Input[str] = "default",
-        **options: Unpack[RuntimeOptions],
+        opts: pulumi.ResourceOptions | None = None,
+        **args: Unpack[TrainingRuntimeArgs],
     ) -> None:
         """Declare a runtime.
 
         Args:
             resource_name: Name of the resource, and of the runtime unless `name` is given.
             spec: The spec, typed or in wire form; or a whole runtime, of which it is a copy.
-            namespace: Namespace of the runtime, and of TrainJobs that refer to it.
-            options: See `RuntimeOptions`.
+            opts: Options of the resource.
+            args: See `TrainingRuntimeArgs`.
         """
-        super().__init__(resource_name, spec, namespace, **options)
+        args.setdefault("namespace", "default")
+        super().__init__(resource_name, spec, opts, **args)
 
 
 class ClusterTrainingRuntime(RuntimeResource):
@@ -140,18 +149,25 @@ class ClusterTrainingRuntime(RuntimeResource):
 
     _runtime_kind = names.CLUSTER_TRAINING_RUNTIME
     _provider_class = ClusterTrainingRuntimeProvider
+    _arguments = ClusterTrainingRuntimeArgs
 
     def __init__(
-        self, resource_name: str, spec: AnySpec, **options: Unpack[RuntimeOptions]
+        self,
+        resource_name: str,
+        spec: "AnySpec",
+        *,
+        opts: pulumi.ResourceOptions | None = None,
+        **args: Unpack[ClusterTrainingRuntimeArgs],
     ) -> None:
         """Declare a runtime.
 
         Args:
             resource_name: Name of the resource, and of the runtime unless `name` is given.
             spec: The spec, typed or in wire form; or a whole runtime, of which it is a copy.
-            options: See `RuntimeOptions`.
+            opts: Options of the resource.
+            args: See `ClusterTrainingRuntimeArgs`.
         """
-        super().__init__(resource_name, spec, None, **options)
+        super().__init__(resource_name, spec, opts, **args)
 
 
 def _whole(spec: Any, where: str) -> Mapping[str, Any]:

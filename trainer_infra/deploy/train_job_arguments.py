@@ -5,9 +5,9 @@ job's own Secret stay in their place. Pure but for reading the user's source; ca
 `registration` when every value is known.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Literal, Required, Self, TypeAlias, TypedDict
 
 from trainer_infra import names
 from trainer_infra.api.finding import path_text
@@ -15,7 +15,66 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
+
+if TYPE_CHECKING:
+    from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
+    from trainer_infra.catalog.runtime_names import RuntimeName
+    from trainer_infra.deploy.runtime_resources import RuntimeResource
+    from trainer_infra.trainers.wire_types.runtime_patch import RuntimePatchArgs
+    from trainer_infra.trainers.wire_types.train_job import InitializerArgs, TrainerArgs
+
+    AnyRuntime: TypeAlias = (
+        Input[RuntimeName | str]
+        | Input[Mapping[str, Any]]
+        | TrainingRuntime
+        | ClusterTrainingRuntime
+        | RuntimeResource
+    )
+    """What a TrainJob takes as its runtime."""
+
+Labels: TypeAlias = Input[Mapping[str, Input[str]] | None]
+"""Labels or annotations."""
+Outputs: TypeAlias = Sequence[Input[str]] | Mapping[str, Input[str] | None]
+"""Names of what a run leaves behind, or names with where each is kept."""
+WaitFor: TypeAlias = Literal["running", "complete"]
+"""What a gate can wait for."""
+
+
+class TrainJobArgs(TypedDict, total=False):
+    """Arguments of a run: keywords of TrainJob, and the mapping of one member of TrainJobs."""
+
+    runtime: Required["AnyRuntime"]
+    """Name of a runtime of the catalog, or a runtime: a resource, typed, or in wire form."""
+    trainer: "CustomTrainer | Input[TrainerArgs | None]"
+    """A CustomTrainer, or spec.trainer in wire form: a mapping with the names of its YAML."""
+    initializer: "Input[InitializerArgs | None]"
+    """spec.initializer in wire form; env values may be Secret."""
+    runtime_patches: "Input[Sequence[Input[RuntimePatchArgs]] | None]"
+    """spec.runtimePatches in wire form."""
+    suspend: Input[bool | None]
+    """True holds the run back, or stops it in place."""
+    active_deadline_seconds: Input[int | None]
+    """Seconds of running after which the run fails."""
+    name: Input[str | None]
+    """Name of the run; a change of content then deletes the old run first. Without it
+    `<resource>-<8 hex of stack and content>`, of TrainJobs `<resource>-<member>-<8 hex>`."""
+    namespace: Input[str]
+    """Namespace of the run; `default` without it."""
+    labels: Labels
+    """Labels of the TrainJob."""
+    annotations: Labels
+    """Annotations of the TrainJob."""
+    outputs: Input[Outputs | None]
+    """Names of what the run leaves behind, or names with where each is kept: `pvc://CLAIM/PATH`, or
+    a URI; see `trainer_infra.storage`. Kept when the run is gone."""
+    attempt: Input[int]
+    """A higher number runs the same content again; 1 without it."""
+    adopt: Input[bool]
+    """True takes over a run of this name that another resource declared."""
+    delete_timeout: Input[float]
+    """Seconds that a delete waits for the processes to end; 60 without it."""
 
 
 @dataclass(frozen=True, slots=True)

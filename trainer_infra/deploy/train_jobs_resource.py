@@ -4,8 +4,8 @@ The constructor splits off secrets and packs the code of every member as that of
 (`train_job_resource`); everything else is decided by the provider's check. Rules: design rule 6.
 """
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final, Required, TypedDict, cast
+from collections.abc import Mapping
+from typing import Any, Final
 
 import pulumi
 from pulumi import Input
@@ -13,55 +13,20 @@ from pulumi import Input
 from trainer_infra.deploy import outputs, registration
 from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
-from trainer_infra.deploy.registration import AnyRuntime, AnyTrainer, Labels, Outputs, WaitFor
 from trainer_infra.deploy.resource_type import TrainerResource
-from trainer_infra.deploy.run_result import Metrics, Results
-from trainer_infra.deploy.train_job_arguments import Arguments
+from trainer_infra.deploy.run_result import Members, Metrics, Results, with_python_names
+from trainer_infra.deploy.train_job_arguments import TrainJobArgs, WaitFor
 from trainer_infra.errors import shown
-from trainer_infra.trainers.wire_types import InitializerArgs, RuntimePatchArgs
 
 RUN: Final = ("namespace", "name", "uid", "error")
 """What the gate needs of a member; its phase is none of it, so a refresh starts no other wait."""
 
 
-class TrainJobArgs(TypedDict, total=False):
-    """One member of TrainJobs: what TrainJob takes, with the same meaning."""
-
-    runtime: Required[AnyRuntime]
-    """Name of a runtime of the catalog, or a runtime: a resource, typed, or in wire form."""
-    trainer: AnyTrainer
-    """A CustomTrainer, or spec.trainer in wire form."""
-    initializer: Input[InitializerArgs | None]
-    """spec.initializer in wire form; env values may be Secret."""
-    runtime_patches: Input[Sequence[Input[RuntimePatchArgs]] | None]
-    """spec.runtimePatches in wire form."""
-    suspend: Input[bool | None]
-    """True holds the run back, or stops it in place."""
-    active_deadline_seconds: Input[int | None]
-    """Seconds of running after which the run fails."""
-    name: Input[str | None]
-    """Name of the run; without it `<resource>-<member>-<8 hex of stack and content>`."""
-    namespace: Input[str]
-    """Namespace of the run; `default` without it."""
-    labels: Labels
-    """Labels of the TrainJob."""
-    annotations: Labels
-    """Annotations of the TrainJob."""
-    outputs: Input[Outputs | None]
-    """Names of what the run leaves behind, or names with where each is kept."""
-    attempt: Input[int]
-    """A higher number runs the same content again; 1 without it."""
-    adopt: Input[bool]
-    """True takes over a run of this name that another resource declared."""
-    delete_timeout: Input[float]
-    """Seconds that a delete waits for the run to end; 60 without it."""
-
-
 class TrainJobs(TrainerResource):
     """Many training runs as one resource: all tried at once, each known by its own name."""
 
-    members: pulumi.Output[dict[str, Any]]
-    """By member: name, namespace, uid and lastSeen of its run, or `error` when it has none."""
+    members: pulumi.Output[Members]
+    """By member: name, namespace, uid and last_seen of its run, or `error` when it has none."""
     host: pulumi.Output[str]
     """The machine or the cluster that they run on."""
     owner: pulumi.Output[dict[str, str]]
@@ -102,7 +67,10 @@ class TrainJobs(TrainerResource):
                 'add wait_for="complete"'
             )
         registration.closed_inputs({"resource": resource_name, "jobs": list(jobs)}, where)
-        made = {member: _job(args, f"{where}: {member}") for member, args in jobs.items()}
+        made = {
+            member: registration.run_inputs(args, f"{where}: {member}")
+            for member, args in jobs.items()
+        }
         # It is the gate's as well, and an awaitable is awaited once.
         max_parallel = outputs.plain_inputs(max_parallel)
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}
@@ -122,6 +90,7 @@ class TrainJobs(TrainerResource):
             "host": None,
         }
         super().__init__(TrainJobsProvider(), resource_name, inputs, opts)
+        self.members = self.members.apply(with_python_names)
         self._result: TrainJobsResult | None = None
         if wait_for is not None:
             mine = pulumi.ResourceOptions(parent=self)
@@ -156,7 +125,7 @@ class TrainJobs(TrainerResource):
         return self.result.results.apply(
             lambda results: {
                 name: {**each, "metrics": Metrics(each["metrics"], f"TrainJobs {batch}: {name}")}
-                for name, each in (results or {}).items()
+                for name, each in results.items()
             }
         )
 
@@ -181,14 +150,12 @@ class TrainJobsResult(TrainerResource):
     ) -> None:
         """Wait for every member of `jobs` to be `running` or `complete`."""
         settings = registration.stack_settings()
-        # The mocks of a unit test leave out what they are not asked for, here and in `results`.
-        members = jobs.members.apply(lambda known: known or {})
         inputs = {
             "batch": jobs.pulumi_resource_name,
-            "runs": members.apply(_runs),
+            "runs": jobs.members.apply(_runs),
             "host": jobs.host,
             "owner": jobs.owner,
-            "owners": members.apply(_owners),
+            "owners": jobs.members.apply(_owners),
             "target": settings["target"],
             "engine": settings["engine"],
             "until": until,
@@ -200,6 +167,7 @@ class TrainJobsResult(TrainerResource):
         }
         closed = registration.closed_inputs(inputs, f"TrainJobsResult {resource_name}")
         super().__init__(TrainJobsResultProvider(), resource_name, closed, opts)
+        self.results = self.results.apply(with_python_names)
 
 
 def _runs(members: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -218,7 +186,6 @@ def _judge(resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool)
             f"TrainJobs {resource_name}: jobs must be a mapping of each member's name to its "
             f'arguments, as in {{"lr-1": {{"runtime": ...}}}}, got {shown(jobs)}'
         )
-    known = TrainJobArgs.__annotations__
     for member, args in jobs.items():
         where = f"TrainJobs {resource_name}: {member}"
         if not isinstance(member, str):
@@ -228,43 +195,9 @@ def _judge(resource_name: str, jobs: Mapping[str, TrainJobArgs], *, waits: bool)
                 f"{where}: must be a mapping of the arguments of a TrainJob, as in "
                 f'{{"runtime": ...}}, got {shown(args)}'
             )
-        if unknown := [key for key in args if key not in known]:
-            raise pulumi.RunError(
-                f"{where}: {unknown[0]!r} is not an argument; use {', '.join(known)}"
-            )
-        if "runtime" not in args:
-            raise pulumi.RunError(f"{where}: runtime is missing; name one of the catalog's")
+        registration.refuse_job_arguments(args, where)
         if waits and args.get("suspend") is True:
             raise pulumi.RunError(
                 f"{where}: wait_for would wait for ever for a job that is suspended; "
                 "leave one of the two out"
             )
-
-
-def _job(args: TrainJobArgs, where: str) -> dict[str, Any]:
-    """Inputs of one member, `secretData` among them."""
-    given = {key: args.get(key) for key in _ARGUMENTS}
-    inputs = {
-        "name": args.get("name"),
-        "namespace": args.get("namespace", "default"),
-        "attempt": args.get("attempt", 1),
-        "adopt": args.get("adopt", False),
-        "deleteTimeout": args.get("delete_timeout", 60),
-        "runtimeResource": isinstance(args["runtime"], TrainerResource) or None,
-        "outputs": registration.kept_outputs(args.get("outputs")),
-    }
-    runtime = registration.known_runtime(args["runtime"])
-    job = Arguments(runtime=runtime, **cast("dict[str, Any]", given))
-    made = registration.closed_inputs(inputs, where) | registration.job_inputs(job, where)
-    return {key: each for key, each in made.items() if each is not None}
-
-
-_ARGUMENTS: Final = (
-    "trainer",
-    "initializer",
-    "runtime_patches",
-    "suspend",
-    "active_deadline_seconds",
-    "labels",
-    "annotations",
-)

@@ -1,15 +1,24 @@
-"""Wrong programs, one mistake a line, each of which mypy must report; nobody runs this.
+"""Wrong programs, one mistake a line, each of which mypy and pyright must report; never run.
 
-Each line says the error's code; `make lint` fails where mypy does not report it, and
-`test_typed_program.py` shows what it reports.
+Each line says mypy's code of the error; `make lint` fails where mypy does not report it, and
+`test_typed_program.py` shows what both report.
 """
 
 from pathlib import Path
 
 from trainer_infra import (
     ClusterTrainingRuntime,
+    ContainerPatchArgs,
     CustomTrainer,
+    DatasetInitializerArgs,
+    InitializerArgs,
+    PodSpecPatchArgs,
+    ResourcesPerNodeArgs,
+    RuntimePatchArgs,
+    TrainerArgs,
     TrainingRuntime,
+    TrainingRuntimeSpecArgs,
+    TrainingRuntimeSpecPatchArgs,
     TrainJob,
     TrainJobs,
     catalog,
@@ -50,3 +59,60 @@ CustomTrainer(Path("train.py"), args=[1])  # type: ignore[list-item]
 TrainingRuntime("s", spec, namespace=3)  # type: ignore[arg-type]
 ClusterTrainingRuntime("t", spec, namespace="default")  # type: ignore[call-arg]
 TrainJobResult("u", TrainJob("v", runtime=NAME), until="done")  # type: ignore[arg-type]
+ClusterTrainingRuntime("w", {"templat": {}})  # type: ignore[arg-type]
+TrainingRuntime("x", TrainingRuntimeSpecArgs(mlPolicy={"numNodes": "2"}))  # type: ignore[typeddict-item]
+sweep = TrainJobs("y", {})
+sweep.members.apply(lambda found: found["m"]["lastSeen"])  # type: ignore[typeddict-item]
+seen = TrainJob("z", runtime=NAME).lastSeen  # type: ignore[attr-defined]
+
+# From here on each line ends with what it misspells.
+InitializerArgs(datset={})  # type: ignore[typeddict-unknown-key]  # datset
+DatasetInitializerArgs(storageURI="hf://a/b")  # type: ignore[typeddict-unknown-key]  # storageURI
+TrainerArgs(numNods=2)  # type: ignore[typeddict-unknown-key]  # numNods
+TrainerArgs(numNodes="2")  # type: ignore[typeddict-item]  # numNodes
+TrainJob(
+    "deep",
+    runtime=NAME,
+    trainer=TrainerArgs(
+        image="example.com/image",
+        resourcesPerNode=ResourcesPerNodeArgs(limit={"cpu": 1}),  # type: ignore[typeddict-unknown-key]  # limit
+    ),
+    runtime_patches=[
+        RuntimePatchArgs(
+            manager="example.com/team",
+            trainingRuntimeSpec=TrainingRuntimeSpecPatchArgs(
+                template={
+                    "spec": {
+                        "replicatedJobs": [
+                            {
+                                "name": "node",
+                                "template": {"metdata": {}},  # type: ignore[typeddict-unknown-key]  # metdata
+                            },
+                        ],
+                    },
+                },
+            ),
+        ),
+    ],
+)
+tolerant = PodSpecPatchArgs(
+    tolerations=[
+        {"keys": "gpu"},  # type: ignore[typeddict-unknown-key]  # keys
+    ],
+)
+pod: PodSpecPatchArgs = {
+    "containers": [
+        {
+            "name": "node",
+            "env": [
+                {"name": "A", "valu": "1"},  # type: ignore[typeddict-unknown-key]  # valu
+            ],
+        },
+    ],
+}
+container: ContainerPatchArgs = {
+    "name": "node",
+    "env": [
+        {"name": "B", "value": 1},  # type: ignore[typeddict-item]  # value
+    ],
+}

@@ -11,16 +11,38 @@ import pulumi
 
 from trainer_infra import (
     ClusterTrainingRuntime,
+    ContainerArgs,
+    ContainerPatchArgs,
     CustomTrainer,
+    DatasetInitializerArgs,
+    EmptyDirVolumeSourceArgs,
+    EnvVarArgs,
     InitializerArgs,
+    JobSetSpecPatchArgs,
+    JobSetTemplatePatchArgs,
+    JobSpecPatchArgs,
+    JobTemplatePatchArgs,
+    ModelInitializerArgs,
+    PodSpecArgs,
+    PodSpecPatchArgs,
+    PodTemplateSpecPatchArgs,
+    ReplicatedJobArgs,
+    ReplicatedJobPatchArgs,
+    ResourcesPerNodeArgs,
     RunResult,
     RuntimePatchArgs,
     Secret,
+    SecurityContextArgs,
+    TolerationArgs,
     TrainerArgs,
     TrainingRuntime,
+    TrainingRuntimeSpecArgs,
+    TrainingRuntimeSpecPatchArgs,
     TrainJob,
     TrainJobArgs,
     TrainJobs,
+    VolumeArgs,
+    VolumeMountArgs,
     catalog,
 )
 
@@ -53,8 +75,34 @@ index = pulumi.Config().require("index")
 shell: TrainerArgs = {"command": ["true"]}
 patch: RuntimePatchArgs = {
     "manager": out("example.com/team"),
-    "trainingRuntimeSpec": out({"template": {"metadata": {"labels": {"team": "vision"}}}}),
+    "trainingRuntimeSpec": out(
+        TrainingRuntimeSpecPatchArgs(template={"metadata": {"labels": {"team": out("vision")}}})
+    ),
 }
+
+container = ContainerPatchArgs(
+    name="node",
+    volumeMounts=[VolumeMountArgs(name=out("scratch"), mountPath="/scratch")],
+    securityContext=SecurityContextArgs(allowPrivilegeEscalation=out(value=False)),
+)
+pod = PodSpecPatchArgs(
+    containers=[container],
+    volumes=[VolumeArgs(name="scratch", emptyDir=EmptyDirVolumeSourceArgs(sizeLimit=out("1Gi")))],
+    nodeSelector={"example.com/pool": out("training")},
+    tolerations=[TolerationArgs(key="example.com/pool", operator=out("Exists"))],
+)
+node = ReplicatedJobPatchArgs(
+    name="node",
+    template=JobTemplatePatchArgs(
+        spec=JobSpecPatchArgs(template=PodTemplateSpecPatchArgs(spec=pod))
+    ),
+)
+deep = RuntimePatchArgs(
+    manager="example.com/deep",
+    trainingRuntimeSpec=TrainingRuntimeSpecPatchArgs(
+        template=JobSetTemplatePatchArgs(spec=JobSetSpecPatchArgs(replicatedJobs=[node]))
+    ),
+)
 
 first = TrainJob(
     "first",
@@ -70,7 +118,7 @@ first = TrainJob(
         packages=[out("planted==1.0")],
         pip_index_urls=[out(index)],
     ),
-    runtime_patches=[patch],
+    runtime_patches=[patch, deep],
     suspend=out(value=False),
     active_deadline_seconds=out(300),
     name=out("first-run"),
@@ -121,26 +169,31 @@ scripted = TrainJob(
 )
 
 
-def step(name: str) -> dict[str, Any]:
+def step(name: str) -> ReplicatedJobArgs:
     """A replicated job of an initializer that downloads nothing."""
-    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": name}
-    container = {
+    container: ContainerArgs = {
         "name": name,
         "image": out("example.com/image"),
         "command": ["true"],
-        "volumeMounts": [{"name": "initializer", "mountPath": "/workspace"}],
+        "volumeMounts": [{"name": out("initializer"), "mountPath": "/workspace"}],
     }
-    volumes = [{"name": "initializer", "emptyDir": {}}]
-    pod = {"restartPolicy": "Never", "containers": [container], "volumes": volumes}
+    pod: PodSpecArgs = {
+        "restartPolicy": "Never",
+        "containers": [container],
+        "volumes": [VolumeArgs(name="initializer", emptyDir={"sizeLimit": out("1Gi")})],
+    }
     return {
         "name": name,
-        "template": {"metadata": {"labels": labels}, "spec": {"template": {"spec": pod}}},
+        "template": {
+            "metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": name}},
+            "spec": {"template": {"spec": pod}},
+        },
     }
 
 
-spec: dict[str, Any] = catalog.get("plain-distributed").to_wire()["spec"]
-spec["mlPolicy"] = {"numNodes": out(2)}
-spec["template"]["spec"]["replicatedJobs"] += map(step, INITIALIZERS)
+plain: Any = catalog.get("plain-distributed").to_wire()["spec"]
+plain["template"]["spec"]["replicatedJobs"] += map(step, INITIALIZERS)
+spec: TrainingRuntimeSpecArgs = {"mlPolicy": {"numNodes": out(2)}, "template": plain["template"]}
 shared = ClusterTrainingRuntime(
     "shared",
     spec,
@@ -158,13 +211,13 @@ mine = TrainingRuntime(
     annotations={"example.com/why": later("types")},
     adopt=later(value=False),
 )
-source: InitializerArgs = {
-    "dataset": {
-        "storageUri": out("hf://team/data"),
-        "env": [{"name": "ACCESS_TOKEN", "value": Secret(out("planted-access"))}],
-    },
-    "model": out({"storageUri": "hf://team/model"}),
-}
+source = InitializerArgs(
+    dataset=DatasetInitializerArgs(
+        storageUri=out("hf://team/data"),
+        env=[EnvVarArgs(name="ACCESS_TOKEN", value=Secret(out("planted-access")))],
+    ),
+    model=out(ModelInitializerArgs(storageUri="hf://team/model")),
+)
 wire = TrainJob(
     "wire",
     runtime=shared,
@@ -175,7 +228,9 @@ wire = TrainJob(
         "env": [{"name": "A", "value": out("1")}, {"name": out("B"), "value": Secret("planted-b")}],
         "numNodes": out(1),
         "numProcPerNode": later(1),
-        "resourcesPerNode": out({"limits": {"cpu": "1"}}),
+        "resourcesPerNode": ResourcesPerNodeArgs(
+            limits={"cpu": out("1")}, requests=out({"cpu": 1})
+        ),
     },
     initializer=source,
     outputs={"model": out("s3://models/x"), "logs": None},
@@ -211,7 +266,16 @@ def statuses(results: Mapping[str, RunResult]) -> dict[str, str]:
 
 
 rate: pulumi.Output[float | str] = first.metrics["rate"]
+seen: pulumi.Output[str] = first.last_seen
+started: pulumi.Output[str] = first.result.started_at
+ended: pulumi.Output[dict[str, str]] = sweep.results.apply(
+    lambda results: {name: each["finished_at"] for name, each in results.items()}
+)
+members: pulumi.Output[set[str]] = sweep.members.apply(
+    lambda known: {each.get("last_seen", "") for each in known.values()}
+)
 pulumi.export("rate", rate)
+pulumi.export("seen", pulumi.Output.all(seen, started, ended, members.apply(sorted)))
 pulumi.export("metrics", first.metrics)
 pulumi.export("outputs", [each.outputs.apply(sorted) for each in (first, second, wire)])
 pulumi.export("statuses", sweep.results.apply(statuses))
