@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from trainer_infra.deploy.train_job_arguments import TrainJobArgs
     from trainer_infra.deploy.train_job_resource import TrainJob, TrainJobResult
     from trainer_infra.deploy.train_jobs_resource import TrainJobs, TrainJobsResult
-    from trainer_infra.trainers.custom import CustomTrainer
+    from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
     from trainer_infra.trainers.secret import Secret
     from trainer_infra.trainers.wire_types.container import *
     from trainer_infra.trainers.wire_types.env_vars import *
@@ -183,7 +183,7 @@ __all__ = [
 
 _HOME = {
     "ClusterTrainingRuntime": "trainer_infra.deploy.runtime_resources",
-    "CustomTrainer": "trainer_infra.trainers.custom",
+    "CustomTrainer": "trainer_infra.trainers.custom.custom_trainer",
     "FaultTolerance": "trainer_infra.api.fault_tolerance",
     "RunResult": "trainer_infra.deploy.run_result",
     "Secret": "trainer_infra.trainers.secret",

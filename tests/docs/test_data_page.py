@@ -12,7 +12,7 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.local import capacity, unsupported_fields
 from trainer_infra.render import pipeline
 from trainer_infra.runs.run import COMPLETE, FAILED
-from trainer_infra.trainers import resources_per_node
+from trainer_infra.trainers.custom import resources_per_node
 
 PAGE = page.ROOT / "docs" / "data.md"
 RESOURCES = page.table(PAGE, "`resources_per_node`", "resource of the pod")

@@ -14,7 +14,7 @@ from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs.run import FINISHED, Owner, Run, Submission
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import content_hash
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 LONG = 240.0
 """Seconds in which anything here happens, on a machine that is busy with other tests too."""

@@ -13,7 +13,7 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import Jobs
 from tools.cluster import python
 from trainer_infra.runs.run import COMPLETE, Run
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 TRAINING = Path(__file__).parent / "training"
 LITTLE = {"requests": {"cpu": "100m", "memory": "64Mi"}}

@@ -16,7 +16,7 @@ from trainer_infra.api.fault_tolerance import SIGTERM, FaultTolerance, Policies
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.success_policy import SuccessPolicy
 from trainer_infra.runs.run import COMPLETE, FAILED
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 ATTEMPT = {
     "name": "ATTEMPT",

@@ -16,7 +16,8 @@ from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers import code as of_code
-from trainer_infra.trainers.custom import CustomTrainer, Packed
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
+from trainer_infra.trainers.trainer import Packed
 
 Write = Callable[[str, str], Path]
 Load = Callable[[str], ModuleType]

@@ -9,8 +9,9 @@ from typing import Any
 import pytest
 
 from tests.trainers.conftest import Load, Problems, Write
-from trainer_infra.trainers.custom import CustomTrainer, Packed
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.secret import Secret
+from trainer_infra.trainers.trainer import Packed
 
 ANY = "def train(**anything): pass\n"
 

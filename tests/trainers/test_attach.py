@@ -22,9 +22,10 @@ from trainer_infra.api.runtime import (
 )
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers import code as of_code
-from trainer_infra.trainers import launcher
 from trainer_infra.trainers.code import Code
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.custom import pod_main
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
+from trainer_infra.trainers.trainer import Trainer
 
 CODE = Code({"main.py": "x", "source/a b.py": "y", "..c": "z"}, ("b==1",), secret_args=False)
 
@@ -196,6 +197,12 @@ def test_code_survives_the_wire_and_keeps_its_digest() -> None:
     )
 
 
+def test_custom_trainer_is_a_trainer_and_a_mapping_in_wire_form_is_none() -> None:
+    trainer: Trainer = CustomTrainer("train.py")
+    assert isinstance(trainer, Trainer)
+    assert not isinstance({"image": "python:3.11"}, Trainer)
+
+
 def test_a_new_launcher_is_the_same_work(write: Write) -> None:
     file = write("train.py", "x = 1\n")
     born = CustomTrainer("train.py").pack().code
@@ -223,10 +230,10 @@ def test_keys_are_legal_and_different() -> None:
 
 
 def test_the_launcher_knows_the_same_names() -> None:
-    assert f'"{names.SECRET_ARGS}"' in Path(launcher.__file__).read_text(encoding="utf-8")
+    assert f'"{names.SECRET_ARGS}"' in Path(pod_main.__file__).read_text(encoding="utf-8")
 
 
-@pytest.mark.parametrize("module", [launcher, report], ids=["launcher", "report"])
+@pytest.mark.parametrize("module", [pod_main, report], ids=["launcher", "report"])
 def test_what_runs_in_unknown_images_keeps_to_old_syntax(module: ModuleType) -> None:
     text = Path(str(module.__file__)).read_text(encoding="utf-8")
     ast.parse(text, feature_version=(3, 9))

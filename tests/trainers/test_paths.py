@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.trainers.conftest import Problems, Write
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 
 def test_missing_things_say_where_was_looked(write: Write, problems: Problems) -> None:

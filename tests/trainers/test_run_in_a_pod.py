@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.trainers.conftest import Load, Pod, Write
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.secret import Secret
 
 ARGS: dict[str, Any] = {

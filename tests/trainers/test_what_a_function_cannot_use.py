@@ -4,7 +4,7 @@ import functools
 from pathlib import Path
 
 from tests.trainers.conftest import Load, Problems, Write
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 GIVE_FILE = 'or give the file: CustomTrainer("fit.py:train")'
 

@@ -30,7 +30,7 @@ from trainer_infra.runs import identity
 from trainer_infra.runs.run import Owner, Submission
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import Code
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 COMMAND_LINE = Owner("", "", "")
 """The owner of what no Pulumi program declared."""

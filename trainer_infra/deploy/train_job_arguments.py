@@ -14,7 +14,7 @@ from trainer_infra.api.finding import path_text
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.custom import CustomTrainer
+from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
 

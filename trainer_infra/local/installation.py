@@ -20,7 +20,7 @@ from trainer_infra.errors import NotAvailable
 from trainer_infra.local import disk_use, pip_installer, pip_settings, pod_environment, uv_installer
 from trainer_infra.local.children import Children, Command
 from trainer_infra.local.installer import Installer
-from trainer_infra.trainers.packages import OPTION
+from trainer_infra.trainers.custom.packages import OPTION
 
 BEGIN: Final = "installing "
 """What the log begins with, before the packages."""

@@ -1,6 +1,6 @@
 """What travels to a training pod, and how it gets there.
 
-`custom` makes a Code from what the user gave; `attach` adds it to a TrainJob: the command, one
+A trainer makes a Code from what the user gave; `attach` adds it to a TrainJob: the command, one
 runtime patch with the mounts, and an immutable ConfigMap named by content (design rules 1 and
 2). Called by `compose` before rendering. Pure.
 """

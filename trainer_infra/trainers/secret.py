@@ -1,6 +1,6 @@
 """A value that nobody may read by accident.
 
-Users write it in `env` and `func_args` of a CustomTrainer and in an initializer's token. `custom`
+Users write it in `env` and `func_args` of a CustomTrainer and in an initializer's token. `custom_trainer`
 moves the value to the job's own Secret and leaves a reference behind (design rule 1).
 """
 

@@ -1,6 +1,6 @@
 """`func_args`: arguments of the training function, as JSON that keeps their types.
 
-Called by `custom`. What JSON would change (tuples, sets, NaN, keys that are no text) is refused
+Called by `custom_trainer`. What JSON would change (tuples, sets, NaN, keys that are no text) is refused
 with its path, not converted. Pure.
 """
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from trainer_infra.errors import Problem
 from trainer_infra.trainers.array_values import DEEPEST
+from trainer_infra.trainers.custom.source import Function
 from trainer_infra.trainers.secret import Secret
-from trainer_infra.trainers.source import Function
 
 INSTEAD = {
     "tuple": "give a list",

@@ -1,4 +1,4 @@
-"""`resources_per_node`: short names -> requests and limits. Called by `custom`; pure."""
+"""`resources_per_node`: short names -> requests and limits. Called by `custom_trainer`; pure."""
 
 import math
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,7 @@
 """Files of a folder as texts, exact, ready for a ConfigMap.
 
 Called by `files`. Left out are hidden files, `__pycache__`, virtual environments, what ignore files
-name (`ignored`), and of a Pulumi project its own files: they change without the training. What a
+name (`ignore_files`), and of a Pulumi project its own files: they change without the training. What a
 ConfigMap cannot hold is refused with its path.
 """
 
@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.ignored import Ignored
-from trainer_infra.trainers.source import shown_path
+from trainer_infra.trainers.custom.ignore_files import Ignored
+from trainer_infra.trainers.custom.source import shown_path
 
 LIMIT = 1024 * 1024
 """Bytes that a ConfigMap may hold (Kubernetes: 1 MiB of data)."""

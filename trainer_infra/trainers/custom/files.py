@@ -1,6 +1,6 @@
 """A path as `train`: a script, a folder with an entry, or a function in either.
 
-Called by `custom`. Files travel as they are, below the mount's folder `source`; `folder` reads
+Called by `custom_trainer`. Files travel as they are, below the mount's folder `source`; `folder` reads
 them.
 """
 
@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers import folder, source
-from trainer_infra.trainers.source import CodeSource, Function
+from trainer_infra.trainers.custom import folder, source
+from trainer_infra.trainers.custom.source import CodeSource, Function
 
 LEFT_OUT = "left out are hidden files, those that ignore files name, and a Pulumi program's own"
 

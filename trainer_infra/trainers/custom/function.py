@@ -1,6 +1,6 @@
 """A Python function as `train`: its source travels alone, so it must be complete by itself.
 
-Called by `custom`. What cannot work is found here, at preview: SDK contract 3.1
+Called by `custom_trainer`. What cannot work is found here, at preview: SDK contract 3.1
 lists what a function loses when only its source is shipped.
 """
 
@@ -15,8 +15,8 @@ from types import CellType, FunctionType, ModuleType
 from typing import Any
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers import names_used, source
-from trainer_infra.trainers.source import CodeSource, Function
+from trainer_infra.trainers.custom import source, undefined_names
+from trainer_infra.trainers.custom.source import CodeSource, Function
 
 LAZY = __future__.annotations.compiler_flag
 
@@ -168,7 +168,7 @@ def _content(cell: CellType) -> object:
 def _undefined(function: FunctionType, text: str) -> Iterator[Problem]:
     """Names that the function takes from its module, or that exist nowhere."""
     try:
-        missing = names_used.undefined(text)
+        missing = undefined_names.undefined(text)
     except SyntaxError:
         # Only a `nonlocal` of the function around it stops making sense: a closure, named above.
         return

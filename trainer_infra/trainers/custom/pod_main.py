@@ -1,6 +1,6 @@
 """Starts the user's code inside a training pod.
 
-`custom` ships this text as `main.py` of the code mount, beside `launch.json` (what to run),
+`custom_trainer` ships this text as `main.py` of the code mount, beside `launch.json` (what to run),
 `args.json`, the folder `source` and, for images without this package, the folder `lib`. It runs in
 images we do not know: standard library only, in the syntax of Python 3.9.
 """

@@ -14,30 +14,26 @@ from typing import Any, Final, Self
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers import env as of_env
-from trainer_infra.trainers import files, folder, func_args, function, packages, resources_per_node
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.custom import (
+    env_and_args,
+    files,
+    folder,
+    func_args,
+    function,
+    packages,
+    resources_per_node,
+)
+from trainer_infra.trainers.custom.source import CodeSource
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
-from trainer_infra.trainers.source import CodeSource
+from trainer_infra.trainers.trainer import Packed
 
 Train = Callable[..., object] | str | os.PathLike[str]
 
 KUBEFLOW: Final = {"func": "train", "packages_to_install": "packages"}
 """Names that the kubeflow SDK has for fields of ours."""
-
-
-@dataclass(frozen=True, slots=True)
-class Packed:
-    """What a CustomTrainer becomes."""
-
-    code: Code
-    """What travels in the ConfigMap."""
-    trainer: dict[str, Any]
-    """`spec.trainer` in wire form, without its command."""
-    secret_data: dict[str, Any]
-    """Key of the job's own Secret -> text; an Output, or a mapping that holds one, as it was given."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,11 +167,11 @@ class _Plain:
         yield from func_args.problems(given)
         if source is not None and source.function is not None:
             yield from func_args.misfits(given, source.function, source.where)
-        yield from of_env.bad_args(self.args or ())
+        yield from env_and_args.bad_args(self.args or ())
         yield from _whole("num_nodes", self.num_nodes)
         yield from _whole("num_proc_per_node", self.num_proc_per_node)
         yield from resources_per_node.problems(self.resources_per_node or {})
-        yield from of_env.problems(self.env or {})
+        yield from env_and_args.problems(self.env or {})
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
             yield Problem("image", "must be an image's name", got=self.image)
         yield from packages.problems(self.packages or ())
@@ -185,8 +181,8 @@ class _Plain:
         resources = self.resources_per_node
         made = {
             "image": self.image,
-            "args": [of_env.literal(each) for each in self.args or ()] or None,
-            "env": of_env.entries(self.env or {}) or None,
+            "args": [env_and_args.literal(each) for each in self.args or ()] or None,
+            "env": env_and_args.entries(self.env or {}) or None,
             "numNodes": self.num_nodes,
             "numProcPerNode": self.num_proc_per_node,
             "resourcesPerNode": resources_per_node.wire(resources) if resources else None,
@@ -195,7 +191,7 @@ class _Plain:
 
     def _secret_data(self, secret_args: Mapping[str, Secret]) -> dict[str, Any]:
         data: dict[str, Any] = {
-            of_env.key(name): value.value
+            env_and_args.key(name): value.value
             for name, value in (self.env or {}).items()
             if isinstance(value, Secret)
         }
@@ -247,12 +243,12 @@ def _files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
 @functools.cache
 def _own_files() -> dict[str, str]:
     """What we add to the user's code: the launcher, and `report` for images that lack it."""
-    room = Path(__file__).parent
+    package = Path(__file__).parents[2]
     return {
-        "main.py": (room / "launcher.py").read_text(encoding="utf-8"),
+        "main.py": Path(__file__).with_name("pod_main.py").read_text(encoding="utf-8"),
         "lib/trainer_infra/__init__.py": "",
         **{
-            f"lib/trainer_infra/{file}": (room.parent / file).read_text(encoding="utf-8")
+            f"lib/trainer_infra/{file}": (package / file).read_text(encoding="utf-8")
             for file in ("report.py", "storage.py")
         },
     }
