@@ -14,7 +14,7 @@ import pytest
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput
-from trainer_infra.trainers import code as of_code
+from trainer_infra.trainers import code as job_code
 from trainer_infra.trainers.custom import CustomTrainer, Packed
 
 Write = Callable[[str, str], Path]
@@ -96,7 +96,7 @@ class Pod:
     def run(self, packed: Packed, *, python: str = sys.executable) -> "Ended":
         """Mount and start it as a kubelet would, with our package out of sight."""
         job = {"metadata": {"name": "digits"}, "spec": {"trainer": packed.trainer}}
-        attached, (config_map,) = of_code.attach(job, RUNTIME, packed.code)
+        attached, (config_map,) = job_code.attach(job, RUNTIME, packed.code)
         mounts = {
             names.CODE_MOUNT: self.folder / "code",
             names.SECRET_MOUNT: self.folder / "secret",

@@ -14,8 +14,7 @@ import pytest
 from tests.trainers.conftest import RUNTIME, Write
 from trainer_infra import catalog, names, report
 from trainer_infra.errors import InvalidInput
-from trainer_infra.trainers import code as of_code
-from trainer_infra.trainers import launcher
+from trainer_infra.trainers import code, launcher
 from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.custom import CustomTrainer
 
@@ -37,7 +36,7 @@ def test_command_mounts_and_config_map() -> None:
         runtimePatches=[{"manager": "a.b/c"}], trainer={"env": [{"name": "A", "value": "1"}]}
     )
     before = copy.deepcopy(given)
-    attached, objects = of_code.attach(given, RUNTIME, CODE)
+    attached, objects = code.attach(given, RUNTIME, CODE)
     name = f"digits-code-{CODE.digest()}"
     items = [
         {"key": "afab2938-..c", "path": "..c"},
@@ -84,7 +83,7 @@ def test_command_mounts_and_config_map() -> None:
 
 
 def test_torch_runs_under_torchrun() -> None:
-    attached, _ = of_code.attach(job(), torch(), CODE)
+    attached, _ = code.attach(job(), torch(), CODE)
     assert attached["spec"]["trainer"] == {
         "command": ["torchrun", "/opt/trainer-infra/code/main.py"]
     }
@@ -93,7 +92,7 @@ def test_torch_runs_under_torchrun() -> None:
 def test_mpi_starts_the_code_on_every_rank_with_the_users_variables() -> None:
     runtime = catalog.get("deepspeed-distributed").to_wire()
     given = job(trainer={"env": [{"name": "A", "value": "1"}]})
-    attached, _ = of_code.attach(given, runtime, Code({}, (), secret_args=True))
+    attached, _ = code.attach(given, runtime, Code({}, (), secret_args=True))
     spec = attached["spec"]
     assert spec["trainer"]["command"] == [
         *("mpirun", "-x", "A", "-x", "TRAINER_INFRA_SECRET_ARGS"),
@@ -114,7 +113,7 @@ def _pod(replicated_job: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_secret_arguments_are_one_file_of_the_jobs_own_secret() -> None:
-    attached, _ = of_code.attach(job(), RUNTIME, Code({}, (), secret_args=True))
+    attached, _ = code.attach(job(), RUNTIME, Code({}, (), secret_args=True))
     spec = attached["spec"]
     path = "/opt/trainer-infra/secret/secret_args.json"
     assert spec["trainer"]["env"] == [{"name": "TRAINER_INFRA_SECRET_ARGS", "value": path}]
@@ -140,7 +139,7 @@ def test_the_own_secret_gets_its_name_everywhere() -> None:
         initializer={"dataset": {"secretRef": {"name": names.OWN_SECRET}}},
         runtimePatches=[{"deep": [{"secretKeyRef": other}, {"secretKeyRef": own}]}],
     )
-    attached, objects = of_code.attach(given, RUNTIME, None)
+    attached, objects = code.attach(given, RUNTIME, None)
     named = {"name": "digits-secret", "key": "env.A"}
     assert attached == job(
         trainer={"command": ["kept"], "env": [{"name": "A", "valueFrom": {"secretKeyRef": named}}]},
@@ -153,7 +152,7 @@ def test_the_own_secret_gets_its_name_everywhere() -> None:
 def test_a_runtime_without_a_trainer_is_refused() -> None:
     runtime = {"kind": "TrainingRuntime", "metadata": {"name": "odd"}, "spec": {"template": {}}}
     with pytest.raises(InvalidInput) as caught:
-        of_code.attach(job(), runtime, CODE)
+        code.attach(job(), runtime, CODE)
     assert str(caught.value) == (
         "TrainingRuntime odd: spec.template.spec.replicatedJobs: no replicated job with the label "
         "trainer.kubeflow.org/trainjob-ancestor-step=trainer has a container named node, so there "
@@ -163,7 +162,7 @@ def test_a_runtime_without_a_trainer_is_refused() -> None:
 
 
 def test_the_secret_shows_keys_only() -> None:
-    assert of_code.secret_object("digits", ["b", "a"]) == {
+    assert code.secret_object("digits", ["b", "a"]) == {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": "digits-secret"},
@@ -206,7 +205,7 @@ def test_a_new_launcher_is_the_same_work(write: Write) -> None:
 
 def test_keys_are_legal_and_different() -> None:
     paths = ["a/b", "a_b", "a b", "_0-a_b", "x" * 300, "ü/ü", "..x", "main.py"]
-    _, (config_map,) = of_code.attach(
+    _, (config_map,) = code.attach(
         job(), RUNTIME, Code(dict.fromkeys(paths, ""), (), secret_args=False)
     )
     keys = list(config_map["data"])

@@ -14,7 +14,7 @@ from typing import Any, Final, Self
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers import env as of_env
+from trainer_infra.trainers import env as env_module
 from trainer_infra.trainers import files, folder, func_args, function, packages, resources_per_node
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
@@ -171,11 +171,11 @@ class _Plain:
         yield from func_args.problems(given)
         if source is not None and source.function is not None:
             yield from func_args.misfits(given, source.function, source.where)
-        yield from of_env.bad_args(self.args or ())
+        yield from env_module.bad_args(self.args or ())
         yield from _whole("num_nodes", self.num_nodes)
         yield from _whole("num_proc_per_node", self.num_proc_per_node)
         yield from resources_per_node.problems(self.resources_per_node or {})
-        yield from of_env.problems(self.env or {})
+        yield from env_module.problems(self.env or {})
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
             yield Problem("image", "must be an image's name", got=self.image)
         yield from packages.problems(self.packages or ())
@@ -185,8 +185,8 @@ class _Plain:
         resources = self.resources_per_node
         made = {
             "image": self.image,
-            "args": [of_env.literal(each) for each in self.args or ()] or None,
-            "env": of_env.entries(self.env or {}) or None,
+            "args": [env_module.literal(each) for each in self.args or ()] or None,
+            "env": env_module.entries(self.env or {}) or None,
             "numNodes": self.num_nodes,
             "numProcPerNode": self.num_proc_per_node,
             "resourcesPerNode": resources_per_node.wire(resources) if resources else None,
@@ -195,7 +195,7 @@ class _Plain:
 
     def _secret_data(self, secret_args: Mapping[str, Secret]) -> dict[str, Any]:
         data: dict[str, Any] = {
-            of_env.key(name): value.value
+            env_module.key(name): value.value
             for name, value in (self.env or {}).items()
             if isinstance(value, Secret)
         }

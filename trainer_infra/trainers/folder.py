@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.ignored import Ignored
+from trainer_infra.trainers.ignore_files import Ignored
 from trainer_infra.trainers.source import shown_path
 
 LIMIT = 1024 * 1024

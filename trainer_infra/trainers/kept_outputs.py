@@ -15,7 +15,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
-from trainer_infra.trainers import code as of_code
+from trainer_infra.trainers import code
 
 CLAIM: Final = "pvc://"
 FOLDER: Final = "/"
@@ -134,7 +134,7 @@ def attach(job: JSONDict, runtime: JSONDict, kept: Mapping[str, str]) -> JSONDic
     if folders:
         volumes = [_volume(*each) for each in folders.items()]
         mounts = [_mount(*each) for each in folders.items()]
-        patch = of_code.patch(runtime, names.OUTPUTS_MANAGER, volumes, mounts)
+        patch = code.patch(runtime, names.OUTPUTS_MANAGER, volumes, mounts)
         spec["runtimePatches"] = [*(spec.get("runtimePatches") or ()), patch]
     said = {names.OUTPUTS: json.dumps(dict(kept))}
     metadata = job["metadata"]
