@@ -4,8 +4,10 @@ import ast
 import dataclasses
 import re
 import tomllib
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final, TypeVar
 
 import pytest
 import typer.core
@@ -16,6 +18,7 @@ from trainer_infra.cli import main
 from trainer_infra.render import phases
 from trainer_infra.render.deviation import Deviation
 
+Node = TypeVar("Node", bound=ast.AST)
 ROOT = Path(__file__).resolve().parent.parent
 SOURCES = sorted((ROOT / "trainer_infra").rglob("*.py"))
 DOCUMENTS = [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]
@@ -41,6 +44,97 @@ def test_no_function_is_over_60_lines_and_no_file_over_400() -> None:
     ]
     big = [str(path.relative_to(ROOT)) for path in SOURCES if path.read_text().count("\n") > 400]
     assert (long, big) == ([], [])
+
+
+ONE_NAME_OF_TWO: Final = {"ClusterTrainingRuntime", "TrainJob", "TrainingRuntime"}
+"""Kinds of the API that are resources of Pulumi too, as users know them."""
+NOUNS_ALL_THE_SAME: Final = {"markdown", "privileged", "screen", "unknown"}
+"""Modules named for a field of a pod, a terminal, and what is not known yet, as engines call it."""
+
+
+def listing() -> list[str]:
+    """The files of the package, as a stranger sees them."""
+    return [str(path.relative_to(ROOT / "trainer_infra")) for path in SOURCES]
+
+
+def nodes_of(kind: type[Node]) -> Iterator[tuple[Path, Node]]:
+    for path in SOURCES:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, kind):
+                yield path, node
+
+
+def test_a_class_name_is_that_of_one_class() -> None:
+    counts = Counter(node.name for _, node in nodes_of(ast.ClassDef))
+    assert {name for name, count in counts.items() if count > 1} == ONE_NAME_OF_TWO
+
+
+def test_at_most_two_of_five_public_functions_have_a_name_of_one_word() -> None:
+    names = [
+        node.name
+        for path in SOURCES
+        for node in ast.parse(path.read_text()).body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef) and node.name[0] != "_"
+    ]
+    assert sum("_" not in name for name in names) <= 0.4 * len(names)
+
+
+def test_modules_are_named_by_nouns() -> None:
+    participle = re.compile(r"[a-z]+(ed|wn|uilt|ound|aid|old|een)")
+    words = {"around", "by", "fresh", "look", "of", "present", "together", "with"}
+    wrong = [
+        path
+        for path in listing()
+        if (stem := Path(path).stem) not in NOUNS_ALL_THE_SAME
+        and (stem in words or participle.fullmatch(stem))
+    ]
+    assert wrong == []
+
+
+def test_no_module_is_imported_as_a_preposition() -> None:
+    names = [
+        f"{path.relative_to(ROOT)}: {alias.asname}"
+        for path, node in nodes_of(ast.ImportFrom)
+        for alias in node.names
+        if re.fullmatch(r"of(_\w+)?|as_\w+", alias.asname or "")
+    ]
+    assert names == []
+
+
+LOOK_UPS: Final = {
+    "PET_NNODES": (r"plugins/torch", "render/plugins/torch.py", "PET_NNODES"),
+    "the gate's patience": (r"operations/gate", "deploy/operations/gate.py", "UNREACHABLE_FOR"),
+    "a new scheduler": (r"plugins/__init__", "render/plugins/__init__.py", "volcano.PLUGIN"),
+    "OOM to reason": (r"failure_reason", "lifecycle/failure_reason.py", "OOMKilled"),
+    "where a local run's state is written": (r"run_folder", "local/run_folder.py", "STATE_HOME"),
+    "activeDeadlineSeconds on Kubernetes": (
+        r"cluster/.*active_deadline_seconds",
+        "cluster/provider/active_deadline_seconds.py",
+        "activeDeadlineSeconds",
+    ),
+    "the eight hex digits of a name": (r"runs/identity", "runs/identity.py", "8 hex"),
+    "secret in plain text": (
+        r"leaked_secret",
+        "deploy/operations/leaked_secrets.py",
+        "in plain text",
+    ),
+    "Kueue's label on the JobSet": (
+        r"plugins/kueue",
+        "render/plugins/kueue.py",
+        "KUEUE_QUEUE_LABEL",
+    ),
+    "SARIF level": (r"sarif", "review/sarif.py", '"level"'),
+    "label of the stack": (r"run_labels", "cluster/run_labels.py", "STACK_LABEL"),
+    "mpirun or torchrun": (r"launcher", "render/launcher.py", "mpirun"),
+}
+"""What is looked for: the words to look by, the one file that they lead to, and what stands in it."""
+
+
+@pytest.mark.parametrize("question", LOOK_UPS)
+def test_the_listing_alone_leads_to_one_file(question: str) -> None:
+    words, answer, text = LOOK_UPS[question]
+    assert [path for path in listing() if re.search(words, path)] == [answer]
+    assert text in (ROOT / "trainer_infra" / answer).read_text()
 
 
 def test_every_module_says_what_it_is() -> None:

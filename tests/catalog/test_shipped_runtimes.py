@@ -7,7 +7,7 @@ import pytest
 from trainer_infra import catalog
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.catalog.shipped import Shipped
+from trainer_infra.catalog.shipped_runtime import Shipped
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
 

@@ -24,7 +24,7 @@ from trainer_infra.cluster.provider import (
     submit,
     suspend,
 )
-from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import ObjectSelection
@@ -319,9 +319,9 @@ def test_a_record_of_a_later_release_is_read_as_far_as_it_is_known_and_loses_not
 def test_a_record_of_an_earlier_release_is_read_and_says_its_format_once_it_is_written() -> None:
     async def asked() -> None:
         cluster, wanted = Small(), Job("default").submission()
-        begun = of_record.config_map(wanted, wanted.objects)
+        begun = run_record.config_map(wanted, wanted.objects)
         notes = {**begun["metadata"]["annotations"]}
-        assert notes.pop(names.FORMAT_ANNOTATION) == str(of_record.FORMAT)
+        assert notes.pop(names.FORMAT_ANNOTATION) == str(run_record.FORMAT)
         del notes[names.BACKEND_ANNOTATION]
         earlier = {**begun, "metadata": {**begun["metadata"], "annotations": notes}}
         made = await cluster.client.create(earlier, manager=names.FIELD_MANAGER)

@@ -17,7 +17,7 @@ from trainer_infra.lifecycle.plan import plan
 from trainer_infra.local import run_folder, runs
 from trainer_infra.local.target import ThisMachine
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs.run import Submission
 from trainer_infra.trainers import compose

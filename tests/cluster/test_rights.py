@@ -13,7 +13,7 @@ from tests.cluster.conftest import Server
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World, ok
 from tests.deploy.project import until
-from trainer_infra.cluster import rights as of_rights
+from trainer_infra.cluster import rights as account_rights
 from trainer_infra.cluster import runtimes
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.cluster.rights import LOOK, ROLES, Right, Rights
@@ -23,7 +23,7 @@ from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.runs.run import Contents, Owner
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
-WORKLOADS = of_rights.right_to(of_rights.WORKLOAD, "list")
+WORKLOADS = account_rights.right_to(account_rights.WORKLOAD, "list")
 _COUNT = itertools.count()
 
 As = Callable[..., Cluster]
@@ -89,7 +89,7 @@ def without(rights: tuple[Right, ...], right: Right) -> tuple[Right, ...]:
 
 
 def lacking(right: Right) -> str:
-    return f"it lacks the right to {of_rights.shown_rights([right])}"
+    return f"it lacks the right to {account_rights.shown_rights([right])}"
 
 
 def shown(right: Right) -> str:
@@ -138,7 +138,7 @@ def test_a_run_without_secrets_needs_no_right_to_secrets(
     assert world.names("JobSet") == ["tj"]
 
 
-@pytest.mark.parametrize("right", of_rights.CHANGE, ids=shown)
+@pytest.mark.parametrize("right", account_rights.CHANGE, ids=shown)
 @pytest.mark.parametrize("verb", ["suspend", "repair"])
 def test_what_cannot_be_changed_whole_is_not_changed(
     cluster: Cluster, account: As, world: World, job: Job, right: Right, verb: str

@@ -9,7 +9,7 @@ from tests.deploy.project import Stack
 from tests.docs import page
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.catalog.shipped import Shipped
+from trainer_infra.catalog.shipped_runtime import Shipped
 from trainer_infra.cluster.provider.behaviour import provider_behaviour
 from trainer_infra.errors import InvalidInput
 from trainer_infra.local import pod_environment

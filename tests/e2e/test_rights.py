@@ -20,7 +20,7 @@ from tests.e2e.test_command import start
 from tests.kube.front import Front
 from tests.kube.scripted import config
 from tools.cluster.kube_apiserver import Address
-from trainer_infra.cluster import rights as of_rights
+from trainer_infra.cluster import rights
 from trainer_infra.cluster.rights import ROLES, Right
 from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.kube.resource import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
@@ -32,8 +32,8 @@ PATH = re.compile(
 FREE = {"selfsubjectaccessreviews"}
 """What every account may ask."""
 ELSEWHERE = {
-    *of_rights.right_to(TRAINING_RUNTIME, *of_rights.WHOLE),
-    *of_rights.right_to(CLUSTER_TRAINING_RUNTIME, *of_rights.WHOLE),
+    *rights.right_to(TRAINING_RUNTIME, *rights.WHOLE),
+    *rights.right_to(CLUSTER_TRAINING_RUNTIME, *rights.WHOLE),
 }
 """Kinds that this cluster does not serve; tests/cluster/test_rights.py tries them."""
 

@@ -21,7 +21,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.lifecycle import admission
 from trainer_infra.lifecycle.admission import Before, Verdict
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 
 POLICY = (
     "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy"

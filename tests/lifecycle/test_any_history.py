@@ -28,7 +28,7 @@ from trainer_infra.lifecycle.plan import Plan, plan
 from trainer_infra.render import snapshot
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 
 TTL = "trainer-infra.dev/ttl-seconds-after-finished"
 ENDS = ("AllJobsCompleted", "FailedJobs", "DeadlineExceeded")

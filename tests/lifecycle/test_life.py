@@ -24,7 +24,7 @@ from trainer_infra.lifecycle.events import LONGEST, Event
 from trainer_infra.lifecycle.plan import RETRY, ObjectRef, Plan, plan
 from trainer_infra.render import snapshot
 from trainer_infra.render.behaviour import REFERENCE, Behaviour
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 

@@ -22,7 +22,7 @@ from trainer_infra.lifecycle.events import Event
 from trainer_infra.lifecycle.plan import RETRY, ObjectRef, Plan, plan
 from trainer_infra.render import pipeline, snapshot
 from trainer_infra.render.behaviour import REFERENCE
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 
 CREATED = Event("Normal", "TrainJobResourcesCreated", "Applied JobSet tj")
 

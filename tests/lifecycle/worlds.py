@@ -6,7 +6,7 @@ from typing import Any
 from trainer_infra import catalog
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.render import pipeline, snapshot
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 
 RUNTIME = catalog.get("jax-distributed")
 CREATED = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

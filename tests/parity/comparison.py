@@ -24,7 +24,7 @@ from trainer_infra.lifecycle import admission, jobs_status
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import REFERENCE, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS, train_job_status, volcano
 

@@ -17,7 +17,7 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.lifecycle.plan import plan
 from trainer_infra.render import pipeline, plugin_registry
 from trainer_infra.render.behaviour import Behaviour
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.render.plugins import PLUGINS
 
 NAME = "acme_managers:PLUGIN"

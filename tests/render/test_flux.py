@@ -12,7 +12,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.render.plugins import flux
 
 ON = runtime()

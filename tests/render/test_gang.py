@@ -9,7 +9,7 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import gang, pipeline, resolve
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.render.phases import Watch
 from trainer_infra.render.plugins import coscheduling, volcano
 

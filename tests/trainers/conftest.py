@@ -15,9 +15,9 @@ import pytest
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.errors import InvalidInput
-from trainer_infra.trainers import code as of_code
+from trainer_infra.trainers import code as job_code
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
-from trainer_infra.trainers.trainer import Packed
+from trainer_infra.trainers.trainer import PackedTrainer
 
 Write = Callable[[str, str], Path]
 Load = Callable[[str], ModuleType]
@@ -96,10 +96,10 @@ class Pod:
 
     folder: Path
 
-    def run(self, packed: Packed, *, python: str = sys.executable) -> "Ended":
+    def run(self, packed: PackedTrainer, *, python: str = sys.executable) -> "Ended":
         """Mount and start it as a kubelet would, with our package out of sight."""
         job = {"metadata": {"name": "digits"}, "spec": {"trainer": packed.trainer}}
-        attached, (config_map,) = of_code.attach(job, RUNTIME, packed.code)
+        attached, (config_map,) = job_code.attach(job, RUNTIME, packed.code)
         mounts = {
             names.CODE_MOUNT: self.folder / "code",
             names.SECRET_MOUNT: self.folder / "secret",

@@ -11,7 +11,7 @@ from typing import Final
 
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.catalog import data_cache, mpi, one_job, torchtune
-from trainer_infra.catalog.shipped import Shipped
+from trainer_infra.catalog.shipped_runtime import Shipped
 from trainer_infra.errors import InvalidInput, Problem
 
 RUNTIMES: Final[tuple[Shipped, ...]] = (

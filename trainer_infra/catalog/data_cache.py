@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import MLPolicy, Torch, TrainingRuntimeSpec
-from trainer_infra.catalog import replicated_jobs, shipped
+from trainer_infra.catalog import replicated_jobs, shipped_runtime
 from trainer_infra.catalog.one_job import TORCH_IMAGE
-from trainer_infra.catalog.shipped import IMAGES, TAG, Shipped
+from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, Shipped
 
 SERVICE_ACCOUNT: Final = "kubeflow-trainer-cache-initializer"
 CACHE_IMAGE: Final = f"{IMAGES}/data-cache:{TAG}"
@@ -34,7 +34,7 @@ def _initializer() -> dict[str, Any]:
 
 def _spec() -> TrainingRuntimeSpec:
     node = replicated_jobs.node_job(TORCH_IMAGE, env=[_train_job_name()])
-    return shipped.runtime_spec(
+    return shipped_runtime.runtime_spec(
         MLPolicy(num_nodes=1, torch=Torch()),
         _initializer(),
         replicated_jobs.depends_on(node, "Complete", names.DATASET_INITIALIZER),

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import MPI, MLPolicy, TrainingRuntimeSpec
-from trainer_infra.catalog import replicated_jobs, shipped
-from trainer_infra.catalog.shipped import IMAGES, TAG, Shipped
+from trainer_infra.catalog import replicated_jobs, shipped_runtime
+from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, Shipped
 
 HOME: Final = "/home/mpiuser"
 USER: Final = 1000
@@ -30,7 +30,7 @@ def _spec(image: str) -> TrainingRuntimeSpec:
         "readinessProbe": {"tcpSocket": {"port": SSH_PORT}, "initialDelaySeconds": 5},
     }
     launcher = _job(names.LAUNCHER, image, names.TRAINER)
-    return shipped.runtime_spec(
+    return shipped_runtime.runtime_spec(
         MLPolicy(num_nodes=1, mpi=policy),
         _job(names.NODE, image, None, **server),
         replicated_jobs.depends_on(launcher, "Ready", names.NODE),

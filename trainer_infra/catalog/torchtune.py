@@ -11,8 +11,8 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import MLPolicy, Torch, TrainingRuntimeSpec
-from trainer_infra.catalog import replicated_jobs, shipped
-from trainer_infra.catalog.shipped import IMAGES, TAG, Shipped
+from trainer_infra.catalog import replicated_jobs, shipped_runtime
+from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, Shipped
 
 WORKSPACE: Final = "/workspace"
 MODEL: Final = f"{WORKSPACE}/model"
@@ -55,7 +55,7 @@ def _spec(model: _Model) -> TrainingRuntimeSpec:
         volumeMounts=[_mount()],
     )
     initializers = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
-    return shipped.runtime_spec(
+    return shipped_runtime.runtime_spec(
         MLPolicy(num_nodes=model.nodes, torch=Torch()),
         _initializer(names.DATASET_INITIALIZER, DATASET),
         _initializer(names.MODEL_INITIALIZER, model.uri),

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import typer
 
 from trainer_infra import catalog
-from trainer_infra.catalog.shipped import Shipped
+from trainer_infra.catalog.shipped_runtime import Shipped
 from trainer_infra.cli import render, screen, table
 from trainer_infra.cli.table import Column
 from trainer_infra.errors import InvalidInput, Problem

@@ -19,7 +19,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.kube.resource import EVENT, JOB, NODE
-from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.causes import node, objects, schedule, steps
 from trainer_infra.runs.causes.objects import About
 from trainer_infra.runs.causes.surroundings import Surroundings, time_of
@@ -87,7 +87,7 @@ async def nodes_of(
     client: KubeClient, cache: RequestCache, pods: Iterable[JSONObject]
 ) -> dict[str, JSONObject]:
     """The Kubernetes nodes of pods that are not ready, by name, as far as they may be read."""
-    wanted = sorted({of_pods.node_of(each) for each in pods if node.is_suspicious(each)})
+    wanted = sorted({pod_facts.node_of(each) for each in pods if node.is_suspicious(each)})
     found: dict[str, JSONObject] = {}
     for name in wanted[:MOST_NODES]:
         with suppress(Answer):

@@ -17,7 +17,7 @@ from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import POD
-from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs import pods
 
 IDLE: Final = 15.0
 """Seconds after the last look at which watching ends."""
@@ -121,9 +121,9 @@ def _try(pod: JSONObject) -> tuple[str, str]:
 
 def _failed_container(pod: JSONObject) -> str | None:
     """The container that failed, empty when it is the pod as a whole; None when nothing did."""
-    for each in of_pods.container_statuses(pod):
+    for each in pods.container_statuses(pod):
         for key in ("state", "lastState"):
             ended = (each.get(key) or {}).get("terminated") or {}
             if ended.get("exitCode", 0) != 0:
                 return str(each["name"])
-    return "" if of_pods.phase_of(pod) == "Failed" else None
+    return "" if pods.phase_of(pod) == "Failed" else None

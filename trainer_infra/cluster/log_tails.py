@@ -11,7 +11,7 @@ from typing import Final
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, LogOf
-from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs import pods as pod_facts
 
 TAIL: Final = 100
 """Lines that are read: reports stand among others."""
@@ -25,7 +25,7 @@ async def of_pods_that_ran(
     client: KubeClient, pods: Iterable[JSONObject]
 ) -> dict[str, tuple[str, ...]]:
     """The last lines by pod, of the first container of those that have started."""
-    wanted = [each for each in pods if of_pods.started_at(each)][:PODS]
+    wanted = [each for each in pods if pod_facts.started_at(each)][:PODS]
     found = await asyncio.gather(*(of_container(client, each) for each in wanted))
     return {pod["metadata"]["name"]: lines for pod, lines in zip(wanted, found, strict=True)}
 

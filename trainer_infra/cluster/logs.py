@@ -28,8 +28,8 @@ from trainer_infra.kube.refusals import (
     Unreachable,
 )
 from trainer_infra.kube.resource import JOBSET, POD
-from trainer_infra.lifecycle import conditions as of
-from trainer_infra.runs import pods as of_pods
+from trainer_infra.lifecycle import conditions as status_conditions
+from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.run import Run
 
@@ -61,7 +61,7 @@ class LogSelection:
 
     def has(self, pod: JSONObject) -> bool:
         """Whether lines of the pod are wanted."""
-        return self.pod in (None, pod["metadata"]["name"], of_pods.host_name(pod))
+        return self.pod in (None, pod["metadata"]["name"], pod_facts.host_name(pod))
 
 
 @dataclass(frozen=True, slots=True)
@@ -257,11 +257,11 @@ class _Reader:
             return True
         except TrainerInfraError:
             return False
-        if pod["metadata"]["uid"] != source.pod["metadata"]["uid"] or of_pods.is_over(pod):
+        if pod["metadata"]["uid"] != source.pod["metadata"]["uid"] or pod_facts.is_over(pod):
             return True
         states = (
             each.get("state") or {}
-            for each in of_pods.container_statuses(pod)
+            for each in pod_facts.container_statuses(pod)
             if each["name"] == source.container
         )
         ended = next((each.get("terminated") for each in states), None)
@@ -303,7 +303,7 @@ async def _seen(client: KubeClient, run: Run) -> tuple[JSONObject | None, tuple[
     with suppress(NotFound):
         found = await client.get(JOBSET, run.name, run.namespace)
         jobset = found if ownership.is_of(found, run.uid) else None
-    return jobset, of_pods.in_order(jobset, page.items)
+    return jobset, pod_facts.in_order(jobset, page.items)
 
 
 def _sources(jobset: JSONObject | None, pods: tuple[JSONObject, ...]) -> Iterator[_Source]:
@@ -313,9 +313,9 @@ def _sources(jobset: JSONObject | None, pods: tuple[JSONObject, ...]) -> Iterato
         for each in ((jobset or {}).get("spec") or {}).get("replicatedJobs") or ()
     }
     for pod in pods:
-        template = own.get(of_pods.step_of(pod)) or pod["spec"]
+        template = own.get(pod_facts.step_of(pod)) or pod["spec"]
         listed = (*(template.get("initContainers") or ()), *template["containers"])
-        started = {each["name"] for each in of_pods.container_statuses(pod) if _has_started(each)}
+        started = {each["name"] for each in pod_facts.container_statuses(pod) if _has_started(each)}
         for container in listed:
             if container["name"] in started:
                 yield _Source(pod, container["name"])
@@ -337,7 +337,8 @@ def _gone(run: Run, pods: Any) -> dict[str, tuple[str, ...]]:
 def _has_ended(jobset: JSONObject) -> bool:
     conditions = (jobset.get("status") or {}).get("conditions") or ()
     return any(
-        of.is_true(conditions, each) for each in (names.JOBSET_COMPLETED, names.JOBSET_FAILED)
+        status_conditions.is_true(conditions, each)
+        for each in (names.JOBSET_COMPLETED, names.JOBSET_FAILED)
     )
 
 

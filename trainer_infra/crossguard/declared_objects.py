@@ -15,7 +15,7 @@ from trainer_infra.crossguard.values import plain_value
 from trainer_infra.deploy.operations.declared_run import wire_object
 from trainer_infra.deploy.operations.train_jobs.members import members_of
 from trainer_infra.json_values import JSONObject
-from trainer_infra.rules import subject as subjects
+from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules import tree
 from trainer_infra.rules.subject import AnyRuntime, Subject
 from trainer_infra.rules.tree import Key
@@ -70,7 +70,7 @@ def _objects(
         for member, each in members_of(properties).items():
             yield member, train_job(each)
     elif ours in names.RUNTIMES and properties.get("spec") is not None:
-        yield "", subjects.subject_of(wire_object(ours, properties))
+        yield "", rule_subject.subject_of(wire_object(ours, properties))
 
 
 def class_of_type(kind: str) -> str:
@@ -94,8 +94,8 @@ def runtimes_among(declared: Iterable[DeclaredObject]) -> dict[Key, AnyRuntime]:
 def _as_it_is(value: JSONObject, runtimes: Runtimes) -> Subject:
     key = tree.reference(value)
     if key is None:
-        return subjects.subject_of(value)
-    made = subjects.subject_of(value, runtimes.get(key) or tree.shipped(key))
+        return rule_subject.subject_of(value)
+    made = rule_subject.subject_of(value, runtimes.get(key) or tree.shipped(key))
     return replace(made, runtime_is_judged=key in runtimes)
 
 
@@ -110,10 +110,10 @@ def train_job(properties: JSONObject) -> Subject:
     value = wire_of_train_job(properties)
     given, rendered = properties.get("runtime"), properties.get("rendered")
     if isinstance(given, Mapping) and isinstance(rendered, Mapping):
-        return subjects.given(
-            subjects.subject_of(value, AnyRuntime(given, None)), rendered.values()
+        return rule_subject.given(
+            rule_subject.subject_of(value, AnyRuntime(given, None)), rendered.values()
         )
     if isinstance(given, Mapping):
-        return subjects.subject_of(value, AnyRuntime.read(given))
+        return rule_subject.subject_of(value, AnyRuntime.read(given))
     key = tree.reference(value)
-    return subjects.subject_of(value, tree.shipped(key) if key else None)
+    return rule_subject.subject_of(value, tree.shipped(key) if key else None)

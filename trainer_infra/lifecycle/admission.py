@@ -23,7 +23,7 @@ from trainer_infra.lifecycle import due_objects, immutable_fields, patch_times
 from trainer_infra.render import pipeline, runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from datetime import datetime, timedelta
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import conditions as status_conditions
 from trainer_infra.lifecycle.conditions import Conditions
 
 
@@ -27,12 +27,12 @@ def seconds_remaining(
     With `by_own_condition` a resume is what the TrainJob's own conditions say, as in the reference.
     """
     seconds = job.spec.active_deadline_seconds
-    if not seconds or job.spec.suspend or of.is_finished(current):
+    if not seconds or job.spec.suspend or status_conditions.is_finished(current):
         return None
     start = _resumed(current) if by_own_condition else _resumed_jobset(jobset, now)
     created = job.metadata.creation_timestamp
     if start is None and created is not None:
-        start = of.parse_timestamp(created)
+        start = status_conditions.parse_timestamp(created)
     return None if start is None else (start + timedelta(seconds=seconds) - now).total_seconds()
 
 
@@ -43,16 +43,18 @@ def deadline_message(seconds: int) -> str:
 
 def _resumed(conditions: Conditions) -> datetime | None:
     """When what these conditions are about was resumed; None when it never was."""
-    suspended = of.find_condition(conditions, names.SUSPENDED)
+    suspended = status_conditions.find_condition(conditions, names.SUSPENDED)
     if suspended is None or suspended["status"] != "False":
         return None
-    return of.parse_timestamp(suspended["lastTransitionTime"])
+    return status_conditions.parse_timestamp(suspended["lastTransitionTime"])
 
 
 def _resumed_jobset(jobset: JSONObject | None, now: datetime) -> datetime | None:
     """When the JobSet was resumed; now while it is still held."""
     found = jobset or {}
     conditions = (found.get("status") or {}).get("conditions") or ()
-    if (found.get("spec") or {}).get("suspend") or of.is_true(conditions, names.JOBSET_SUSPENDED):
+    if (found.get("spec") or {}).get("suspend") or status_conditions.is_true(
+        conditions, names.JOBSET_SUSPENDED
+    ):
         return now
     return _resumed(conditions)

@@ -14,7 +14,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render import owner, pipeline, runtime_ref, snapshot
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 
 
 @dataclass(frozen=True, slots=True)

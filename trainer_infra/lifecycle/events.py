@@ -12,7 +12,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import conditions
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.failure_reason import FailureReason
 
@@ -39,18 +39,18 @@ ERROR_LENGTH: Final = 950
 
 def condition_changes(before: Conditions, after: Conditions) -> Iterator[Event]:
     """What the difference between two lists of conditions means."""
-    held, holds = (of.is_true(each, names.SUSPENDED) for each in (before, after))
+    held, holds = (conditions.is_true(each, names.SUSPENDED) for each in (before, after))
     if holds and not held:
         yield Event(NORMAL, names.EVENT_SUSPENDED, names.SUSPENDED_MESSAGE)
     if held and not holds:
         yield Event(NORMAL, names.EVENT_RESUMED, names.RESUMED_MESSAGE)
-    if of.is_finished(before) or not of.is_finished(after):
+    if conditions.is_finished(before) or not conditions.is_finished(after):
         return
-    if of.is_true(after, names.COMPLETE):
-        complete = of.find_condition(after, names.COMPLETE) or {}
+    if conditions.is_true(after, names.COMPLETE):
+        complete = conditions.find_condition(after, names.COMPLETE) or {}
         yield _event(NORMAL, names.EVENT_COMPLETE, complete["message"])
     else:
-        failed = of.find_condition(after, names.FAILED) or {}
+        failed = conditions.find_condition(after, names.FAILED) or {}
         deadline = failed["reason"] == names.DEADLINE_EXCEEDED
         reason = names.EVENT_DEADLINE if deadline else names.EVENT_FAILED
         message = failed["message"] if deadline else f"{failed['reason']}: {failed['message']}"

@@ -12,7 +12,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import conditions
 
 
 class FailureKind(StrEnum):
@@ -179,7 +179,7 @@ def _ended(pod: JSONObject) -> Iterator[tuple[tuple[Any, ...], FailureReason]]:
     status, name = _status(pod), _name(pod)
     if status.get("phase") == "Succeeded":
         return
-    disruption = of.find_condition(_conditions(pod), "DisruptionTarget")
+    disruption = conditions.find_condition(_conditions(pod), "DisruptionTarget")
     if disruption is not None and disruption["status"] == "True":
         kind = _DISRUPTIONS.get(disruption.get("reason", ""), FailureKind.EVICTED)
         time = disruption.get("lastTransitionTime") or _NEVER
@@ -218,7 +218,7 @@ def _waits(pod: JSONObject) -> Iterator[FailureReason]:
     if _status(pod).get("phase") not in {"Pending", "Running", None}:
         return
     name = _name(pod)
-    scheduled = of.find_condition(_conditions(pod), "PodScheduled")
+    scheduled = conditions.find_condition(_conditions(pod), "PodScheduled")
     if scheduled is not None and scheduled.get("reason") == FailureKind.UNSCHEDULABLE:
         message = scheduled.get("message", "")
         yield FailureReason(FailureKind.UNSCHEDULABLE, name, message=message)

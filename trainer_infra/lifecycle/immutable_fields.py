@@ -15,7 +15,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import Behaviour
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 
 OPTIONAL: Final = ("initializer", "trainer", "activeDeadlineSeconds")
 """Immutable fields of the spec that may be absent."""

@@ -7,7 +7,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import conditions
 from trainer_infra.lifecycle.conditions import Conditions
 
 TERMINAL: Final = (
@@ -19,13 +19,13 @@ FIELDS: Final = ("name", "ready", "succeeded", "failed", "active", "suspended")
 
 def with_end_of_jobset(current: Conditions, jobset: JSONObject | None) -> Conditions:
     """The conditions with the JobSet's end copied; an end that is there already stays."""
-    if of.is_finished(current):
+    if conditions.is_finished(current):
         return current
     of_jobset = _status(jobset).get("conditions") or ()
     for theirs, ours in TERMINAL:
-        found = of.find_condition(of_jobset, theirs)
+        found = conditions.find_condition(of_jobset, theirs)
         if found is not None and found["status"] == "True":
-            return of.with_condition(current, {**found, "type": ours})
+            return conditions.with_condition(current, {**found, "type": ours})
     return current
 
 

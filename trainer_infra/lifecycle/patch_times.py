@@ -7,8 +7,7 @@ Called by `admission.with_defaults`, the mutating half of admission. Rule: refer
 from datetime import datetime
 
 from trainer_infra.api.trainjob import RuntimePatch, TrainJob
-from trainer_infra.lifecycle import conditions as of
-from trainer_infra.lifecycle import immutable_fields
+from trainer_infra.lifecycle import conditions, immutable_fields
 
 
 def with_patch_times(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
@@ -28,7 +27,7 @@ def with_patch_times(job: TrainJob, old: TrainJob | None, now: datetime) -> Trai
 
 
 def _stamped(patch: RuntimePatch, old: RuntimePatch | None, now: datetime) -> RuntimePatch:
-    time: str | None = of.timestamp(now)
+    time: str | None = conditions.timestamp(now)
     if old is None:
         time = patch.time or time
     elif immutable_fields.comparable_fields(old) == immutable_fields.comparable_fields(patch):

@@ -23,7 +23,7 @@ from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.render import runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 
 MESSAGE_LENGTH: Final = 32_768
 """Characters that a condition's message may have."""

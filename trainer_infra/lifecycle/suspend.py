@@ -9,7 +9,7 @@ from datetime import datetime
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import conditions
 from trainer_infra.lifecycle.conditions import Conditions
 
 
@@ -21,13 +21,15 @@ def with_suspended(
     With `keeps_entry` a resume leaves it as False, as in the reference.
     """
     if job.spec.suspend:
-        new = of.new_condition(names.SUSPENDED, names.SUSPENDED, names.SUSPENDED_MESSAGE, now)
-        return of.with_condition(current, new)
-    if not of.is_true(current, names.SUSPENDED):
+        new = conditions.new_condition(
+            names.SUSPENDED, names.SUSPENDED, names.SUSPENDED_MESSAGE, now
+        )
+        return conditions.with_condition(current, new)
+    if not conditions.is_true(current, names.SUSPENDED):
         return current
     if keeps_entry:
-        new = of.new_condition(
+        new = conditions.new_condition(
             names.SUSPENDED, names.RESUMED, names.RESUMED_MESSAGE, now, status=False
         )
-        return of.with_condition(current, new)
-    return of.without_condition(current, names.SUSPENDED)
+        return conditions.with_condition(current, new)
+    return conditions.without_condition(current, names.SUSPENDED)

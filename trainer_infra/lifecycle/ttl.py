@@ -7,15 +7,15 @@ condition that ended the job. The reference has no such thing.
 from datetime import datetime, timedelta
 
 from trainer_infra import names
-from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import conditions
 from trainer_infra.lifecycle.conditions import Conditions
 
 
 def seconds_until_ttl(seconds: int | None, current: Conditions, now: datetime) -> float | None:
     """Seconds until the TrainJob is deleted, 0 or negative when that is due; None for never."""
-    ends = (of.find_condition(current, kind) for kind in (names.COMPLETE, names.FAILED))
+    ends = (conditions.find_condition(current, kind) for kind in (names.COMPLETE, names.FAILED))
     end = next((each for each in ends if each is not None and each["status"] == "True"), None)
     if seconds is None or end is None:
         return None
-    ended = of.parse_timestamp(end["lastTransitionTime"])
+    ended = conditions.parse_timestamp(end["lastTransitionTime"])
     return (ended + timedelta(seconds=seconds) - now).total_seconds()

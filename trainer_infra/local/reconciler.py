@@ -43,7 +43,7 @@ from trainer_infra.local.pod_wire_form import PodTried
 from trainer_infra.local.run_folder import RunFolder
 from trainer_infra.render import plugin_registry, resolve
 from trainer_infra.render.behaviour import Behaviour
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.runs import view
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.run import Run, run_from_json, run_to_json

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Unreadable
-from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import conditions
 from trainer_infra.local import (
     full_disk,
     guard,
@@ -309,7 +309,7 @@ def _create(target: RunFolder, submission: Submission) -> None:
         host=platform.node(),
         owner=submission.owner,
         content=submission.content,
-        created=of.timestamp(datetime.now(UTC)),
+        created=conditions.timestamp(datetime.now(UTC)),
         phase=CREATED,
         outputs=outputs_of(submission.job),
     )

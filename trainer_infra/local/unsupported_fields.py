@@ -11,7 +11,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.jobset import unsupported
+from trainer_infra.local.jobset import unsupported_fields
 
 VOLUMES: Final = frozenset(
     {
@@ -88,7 +88,7 @@ def _keys(value: JSONObject) -> frozenset[str]:
 
 
 def _in_jobset(jobset: JSONObject, known: Known) -> Iterator[Problem]:
-    for problem in unsupported.unsupported_fields(jobset["spec"]):
+    for problem in unsupported_fields.unsupported_fields(jobset["spec"]):
         yield replace(problem, where=known.where)
     claims = {
         template["metadata"]["name"]

@@ -19,7 +19,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render import child_metadata, pod_requests, resolve
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.render.phases import Watch
 
 READY: Final = "Ready"

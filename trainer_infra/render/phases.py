@@ -14,7 +14,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.draft import Draft
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 
 
 @dataclass(frozen=True, slots=True)

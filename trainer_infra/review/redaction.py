@@ -14,7 +14,7 @@ from trainer_infra.api.finding import Path
 from trainer_infra.errors import Problem
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Item, Place, UnseenRule
-from trainer_infra.rules import subject as subjects
+from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules.pod_security import literal_secrets, secret_forms, secret_names
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -126,7 +126,7 @@ def _written(document: Document) -> Iterator[Value]:
     """Those of what a tool built the object from, where that says something else."""
     written = document.written
     if isinstance(written, Mapping) and written is not document.value:
-        yield from _secret(subjects.subject_of(written))
+        yield from _secret(rule_subject.subject_of(written))
 
 
 def _lines(document: Document, path: Path) -> Iterator[tuple[str, int]]:

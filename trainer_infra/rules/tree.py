@@ -13,8 +13,7 @@ from trainer_infra import catalog, names
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules import subject as subjects
-from trainer_infra.rules.subject import AnyRuntime, Subject
+from trainer_infra.rules.subject import AnyRuntime, Subject, subject_of
 from trainer_infra.rules.value import UNKNOWN
 
 Key = tuple[str, str, str]
@@ -56,8 +55,8 @@ def _subject(
 ) -> Subject:
     key = reference(value)
     if key is None:
-        return subjects.subject_of(value, behaviour=behaviour)
-    made = subjects.subject_of(value, known.get(key) or shipped(key), behaviour)
+        return subject_of(value, behaviour=behaviour)
+    made = subject_of(value, known.get(key) or shipped(key), behaviour)
     return replace(made, runtime_is_judged=key in own)
 
 

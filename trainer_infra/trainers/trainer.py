@@ -1,6 +1,6 @@
 """What trains, as a user gives it: a value that packs itself into what a TrainJob needs.
 
-`CustomTrainer` is one. Another one is a folder beside `custom/` with a class that keeps `Trainer`;
+`CustomTrainer` is one. Another one is a folder beside `custom/` with a class that keeps `PackableTrainer`;
 drivers know it by the protocol alone, and `compose` by what it packed.
 """
 
@@ -11,7 +11,7 @@ from trainer_infra.trainers.code import Code
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
+class PackedTrainer:
     """What a trainer becomes."""
 
     code: Code
@@ -23,10 +23,10 @@ class Packed:
 
 
 @runtime_checkable
-class Trainer(Protocol):
+class PackableTrainer(Protocol):
     """What `trainer=` takes besides spec.trainer in wire form."""
 
-    def pack(self) -> Packed:
+    def pack(self) -> PackedTrainer:
         """The code, the trainer and the secrets.
 
         Raises:

@@ -14,7 +14,7 @@ from tests.local.jobset.worlds import (
     start,
     status,
 )
-from trainer_infra.local.jobset import unsupported
+from trainer_infra.local.jobset import unsupported_fields
 from trainer_infra.local.jobset.decide import JobSetState, decide
 from trainer_infra.local.jobset.pods import PodId
 
@@ -170,7 +170,7 @@ def test_what_a_cluster_would_refuse_or_run_otherwise_is_named() -> None:
     rules = [{"action": "RestartJobSet"}, {"action": "RestartJob"}]
     spec = jobset(job, failurePolicy={"restartStrategy": "InPlaceRestart", "rules": rules})
     gated = "is behind a feature gate of JobSet that is off by default"
-    assert [str(each) for each in unsupported.unsupported_fields(spec)] == [
+    assert [str(each) for each in unsupported_fields.unsupported_fields(spec)] == [
         f"spec.failurePolicy.rules[1].action: {gated}, got 'RestartJob'; use RestartJobSet",
         (
             f"spec.failurePolicy.restartStrategy: {gated}, got 'InPlaceRestart';"
@@ -181,4 +181,4 @@ def test_what_a_cluster_would_refuse_or_run_otherwise_is_named() -> None:
             " got {'rules': [{'succeededCount': 1}]}; use the JobSet's own successPolicy"
         ),
     ]
-    assert unsupported.unsupported_fields(with_policy({"action": "FailJobSet"})) == ()
+    assert unsupported_fields.unsupported_fields(with_policy({"action": "FailJobSet"})) == ()

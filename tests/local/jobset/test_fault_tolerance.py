@@ -8,7 +8,7 @@ import pytest
 from tests.local.jobset.worlds import T0, World
 from trainer_infra import FaultTolerance, catalog, with_fault_tolerance
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.local.jobset import failure_policy, replicated_job, unsupported
+from trainer_infra.local.jobset import failure_policy, replicated_job, unsupported_fields
 from trainer_infra.local.jobset import job as jobs
 from trainer_infra.local.jobset.failure_policy import Restart
 from trainer_infra.local.jobset.job import JobFailure
@@ -23,7 +23,7 @@ def world(**tolerance: Any) -> World:
     spec = {"runtimeRef": {"name": "torch-distributed"}, "trainer": {"numNodes": 2}}
     job = TrainJob.from_wire({"metadata": {"name": "tj", "namespace": "n"}, "spec": spec})
     job_set = pipeline.render(job, runtime)[-1]["spec"]
-    assert unsupported.unsupported_fields(job_set) == ()
+    assert unsupported_fields.unsupported_fields(job_set) == ()
     made = World(dict(job_set))
     made.step()
     return made

@@ -16,7 +16,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.render import endpoints, trainer_env
 from trainer_infra.render.draft import Draft, PodSet
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.render.phases import Plugin, Watch
 
 JSON = Mapping[str, Any]

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from trainer_infra.rules import subject as subjects
+from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.capacity import cost
 from trainer_infra.rules.capacity.cost import Cost
@@ -119,5 +119,5 @@ def test_resources_that_are_not_known_are_no_bargain() -> None:
     value = jobset(HOUR)
     job = value["spec"]["replicatedJobs"][0]["template"]["spec"]
     job["template"]["spec"]["containers"][0]["resources"] = UNKNOWN
-    judged = subjects.given(subject, [value])
+    judged = rule_subject.given(subject, [value])
     assert cost.of(judged, world.of([]), PRICES).why == "spec.runtimeRef.name is not known yet"

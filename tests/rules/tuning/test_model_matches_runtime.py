@@ -3,7 +3,7 @@
 import pytest
 
 from trainer_infra import catalog
-from trainer_infra.catalog.shipped import Shipped
+from trainer_infra.catalog.shipped_runtime import Shipped
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.judge import Chosen, judge
 from trainer_infra.rules.tuning import model, model_matches_runtime

@@ -15,7 +15,7 @@ from trainer_infra.cluster import (
     run_labels,
 )
 from trainer_infra.cluster.provider import object_rewrite
-from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -36,12 +36,12 @@ async def give_owner(
         await concurrent_requests.all_results(
             _relabelled(client, record, each, marks, known) for each in record.objects
         )
-    patch = of_record.owner_patch(record, owner, marks)
+    patch = run_record.owner_patch(record, owner, marks)
     try:
         stored = await client.apply(patch, manager=names.FIELD_MANAGER, force=True)
     except Answer as error:
         raise refusal_explanation.explain_refusal(error, patch) from error
-    return of_record.known_record(stored)
+    return run_record.known_record(stored)
 
 
 async def _relabelled(

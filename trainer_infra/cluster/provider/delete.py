@@ -12,8 +12,8 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import concurrent_requests, live_objects, ownership
-from trainer_infra.cluster import rights as of_rights
-from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster import rights as account_rights
+from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
 from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.rights import Rights
@@ -45,11 +45,11 @@ async def delete_run(
         Unreadable: The record is damaged, and no UID says that it is meant.
     """
     with suppress(NotFound):
-        value = await client.get(CONFIG_MAP, of_record.name_of(key.name), key.namespace)
+        value = await client.get(CONFIG_MAP, run_record.name_of(key.name), key.namespace)
         if key.uid not in ("", value["metadata"]["uid"]):
             return ""
         try:
-            record = of_record.read_record(value)
+            record = run_record.read_record(value)
         except Unreadable:
             if not key.uid:
                 raise
@@ -66,7 +66,7 @@ async def _with_record(
         return sentences.left_alone(key.namespace, key.name, record.owner.shown())
     if rights is not None:
         what = f"delete {ownership.run_shown(record)}"
-        wanted = await of_rights.to_delete(client, (record.value, *record.objects))
+        wanted = await account_rights.to_delete(client, (record.value, *record.objects))
         await rights.require(key.namespace, wanted, what)
     return await remove_objects(client, record, within)
 
@@ -75,7 +75,7 @@ async def _damaged_removed(
     client: KubeClient, key: RunKey, value: JSONObject, within: float
 ) -> str:
     """Remove a run by its UID alone; the garbage collector takes what only the record could name."""
-    if key.owner is not None and not of_record.may_be_of(value, key.owner):
+    if key.owner is not None and not run_record.may_be_of(value, key.owner):
         return sentences.left_alone(key.namespace, key.name, ownership.owner_shown(value))
     left = await jobset_removed(client, key, within)
     with suppress(NotFound, Conflict):
@@ -104,7 +104,7 @@ async def remove_objects(client: KubeClient, record: Record, within: float) -> s
     others = [each for each in record.objects if each["kind"] != names.JOBSET]
     await concurrent_requests.all_results(_removed(client, record, each) for each in others)
     with suppress(NotFound, Conflict):
-        name = of_record.name_of(record.name)
+        name = run_record.name_of(record.name)
         await client.delete(CONFIG_MAP, name, record.namespace, uid=record.uid)
     return left
 

@@ -8,7 +8,7 @@ record does not keep of it.
 import base64
 
 from trainer_infra import names
-from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import generated_secrets
@@ -41,7 +41,7 @@ def owned_object(value: JSONObject, record: Record) -> JSONObject:
     metadata = {
         **value["metadata"],
         "namespace": value["metadata"].get("namespace") or record.namespace,
-        "ownerReferences": [of_record.owner_reference(record)],
+        "ownerReferences": [run_record.owner_reference(record)],
     }
     return {**value, "metadata": metadata}
 

@@ -18,7 +18,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle.status import Delegation, TrainJobCase, decide_status
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.runs import reports, view
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.run import LOST, Run

@@ -6,7 +6,7 @@ For every verb that changes or reads a run of which the caller knows.
 from contextlib import suppress
 from dataclasses import dataclass
 
-from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
@@ -38,8 +38,8 @@ async def present_record(client: KubeClient, key: RunKey) -> Record:
         Unreadable: The record is damaged.
     """
     with suppress(NotFound):
-        value = await client.get(CONFIG_MAP, of_record.name_of(key.name), key.namespace)
-        record = of_record.read_record(value)
+        value = await client.get(CONFIG_MAP, run_record.name_of(key.name), key.namespace)
+        record = run_record.read_record(value)
         if record is not None and key.uid in ("", record.uid):
             if key.owner is not None and not record.owner.is_same(key.owner):
                 raise Refused(sentences.taken_by(record))

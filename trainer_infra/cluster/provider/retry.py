@@ -8,7 +8,7 @@ that failed, and the next call begins anew.
 from trainer_infra import names
 from trainer_infra.cluster import live_objects, ownership, rights
 from trainer_infra.cluster.provider import delete, object_rewrite, record_lookup
-from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
 from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.rights import Rights
@@ -41,7 +41,7 @@ async def retry_run(client: KubeClient, key: RunKey, within: float, account: Rig
         if await live_objects.live_object(client, each, record.namespace) is None:
             await object_rewrite.rewrite_object(client, record, each, Contents())
     jobset = await object_rewrite.rewrite_object(client, record, _jobset(record), Contents())
-    patch = of_record.restart_patch(record, jobset["metadata"]["uid"])
+    patch = run_record.restart_patch(record, jobset["metadata"]["uid"])
     await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
 
 

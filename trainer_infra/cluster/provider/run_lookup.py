@@ -21,7 +21,7 @@ from trainer_infra.cluster import (
 )
 from trainer_infra.cluster.last_seen import FailedPod
 from trainer_infra.cluster.provider import observed_run, record_lookup, secret_values
-from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
 from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.session import Session
@@ -49,7 +49,7 @@ async def at_one(session: Session, namespace: str, name: str, uid: str = "") -> 
     if session.is_one_of_many((namespace, name)):
         return await _one_of_many(session, namespace, name, uid)
     record, jobset, pods = await asyncio.gather(
-        _get(session.client, CONFIG_MAP, namespace, of_record.name_of(name)),
+        _get(session.client, CONFIG_MAP, namespace, run_record.name_of(name)),
         _get(session.client, JOBSET, namespace, name),
         observe.pods_of(session.client, namespace, name),
     )
@@ -76,7 +76,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
 
     async def looked(value: JSONObject) -> Run | str | None:
         try:
-            record = of_record.read_record(value)
+            record = run_record.read_record(value)
             if record is None:
                 return None
             key = (record.namespace, record.name)
@@ -113,7 +113,7 @@ def _read(value: JSONObject | None, uid: str) -> Record | None:
     """The record, when there is one and it has that UID, or none is asked for."""
     if value is None or uid not in ("", value["metadata"]["uid"]):
         return None
-    return of_record.read_record(value)
+    return run_record.read_record(value)
 
 
 async def _listed(
@@ -132,7 +132,7 @@ async def _listed(
 
 async def _one_of_many(session: Session, namespace: str, name: str, uid: str) -> Run | None:
     """The run from lists; what is missing there may be newer than they are, and is asked for."""
-    key = (namespace, of_record.name_of(name))
+    key = (namespace, run_record.name_of(name))
     records = await session.objects(CONFIG_MAP, namespace, names.RECORD_LABEL)
     record = _read(records.get(key) or await _get(session.client, CONFIG_MAP, *key), uid)
     if record is None:
@@ -184,7 +184,7 @@ async def _ended(
         run = await _current(session, record, seen)
     with suppress(Answer):
         # Who may only read sees the same; the next one who may write keeps it.
-        patch = of_record.end_patch(record, run)
+        patch = run_record.end_patch(record, run)
         await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
     return run
 

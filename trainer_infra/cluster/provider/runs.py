@@ -34,10 +34,10 @@ from trainer_infra.cluster.provider import (
     repair,
     retry,
     run_lookup,
-    unsupported,
+    unsupported_fields,
 )
-from trainer_infra.cluster.provider import submit as submitting
-from trainer_infra.cluster.provider import suspend as suspending
+from trainer_infra.cluster.provider import submit as run_submission
+from trainer_infra.cluster.provider import suspend as run_suspension
 from trainer_infra.cluster.provider.describe import Described
 from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.runtimes import ClusterRuntimes
@@ -114,8 +114,8 @@ class Cluster(Target):
     ) -> tuple[Problem, ...]:
         """What this engine cannot run; asks nobody."""
         return (
-            *unsupported.unsupported_fields(job, objects),
-            *unsupported.unsupported_packages(packages),
+            *unsupported_fields.unsupported_fields(job, objects),
+            *unsupported_fields.unsupported_packages(packages),
         )
 
     @override
@@ -358,7 +358,9 @@ async def _submitted(session: Session, submission: Submission, adopt: bool, with
     wanted = await rights.to_submit(session.client, submission.objects)
     await session.rights.require(namespace, wanted, f"submit run {namespace}/{metadata['name']}")
     await served_kinds.complete_identity(session, namespace)
-    made = await submitting.submit_run(session.client, submission, take_over=adopt, within=within)
+    made = await run_submission.submit_run(
+        session.client, submission, take_over=adopt, within=within
+    )
     # A namespace that is new shows its authorities a moment later.
     await served_kinds.complete_identity(session, namespace)
     if made.jobset is not None:
@@ -374,7 +376,7 @@ async def _submitted(session: Session, submission: Submission, adopt: bool, with
 async def _suspended(session: Session, key: RunKey, *, value: bool) -> None:
     what = f"{'suspend' if value else 'resume'} run {key.namespace}/{key.name}"
     await session.rights.require(key.namespace, rights.CHANGE, what)
-    await suspending.suspend_run(session.client, key, value=value)
+    await run_suspension.suspend_run(session.client, key, value=value)
 
 
 async def _repaired(session: Session, key: RunKey, known: Contents) -> None:

@@ -27,9 +27,9 @@ from trainer_infra.cluster.provider import (
     delete,
     name_collision,
     object_contents,
-    unsupported,
+    unsupported_fields,
 )
-from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
@@ -98,13 +98,13 @@ async def submit_run(
     """
     job = submission.job
     whole = submission.objects
-    problems = unsupported.unsupported_fields(job, whole)
-    problems += unsupported.unsupported_packages(submission.packages)
+    problems = unsupported_fields.unsupported_fields(job, whole)
+    problems += unsupported_fields.unsupported_packages(submission.packages)
     if problems:
         raise InvalidInput(problems)
     others = [each for each in whole if not run_labels.is_record(each, job["metadata"]["name"])]
     others.sort(key=lambda each: each["kind"] == names.JOBSET)
-    record = of_record.config_map(submission, whole)
+    record = run_record.config_map(submission, whole)
     try:
         async with asyncio.timeout(within):
             patient = client.within(within * ANSWERED)
@@ -154,7 +154,7 @@ async def _judge_names(wanted: _Wanted) -> None:
         Refused: An object is neither the run's that is taken over, nor free.
     """
     live = await live_objects.live_object(wanted.client, wanted.record)
-    uid = live["metadata"]["uid"] if live and of_record.read_record(live) else ""
+    uid = live["metadata"]["uid"] if live and run_record.read_record(live) else ""
     name_collision.raise_found(await name_collision.with_any(wanted.client, wanted.objects, uid))
 
 
@@ -170,7 +170,7 @@ async def _record(wanted: _Wanted) -> tuple[Record, bool]:
         except Answer as error:
             raise refusal_explanation.explain_refusal(error, wanted.record) from error
         else:
-            return of_record.known_record(made), True
+            return run_record.known_record(made), True
 
 
 async def _found(wanted: _Wanted) -> Record | None:
@@ -186,7 +186,7 @@ async def _found(wanted: _Wanted) -> Record | None:
     if ownership.is_going(live):
         await _gone_soon(wanted, live)
         return None
-    record = of_record.read_record(live)
+    record = run_record.read_record(live)
     if record is None:
         raise Refused(
             f"{ownership.object_shown(live)} belongs to {ownership.owner_shown(live)}, which is not a run of this "
@@ -226,9 +226,9 @@ async def _agreeing(wanted: _Wanted, record: Record) -> Record:
     """The record with the objects as they are rendered now: an older release may have begun it."""
     if record.value["data"].items() >= wanted.record["data"].items():
         return record
-    patch = of_record.rewrite_patch(record, wanted.record)
+    patch = run_record.rewrite_patch(record, wanted.record)
     applied = await wanted.client.apply(patch, manager=names.FIELD_MANAGER, force=True)
-    return of_record.known_record(applied)
+    return run_record.known_record(applied)
 
 
 async def _written(wanted: _Wanted, record: Record, value: JSONObject) -> JSONObject:
@@ -270,7 +270,7 @@ async def _marked(wanted: _Wanted, record: Record, jobset: JSONObject) -> Record
     Raises:
         NotAvailable: Somebody deleted the run meanwhile; what was written since is removed.
     """
-    patch = of_record.submitted_patch(record, jobset["metadata"]["uid"])
+    patch = run_record.submitted_patch(record, jobset["metadata"]["uid"])
     try:
         stored = await wanted.client.apply(patch, manager=names.STATUS_MANAGER, force=True)
     except (Conflict, NotFound) as error:
@@ -278,7 +278,7 @@ async def _marked(wanted: _Wanted, record: Record, jobset: JSONObject) -> Record
         raise NotAvailable(
             f"{ownership.run_shown(record)} was deleted while it was submitted; submit it again"
         ) from error
-    return of_record.known_record(stored)
+    return run_record.known_record(stored)
 
 
 async def _removed(client: KubeClient, record: Record) -> None:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 
 from trainer_infra import names
 from trainer_infra.cluster import kueue_objects, live_objects, ownership, refusal_explanation
-from trainer_infra.cluster.provider import record as of_record
+from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider import record_lookup
 from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import NotAvailable, Refused
@@ -49,7 +49,7 @@ async def suspend_run(client: KubeClient, key: RunKey, *, value: bool) -> None:
         )
     patch = {**wanted, "metadata": {**metadata, "uid": jobset["metadata"]["uid"]}}
     # The record first: what it says counts when this is interrupted and done again.
-    for each in (of_record.suspend_patch(record, value), {**patch, "spec": {"suspend": value}}):
+    for each in (run_record.suspend_patch(record, value), {**patch, "spec": {"suspend": value}}):
         try:
             await client.apply(each, manager=names.SUSPEND_MANAGER, force=True)
         except Answer as error:

@@ -22,7 +22,7 @@ from trainer_infra.render import (
 )
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.render.phases import Plugin, Watch
 
 RUNS_ONCE: Final = (names.TRAINER, names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)

@@ -25,7 +25,7 @@ from trainer_infra.render.draft import (
     upsert_mounts,
     upsert_volumes,
 )
-from trainer_infra.render.observed import Observed
+from trainer_infra.render.observed_objects import Observed
 from trainer_infra.render.phases import Launcher, Plugin, Watch
 
 OPEN_MPI: Final = "OpenMPI"

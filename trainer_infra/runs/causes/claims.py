@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions as of
-from trainer_infra.runs import pods as of_pods
+from trainer_infra.lifecycle import conditions
+from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.causes.surroundings import events_about
 from trainer_infra.runs.waiting_cause import Cause, Waiting
 
@@ -47,7 +47,9 @@ def _of_claims(pod: JSONObject, events: Sequence[JSONObject]) -> Iterator[str]:
 
 def _said(pod: JSONObject) -> str:
     """What the scheduler says of a pod without a node."""
-    if of_pods.node_of(pod) or of_pods.phase_of(pod) != "Pending":
+    if pod_facts.node_of(pod) or pod_facts.phase_of(pod) != "Pending":
         return ""
-    found = of.find_condition((pod.get("status") or {}).get("conditions") or (), "PodScheduled")
+    found = conditions.find_condition(
+        (pod.get("status") or {}).get("conditions") or (), "PodScheduled"
+    )
     return str((found or {}).get("message") or "")

@@ -7,7 +7,7 @@ from typing import Final
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import failure_reason
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
-from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.waiting_cause import Cause, Waiting
 
 OBJECT_MISSING: Final = re.compile(
@@ -19,11 +19,11 @@ OBJECT_MISSING: Final = re.compile(
 def waiting_containers(pods: Iterable[JSONObject]) -> Iterator[Waiting]:
     """What containers of pods that have not ended wait for."""
     for pod in pods:
-        if of_pods.is_over(pod):
+        if pod_facts.is_over(pod):
             continue
         for reason in failure_reason.waiting_reasons((pod,)):
             yield from _of_reason(reason)
-        for container in of_pods.container_statuses(pod):
+        for container in pod_facts.container_statuses(pod):
             yield from _crash_loop(pod, container)
 
 

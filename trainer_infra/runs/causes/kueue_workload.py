@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import conditions as status_conditions
 from trainer_infra.runs.causes import kueue as causes
 from trainer_infra.runs.causes import kueue_quota
 from trainer_infra.runs.causes.kueue import KueueCause
@@ -148,7 +148,7 @@ def _of_workload(workload: JSONObject, cluster_queue: JSONObject | None) -> tupl
     if not workload["spec"].get("active", True):
         said = (evicted or {}).get("message") or "The workload is deactivated"
         return causes.DEACTIVATED, f"{said} (spec.active of Workload {name} is false)"
-    reserved = of.find_condition(conditions, "QuotaReserved") or {}
+    reserved = status_conditions.find_condition(conditions, "QuotaReserved") or {}
     if reserved.get("status") != "True":
         cause, said = _unreserved(reserved.get("message", ""), cluster_queue)
         if not evicted or cause not in {causes.PENDING, causes.QUOTA_USED}:
@@ -156,7 +156,7 @@ def _of_workload(workload: JSONObject, cluster_queue: JSONObject | None) -> tupl
     again = (status.get("requeueState") or {}).get("requeueAt", "")
     if evicted:
         return _evicted(evicted, reserved, again)
-    if of.is_true(conditions, "Admitted"):
+    if status_conditions.is_true(conditions, "Admitted"):
         return causes.STARTING, "Kueue has admitted it and resumes its JobSet"
     return causes.CHECKS, "; ".join(
         [*_checks(status.get("admissionChecks") or ()), *_again(again)] or ["quota is reserved"]
@@ -183,7 +183,7 @@ def _unreserved(said: str, cluster_queue: JSONObject | None) -> tuple[KueueCause
     found = (each for head, tail, each in _BLOCKED if said.startswith(head) and said.endswith(tail))
     cause = next(found, None)
     if cause is causes.CLUSTER_QUEUE_INACTIVE and cluster_queue is not None:
-        active = of.find_condition(
+        active = status_conditions.find_condition(
             (cluster_queue.get("status") or {}).get("conditions") or (), "Active"
         )
         if active is not None and active["status"] != "True":
@@ -204,4 +204,8 @@ def _checks(checks: Iterable[JSONObject]) -> Iterator[str]:
 
 
 def _true(conditions: Any, kind: str) -> JSONObject | None:
-    return of.find_condition(conditions, kind) if of.is_true(conditions, kind) else None
+    return (
+        status_conditions.find_condition(conditions, kind)
+        if status_conditions.is_true(conditions, kind)
+        else None
+    )

@@ -5,7 +5,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.causes import claims, startup, steps
 
 About = tuple[str, str]
@@ -32,7 +32,7 @@ def _makers(jobset: JSONObject, pods: Sequence[JSONObject]) -> Iterator[About]:
     if not lacking:
         return
     yield names.JOBSET, jobset["metadata"]["name"]
-    full = {_job(jobset, each) for each in pods if of_pods.phase_of(each) != "Failed"}
+    full = {_job(jobset, each) for each in pods if pod_facts.phase_of(each) != "Failed"}
     every = [job for step in lacking for job in steps.job_names(jobset, step)]
     # A Job with some of its pods may lack others; one without any surely does.
     yield from (("Job", each) for each in sorted(every, key=lambda job: job in full)[:MOST])
@@ -41,4 +41,4 @@ def _makers(jobset: JSONObject, pods: Sequence[JSONObject]) -> Iterator[About]:
 def _job(jobset: JSONObject, pod: JSONObject) -> str:
     """The Job of a pod."""
     index = (pod["metadata"].get("labels") or {}).get(names.JOB_INDEX_LABEL, "0")
-    return f"{jobset['metadata']['name']}-{of_pods.step_of(pod)}-{index}"
+    return f"{jobset['metadata']['name']}-{pod_facts.step_of(pod)}-{index}"

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions as of
-from trainer_infra.runs import pods as of_pods
+from trainer_infra.lifecycle import conditions
+from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.waiting_cause import Cause, Waiting
 
 DEFAULT: Final = "default-scheduler"
@@ -17,10 +17,10 @@ PREEMPTED: Final = "Preempted"
 def unscheduled_pods(pods: Iterable[JSONObject], events: Sequence[JSONObject]) -> Iterator[Waiting]:
     """What pods without a node wait for."""
     for pod in pods:
-        if of_pods.node_of(pod) or of_pods.phase_of(pod) != "Pending":
+        if pod_facts.node_of(pod) or pod_facts.phase_of(pod) != "Pending":
             continue
         name = pod["metadata"]["name"]
-        scheduled = of.find_condition(
+        scheduled = conditions.find_condition(
             (pod.get("status") or {}).get("conditions") or (), "PodScheduled"
         )
         if scheduled is None:
@@ -35,7 +35,9 @@ def unscheduled_pods(pods: Iterable[JSONObject], events: Sequence[JSONObject]) -
 
 def is_unschedulable(pod: JSONObject) -> bool:
     """Whether a scheduler has found no place for it."""
-    scheduled = of.find_condition((pod.get("status") or {}).get("conditions") or (), "PodScheduled")
+    scheduled = conditions.find_condition(
+        (pod.get("status") or {}).get("conditions") or (), "PodScheduled"
+    )
     return scheduled is not None and scheduled.get("reason") == "Unschedulable"
 
 
@@ -43,7 +45,7 @@ def _unschedulable(pod: JSONObject, said: str, events: Sequence[JSONObject]) -> 
     place = f"a place for pod {pod['metadata']['name']}: {said}"
     for each in events:
         before = str(each["involvedObject"].get("name", ""))
-        if each["reason"] == PREEMPTED and before[: -of_pods.SUFFIX] == of_pods.host_name(pod):
+        if each["reason"] == PREEMPTED and before[: -pod_facts.SUFFIX] == pod_facts.host_name(pod):
             why = f"pod {before} before it was preempted: {each['message']}"
             return Waiting(Cause.PREEMPTED, f"{place}; {why}")
     return Waiting(Cause.UNSCHEDULABLE, place)

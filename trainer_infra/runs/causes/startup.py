@@ -4,7 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.causes.containers import OBJECT_MISSING
 from trainer_infra.runs.causes.surroundings import began_at, events_about
 from trainer_infra.runs.waiting_cause import Cause, Waiting
@@ -29,11 +29,11 @@ def starting_pods(pods: Iterable[JSONObject], events: Sequence[JSONObject]) -> I
 
 def is_starting(pod: JSONObject) -> bool:
     """Whether it has a node and its containers are being made."""
-    if not of_pods.node_of(pod) or of_pods.is_over(pod):
+    if not pod_facts.node_of(pod) or pod_facts.is_over(pod):
         return False
-    states = (each.get("state") or {} for each in of_pods.container_statuses(pod))
+    states = (each.get("state") or {} for each in pod_facts.container_statuses(pod))
     reasons = {(each.get("waiting") or {}).get("reason") for each in states}
-    return bool(reasons & set(STARTING)) or not of_pods.container_statuses(pod)
+    return bool(reasons & set(STARTING)) or not pod_facts.container_statuses(pod)
 
 
 def _of_pod(pod: JSONObject, events: Sequence[JSONObject]) -> Waiting:

@@ -4,9 +4,9 @@ from collections.abc import Iterator, Sequence
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions as of
+from trainer_infra.lifecycle import conditions as status_conditions
 from trainer_infra.lifecycle import failure_reason
-from trainer_infra.runs import pods as of_pods
+from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.causes import refusal
 from trainer_infra.runs.causes.surroundings import Surroundings, time_of
 from trainer_infra.runs.waiting_cause import Cause, Waiting
@@ -17,7 +17,7 @@ def waiting_steps(
 ) -> Iterator[Waiting]:
     """What each step that lacks pods waits for."""
     for step in lacking_steps(jobset, pods):
-        mine = [each for each in pods if of_pods.step_of(each) == step["name"]]
+        mine = [each for each in pods if pod_facts.step_of(each) == step["name"]]
         if found := _of_step(jobset, step, mine, around):
             yield found
 
@@ -30,7 +30,7 @@ def lacking_steps(jobset: JSONObject, pods: Sequence[JSONObject]) -> tuple[JSONO
 
 def is_empty(jobset: JSONObject, pods: Sequence[JSONObject]) -> bool:
     """Whether a replicated job that lacks pods has none at all, though its JobSet was looked at."""
-    begun = {of_pods.step_of(each) for each in pods}
+    begun = {pod_facts.step_of(each) for each in pods}
     lacks = any(each["name"] not in begun for each in lacking_steps(jobset, pods))
     return lacks and bool(jobset.get("status"))
 
@@ -46,7 +46,7 @@ def _lacks(jobset: JSONObject, step: JSONObject, pods: Sequence[JSONObject]) -> 
     if status.get("succeeded", 0) >= _replicas(step) > 0:
         return False
     alive = sum(
-        of_pods.step_of(each) == step["name"] and of_pods.phase_of(each) != "Failed"
+        pod_facts.step_of(each) == step["name"] and pod_facts.phase_of(each) != "Failed"
         for each in pods
     )
     return bool(alive < _pods(step))
@@ -64,7 +64,7 @@ def _of_step(
     if before := _earlier(jobset, step):
         return Waiting(Cause.EARLIER_STEP, f"{name} waits for {before}")
     if failed := failure_reason.first_failure(
-        each for each in pods if of_pods.phase_of(each) == "Failed"
+        each for each in pods if pod_facts.phase_of(each) == "Failed"
     ):
         return Waiting(Cause.NEXT_POD, f"the next pod of {name} after {failed.sentence()}")
     return None if pods else _without_pods(jobset, name, around.jobs)
@@ -133,7 +133,7 @@ def _earlier(jobset: JSONObject, step: JSONObject) -> str:
     conditions = (jobset.get("status") or {}).get("conditions") or ()
     if before := [each["name"] for each in step.get("dependsOn") or () if _waits(jobset, each)]:
         return ", ".join(before)
-    if not of.is_true(conditions, names.JOBSET_STARTUP_IN_PROGRESS):
+    if not status_conditions.is_true(conditions, names.JOBSET_STARTUP_IN_PROGRESS):
         return ""
     listed = [each["name"] for each in jobset["spec"]["replicatedJobs"]]
     return ", ".join(listed[: listed.index(step["name"])])

@@ -28,7 +28,7 @@ from trainer_infra.trainers.custom import (
 from trainer_infra.trainers.custom.source import CodeSource
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
-from trainer_infra.trainers.trainer import Packed
+from trainer_infra.trainers.trainer import PackedTrainer
 
 Train = Callable[..., object] | str | os.PathLike[str]
 
@@ -71,7 +71,7 @@ class CustomTrainer:
     packages_to_install: Input[Sequence[Input[str]] | None] = None
     """What the kubeflow SDK calls `packages`."""
 
-    def pack(self) -> Packed:
+    def pack(self) -> PackedTrainer:
         """The code, the trainer and the secrets.
 
         Raises:
@@ -125,7 +125,7 @@ class _Plain:
                 given[ours] = getattr(trainer, theirs)
         return cls(**{name: as_python(value) for name, value in given.items()})
 
-    def pack(self) -> Packed:
+    def pack(self) -> PackedTrainer:
         """As `CustomTrainer.pack`."""
         problems = list(self._shapes())
         if problems:
@@ -145,7 +145,7 @@ class _Plain:
         over = tuple(folder.too_large(sizes, source.where))
         if over:
             raise InvalidInput(over)
-        return Packed(code, self._trainer(), self._secret_data(secret))
+        return PackedTrainer(code, self._trainer(), self._secret_data(secret))
 
     def _shapes(self) -> Iterator[Problem]:
         for path in ("func_args", "resources_per_node", "env"):
