@@ -11,7 +11,7 @@ PAGE: Final = Path(__file__).resolve().parent.parent / "docs" / "rules.md"
 
 def main() -> None:
     """Write the page."""
-    PAGE.write_text(rules_page.text(RULES), encoding="utf-8")
+    PAGE.write_text(rules_page.rules_page(RULES), encoding="utf-8")
 
 
 if __name__ == "__main__":

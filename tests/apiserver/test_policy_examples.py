@@ -18,7 +18,7 @@ from trainer_infra.review import documents, live
 from trainer_infra.rules import RULES, fixture
 
 JSON = dict[str, Any]
-QUEUED = next(each for each in fixture.shipped("quota-fits") if "queue may ever" in each.name)
+QUEUED = next(each for each in fixture.shipped_cases("quota-fits") if "queue may ever" in each.name)
 NAMESPACE = "vision"
 NOT_SERVED = {(names.VOLCANO_API_VERSION, "Queue")}
 """No Go module of Volcano's has its CRD."""
@@ -57,7 +57,7 @@ def test_the_server_takes_what_our_examples_call_good(cluster: tuple[Client, Pat
     answers = {
         (rule.id, case.name, position): created(client, each, **STRICT, **DRY_RUN)
         for rule in RULES
-        for case in fixture.shipped(rule.id)
+        for case in fixture.shipped_cases(rule.id)
         for position, each in enumerate(case.objects(is_good=True))
         if (each["apiVersion"], each["kind"]) not in NOT_SERVED
     }

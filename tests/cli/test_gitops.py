@@ -151,7 +151,7 @@ def test_files_that_are_named_are_there() -> None:
 
 def test_the_example_passes_its_own_check(shared_cli: Command) -> None:
     file = JOB.parent / "trainer-policy.yaml"
-    assert configuration.read(file.read_text(), file.name).pack == "training"
+    assert configuration.read_configuration(file.read_text(), file.name).pack == "training"
     done = shared_cli("check", str(JOB), "--config", str(file))
     assert (done.code, done.err) == (0, "")
 

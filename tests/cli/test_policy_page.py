@@ -35,13 +35,13 @@ PACK, SERVED = blocks("python")
 
 def test_the_page_of_rules_is_what_the_rules_say() -> None:
     """To change it: `.venv/bin/python -m tools.rules_page`."""
-    assert (DOCS / "rules.md").read_text() == rules_page.text(RULES)
+    assert (DOCS / "rules.md").read_text() == rules_page.rules_page(RULES)
 
 
 def test_the_configuration_is_one_with_every_key() -> None:
-    found = configuration.read(FILE, "policy.md")
-    settled = configuration.settled(found, "production", None)
-    applied = {each.rule.id: each for each in pack.applied(settled.pack)}
+    found = configuration.read_configuration(FILE, "policy.md")
+    settled = configuration.resolve_configuration(found, "production", None)
+    applied = {each.rule.id: each for each in pack.pack_rules(settled.pack)}
     assert {rule.id for rule in RULES} - {*applied} == {"deadline"}
     assert (applied["image-digest"].severity, applied["image-digest"].enforcement) == (
         Severity.CRITICAL,
@@ -68,7 +68,9 @@ def wire(model: type[BaseModel]) -> list[str]:
 
 
 def test_the_annotation_excuses_its_rule() -> None:
-    told = exemption.annotated(subject.subject_of(yaml.load(OBJECT, Loader=yaml.CBaseLoader)))
+    told = exemption.annotated_exemptions(
+        subject.subject_of(yaml.load(OBJECT, Loader=yaml.CBaseLoader))
+    )
     assert told.problems == ()
     assert told.exemptions == (
         Exemption(

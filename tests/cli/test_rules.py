@@ -85,7 +85,7 @@ cases:
     spec: {runtimeRef: {name: torch-distributed}, trainer: {numNodes: 4}}
   bad: {path: [spec, trainer, numNodes], value: 5}
 """
-OF_TWO = len(fixture.shipped("image-digest")) + len(fixture.shipped("nodes-limit"))
+OF_TWO = len(fixture.shipped_cases("image-digest")) + len(fixture.shipped_cases("nodes-limit"))
 
 
 @pytest.fixture
@@ -184,8 +184,8 @@ def test_a_rule_is_explained_with_its_parameters_and_an_example(own: Command) ->
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.id)
 def test_every_example_shows_what_is_bad_and_what_is_good(rule: AnyRule) -> None:
-    for case in fixture.shipped(rule.id):
-        lines = [*example.lines(case)]
+    for case in fixture.shipped_cases(rule.id):
+        lines = [*example.example_lines(case)]
         objects = {
             is_good: [*yaml.load_all(_side(lines, is_good=is_good), Loader=yaml.CSafeLoader)]
             for is_good in (True, False)
@@ -208,7 +208,7 @@ def test_an_unknown_rule_is_told_with_those_like_it(shared_cli: Command) -> None
 
 
 def test_our_packs_are_as_their_examples_say(shared_cli: Command) -> None:
-    cases = sum(len(fixture.shipped(rule.id)) for rule in RULES)
+    cases = sum(len(fixture.shipped_cases(rule.id)) for rule in RULES)
     done = shared_cli("rules", "test", "training")
     assert done.code == 0
     assert done.out == (

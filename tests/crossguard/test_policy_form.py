@@ -8,20 +8,20 @@ from trainer_infra.api.finding import path_text
 from trainer_infra.crossguard import policy_form
 from trainer_infra.rules import RULES, fixture
 from trainer_infra.rules.fixture import Case
-from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.rule import AnyRule
 
 CASES = [
     pytest.param(rule, case, id=f"{rule.id}: {case.name}")
     for rule in RULES
-    for case in fixture.shipped(rule.id)
+    for case in fixture.shipped_cases(rule.id)
 ]
 
 
 @pytest.mark.parametrize(("rule", "case"), CASES)
 def test_a_policy_reports_what_is_bad_and_nothing_else(rule: AnyRule, case: Case) -> None:
     parameters: Any = rule.parameters(**(case.parameters or {}))
-    chosen = Chosen(rule, rule.severity, parameters)
+    chosen = ConfiguredRule(rule, rule.severity, parameters)
     good, bad = (case.objects(is_good=is_good) for is_good in (True, False))
     assert policy_form.policy_messages(chosen, good, case.pools) == ()
 

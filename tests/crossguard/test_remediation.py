@@ -18,7 +18,7 @@ from trainer_infra import catalog
 from trainer_infra.crossguard import policy_pack
 from trainer_infra.crossguard.server import Servicer
 from trainer_infra.deploy.operations.values import UNKNOWN
-from trainer_infra.rules.configuration import Settled
+from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
 
 JSON = dict[str, Any]
@@ -52,7 +52,7 @@ def resource(wire: JSON) -> JSON:
 
 
 def servicer(pack: Pack = MENDS) -> Any:
-    settled = Settled(pack, (), (), is_whole=False)
+    settled = ResolvedConfiguration(pack, (), (), is_whole=False)
     return Servicer("acme", list(policy_pack.policies_of_pack(settled)))
 
 

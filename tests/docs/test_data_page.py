@@ -27,8 +27,11 @@ def test_resources_are_called_as_the_page_says(row: list[str]) -> None:
     for given in page.codes(row[0]):
         (asked,) = page.codes(row[1]) or [given]
         amounts = {asked: 1}
-        assert list(resources_per_node.problems({given: 1})) == []
-        assert resources_per_node.wire({given: 1}) == {"requests": amounts, "limits": amounts}
+        assert list(resources_per_node.resource_problems({given: 1})) == []
+        assert resources_per_node.resource_requirements({given: 1}) == {
+            "requests": amounts,
+            "limits": amounts,
+        }
 
 
 def test_the_folders_of_all_kinds_of_volumes_are_named() -> None:

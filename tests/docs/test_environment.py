@@ -160,7 +160,7 @@ def test_folders_and_settings_are_named_as_they_are() -> None:
     codes = set(page.spans(PAGE))
     folders = {names.CODE_MOUNT, names.SECRET_MOUNT, names.OUTPUTS_MOUNT}
     assert folders | set(flux.SETTINGS) <= codes
-    assert kept_outputs.variable("model") in codes
+    assert kept_outputs.output_variable("model") in codes
     mounts = {
         mount["mountPath"]
         for runtime in ("deepspeed-distributed", "torchtune-llama3.2-1b")

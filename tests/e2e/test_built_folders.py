@@ -77,7 +77,7 @@ def test_a_patch_of_an_overlay_changes_the_objects_that_it_builds(work: Path) ->
     env = work / "top/env.yaml"
     env.write_text(env.read_text().replace("name: B", "name: C"))
     now = sources.read_sources(["top"]).documents
-    assert changed_files.is_judged(now, changed_files.base(["top"], "HEAD")) == {
+    assert changed_files.is_judged(now, changed_files.objects_in_base(["top"], "HEAD")) == {
         index: each.value["metadata"]["name"] == "digits-2-2" for index, each in enumerate(now)
     }
 

@@ -44,7 +44,7 @@ def v1(kind: str, version: str = "v1", /, spec: Any = None, **replicas: Any) -> 
 def migrated(job: dict[str, Any]) -> Migration:
     """Its migration, which changes nothing of it."""
     before = yaml.safe_dump(job)
-    result = migrate.migrate(job)
+    result = migrate.migrate_job(job)
     assert yaml.safe_dump(job) == before
     return result
 
@@ -84,7 +84,7 @@ def env_of(job: dict[str, Any], name: str = "node") -> dict[str, Any]:
 
 def refusal(job: dict[str, Any]) -> list[str]:
     try:
-        migrate.migrate(job)
+        migrate.migrate_job(job)
     except InvalidInput as error:
         return [str(problem) for problem in error.problems]
     raise AssertionError("it was migrated")

@@ -83,7 +83,7 @@ def ours(case: Case, deviations: frozenset[Deviation] = REFERENCE.deviations) ->
     if result.problems:
         return result
     try:
-        made = pipeline.due(job, runtime, observed, behaviour)
+        made = pipeline.due_objects(job, runtime, observed, behaviour)
     except InvalidInput as refused:
         return replace(result, problems=refused.problems)
     return replace(result, objects=tuple(dict(each) for each in made))

@@ -13,7 +13,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.render import pipeline, plugin_registry
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.rules import RULES, tree, world
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.trainers import compose, kept_outputs
 from trainer_infra.trainers.code import Code
 
@@ -25,7 +25,7 @@ CODE = Code({"main.py": ""}, (), secret_args=False)
 
 
 def behaviour() -> Behaviour:
-    return Behaviour(plugin_registry.registry([SCHEDULER, FRAMEWORK]))
+    return Behaviour(plugin_registry.plugins_with([SCHEDULER, FRAMEWORK]))
 
 
 def replicated(name: str, **labels: str) -> dict[str, Any]:
@@ -65,16 +65,16 @@ def pods(jobset: Mapping[str, Any]) -> dict[str, Any]:
 
 def problems(given: dict[str, Any], on: dict[str, Any], by: Behaviour) -> list[str]:
     typed = TrainJob.from_wire(given), ClusterTrainingRuntime.from_wire(on)
-    return [str(each) for each in pipeline.problems(*typed, by)]
+    return [str(each) for each in pipeline.rendering_problems(*typed, by)]
 
 
 def found(rule: str, *objects: dict[str, Any]) -> list[str]:
     """What the rule finds in the first object."""
     (chosen,) = [
-        Chosen(each, each.severity, each.parameters()) for each in RULES if each.id == rule
+        ConfiguredRule(each, each.severity, each.parameters()) for each in RULES if each.id == rule
     ]
     subjects = tree.subjects_of(objects, behaviour=behaviour())
-    judged = judge(subjects[0], world.of(subjects), [chosen])
+    judged = judge(subjects[0], world.world_of(subjects), [chosen])
     return [finding.what for each in judged for finding in each.findings]
 
 
@@ -119,7 +119,7 @@ def test_one_queueing_knows_its_queues() -> None:
 
 def test_custom_trainer_starts_with_the_frameworks_launcher_in_all_its_jobs() -> None:
     on = ClusterTrainingRuntime.from_wire(runtime(**{"acme.example/framework": "acme"}))
-    kept = kept_outputs.attach(job(), on, {"model": "pvc://models"}, behaviour().plugins)
+    kept = kept_outputs.attach_outputs(job(), on, {"model": "pvc://models"}, behaviour().plugins)
     made = compose.compose(kept, on, CODE, (), behaviour())
     assert made.job.spec.trainer is not None
     assert made.job.spec.trainer.command == (

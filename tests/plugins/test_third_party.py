@@ -66,7 +66,7 @@ def typed(steps: str = "600", **metadata: Any) -> tuple[TrainJob, ClusterTrainin
 
 def test_listed_it_renders_in_every_phase() -> None:
     config_map, jobset = pipeline.render(
-        *typed(), behaviour=Behaviour(plugin_registry.registry([NAME]))
+        *typed(), behaviour=Behaviour(plugin_registry.plugins_with([NAME]))
     )
 
     pods = jobset["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]
@@ -100,7 +100,7 @@ def test_not_listed_it_changes_nothing() -> None:
 
 def test_it_refuses_its_own_bad_settings() -> None:
     with pytest.raises(InvalidInput) as error:
-        pipeline.render(*typed("many"), behaviour=Behaviour(plugin_registry.registry([NAME])))
+        pipeline.render(*typed("many"), behaviour=Behaviour(plugin_registry.plugins_with([NAME])))
     assert str(error.value) == (
         "TrainJob tj: metadata.annotations[acme.example/steps]: must be a whole number from 1, "
         "got 'many'"
@@ -108,7 +108,7 @@ def test_it_refuses_its_own_bad_settings() -> None:
 
 
 def test_it_says_when_its_objects_are_written_and_reports_a_status() -> None:
-    behaviour = Behaviour(plugin_registry.registry([NAME]))
+    behaviour = Behaviour(plugin_registry.plugins_with([NAME]))
     trainjob, on = typed(uid="u", creationTimestamp="2026-01-01T00:00:00Z")
     report = {
         "metrics": [{"name": "loss", "value": "1"}],
@@ -131,7 +131,9 @@ def test_it_says_when_its_objects_are_written_and_reports_a_status() -> None:
 
 
 def test_its_watches_say_which_trainjobs_an_event_wakes() -> None:
-    (plugin,) = [each for each in plugin_registry.registry([NAME]) if each.name == "AcmeManagers"]
+    (plugin,) = [
+        each for each in plugin_registry.plugins_with([NAME]) if each.name == "AcmeManagers"
+    ]
     (watch,) = plugin.watches
     assert watch.wakes is not None
     assert (watch.api_version, watch.kind) == ("acme.example/v1", "Fabric")
@@ -140,7 +142,7 @@ def test_its_watches_say_which_trainjobs_an_event_wakes() -> None:
 
 
 def test_it_runs_after_ours_and_before_jobset() -> None:
-    order = [each.name for each in plugin_registry.registry([NAME])]
+    order = [each.name for each in plugin_registry.plugins_with([NAME])]
     assert order == [*[each.name for each in PLUGINS[:-1]], "AcmeManagers", "JobSet"]
 
 
@@ -154,13 +156,13 @@ def test_it_runs_after_ours_and_before_jobset() -> None:
 )
 def test_what_is_no_plugin_is_refused(name: str, said: str) -> None:
     with pytest.raises(InvalidInput) as error:
-        plugin_registry.registry([name])
+        plugin_registry.plugins_with([name])
     assert str(error.value) == f"plugins[0]: {said}, got {name!r}"
 
 
 def test_a_plugin_listed_twice_is_refused() -> None:
     with pytest.raises(InvalidInput, match=r"plugins\[1\]: is named AcmeManagers, as a plugin"):
-        plugin_registry.registry([NAME, NAME])
+        plugin_registry.plugins_with([NAME, NAME])
 
 
 @pytest.fixture

@@ -171,7 +171,7 @@ def test_scripts_and_certificate_are_written_again_each_time() -> None:
     )
     objects = pipeline.render(job, ON)
     observed = Observed(jobset=None, objects=objects)
-    assert pipeline.due(job, ON, observed) == objects
+    assert pipeline.due_objects(job, ON, observed) == objects
 
 
 def test_scripts_and_certificates_of_trainjobs_wake_them() -> None:

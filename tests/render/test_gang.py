@@ -22,7 +22,7 @@ def names_of(found: Any) -> list[str]:
 
 
 def draft(on: ClusterTrainingRuntime, *, behaviour: Behaviour = OURS) -> Any:
-    return resolve.draft(train_job(), on, behaviour.deviations)
+    return resolve.first_draft(train_job(), on, behaviour.deviations)
 
 
 def groups(on: ClusterTrainingRuntime, *, behaviour: Behaviour = OURS) -> list[Any]:
@@ -78,12 +78,12 @@ def test_what_comes_before_a_job_outside_the_gang_is_outside_too() -> None:
         replicated("watcher", dependsOn={"launcher": "Ready"}),
     )
     assert names_of(gang.members(draft(on))) == ["node", "launcher", "watcher"]
-    assert names_of(gang.counted(draft(on))) == ["node"]
+    assert names_of(gang.counted_members(draft(on))) == ["node"]
 
 
 def test_jobs_that_wait_for_nothing_count_beside_each_other() -> None:
     on = runtime(replicated("ps"), replicated("node", "trainer"))
-    assert names_of(gang.counted(draft(on))) == ["ps", "node"]
+    assert names_of(gang.counted_members(draft(on))) == ["ps", "node"]
 
 
 def test_jobs_that_start_in_order_wait_for_the_one_before_to_be_ready() -> None:
@@ -93,8 +93,8 @@ def test_jobs_that_start_in_order_wait_for_the_one_before_to_be_ready() -> None:
         jobset={"startupPolicy": {"startupPolicyOrder": "InOrder"}},
     )
     assert names_of(gang.members(draft(on))) == ["ps", "node"]
-    assert names_of(gang.counted(draft(on))) == ["ps"]
-    assert names_of(gang.counted(draft(on, behaviour=REFERENCE))) == ["ps", "node"]
+    assert names_of(gang.counted_members(draft(on))) == ["ps"]
+    assert names_of(gang.counted_members(draft(on, behaviour=REFERENCE))) == ["ps", "node"]
 
 
 def test_pods_without_requests_ask_for_no_resources() -> None:
@@ -132,7 +132,7 @@ def test_a_pod_group_is_left_alone_while_the_job_runs(
     group = {"apiVersion": there, "kind": "PodGroup", "metadata": {"name": "tj"}}
     jobset = {"spec": {"suspend": suspend}}
     observed = Observed(jobset=jobset, objects=(group,) if there else ())
-    due = pipeline.due(train_job(suspend=suspend), TUNE, observed)
+    due = pipeline.due_objects(train_job(suspend=suspend), TUNE, observed)
     assert ("PodGroup" in {each["kind"] for each in due}) == written
 
 

@@ -15,9 +15,9 @@ def judged(name: str, spec: dict[str, Any]) -> tuple[Problem, ...]:
     runtime = catalog.get("torch-distributed").to_wire()
     runtime["spec"]["template"]["spec"] |= spec
     job = {"metadata": {"name": name}, "spec": {"runtimeRef": {"name": "torch-distributed"}}}
-    draft = resolve.draft(TrainJob.from_wire(job), ClusterTrainingRuntime.from_wire(runtime))
-    found = tuple(metadata_name.problems(draft))
-    assert bool(found) == (len(name) > metadata_name.longest(draft))
+    draft = resolve.first_draft(TrainJob.from_wire(job), ClusterTrainingRuntime.from_wire(runtime))
+    found = tuple(metadata_name.name_problems(draft))
+    assert bool(found) == (len(name) > metadata_name.longest_name(draft))
     return found
 
 
@@ -74,8 +74,8 @@ def test_q7_the_nodes_that_the_train_job_asks_for_count() -> None:
         "metadata": {"name": "a" * 47},
         "spec": {"runtimeRef": {"name": "torch-distributed"}, "trainer": {"numNodes": 101}},
     }
-    draft = resolve.draft(TrainJob.from_wire(wire), catalog.get("torch-distributed"))
-    assert metadata_name.longest(draft) == 46
+    draft = resolve.first_draft(TrainJob.from_wire(wire), catalog.get("torch-distributed"))
+    assert metadata_name.longest_name(draft) == 46
 
 
 def test_q7_of_an_mpi_runtime_only_the_workers_become_more() -> None:
@@ -83,5 +83,5 @@ def test_q7_of_an_mpi_runtime_only_the_workers_become_more() -> None:
         "metadata": {"name": "a"},
         "spec": {"runtimeRef": {"name": "deepspeed-distributed"}, "trainer": {"numNodes": 1001}},
     }
-    draft = resolve.draft(TrainJob.from_wire(wire), catalog.get("deepspeed-distributed"))
-    assert metadata_name.longest(draft) == 44
+    draft = resolve.first_draft(TrainJob.from_wire(wire), catalog.get("deepspeed-distributed"))
+    assert metadata_name.longest_name(draft) == 44

@@ -204,7 +204,7 @@ def test_keys_are_written_once_and_the_hostfile_always() -> None:
 
     def kinds(*objects: dict[str, Any]) -> list[str]:
         observed = Observed(jobset=None, objects=objects)
-        return [each["kind"] for each in pipeline.due(job(), on, observed)]
+        return [each["kind"] for each in pipeline.due_objects(job(), on, observed)]
 
     assert kinds() == ["Secret", "ConfigMap", "JobSet"]
     assert kinds(stored) == ["ConfigMap", "JobSet"]

@@ -16,7 +16,9 @@ def sentences(*templates: dict[str, Any]) -> list[str]:
         for position, template in enumerate(templates)
     ]
     spec = {"runtimeRef": {"name": "r"}, "runtimePatches": patches}
-    found = patch_conflicts.sentences(TrainJob.from_wire({"metadata": {"name": "t"}, "spec": spec}))
+    found = patch_conflicts.conflict_sentences(
+        TrainJob.from_wire({"metadata": {"name": "t"}, "spec": spec})
+    )
     return list(found)
 
 

@@ -11,7 +11,7 @@ def container(restart: str | None = None, **requests: str) -> dict[str, Any]:
 
 
 def single(pod: dict[str, Any], *, defaulted: bool = False) -> dict[str, str]:
-    found = pod_requests.single(pod, defaulted=defaulted)
+    found = pod_requests.requests_of_pod(pod, defaulted=defaulted)
     return {name: str(each) for name, each in found.items()}
 
 

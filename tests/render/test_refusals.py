@@ -142,7 +142,7 @@ def test_q10_patches_may_only_name_what_the_runtime_has() -> None:
 def test_q10_the_reference_never_refuses_an_unknown_name() -> None:
     unknown = patch(name="node", template=pod(containers=[{"name": "x"}]))
     patches = [patch(name="worker"), {**unknown, "manager": "b.io/x"}]
-    found = pipeline.problems(job(runtimePatches=patches), TORCH, behaviour=REFERENCE)
+    found = pipeline.rendering_problems(job(runtimePatches=patches), TORCH, behaviour=REFERENCE)
     assert found == ()
 
 
@@ -201,7 +201,7 @@ def test_runtime_that_is_not_sound_is_refused_at_its_own_path() -> None:
     replicated["replicas"] = 2
     replicated["template"]["spec"]["template"]["spec"]["containers"][0]["name"] = "main"
     wrong = ClusterTrainingRuntime.from_wire(wire)
-    assert pipeline.problems(job(), wrong, behaviour=REFERENCE) == ()
+    assert pipeline.rendering_problems(job(), wrong, behaviour=REFERENCE) == ()
     assert refusal(job(), wrong) == [
         (
             "ClusterTrainingRuntime torch-distributed: spec.template.spec.replicatedJobs[0].replicas: "

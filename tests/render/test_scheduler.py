@@ -20,7 +20,7 @@ def settings(**given: str) -> dict[str, dict[str, str]]:
 
 
 def refusal(metadata: dict[str, Any], on: Any = PLAIN) -> list[str]:
-    return [str(each) for each in pipeline.problems(train_job(metadata=metadata), on)]
+    return [str(each) for each in pipeline.rendering_problems(train_job(metadata=metadata), on)]
 
 
 def jobset(metadata: dict[str, Any], on: Any = PLAIN, *, behaviour: Behaviour = OURS) -> Any:
@@ -161,7 +161,7 @@ def test_scheduler_annotations_mean_nothing_to_the_reference() -> None:
     asked = settings(scheduler="kai", queue="q")
     assert jobset(asked, behaviour=REFERENCE) == jobset({}, behaviour=REFERENCE)
     unknown = train_job(metadata=settings(scheduler="slurm"))
-    assert pipeline.problems(unknown, PLAIN, behaviour=REFERENCE) == ()
+    assert pipeline.rendering_problems(unknown, PLAIN, behaviour=REFERENCE) == ()
 
 
 def test_kai_waits_for_all_jobs_unless_one_waits_for_another() -> None:

@@ -42,7 +42,7 @@ def command(on: Any, **trainer: Any) -> list[str]:
 def refusal(on: Any, *, behaviour: Behaviour = OURS, **trainer: Any) -> list[tuple[str, str]]:
     trainer = {"command": ["tune", "run"], **trainer}
     job = train_job(on.metadata.name, trainer=trainer)
-    found = pipeline.problems(job, on, behaviour=behaviour)
+    found = pipeline.rendering_problems(job, on, behaviour=behaviour)
     return [(each.path.removeprefix("spec."), each.what) for each in found]
 
 
@@ -121,7 +121,7 @@ def test_qlora_without_a_single_device_is_a_distributed_recipe() -> None:
     ],
 )
 def test_the_model_is_read_from_the_runtimes_name(name: str, model: str) -> None:
-    assert torchtune.model(name) == model
+    assert torchtune.model_of_runtime(name) == model
 
 
 def test_another_command_is_left_alone() -> None:

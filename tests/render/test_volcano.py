@@ -23,7 +23,7 @@ def refusal(on: Any, *known: str) -> list[tuple[str, str]]:
     plugins = tuple(volcano.plugin(known) if each.name == "Volcano" else each for each in PLUGINS)
     return [
         (each.path, each.what)
-        for each in pipeline.problems(train_job(), on, behaviour=Behaviour(plugins))
+        for each in pipeline.rendering_problems(train_job(), on, behaviour=Behaviour(plugins))
     ]
 
 

@@ -9,20 +9,24 @@ from trainer_infra.review.check import Asked
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Report
 from trainer_infra.rules import pack
-from trainer_infra.rules.configuration import Configuration, Settled, settled
+from trainer_infra.rules.configuration import (
+    Configuration,
+    ResolvedConfiguration,
+    resolve_configuration,
+)
 from trainer_infra.rules.pack import Pack, Selection
 
 TODAY = date(2026, 11, 22)
 
 
-def by(*rules: str, **configuration: Any) -> Settled:
+def by(*rules: str, **configuration: Any) -> ResolvedConfiguration:
     """What holds for these rules; all that we have where none is named."""
     chosen = Pack("test", selection=Selection(ids=rules or None))
-    return settled(Configuration(**configuration), None, chosen)
+    return resolve_configuration(Configuration(**configuration), None, chosen)
 
 
 def of(documents: Sequence[Document], *rules: str, **asked: Any) -> Report:
-    return check.check(documents, Asked(by(*rules), TODAY, **asked))
+    return check.check_documents(documents, Asked(by(*rules), TODAY, **asked))
 
 
 def of_text(text: str, *rules: str, file: str = "a.yaml", **asked: Any) -> Report:
@@ -36,4 +40,4 @@ def places(report: Report) -> list[tuple[str, str, int, str]]:
     return [(each.rule.id, each.place.file, each.place.line, each.path) for each in report.items]
 
 
-assert pack.applied(by().pack), "there are no rules"
+assert pack.pack_rules(by().pack), "there are no rules"

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from trainer_infra.api import yamltext
 from trainer_infra.api.finding import Path
 from trainer_infra.rules.finding import REMOVED, Change
-from trainer_infra.rules.fixture import changed
+from trainer_infra.rules.fixture import with_value_at
 
 T = TypeVar("T")
 
@@ -143,6 +143,6 @@ def patched(draw: Callable[..., Any]) -> Patched:
         text=text,
         value=value,
         change=change,
-        expected=changed(value, path, None if what == "remove" else new),
+        expected=with_value_at(value, path, None if what == "remove" else new),
         may_be_refused=what != "replace" or not is_scalar,
     )

@@ -25,13 +25,13 @@ spec:
 def test_a_known_finding_is_known_wherever_it_moves_and_a_new_one_counts(tmp_path: Path) -> None:
     first = checked.of_text(JOB, "image-digest")
     file = tmp_path / "baseline.json"
-    file.write_text(baseline.text(first))
+    file.write_text(baseline.baseline_text(first))
     known = baseline.read_baseline(str(file))
 
     moved = checked.of_text(f"# moved\n\n{JOB}", "image-digest", file="b.yaml", baseline=known)
     other = JOB.replace("name: a,", "name: b,")
     both = checked.of_text(f"{JOB}---\n{other}", "image-digest", baseline=known)
-    again = baseline.read_baseline(_written(tmp_path / "again.json", baseline.text(moved)))
+    again = baseline.read_baseline(_written(tmp_path / "again.json", baseline.baseline_text(moved)))
 
     assert [each.is_known for each in moved.items] == [True]
     assert [(each.name, each.is_known) for each in both.items] == [("a", True), ("b", False)]
@@ -41,7 +41,7 @@ def test_a_known_finding_is_known_wherever_it_moves_and_a_new_one_counts(tmp_pat
 def test_it_has_what_counts_and_what_is_known_but_nothing_that_is_exempt() -> None:
     items = (item(name="a"), item(name="b", excuse=ACTIVE), item(name="c", excuse=EXPIRED))
     report = Report((*items, item(name="d", is_known=True)), (), 4, ("a.yaml",))
-    found = json.loads(baseline.text(report))
+    found = json.loads(baseline.baseline_text(report))
     assert found["version"] == 1
     assert found["findings"] == [
         {"fingerprint": each.fingerprint, "rule": "image-digest", "finding": each.sentence()}
@@ -75,7 +75,7 @@ def test_a_baseline_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 
 def test_an_empty_baseline_knows_nothing(tmp_path: Path) -> None:
-    empty = baseline.text(Report((), (), 0, ()))
+    empty = baseline.baseline_text(Report((), (), 0, ()))
     assert baseline.read_baseline(_written(tmp_path / "a.json", empty)) == frozenset()
 
 

@@ -67,7 +67,7 @@ def repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
 def judged(*paths: str, ref: str = "HEAD") -> list[str]:
     """Names of the objects that differ."""
     now = sources.read_sources(paths).documents
-    found = changed_files.is_judged(now, changed_files.base(paths, ref))
+    found = changed_files.is_judged(now, changed_files.objects_in_base(paths, ref))
     assert sorted(found) == list(range(len(now)))
     return [each.value["metadata"]["name"] for index, each in enumerate(now) if found[index]]
 
@@ -130,7 +130,7 @@ def test_a_subfolder_other_revisions_and_whole_paths_work(
     for path in (".", "er", "er/a.yaml", "../deep", str(repository.folder)):
         assert judged(path) == []
         assert judged(path, ref="first") == ["a"]
-    (found,) = changed_files.base(["er"], "first")
+    (found,) = changed_files.objects_in_base(["er"], "first")
     assert (found.file, found.value["spec"]["trainer"]) == ("er/a.yaml", {"image": "a"})
 
 
@@ -139,7 +139,7 @@ def test_links_and_files_with_any_name_are_read(repository: Repository) -> None:
     (repository.folder / "link.yaml").symlink_to("ä\n b.yaml")
     repository.write("empty.yaml", "")
     repository.commit()
-    names = [each.file for each in changed_files.base(["."], "HEAD")]
+    names = [each.file for each in changed_files.objects_in_base(["."], "HEAD")]
     assert names == ["link.yaml", "ä\n b.yaml"]
     assert judged(".") == []
 
@@ -148,7 +148,7 @@ def test_a_path_that_the_revision_does_not_have_is_all_new(repository: Repositor
     repository.write("a.yaml", job("a"))
     repository.commit()
     repository.write("b.yaml", job("b"))
-    assert changed_files.base(["b.yaml", "-"], "HEAD") == ()
+    assert changed_files.objects_in_base(["b.yaml", "-"], "HEAD") == ()
     assert judged("b.yaml") == ["b"]
 
 
@@ -165,11 +165,11 @@ def test_without_a_repository_or_a_revision_it_says_so(
     repository.write("a.yaml", job("a"))
     repository.commit()
     with pytest.raises(NotAvailable) as outside:
-        changed_files.base([str(tmp_path)], "HEAD")
+        changed_files.objects_in_base([str(tmp_path)], "HEAD")
     assert str(outside.value).startswith(f"{tmp_path}: cannot be compared: fatal: not a git repo")
     for ref in ("none", "--all", ""):
         with pytest.raises(NotAvailable) as unknown:
-            changed_files.base(["."], ref)
+            changed_files.objects_in_base(["."], ref)
         assert str(unknown.value) == (
             f"{ref!r} is not a revision of the git repository; "
             "fetch it first (CI often has one commit alone), or name another one"
@@ -180,7 +180,7 @@ def test_without_git_it_says_so(repository: Repository, monkeypatch: pytest.Monk
     repository.write("a.yaml", job("a"))
     monkeypatch.setenv("PATH", "")
     with pytest.raises(NotAvailable, match="`git` is needed to know what has changed"):
-        changed_files.base(["."], "HEAD")
+        changed_files.objects_in_base(["."], "HEAD")
 
 
 def test_the_report_is_about_what_changed_alone(repository: Repository) -> None:
@@ -188,6 +188,6 @@ def test_the_report_is_about_what_changed_alone(repository: Repository) -> None:
     repository.commit()
     repository.write("a.yaml", job("a", "x:latest") + "---\n" + job("b", "x:latest"))
     now = sources.read_sources(["."]).documents
-    is_judged = changed_files.is_judged(now, changed_files.base(["."], "HEAD"))
+    is_judged = changed_files.is_judged(now, changed_files.objects_in_base(["."], "HEAD"))
     report = checked.of(now, "image-latest", is_judged=is_judged)
     assert [each.name for each in report.items] == ["b"]

@@ -39,7 +39,7 @@ def nodes(value: JSON, count: int, *path: str) -> JSON:
 
 
 def noted(now: list[JSON], then: list[JSON]) -> list[str]:
-    return [*costs.notes(now, then, checked.by("gpu-hours")).values()]
+    return [*costs.cost_notes(now, then, checked.by("gpu-hours")).values()]
 
 
 def test_what_did_not_change_costs_what_it_did() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from tests.review.layouts import Patched, patched
 from trainer_infra.review import documents, edits, fix
 from trainer_infra.rules.finding import REMOVED, Change
-from trainer_infra.rules.fixture import changed
+from trainer_infra.rules.fixture import with_value_at
 
 HEAD = "apiVersion: v1\nkind: A\n"
 
@@ -19,7 +19,7 @@ def mended(text: str, *changes: Change, position: int = 0) -> str | None:
     """The text with a patch of one of its objects; None where a human must make it."""
     document = documents.read_documents(text, "a.yaml")[position]
     found = edits.edits(document, changes)
-    return fix.fixed(text, found) if found else None
+    return fix.fixed_text(text, found) if found else None
 
 
 def with_head(*lines: str) -> str:
@@ -194,7 +194,7 @@ def test_json_stays_json() -> None:
         for path in (("spec", "a"), ("spec", "d"), ("spec", "b", "e"), ("spec", "c", "f")):
             found = mended(text, Change(path, {"g": ["h, \u2028"]}))
             assert found is not None
-            assert json.loads(found) == changed(value, path, {"g": ["h, \u2028"]})
+            assert json.loads(found) == with_value_at(value, path, {"g": ["h, \u2028"]})
 
 
 def test_json_on_many_lines_gets_a_line_more() -> None:
@@ -251,7 +251,7 @@ def test_whatever_is_edited_is_what_the_patch_says_and_keeps_its_comments(case: 
     if not found:
         assert case.may_be_refused
         return
-    text = fix.fixed(case.text, found)
+    text = fix.fixed_text(case.text, found)
     after = documents.read_documents(text, "a.yaml")[0]
 
     assert after.value == case.expected

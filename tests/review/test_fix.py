@@ -46,7 +46,7 @@ def mended(path: Path, *rules: str) -> Report:
     """Check and fix a file as often as it changes; the last report."""
     for _ in range(MOST_PASSES):
         report = checked.of(sources.read_sources([str(path)]).documents, *rules)
-        if not fix.write(report.items):
+        if not fix.write_fixes(report.items):
             return report
     raise AssertionError(f"{path} changes again and again")
 
@@ -77,7 +77,7 @@ def test_rules_that_add_to_one_mapping_are_all_silent_after_some_passes(tmp_path
 )
 def test_a_fixed_file_is_silent_for_its_rule(rule: AnyRule, tmp_path: Path) -> None:
     fixed = 0
-    for number, case in enumerate(fixture.shipped(rule.id)):
+    for number, case in enumerate(fixture.shipped_cases(rule.id)):
         file = tmp_path / f"{number}.yaml"
         file.write_text(yamltext.dump_yaml(case.objects(is_good=False)))
         before = checked.of(sources.read_sources([str(file)]).documents[:1], rule.id)
@@ -91,12 +91,12 @@ def test_a_fixed_file_is_silent_for_its_rule(rule: AnyRule, tmp_path: Path) -> N
 
 def test_edits_that_overlap_are_made_one_after_the_other() -> None:
     first, second = Edit("a", (1, 1), (1, 4), "x"), Edit("a", (1, 3), (1, 6), "y")
-    assert fix.fixed("abcdefg\n", [first, second]) == "abyfg\n"
+    assert fix.fixed_text("abcdefg\n", [first, second]) == "abyfg\n"
 
 
 def test_of_two_edits_at_one_place_the_same_is_made_every_time() -> None:
     both = [Edit("a", (1, 2), (1, 2), each) for each in ("x", "y")]
-    assert {fix.fixed("ab\n", order) for order in (both, both[::-1])} == {"ayb\n"}
+    assert {fix.fixed_text("ab\n", order) for order in (both, both[::-1])} == {"ayb\n"}
 
 
 def test_a_file_keeps_its_mode_and_a_link_stays_one(tmp_path: Path) -> None:
@@ -123,12 +123,12 @@ def test_a_file_in_which_nothing_is_to_be_mended_is_not_written(tmp_path: Path) 
     before = identity(file)
     report = checked.of(sources.read_sources([str(file)]).documents, "image-digest")
     assert len(report.items) == 1
-    assert fix.write(report.items) == ()
+    assert fix.write_fixes(report.items) == ()
     assert identity(file) == before
 
 
 def test_a_file_that_is_gone_is_an_error_with_its_name() -> None:
     edit = Edit("none/a.yaml", (1, 1), (1, 1), "x")
     with pytest.raises(NotAvailable) as refused:
-        fix.write([item(edits=(edit,))])
+        fix.write_fixes([item(edits=(edit,))])
     assert str(refused.value) == "none/a.yaml: cannot be written: No such file or directory"

@@ -48,7 +48,7 @@ def check_text(report: Report, made: str) -> None:
     assert made.replace("\n", "").replace("\u200d", "").replace("\u200c", "").isprintable()
     assert not [line for line in made.split("\n") if line.lstrip().startswith("::")]
     assert "##[" not in made
-    coloured = text.text(report, colour=True)
+    coloured = text.report_text(report, colour=True)
     assert re.sub(r"\x1b\[[\d;]*m", "", coloured) == made
 
 
@@ -146,6 +146,6 @@ CHECKS: dict[str, Callable[[Report, str], None]] = {
 
 def test_a_summary_fits_into_what_github_takes() -> None:
     item = reports.item(got="x" * 5_000, place=Place("y" * 5_000, 1))
-    made = markdown.text(Report(items=(item,) * 5_000, rules=(), objects=1, files=("y",)))
+    made = markdown.markdown_text(Report(items=(item,) * 5_000, rules=(), objects=1, files=("y",)))
     assert len(made.encode()) < 1024 * 1024
     assert made.endswith("The other formats have all.\n")

@@ -19,7 +19,7 @@ def test_what_counts_is_an_issue_at_its_line() -> None:
             item(is_known=True),
         ),
     )
-    issues = json.loads(gitlab.text(report))
+    issues = json.loads(gitlab.gitlab_text(report))
     assert [
         (each["check_name"], each["severity"], each["location"]["path"], each["location"]["lines"])
         for each in issues
@@ -31,6 +31,6 @@ def test_what_counts_is_an_issue_at_its_line() -> None:
 
 
 def test_one_fingerprint_names_one_issue() -> None:
-    issues = json.loads(gitlab.text(replace(CLEAN, items=(item(), item(), item()))))
+    issues = json.loads(gitlab.gitlab_text(replace(CLEAN, items=(item(), item(), item()))))
     mark = item().fingerprint
     assert [each["fingerprint"] for each in issues] == [mark, f"{mark}-2", f"{mark}-3"]

@@ -9,7 +9,7 @@ from trainer_infra.review import as_json
 
 def test_a_finding_has_all_that_the_report_has() -> None:
     report = replace(CLEAN, items=(item(LIMITS, excuse=ACTIVE, is_known=True, edits=(EDIT,)),))
-    assert json.loads(as_json.text(report))["findings"] == [
+    assert json.loads(as_json.json_text(report))["findings"] == [
         {
             "rule": "gpu-limits",
             "severity": "high",
@@ -53,9 +53,12 @@ def test_a_finding_has_all_that_the_report_has() -> None:
 
 
 def test_it_names_the_files_and_the_baseline_and_whose_value_was_not_seen() -> None:
-    read = json.loads(as_json.text(FULL))
+    read = json.loads(as_json.json_text(FULL))
     assert read["files"] == ["jobs/clean.yaml", "jobs/tj.yaml", "jobs/ä b#1.yaml"]
-    assert (read["baseline"], json.loads(as_json.text(CLEAN))["baseline"]) == ("known.json", None)
+    assert (read["baseline"], json.loads(as_json.json_text(CLEAN))["baseline"]) == (
+        "known.json",
+        None,
+    )
     assert read["unseen"] == [
         {
             "kind": "TrainJob",
@@ -69,4 +72,4 @@ def test_it_names_the_files_and_the_baseline_and_whose_value_was_not_seen() -> N
 
 def test_a_character_that_utf_8_does_not_have_is_replaced() -> None:
     report = replace(CLEAN, notes={"é\ud800": "\x00🚀"})
-    assert json.loads(as_json.text(report).encode())["notes"] == {"é?": "\x00🚀"}
+    assert json.loads(as_json.json_text(report).encode())["notes"] == {"é?": "\x00🚀"}

@@ -13,7 +13,7 @@ def suites(
     *items: Item, files: tuple[str, ...] = ("jobs/tj.yaml",)
 ) -> dict[str, list[tuple[str, str, list[str]]]]:
     """By name: class, name and outcome of each case."""
-    made = junit.text(replace(CLEAN, items=items, files=files))
+    made = junit.junit_text(replace(CLEAN, items=items, files=files))
     assert schemas.junit_problems(made) == []
     return {
         suite.attrib["name"]: [
@@ -60,6 +60,6 @@ def test_findings_of_one_object_and_rule_are_one_case() -> None:
 
 
 def test_what_could_not_be_read_is_an_error() -> None:
-    made = junit.text(replace(CLEAN, problems=("f:1: is <no> YAML\x00",)))
+    made = junit.junit_text(replace(CLEAN, problems=("f:1: is <no> YAML\x00",)))
     assert 'message="f:1: is &lt;no&gt; YAML\\x00"' in made
     assert 'tests="1" failures="0" errors="1" skipped="0"' in made

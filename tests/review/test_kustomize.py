@@ -104,7 +104,7 @@ patches: [{patch: "a: b\\nc: d"}]
         frozenset({str(work.resolve() / "base")}),
         is_component=True,
     )
-    assert kustomize.uses(Path("top")) == expected
+    assert kustomize.used_files(Path("top")) == expected
 
 
 def test_without_a_program_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,7 +8,7 @@ from trainer_infra.review.report import Place
 
 
 def test_a_clean_report_is_verdict_and_table() -> None:
-    assert markdown.text(CLEAN) == (
+    assert markdown.markdown_text(CLEAN) == (
         "## The check passed\n"
         "\n"
         "2 objects of 1 file judged by 1 rule.\n"
@@ -24,7 +24,7 @@ def test_a_clean_report_is_verdict_and_table() -> None:
 
 def test_a_place_has_a_line_where_there_is_one_and_is_no_link() -> None:
     places = (Place("a (b).yaml", 3), Place("a.yaml"), Place("/a.yaml", 3))
-    made = markdown.text(replace(CLEAN, items=tuple(item(place=each) for each in places)))
+    made = markdown.markdown_text(replace(CLEAN, items=tuple(item(place=each) for each in places)))
     assert [line.split(" | ")[0] for line in made.splitlines() if "<code>image" in line] == [
         "| <code>a (b).yaml:3</code>",
         "| <code>a.yaml</code>",
@@ -38,4 +38,4 @@ def test_what_users_write_is_text() -> None:
     shown = (
         "got &#96;a&#96;&#124;&#60;b&#62;&#42;c&#42;&#95;d&#95;&#91;e&#93;(f)&#92;n@<!-- -->g<br>"
     )
-    assert shown in markdown.text(report)
+    assert shown in markdown.markdown_text(report)

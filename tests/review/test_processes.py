@@ -32,19 +32,19 @@ class Unsendable:
 
 
 def test_the_results_are_in_order_and_made_elsewhere() -> None:
-    found = tuple(processes.spread(lambda number: (number, os.getpid()), COUNT, ()))
+    found = tuple(processes.spread_work(lambda number: (number, os.getpid()), COUNT, ()))
     assert [number for number, _ in found] == list(range(COUNT))
     assert os.getpid() not in {process for _, process in found}
 
 
 def test_what_all_processes_have_need_not_be_sendable() -> None:
     known = [Unsendable(), Unsendable()]
-    found = tuple(processes.spread(lambda number: [known[number % 2]], COUNT, known))
+    found = tuple(processes.spread_work(lambda number: [known[number % 2]], COUNT, known))
     assert all(each[0] is known[number % 2] for number, each in enumerate(found))
 
 
 def test_nothing_to_do_is_no_error() -> None:
-    assert tuple(processes.spread(lambda number: number, 0, ())) == ()
+    assert tuple(processes.spread_work(lambda number: number, 0, ())) == ()
 
 
 def test_an_exception_of_the_work_is_raised() -> None:
@@ -52,7 +52,7 @@ def test_an_exception_of_the_work_is_raised() -> None:
         return 1 / (COUNT - 1 - number)
 
     with pytest.raises(ZeroDivisionError):
-        tuple(processes.spread(work, COUNT, ()))
+        tuple(processes.spread_work(work, COUNT, ()))
 
 
 def test_a_process_that_the_system_ends_is_told() -> None:
@@ -62,7 +62,7 @@ def test_a_process_that_the_system_ends_is_told() -> None:
         return number
 
     with pytest.raises(NotAvailable, match="ended a process of the check"):
-        tuple(processes.spread(work, COUNT, ()))
+        tuple(processes.spread_work(work, COUNT, ()))
 
 
 def test_a_check_says_the_same_in_one_process_and_in_many() -> None:
@@ -75,7 +75,7 @@ def test_a_check_says_the_same_in_one_process_and_in_many() -> None:
         for each in documents.read_documents(text, f"job-{index}.yaml")
     )
     asked = check.Asked(checked.by(), checked.TODAY)
-    report = check.check(read, asked, processes.spread)
-    assert report == check.check(read, asked)
+    report = check.check_documents(read, asked, processes.spread_work)
+    assert report == check.check_documents(read, asked)
     assert {each.rule.id for each in report.items} >= {"literal-secrets", "ttl", "image-latest"}
     assert any(each.excuse for each in report.items)

@@ -90,7 +90,10 @@ PLANTED = (
 def said(report: Report) -> dict[str, str]:
     """All that is made of a report."""
     found = {name: make(report) for name, make in formats.FORMATS.items()}
-    found |= {"colour": text.text(report, colour=True), "baseline": baseline.text(report)}
+    found |= {
+        "colour": text.report_text(report, colour=True),
+        "baseline": baseline.baseline_text(report),
+    }
     return found | {"items": repr(report.items), "problems": repr(report.problems)}
 
 

@@ -12,7 +12,7 @@ from trainer_infra.rules.finding import Severity
 
 
 def results(*items: Item, baseline: str = "") -> list[dict[str, Any]]:
-    made = sarif.text(replace(CLEAN, items=items, baseline=baseline))
+    made = sarif.sarif_text(replace(CLEAN, items=items, baseline=baseline))
     assert schemas.sarif_problems(made) == []
     found: list[dict[str, Any]] = json.loads(made)["runs"][0]["results"]
     return found
@@ -25,7 +25,7 @@ def physical(place: Place) -> dict[str, Any]:
 
 
 def test_the_schema_is_one_that_refuses() -> None:
-    wrong = sarif.text(CLEAN).replace('"2.1.0"', '"2.0.0"').replace('"results"', '"result"')
+    wrong = sarif.sarif_text(CLEAN).replace('"2.1.0"', '"2.0.0"').replace('"results"', '"result"')
     assert len(schemas.sarif_problems(wrong)) == 2
 
 

@@ -11,12 +11,12 @@ from trainer_infra.review.report import Place
 
 
 def excerpt(place: Place) -> list[str]:
-    made = text.text(replace(CLEAN, items=(item(place=place),)), colour=False)
+    made = text.report_text(replace(CLEAN, items=(item(place=place),)), colour=False)
     return [line for line in made.splitlines() if " | " in line]
 
 
 def test_a_clean_report_is_three_lines() -> None:
-    assert text.text(CLEAN, colour=False) == (
+    assert text.report_text(CLEAN, colour=False) == (
         "2 objects of 1 file judged by 1 rule\n"
         "0 critical, 0 high, 0 medium, 0 low\n"
         "The check passed.\n"
@@ -60,8 +60,8 @@ def test_the_marker_stands_below_the_value(place: Place, shown: list[str]) -> No
 def test_an_expired_exemption_is_loud() -> None:
     report = replace(CLEAN, items=(item(LIMITS, excuse=EXPIRED),))
     loud = "EXEMPTION EXPIRED on 2026-01-31, team-b answers for it: until the move"
-    assert f"\n    {loud}\n" in text.text(report, colour=False)
-    assert f"\n    \x1b[1;37;41m{loud}\x1b[0m\n" in text.text(report, colour=True)
+    assert f"\n    {loud}\n" in text.report_text(report, colour=False)
+    assert f"\n    \x1b[1;37;41m{loud}\x1b[0m\n" in text.report_text(report, colour=True)
 
 
 def test_what_many_have_from_one_runtime_is_told_once() -> None:
@@ -72,7 +72,7 @@ def test_what_many_have_from_one_runtime_is_told_once() -> None:
     jobs += [job("x", torch, excuse), job("j", jax)]
     report = checked.of_text("---\n".join(jobs), "seccomp")
     assert [each.runtime.split()[-1] for each in report.items] == [*(torch,) * 7, jax]
-    lines = text.text(report, colour=False).splitlines()
+    lines = text.report_text(report, colour=False).splitlines()
     assert sum(" seccomp: " in each for each in lines) == 3
     (same,) = (each.strip() for each in lines if "The same" in each)
     places = "a.yaml:11, a.yaml:17, a.yaml:23, and 2 others"
@@ -91,4 +91,4 @@ spec:
 
 def test_a_long_sentence_is_cut() -> None:
     report = replace(CLEAN, items=(item(got="x" * 9_000),))
-    assert max(map(len, text.text(report, colour=False).splitlines())) < 1_100
+    assert max(map(len, text.report_text(report, colour=False).splitlines())) < 1_100

@@ -11,7 +11,7 @@ from trainer_infra.review.rule_tests import Example, FailedExample
 from trainer_infra.rules import rule as rules
 from trainer_infra.rules.finding import Change, Finding, Severity
 from trainer_infra.rules.fixture import Bad, Case
-from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
@@ -45,7 +45,10 @@ RULE = Rule(
 
 
 def told(rule: "Rule[Value, Parameters]", case: Case = CASE) -> list[str]:
-    return [each.what for each in rule_tests.failures([Example(Chosen.default(rule), case)])]
+    return [
+        each.what
+        for each in rule_tests.failed_examples([Example(ConfiguredRule.default(rule), case)])
+    ]
 
 
 def test_a_rule_that_does_what_its_example_says_has_no_failure() -> None:
@@ -78,9 +81,9 @@ def test_a_good_object_that_does_not_render_is_a_failure() -> None:
 @pytest.mark.parametrize("is_good", [True, False])
 def test_every_form_is_asked(*, is_good: bool) -> None:
     def other(
-        chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
+        chosen: ConfiguredRule, objects: Sequence[JSONObject], pools: Sequence[Pool]
     ) -> Sequence[Finding]:
-        return rule_tests.plain(chosen, objects, pools) if is_good else ()
+        return rule_tests.plain_findings(chosen, objects, pools) if is_good else ()
 
     forms = {**rule_tests.FORMS, "other": other}
     wrong = FailedExample(
@@ -89,6 +92,6 @@ def test_every_form_is_asked(*, is_good: bool) -> None:
         "other",
         "must find spec.trainer.numNodes in the bad object and nothing else, found nothing",
     )
-    found = [*rule_tests.failures([Example(Chosen.default(RULE), CASE)], forms)]
+    found = [*rule_tests.failed_examples([Example(ConfiguredRule.default(RULE), CASE)], forms)]
     assert found == ([] if is_good else [wrong])
     assert wrong.sentence() == f"one-node: nodes (other): {wrong.what}"

@@ -12,7 +12,7 @@ from tests.render.any_object import runtimes, train_jobs
 from trainer_infra.api import schema
 from trainer_infra.rules import RULES, fixture, tree, world
 from trainer_infra.rules.finding import Finding
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.pool import Pool, Taint
 from trainer_infra.rules.value import UNKNOWN, Mark
 
@@ -43,9 +43,9 @@ SET: Final[Mapping[str, JSON]] = {
 }
 """Parameters of rules that say little without them."""
 CHOSEN: Final = tuple(
-    Chosen(rule, rule.severity, rule.parameters(**SET.get(rule.id, {}))) for rule in RULES
+    ConfiguredRule(rule, rule.severity, rule.parameters(**SET.get(rule.id, {}))) for rule in RULES
 )
-SHOWN: Final = tuple(case.good for rule in RULES for case in fixture.shipped(rule.id))
+SHOWN: Final = tuple(case.good for rule in RULES for case in fixture.shipped_cases(rule.id))
 KINDS: Final = sorted({kind for rule in RULES for kind in rule.kinds} | {"Role", "RoleBinding"})
 NAMES: Final = ("a", "node", "launcher", "torch-distributed")
 
@@ -95,7 +95,7 @@ ANYTHING: Final[SearchStrategy[Any]] = st.recursive(
 def findings(objects: Sequence[JSON]) -> list[Finding]:
     """What all rules find in all objects."""
     subjects = tree.subjects_of(objects)
-    around = world.of(subjects, POOLS, is_whole=True)
+    around = world.world_of(subjects, POOLS, is_whole=True)
     return [
         finding
         for subject in subjects
@@ -121,7 +121,7 @@ def with_unknown(draw: DrawFn, objects: Sequence[JSON]) -> Sequence[JSON]:
     for each in objects:
         value: Any = each
         for _ in range(draw(st.integers(0, 3))):
-            value = fixture.changed(value, draw(st.sampled_from(places(value))), UNKNOWN)
+            value = fixture.with_value_at(value, draw(st.sampled_from(places(value))), UNKNOWN)
         made.append(value)
     return made
 
@@ -145,7 +145,7 @@ def changed(draw: DrawFn) -> Sequence[JSON]:
     first, *others = draw(st.sampled_from(SHOWN))
     value: Any = first
     for _ in range(draw(st.integers(1, 3))):
-        value = fixture.changed(value, draw(st.sampled_from(places(value))), draw(ANYTHING))
+        value = fixture.with_value_at(value, draw(st.sampled_from(places(value))), draw(ANYTHING))
     return draw(with_unknown((value, *others)))
 
 

@@ -11,7 +11,7 @@ from trainer_infra import rules
 from trainer_infra.rules import RULES, fixture, patch, tree, world
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.fixture import Case
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.rule import AnyRule
 
 JSON = Mapping[str, Any]
@@ -19,7 +19,7 @@ JSON = Mapping[str, Any]
 CASES = [
     pytest.param(rule, case, id=f"{rule.id}: {case.name}")
     for rule in RULES
-    for case in fixture.shipped(rule.id)
+    for case in fixture.shipped_cases(rule.id)
 ]
 GROUPS = {
     rule.id: Path(group).name.replace("_", "-")
@@ -32,8 +32,8 @@ GROUPS = {
 def found(rule: AnyRule, case: Case, objects: Sequence[JSON]) -> list[Finding]:
     """What the rule finds in the first object."""
     subjects = tree.subjects_of(objects)
-    chosen = Chosen(rule, rule.severity, rule.parameters(**(case.parameters or {})))
-    judged = judge(subjects[0], world.of(subjects, case.pools, is_whole=True), [chosen])
+    chosen = ConfiguredRule(rule, rule.severity, rule.parameters(**(case.parameters or {})))
+    judged = judge(subjects[0], world.world_of(subjects, case.pools, is_whole=True), [chosen])
     return [finding for each in judged for finding in each.findings]
 
 
@@ -50,7 +50,7 @@ def test_a_patch_makes_it_right(rule: AnyRule, case: Case) -> None:
     first, *others = case.objects(is_good=False)
     for finding in found(rule, case, (first, *others)):
         if finding.patch:
-            fixed = patch.applied(first, finding.patch)
+            fixed = patch.apply_patch(first, finding.patch)
             assert fixed != first
             assert found(rule, case, (fixed, *others)) == []
 
@@ -59,7 +59,7 @@ def test_rules_that_remediate_show_a_patch() -> None:
     shown = {
         rule.id
         for rule in RULES
-        for case in fixture.shipped(rule.id)
+        for case in fixture.shipped_cases(rule.id)
         for finding in found(rule, case, case.objects(is_good=False))
         if finding.patch
     }
@@ -69,7 +69,7 @@ def test_rules_that_remediate_show_a_patch() -> None:
 def test_each_rule_has_examples_and_each_example_a_rule() -> None:
     files = [each.stem for each in fixture.FOLDER.iterdir()]
     assert Counter(files) == Counter(each.id for each in RULES)
-    assert {rule.id for rule in RULES if not fixture.shipped(rule.id)} == set()
+    assert {rule.id for rule in RULES if not fixture.shipped_cases(rule.id)} == set()
 
 
 def test_tags_begin_with_the_group() -> None:

@@ -8,7 +8,7 @@ import pytest
 from trainer_infra import catalog
 from trainer_infra.rules import RULES, fixture, shape, tree, world
 from trainer_infra.rules.fixture import Case
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.value import UNKNOWN
@@ -36,7 +36,7 @@ NAMES = [each.name for each in catalog.RUNTIMES]
 CASES = [
     pytest.param(rule, case, id=f"{rule.id}: {case.name}")
     for rule in RULES
-    for case in fixture.shipped(rule.id)
+    for case in fixture.shipped_cases(rule.id)
 ]
 
 
@@ -59,15 +59,15 @@ def one_unknown(objects: Sequence[JSON]) -> Iterator[tuple[int, Path, Sequence[J
     for index, value in enumerate(objects):
         for path in paths(value):
             if path not in {(), ("kind",)}:
-                other = fixture.changed(value, path, UNKNOWN)
+                other = fixture.with_value_at(value, path, UNKNOWN)
                 yield index, path, (*objects[:index], other, *objects[index + 1 :])
 
 
 def findings(
-    objects: Sequence[JSON], rules: Iterable[Chosen], pools: Iterable[Pool] = ()
+    objects: Sequence[JSON], rules: Iterable[ConfiguredRule], pools: Iterable[Pool] = ()
 ) -> set[Told]:
     subjects, chosen = tree.subjects_of(objects), tuple(rules)
-    everything = world.of(subjects, pools, is_whole=True)
+    everything = world.world_of(subjects, pools, is_whole=True)
     return {
         (index, each.chosen.rule.id, finding.path, finding.what)
         for index, subject in enumerate(subjects)
@@ -78,7 +78,7 @@ def findings(
 
 @pytest.mark.parametrize(("rule", "case"), CASES)
 def test_a_value_that_is_not_known_makes_no_finding(rule: AnyRule, case: Case) -> None:
-    chosen = [Chosen(rule, rule.severity, rule.parameters(**(case.parameters or {})))]
+    chosen = [ConfiguredRule(rule, rule.severity, rule.parameters(**(case.parameters or {})))]
     objects = case.objects(is_good=True)
     known = {each[:3] for each in findings(objects, chosen, case.pools)}
     more = {
@@ -93,7 +93,7 @@ def test_a_value_that_is_not_known_makes_no_finding(rule: AnyRule, case: Case) -
 @pytest.mark.parametrize("name", ["torchtune-llama3.2-1b", "deepspeed-distributed"])
 def test_a_value_of_a_train_job_that_is_not_known_makes_no_finding(name: str) -> None:
     objects = (on(name),)
-    chosen = tuple(map(Chosen.default, RULES))
+    chosen = tuple(map(ConfiguredRule.default, RULES))
     known = {each[:3] for each in findings(objects, chosen, [POOL])}
     more = {
         (path, *each)
@@ -107,4 +107,4 @@ def test_a_value_of_a_train_job_that_is_not_known_makes_no_finding(name: str) ->
 @pytest.mark.parametrize("name", NAMES)
 def test_what_is_shipped_is_well_shaped(name: str) -> None:
     objects = (on(name), catalog.get(name).to_wire())
-    assert findings(objects, map(Chosen.default, shape.RULES)) == set()
+    assert findings(objects, map(ConfiguredRule.default, shape.RULES)) == set()

@@ -5,7 +5,7 @@ from typing import Any
 
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.data import storage_scheme
-from trainer_infra.rules.judge import Chosen, Judged, judge
+from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict, judge
 from trainer_infra.rules.pod_security import capabilities_added, run_as_non_root, seccomp
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.supply_chain import image_digest
@@ -25,7 +25,7 @@ PATCH = ("spec", "runtimePatches", 0, *POD, "spec")
 REFERENCE = ("spec", "runtimeRef", "name")
 
 
-def judged(rule: AnyRule | Chosen, runtime: str, **spec: Any) -> Judged | None:
+def judged(rule: AnyRule | ConfiguredRule, runtime: str, **spec: Any) -> RuleVerdict | None:
     job = {
         "apiVersion": "trainer.kubeflow.org/v1alpha1",
         "kind": "TrainJob",
@@ -33,8 +33,8 @@ def judged(rule: AnyRule | Chosen, runtime: str, **spec: Any) -> Judged | None:
         "spec": {"runtimeRef": {"name": runtime}, **spec},
     }
     (subject,) = tree.subjects_of([job])
-    chosen = rule if isinstance(rule, Chosen) else Chosen.default(rule)
-    return next(judge(subject, world.of([subject]), [chosen]), None)
+    chosen = rule if isinstance(rule, ConfiguredRule) else ConfiguredRule.default(rule)
+    return next(judge(subject, world.world_of([subject]), [chosen]), None)
 
 
 def patched(pod: Mapping[str, Any]) -> dict[str, Any]:
@@ -80,7 +80,7 @@ def test_a_patch_that_is_not_known_hides_no_other() -> None:
 def test_variables_that_only_a_patch_that_is_not_known_may_give() -> None:
     patches = [{"manager": "example.com/a", "trainingRuntimeSpec": {"template": UNKNOWN}}]
     kept = storage_scheme.RULE.parameters(allow=("s3",), outputs=("s3",))
-    chosen = Chosen(storage_scheme.RULE, storage_scheme.RULE.severity, kept)
+    chosen = ConfiguredRule(storage_scheme.RULE, storage_scheme.RULE.severity, kept)
     found = judged(chosen, "plain-distributed", runtimePatches=patches)
     assert found is not None
     assert found.findings == ()

@@ -99,7 +99,7 @@ class Pod:
     def run(self, packed: PackedTrainer, *, python: str = sys.executable) -> "Ended":
         """Mount and start it as a kubelet would, with our package out of sight."""
         job = {"metadata": {"name": "digits"}, "spec": {"trainer": packed.trainer}}
-        attached, (config_map,) = job_code.attach(job, RUNTIME, packed.code)
+        attached, (config_map,) = job_code.attach_code(job, RUNTIME, packed.code)
         mounts = {
             names.CODE_MOUNT: self.folder / "code",
             names.SECRET_MOUNT: self.folder / "secret",

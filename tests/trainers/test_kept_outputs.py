@@ -25,7 +25,7 @@ def pod(kept: dict[str, str], runtime: str = "torch-distributed") -> dict[str, A
     """Spec of the training pod, as it is rendered."""
     found = catalog.get(runtime)
     job = {**JOB, "spec": {**JOB["spec"], "runtimeRef": {"name": runtime}}}
-    run = compose.compose(kept_outputs.attach(job, found, kept), found, None, ())
+    run = compose.compose(kept_outputs.attach_outputs(job, found, kept), found, None, ())
     jobset = next(each for each in run.objects if each["kind"] == "JobSet")
     jobs = jobset["spec"]["replicatedJobs"]
     spec: dict[str, Any] = jobs[-1]["template"]["spec"]["template"]["spec"]
@@ -34,7 +34,7 @@ def pod(kept: dict[str, str], runtime: str = "torch-distributed") -> dict[str, A
 
 def test_a_place_that_is_not_given_is_below_that_of_all_and_of_this_run() -> None:
     given = {"model": "", "logs": "s3://logs/{run}"}
-    assert kept_outputs.addresses(given, "pvc://models/digits/", RUN) == {
+    assert kept_outputs.output_addresses(given, "pvc://models/digits/", RUN) == {
         "logs": "s3://logs/digits-1",
         "model": "pvc://models/digits/team/digits-1/model",
     }
@@ -78,8 +78,8 @@ def test_a_folder_of_this_machine_is_a_volume_of_its_own() -> None:
 
 def test_ranks_of_mpi_have_the_outputs_too() -> None:
     runtime = catalog.get("deepspeed-distributed")
-    job = kept_outputs.attach(JOB, runtime, {"model": "pvc://models"})
-    attached, _ = code.attach(job, runtime, Code({}, (), secret_args=False))
+    job = kept_outputs.attach_outputs(JOB, runtime, {"model": "pvc://models"})
+    attached, _ = code.attach_code(job, runtime, Code({}, (), secret_args=False))
     command = attached["spec"]["trainer"]["command"]
     assert command[command.index("TRAINER_INFRA_OUTPUT_MODEL") - 1] == "-x"
     patched = {
@@ -91,17 +91,19 @@ def test_ranks_of_mpi_have_the_outputs_too() -> None:
 
 
 def test_a_job_without_outputs_is_as_it_was() -> None:
-    assert kept_outputs.attach(JOB, RUNTIME, {}) is JOB
+    assert kept_outputs.attach_outputs(JOB, RUNTIME, {}) is JOB
 
 
 def test_a_cluster_needs_a_place_that_is_found_again() -> None:
-    (missing,) = kept_outputs.problems({"model": ""}, "", with_folders=False)
+    (missing,) = kept_outputs.output_problems({"model": ""}, "", with_folders=False)
     assert str(missing).startswith(
         "outputs['model']: has no place in a cluster; run `pulumi config"
     )
-    (folder,) = kept_outputs.problems({"model": "/data"}, "", with_folders=False)
+    (folder,) = kept_outputs.output_problems({"model": "/data"}, "", with_folders=False)
     assert "is a folder of whichever machine a pod runs on" in str(folder)
-    assert list(kept_outputs.problems({"model": ""}, "pvc://models", with_folders=False)) == []
+    assert (
+        list(kept_outputs.output_problems({"model": ""}, "pvc://models", with_folders=False)) == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -130,5 +132,5 @@ def test_a_cluster_needs_a_place_that_is_found_again() -> None:
 def test_an_address_that_would_lose_the_model_is_refused(
     address: str, with_folders: bool, said: str
 ) -> None:
-    (found,) = kept_outputs.problems({"model": address}, "", with_folders=with_folders)
+    (found,) = kept_outputs.output_problems({"model": address}, "", with_folders=with_folders)
     assert said in str(found)

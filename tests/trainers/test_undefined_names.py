@@ -71,4 +71,4 @@ CASES = {
 
 @pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
 def test_undefined(text: str, expected: dict[str, int]) -> None:
-    assert undefined_names.undefined(text) == expected
+    assert undefined_names.undefined_names(text) == expected

@@ -57,7 +57,7 @@ class KubeModel(BaseModel):
             super().__init__(**given)
         except ValidationError as error:
             fields = type(self).model_fields
-            raise InvalidInput(model_errors.problems(error, fields)) from None
+            raise InvalidInput(model_errors.model_problems(error, fields)) from None
         finally:
             _BUILDING.reset(token)
 

@@ -30,7 +30,7 @@ _WORDS: Final = {
 """Words by pydantic's error type, or by its part before the underscore."""
 
 
-def problems(error: ValidationError, fields: dict[str, Any]) -> Iterator[Problem]:
+def model_problems(error: ValidationError, fields: dict[str, Any]) -> Iterator[Problem]:
     """Pydantic's errors as problems.
 
     Args:

@@ -84,13 +84,13 @@ def _name_fits(value: Mapping[str, Any]) -> bool:
     return len(value.get("metadata", {}).get("name") or "") <= _LONGEST
 
 
-def label(name: str) -> str:
+def nearest_label(name: str) -> str:
     """The nearest name that is a label of RFC 1035: `my-job` for `My_Job`; empty if there is none."""
     return re.sub(r"[^a-z0-9]+", "-", name.lower()).lstrip("-0123456789").rstrip("-")
 
 
 def _use_label(name: str) -> str:
-    legal = label(name)
+    legal = nearest_label(name)
     return f"for example {legal!r}" if legal else "for example 'train'"
 
 

@@ -22,7 +22,7 @@ from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.report import Report
 from trainer_infra.review.sources import SourceObjects
 from trainer_infra.rules import configuration
-from trainer_infra.rules.configuration import Configuration, Settled
+from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Severity
 
 if TYPE_CHECKING:
@@ -63,7 +63,7 @@ class CheckRequest:
 class _Given:
     """What stays as it is while files are mended."""
 
-    settled: Settled
+    settled: ResolvedConfiguration
     """Pack, pools and exemptions."""
     stdin: SourceObjects
     """The objects of stdin, which can be read once."""
@@ -112,7 +112,7 @@ def _run(asked: CheckRequest) -> int:
     if asked.fix:
         report = _mended(asked, given, report)
     if asked.write_baseline:
-        _write(asked.write_baseline, baseline.text(report))
+        _write(asked.write_baseline, baseline.baseline_text(report))
     for form, file in asked.outputs:
         _write(file, FORMATS[form](report))
     typer.echo(_shown(asked, report), nl=False)
@@ -128,7 +128,7 @@ def _write(file: str, words: str) -> None:
 
 def _shown(asked: CheckRequest, report: Report) -> str:
     if asked.form == "text":
-        return text.text(report, colour=screen.screen_of_stdout().colour)
+        return text.report_text(report, colour=screen.screen_of_stdout().colour)
     return FORMATS[asked.form](report)
 
 
@@ -142,28 +142,28 @@ def _given(asked: CheckRequest) -> _Given:
         settled,
         sources.read_sources([each for each in asked.paths if each == sources.STDIN]),
         there,
-        changed_files.base(asked.paths, ref, asked.values) if ref else None,
+        changed_files.objects_in_base(asked.paths, ref, asked.values) if ref else None,
         baseline.read_baseline(asked.baseline) if asked.baseline else frozenset(),
     )
 
 
-def _settled(asked: CheckRequest) -> Settled:
+def _settled(asked: CheckRequest) -> ResolvedConfiguration:
     file = asked.config or (USUAL if Path(USUAL).is_file() else None)
     found = _configuration(file) if file else Configuration()
-    pack = pack_folder.found(asked.pack).pack if asked.pack else None
-    return configuration.settled(found, asked.environment, pack)
+    pack = pack_folder.find_pack(asked.pack).pack if asked.pack else None
+    return configuration.resolve_configuration(found, asked.environment, pack)
 
 
 def _configuration(file: str) -> Configuration:
     try:
-        return configuration.read(Path(file).read_bytes().decode("utf-8"), file)
+        return configuration.read_configuration(Path(file).read_bytes().decode("utf-8"), file)
     except (OSError, UnicodeDecodeError) as error:
         raise InvalidInput([Problem("", f"cannot be read: {error}", where=file)]) from None
 
 
 def _read(asked: CheckRequest, stdin: SourceObjects) -> SourceObjects:
     """All objects of the paths, each once."""
-    return sources.joined(
+    return sources.joined_sources(
         stdin if each == sources.STDIN else sources.read_sources([each], asked.values)
         for each in asked.paths
     )
@@ -172,7 +172,7 @@ def _read(asked: CheckRequest, stdin: SourceObjects) -> SourceObjects:
 def _report(asked: CheckRequest, given: _Given) -> Report:
     found, there, before = _read(asked, given.stdin), given.there, given.before
     judged = there.documents() if there and not asked.paths else found.documents
-    report = checking.check(
+    report = checking.check_documents(
         judged,
         checking.Asked(
             settled=given.settled,
@@ -189,7 +189,7 @@ def _report(asked: CheckRequest, given: _Given) -> Report:
     if before is None:
         return report
     now, then = ([each.value for each in documents] for documents in (judged, before))
-    return replace(report, notes=costs.notes(now, then, given.settled))
+    return replace(report, notes=costs.cost_notes(now, then, given.settled))
 
 
 def _spread(documents: int) -> checking.Spread:
@@ -198,7 +198,7 @@ def _spread(documents: int) -> checking.Spread:
         return checking.one_by_one
     from trainer_infra.review import processes  # noqa: PLC0415  it loads Python's, in 40 ms
 
-    return processes.spread
+    return processes.spread_work
 
 
 def _there(kubeconfig: str | None, context: str | None) -> "Live":
@@ -212,7 +212,7 @@ def _mended(asked: CheckRequest, given: _Given, report: Report) -> Report:
     """The report on files that were mended as far as it can be done safely."""
     written: dict[str, None] = {}
     for _ in range(PASSES):
-        files = fix.write(each for each in report.items if each.counts)
+        files = fix.write_fixes(each for each in report.items if each.counts)
         if not files:
             break
         written |= dict.fromkeys(files)

@@ -99,7 +99,7 @@ def _of_folder(folder: str) -> tuple[list[Placed], Sequence[Problem]]:
 def _one(source: Source, path: FieldPath, value: Any) -> Migrated:
     wrong = [
         *source.findings,
-        *(replace(each, path=(*path, *each.path)) for each in migrate.findings(value)),
+        *(replace(each, path=(*path, *each.path)) for each in migrate.v1_findings(value)),
     ]
     if wrong:
         raise InvalidInput(
@@ -108,7 +108,7 @@ def _one(source: Source, path: FieldPath, value: Any) -> Migrated:
     place = f"{source.file}:{source.line_of(path)}"
     origin = f"{value['kind']} {value['metadata']['name']}"
     try:
-        migration = migrate.migrate(value)
+        migration = migrate.migrate_job(value)
     except InvalidInput as error:
         where = f"{place}: {origin}"
         problems = [

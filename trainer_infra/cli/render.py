@@ -45,7 +45,7 @@ def render_documents(
         InvalidInput: holds every problem of every document.
     """
     deviations = REFERENCE.deviations if like_reference else ALL
-    behaviour = Behaviour(plugin_registry.registry(plugins), deviations)
+    behaviour = Behaviour(plugin_registry.plugins_with(plugins), deviations)
     found = documents.read_documents(sources)
     given = Given(found.documents)
     problems = [*found.problems, *given.problems(behaviour.deviations)]

@@ -13,10 +13,10 @@ import typer
 from trainer_infra.cli import screen, table
 from trainer_infra.cli.table import Column
 from trainer_infra.review import as_json, pack_folder, rule_tests, rulebook, summary, text
-from trainer_infra.review.pack_folder import Found
+from trainer_infra.review.pack_folder import PackInFolder
 from trainer_infra.review.rule_tests import FORMS, Form
 from trainer_infra.rules.finding import Severity
-from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.pack import Selection
 
 COLUMNS: Final[Mapping[str, Column]] = {
@@ -55,11 +55,11 @@ def list_rules(asked: RulesRequest, output: str) -> str:
     )
     rules = _chosen(_found(asked.pack), selection)
     if output == "json":
-        return as_json.dumped({"rules": [rulebook.wire(each) for each in rules]})
+        return as_json.dumped_json({"rules": [rulebook.rule_wire(each) for each in rules]})
     if not rules:
         typer.echo("no rule is all of that", err=True)
-    columns = [COLUMNS.get(name, Column(name)) for name in rulebook.columns(rules)]
-    lines = table.table_lines(columns, list(rulebook.rows(rules)), screen.screen_of_stdout())
+    columns = [COLUMNS.get(name, Column(name)) for name in rulebook.column_names(rules)]
+    lines = table.table_lines(columns, list(rulebook.rule_rows(rules)), screen.screen_of_stdout())
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -71,7 +71,7 @@ def explain_rule(rule: str, pack: str | None) -> str:
     """
     where = _found(pack)
     chosen = rulebook.found_rules(_chosen(where, Selection()), rule)
-    return rulebook.explained(chosen, pack_folder.example(where, rule))
+    return rulebook.explained_rule(chosen, pack_folder.first_example(where, rule))
 
 
 def try_rules(pack: str) -> int:
@@ -83,15 +83,15 @@ def try_rules(pack: str) -> int:
     Raises:
         InvalidInput: There is no such pack, or its examples cannot be read.
     """
-    where = pack_folder.found(pack)
-    examples, missing = pack_folder.examples(where)
+    where = pack_folder.find_pack(pack)
+    examples, missing = pack_folder.all_examples(where)
     forms = _forms()
-    failed = (*missing, *rule_tests.failures(examples, forms))
+    failed = (*missing, *rule_tests.failed_examples(examples, forms))
     for each in failed:
         typer.echo(each.sentence())
     rules = len({each.chosen.rule.id for each in examples})
-    scope = f"{summary.many(rules, 'rule')} on {summary.many(len(examples), 'example')}"
-    bad = summary.many(len(failed), "failure") if failed else "all is as it should be"
+    scope = f"{summary.count_text(rules, 'rule')} on {summary.count_text(len(examples), 'example')}"
+    bad = summary.count_text(len(failed), "failure") if failed else "all is as it should be"
     told = " and ".join(forms)
     typer.echo(f"{where.pack.name}: {scope}, each good and bad ({told}): {bad}")
     return 1 if failed else 0
@@ -106,9 +106,9 @@ def _forms() -> Mapping[str, Form]:
     return {**FORMS, "CrossGuard": policy_form.crossguard_form}
 
 
-def _found(pack: str | None) -> Found | None:
-    return None if pack is None else pack_folder.found(pack)
+def _found(pack: str | None) -> PackInFolder | None:
+    return None if pack is None else pack_folder.find_pack(pack)
 
 
-def _chosen(where: Found | None, selection: Selection) -> tuple[Chosen, ...]:
+def _chosen(where: PackInFolder | None, selection: Selection) -> tuple[ConfiguredRule, ...]:
     return rulebook.chosen_rules(where.pack if where else None, selection)

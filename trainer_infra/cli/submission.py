@@ -190,7 +190,7 @@ def _of_python(file: str, named: Named, python: Python) -> Submission:
 def _submission(
     job: JSONObject, runtime: Runtime, plugins: tuple[str, ...], code: Code | None = None
 ) -> Submission:
-    made = compose.compose(job, runtime, code, (), Behaviour(plugin_registry.registry(plugins)))
+    made = compose.compose(job, runtime, code, (), Behaviour(plugin_registry.plugins_with(plugins)))
     for warning in made.warnings:
         typer.echo(f"warning: {warning}", err=True)
     unsupported = unsupported_fields.unsupported_here(made.objects)

@@ -92,10 +92,10 @@ def runtimes_among(declared: Iterable[DeclaredObject]) -> dict[Key, AnyRuntime]:
 
 
 def _as_it_is(value: JSONObject, runtimes: Runtimes) -> Subject:
-    key = tree.reference(value)
+    key = tree.runtime_reference(value)
     if key is None:
         return rule_subject.subject_of(value)
-    made = rule_subject.subject_of(value, runtimes.get(key) or tree.shipped(key))
+    made = rule_subject.subject_of(value, runtimes.get(key) or tree.shipped_runtime(key))
     return replace(made, runtime_is_judged=key in runtimes)
 
 
@@ -110,10 +110,10 @@ def train_job(properties: JSONObject) -> Subject:
     value = wire_of_train_job(properties)
     given, rendered = properties.get("runtime"), properties.get("rendered")
     if isinstance(given, Mapping) and isinstance(rendered, Mapping):
-        return rule_subject.given(
+        return rule_subject.with_rendered(
             rule_subject.subject_of(value, AnyRuntime(given, None)), rendered.values()
         )
     if isinstance(given, Mapping):
         return rule_subject.subject_of(value, AnyRuntime.read(given))
-    key = tree.reference(value)
-    return rule_subject.subject_of(value, tree.shipped(key) if key else None)
+    key = tree.runtime_reference(value)
+    return rule_subject.subject_of(value, tree.shipped_runtime(key) if key else None)

@@ -18,15 +18,15 @@ from trainer_infra.crossguard import policy_pack
 from trainer_infra.crossguard.server import Servicer
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import rule_tests
-from trainer_infra.rules.configuration import Settled
+from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.finding import Finding
-from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.pack import Pack, Selection, Setting
 from trainer_infra.rules.pool import Pool
 
 
 def crossguard_form(
-    chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
+    chosen: ConfiguredRule, objects: Sequence[JSONObject], pools: Sequence[Pool]
 ) -> tuple[Finding, ...]:
     """What the rule's policy reports of the first object of a stack of them all.
 
@@ -35,13 +35,14 @@ def crossguard_form(
     """
     said = policy_messages(chosen, objects, pools)
     plain = {
-        policy_pack.finding_message(each): each for each in rule_tests.plain(chosen, objects, pools)
+        policy_pack.finding_message(each): each
+        for each in rule_tests.plain_findings(chosen, objects, pools)
     }
     return tuple(plain.get(each, Finding((), each)) for each in said)
 
 
 def policy_messages(
-    chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
+    chosen: ConfiguredRule, objects: Sequence[JSONObject], pools: Sequence[Pool]
 ) -> tuple[str, ...]:
     """What the policy reports."""
     servicer = Servicer("one", list(policy_pack.policies_of_pack(_settled(chosen, pools))))
@@ -61,12 +62,12 @@ def policy_messages(
     return tuple(each.message.removeprefix(f"{each.description}\n") for each in mine)
 
 
-def _settled(chosen: Chosen, pools: Sequence[Pool]) -> Settled:
+def _settled(chosen: ConfiguredRule, pools: Sequence[Pool]) -> ResolvedConfiguration:
     rule = chosen.rule
     settings = {rule.id: Setting(parameters=chosen.parameters.to_wire())}
     selection = Selection(ids=(rule.id,))
     pack = Pack("one", selection=selection, settings=settings, rules=(rule,))
-    return Settled(pack, tuple(pools), (), is_whole=True)
+    return ResolvedConfiguration(pack, tuple(pools), (), is_whole=True)
 
 
 def _sent(index: int, value: JSONObject) -> dict[str, Any]:

@@ -21,10 +21,10 @@ from trainer_infra.crossguard.server import AfterAll, Report
 from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules import configuration, exemption, judge, pack
-from trainer_infra.rules.configuration import Configuration, Settled
+from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Finding
-from trainer_infra.rules.judge import Chosen
-from trainer_infra.rules.pack import Applied, Pack
+from trainer_infra.rules.judge import ConfiguredRule
+from trainer_infra.rules.pack import Pack, PackRule
 
 ENVIRONMENT: Final = "TRAINER_INFRA_ENVIRONMENT"
 """Variable that names the environment of a pack's configuration."""
@@ -49,17 +49,21 @@ def serve_pack(chosen: Pack, file: Path | None = None, environment: str | None =
             is not known here: the engine tells it to packs in a call that pulumi_policy leaves out.
     """
     try:
-        found = configuration.read(file.read_text("utf-8"), str(file)) if file else Configuration()
+        found = (
+            configuration.read_configuration(file.read_text("utf-8"), str(file))
+            if file
+            else Configuration()
+        )
         where = environment or os.environ.get(ENVIRONMENT)
-        known = list(policies_of_pack(configuration.settled(found, where, chosen)))
+        known = list(policies_of_pack(configuration.resolve_configuration(found, where, chosen)))
     except (InvalidInput, OSError) as error:
         sys.exit(f"policy pack {chosen.name}: {error}")
     server.serve_policies(server.Servicer(chosen.name, known, chosen.description))
 
 
-def policies_of_pack(settled: Settled) -> Iterator[crossguard.Policy]:
+def policies_of_pack(settled: ResolvedConfiguration) -> Iterator[crossguard.Policy]:
     """A policy for every rule that is applied, and two that say what those kept to themselves."""
-    rules = pack.applied(settled.pack)
+    rules = pack.pack_rules(settled.pack)
     verdicts = Verdicts(settled, rules)
     for each in rules:
         policy = (_of_stack if each.rule.looks_around else _of_resource)(each, verdicts)
@@ -97,7 +101,7 @@ def _exempt(asked: JudgedResource, verdicts: Verdicts) -> Iterator[str]:
                 f"{excused.owner} answers for it until {excused.expires}: {excused.reason}"
             )
     for declared in asked.objects:
-        for problem in exemption.annotated(declared.subject).problems:
+        for problem in exemption.annotated_exemptions(declared.subject).problems:
             yield f"{_member(declared)}{problem}"
 
 
@@ -111,7 +115,7 @@ def _saying(
     return validate
 
 
-def _of_resource(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
+def _of_resource(applied: PackRule, verdicts: Verdicts) -> crossguard.Policy:
     def validate(args: ResourceValidationArgs, report: Report) -> None:
         found = verdicts.findings_of_rule(
             verdicts.of_resource(args), applied, _configured(applied, args)
@@ -138,13 +142,15 @@ def _of_resource(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
     return crossguard.ResourceValidationPolicy(**_said(applied), validate=validate, remediate=mends)
 
 
-def _alone(declared: DeclaredObject, chosen: Chosen, verdicts: Verdicts) -> Iterator[Finding]:
+def _alone(
+    declared: DeclaredObject, chosen: ConfiguredRule, verdicts: Verdicts
+) -> Iterator[Finding]:
     """What a rule says of one object, unless it is exempt."""
     for verdict in judge.judge(declared.subject, verdicts.alone, [chosen]):
         yield from verdicts.counted_findings(declared, verdict)
 
 
-def _of_stack(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
+def _of_stack(applied: PackRule, verdicts: Verdicts) -> crossguard.Policy:
     def validate(args: StackValidationArgs, report: Report) -> None:
         found = verdicts.findings_of_rule(
             verdicts.of_stack(args), applied, _configured(applied, args)
@@ -155,7 +161,9 @@ def _of_stack(applied: Applied, verdicts: Verdicts) -> crossguard.Policy:
     return crossguard.StackValidationPolicy(**_said(applied), validate=validate)
 
 
-def _after_all(applied: Applied, mends: crossguard.Policy, verdicts: Verdicts) -> crossguard.Policy:
+def _after_all(
+    applied: PackRule, mends: crossguard.Policy, verdicts: Verdicts
+) -> crossguard.Policy:
     """The mandatory half of a rule that mends.
 
     The engine loses what a policy mended when it replaces a resource (seen with CLI 3.259). Our own
@@ -179,7 +187,7 @@ def _after_all(applied: Applied, mends: crossguard.Policy, verdicts: Verdicts) -
     return policy
 
 
-def _said(applied: Applied) -> dict[str, Any]:
+def _said(applied: PackRule) -> dict[str, Any]:
     """What CrossGuard is told of a rule."""
     rule, properties = applied.rule, _properties(applied)
     return {
@@ -194,7 +202,7 @@ def _said(applied: Applied) -> dict[str, Any]:
     }
 
 
-def _properties(applied: Applied) -> dict[str, dict[str, Any]]:
+def _properties(applied: PackRule) -> dict[str, dict[str, Any]]:
     """The schema of the rule's parameters; the engine gives back the defaults as if they were set."""
     found = applied.rule.parameters.model_json_schema().get("properties") or {}
     known = _parameters(applied)
@@ -205,11 +213,11 @@ def _properties(applied: Applied) -> dict[str, dict[str, Any]]:
     return dict(found)
 
 
-def _parameters(chosen: Chosen) -> dict[str, Any]:
+def _parameters(chosen: ConfiguredRule) -> dict[str, Any]:
     return chosen.parameters.model_dump(mode="json", by_alias=True)
 
 
-def _configured(applied: Applied, args: Any) -> Chosen:
+def _configured(applied: PackRule, args: Any) -> ConfiguredRule:
     """The rule with the parameters that Pulumi's own configuration of the pack has for it.
 
     Raises:
@@ -219,7 +227,9 @@ def _configured(applied: Applied, args: Any) -> Chosen:
     known = _parameters(applied) if given else {}
     if all(known.get(name) == each for name, each in given.items()):
         return applied
-    return Chosen(applied.rule, applied.severity, applied.rule.parameters(**{**known, **given}))
+    return ConfiguredRule(
+        applied.rule, applied.severity, applied.rule.parameters(**{**known, **given})
+    )
 
 
 def _message(declared: DeclaredObject, finding: Finding) -> str:

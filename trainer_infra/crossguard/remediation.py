@@ -37,7 +37,7 @@ def remedied_properties(
     if not class_of_type(kind):
         if values.has_secret(raw):
             return None
-        return {**raw, **values.to_engine(patch.applied(known, changes))}
+        return {**raw, **values.to_engine(patch.apply_patch(known, changes))}
     if values.has_secret(raw.get("spec")):
         return None
     try:
@@ -56,7 +56,7 @@ def _ours(kind: str, known: JSONObject, changes: tuple[Change, ...]) -> JSONObje
         value = wire_object(kind, known)
     else:
         return None
-    patched = patch.applied(value, changes)
+    patched = patch.apply_patch(value, changes)
     metadata = patched["metadata"]
     made = {key: metadata[key] for key in ("labels", "annotations") if key in metadata}
     made["spec"] = patched["spec"]

@@ -16,16 +16,16 @@ from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidatio
 from trainer_infra.crossguard import declared_objects
 from trainer_infra.crossguard.declared_objects import DeclaredObject
 from trainer_infra.rules import exemption, judge, world
-from trainer_infra.rules.configuration import Settled
+from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.exemption import Exemption, State
 from trainer_infra.rules.finding import Finding
-from trainer_infra.rules.judge import Chosen, Judged
-from trainer_infra.rules.pack import Applied
+from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
+from trainer_infra.rules.pack import PackRule
 from trainer_infra.rules.subject import AnyRuntime, Subject
 from trainer_infra.rules.tree import Key
 from trainer_infra.rules.world import World
 
-Verdict = tuple[DeclaredObject, Judged]
+Verdict = tuple[DeclaredObject, RuleVerdict]
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Verdicts:
     Stack policies find here what the inputs rendered to: a state has less.
     """
 
-    def __init__(self, settled: Settled, rules: Iterable[Applied]) -> None:
+    def __init__(self, settled: ResolvedConfiguration, rules: Iterable[PackRule]) -> None:
         self.alone: Final = World(pools=settled.pools)
         self._settled = settled
         self._rules = tuple(rules)
@@ -79,7 +79,7 @@ class Verdicts:
         return last
 
     def findings_of_rule(
-        self, asked: JudgedResource, applied: Applied, chosen: Chosen
+        self, asked: JudgedResource, applied: PackRule, chosen: ConfiguredRule
     ) -> list[tuple[DeclaredObject, Finding]]:
         """What a rule says, unless it is exempt.
 
@@ -98,7 +98,9 @@ class Verdicts:
             for finding in self.counted_findings(declared, verdict)
         ]
 
-    def counted_findings(self, declared: DeclaredObject, verdict: Judged) -> tuple[Finding, ...]:
+    def counted_findings(
+        self, declared: DeclaredObject, verdict: RuleVerdict
+    ) -> tuple[Finding, ...]:
         """The findings that no exemption covers."""
         excused = self.active_exemption(declared.subject, verdict.chosen.rule.id)
         return () if excused else verdict.findings
@@ -106,8 +108,11 @@ class Verdicts:
     def active_exemption(self, subject: Subject, rule: str) -> Exemption | None:
         """The exemption that holds for a rule's findings."""
         today = datetime.now(UTC).date()
-        exemptions = (*exemption.annotated(subject).exemptions, *self._settled.exemptions)
-        found = exemption.excusing(exemptions, rule, subject, today)
+        exemptions = (
+            *exemption.annotated_exemptions(subject).exemptions,
+            *self._settled.exemptions,
+        )
+        found = exemption.excusing_exemption(exemptions, rule, subject, today)
         return found if found and found.state(today) == State.ACTIVE else None
 
     def _resource(self, args: ResourceValidationArgs) -> JudgedResource:
@@ -130,7 +135,7 @@ class Verdicts:
                 known[each.urn] = declared_objects.declared_objects(each, runtimes)
         objects = tuple(chain.from_iterable(known.values()))
         subjects = (each.subject for each in objects)
-        around = world.of(subjects, settled.pools, is_whole=settled.is_whole)
+        around = world.world_of(subjects, settled.pools, is_whole=settled.is_whole)
         return self._asked(resources, objects, around, is_of_stack=True)
 
     def _asked(
@@ -144,7 +149,7 @@ class Verdicts:
 
 
 def _judged(
-    objects: Iterable[DeclaredObject], around: World, rules: Sequence[Chosen]
+    objects: Iterable[DeclaredObject], around: World, rules: Sequence[ConfiguredRule]
 ) -> Iterator[Verdict]:
     for declared in objects:
         for verdict in judge.judge(declared.subject, around, rules):

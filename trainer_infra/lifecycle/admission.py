@@ -78,18 +78,18 @@ def judge_train_job(
             if _judged_already(job, before.job):
                 return _verdict(job, found)
             runtime = _born_with(before, runtime)
-    unsupported = runtime_ref.unsupported(job)
+    unsupported = runtime_ref.unsupported_kind(job)
     if unsupported:
         fix = f"use {' or '.join(runtime_ref.KINDS)} of {names.GROUP}"
         return _verdict(job, [*found, Problem("spec.runtimeRef", unsupported, fix=fix)])
     if runtime is None:
-        return _verdict(job, [*found, runtime_ref.missing(job)])
-    found += pipeline.problems(job, runtime, behaviour)
+        return _verdict(job, [*found, runtime_ref.missing_runtime(job)])
+    found += pipeline.rendering_problems(job, runtime, behaviour)
     if before is not None:
         found += immutable_fields.of_patches(before.job, job, before.observed)
         if not found and behaviour.ours(Deviation.Q8):
             found += _stuck(job, runtime, before, behaviour)
-    return _verdict(job, found, pipeline.warnings(job, runtime, behaviour))
+    return _verdict(job, found, pipeline.rendering_warnings(job, runtime, behaviour))
 
 
 def judge_runtime(
@@ -108,7 +108,7 @@ def judge_runtime(
     if behaviour.ours(Deviation.Q10) or not unseen:
         found += runtime_ref.of_runtime(runtime, behaviour.deviations)
     deprecated = old is None and runtime_ref.is_deprecated(runtime)
-    return Verdict((runtime_ref.deprecation(runtime),) if deprecated else (), tuple(found))
+    return Verdict((runtime_ref.deprecation_sentence(runtime),) if deprecated else (), tuple(found))
 
 
 def _of_change(old: TrainJob, new: TrainJob, behaviour: Behaviour) -> Iterable[Problem]:

@@ -38,14 +38,14 @@ def due_objects(
 ) -> DueObjects:
     """The objects to write now; a snapshot that exists is used instead of the live runtime."""
     first: tuple[JSONObject, ...] = ()
-    if runtime_ref.unsupported(job):
+    if runtime_ref.unsupported_kind(job):
         return NO_OBJECTS
     try:
         born_with = runtime_born_with(job, runtime, observed)
         if observed.snapshot is None:
-            whole = owner.owned(snapshot.config_map(job, born_with), job)
-            first = pipeline.completed((whole,), job, behaviour)
-        due = pipeline.due(job, born_with, observed, behaviour)
+            whole = owner.with_owner(snapshot.config_map(job, born_with), job)
+            first = pipeline.completed_objects((whole,), job, behaviour)
+        due = pipeline.due_objects(job, born_with, observed, behaviour)
     except InvalidInput as error:
         # The reference copies a runtime before it knows whether it can be used, and keeps it.
         return DueObjects(() if behaviour.ours(Deviation.SNAPSHOT) else first, error)
@@ -59,7 +59,7 @@ def runtime_born_with(job: TrainJob, runtime: Runtime | None, observed: Observed
         InvalidInput: The snapshot is damaged or another object's, or there is no runtime.
     """
     if observed.snapshot is not None:
-        return snapshot.runtime(job, observed.snapshot)
+        return snapshot.runtime_in_snapshot(job, observed.snapshot)
     if runtime is None:
         raise InvalidInput([Problem("", runtime_ref.not_found(job))])
     return runtime

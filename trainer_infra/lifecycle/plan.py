@@ -106,7 +106,7 @@ def _is_left_alone(case: TrainJobCase) -> bool:
     """Whether nothing is done for the TrainJob."""
     if case.job.spec.managed_by not in (None, names.MANAGED_BY):
         return True
-    if not case.ours(Deviation.Q13) and runtime_ref.unsupported(case.job):
+    if not case.ours(Deviation.Q13) and runtime_ref.unsupported_kind(case.job):
         # The reference panics before it writes anything.
         return True
     # What is made now would only be deleted again.
@@ -138,7 +138,7 @@ def _seconds_until_ttl(
         return None
     with suppress(InvalidInput):
         runtime = due_objects.runtime_born_with(case.job, runtime, case.observed)
-    seconds = ttl_seconds_after_finished.seconds(case.job, runtime)
+    seconds = ttl_seconds_after_finished.ttl_seconds(case.job, runtime)
     return ttl.seconds_until_ttl(seconds, current, case.now)
 
 
@@ -153,7 +153,7 @@ def _events(
     if case.observed.jobset is None and any(each["kind"] == names.JOBSET for each in due.objects):
         yield events.objects_created(due.objects)
         if case.ours(Deviation.PATCHES):
-            yield from events.patch_overridden(patch_conflicts.sentences(case.job))
+            yield from events.patch_overridden(patch_conflicts.conflict_sentences(case.job))
     yield from events.condition_changes(stored, after)
     yield from _without_written_events(case, failed)
     if not conditions.is_finished(after) and not case.job.spec.suspend:

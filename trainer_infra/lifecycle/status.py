@@ -108,7 +108,7 @@ def seconds_left(case: TrainJobCase, current: Conditions) -> float | None:
 
 def _conditions(case: TrainJobCase, current: Conditions) -> Conditions:
     """Reference behaviour 4.6 to 4.8: unsupported runtime, suspend, the JobSet's end, the deadline."""
-    unsupported = runtime_ref.unsupported(case.job)
+    unsupported = runtime_ref.unsupported_kind(case.job)
     if unsupported and not conditions.is_finished(current):
         failed = conditions.new_condition(
             names.FAILED, names.RUNTIME_NOT_SUPPORTED, unsupported, case.now

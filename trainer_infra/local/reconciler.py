@@ -72,7 +72,7 @@ class Reconciler:
         self._status: JSONObject = {}
         self._tries: list[PodTry] = []
         self._ports: dict[int, int] = {}
-        self._behaviour = Behaviour(plugin_registry.registry(self._record["plugins"]))
+        self._behaviour = Behaviour(plugin_registry.plugins_with(self._record["plugins"]))
         self._python: Mapping[str, str] | None = None
         self._waiting_for = ""
         self._hidden = Redaction()

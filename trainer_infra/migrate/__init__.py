@@ -1,6 +1,6 @@
 """v1 jobs of the training operator and the MPI operator become TrainJobs with runtimes of their own.
 
-`migrate` is pure; `trainer-infra migrate` calls it for each object of a file and prints the result.
+`migrate_job` is pure; `trainer-infra migrate` calls it for each object of a file and prints the result.
 The runtime is what the nodes are (image, environment, volumes, restarts), the TrainJob what they
 run and how many there are. docs/migrate.md has the table of fields.
 """
@@ -40,7 +40,7 @@ REFUSED: Final = {
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-def findings(value: object) -> tuple[FieldFinding, ...]:
+def v1_findings(value: object) -> tuple[FieldFinding, ...]:
     """What keeps an object from being migrated: its kind, or fields that its kind does not have."""
     if not isinstance(value, Mapping):
         return (FieldFinding((), "must be an object with apiVersion and kind", value),)
@@ -56,7 +56,7 @@ def findings(value: object) -> tuple[FieldFinding, ...]:
     return (*fields.field_findings(base.without_nulls(value), version, kind), *_unnamed(value))
 
 
-def migrate(value: Mapping[str, Any]) -> Migration:
+def migrate_job(value: Mapping[str, Any]) -> Migration:
     """What a v1 job becomes.
 
     Args:
@@ -66,7 +66,7 @@ def migrate(value: Mapping[str, Any]) -> Migration:
         InvalidInput: It cannot be migrated, or v2 would refuse what it becomes; holds every
             problem that was found.
     """
-    found = findings(value)
+    found = v1_findings(value)
     if found:
         raise InvalidInput(each.problem("") for each in found)
     whole = base.without_nulls(value)

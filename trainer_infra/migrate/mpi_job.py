@@ -132,7 +132,7 @@ def _notes(job: V1Job, launcher: Replica, workers: Replica | None) -> Iterator[N
     for each in filter(None, (launcher, workers)):
         yield from restart_policy.restart_notes(each, limit)
         yield from replica.pod_names(job, each)
-        yield from replica.mentions(each, SCRIPT, SCRIPT_ADVICE)
+        yield from replica.mention_notes(each, SCRIPT, SCRIPT_ADVICE)
     if job.api_version == V1 and workers:
         path = (*workers.template_path, "spec", "containers", workers.main)
         for key, value in replica.what_runs(workers).items():

@@ -81,7 +81,7 @@ def node_parts(
         pods=nodes.count,
         job_set={},
         notes=(
-            *(replica.differences(nodes.kept, master) if master else ()),
+            *(replica.difference_notes(nodes.kept, master) if master else ()),
             *restart_policy.restart_notes(nodes.kept, limit),
             *replica.pod_names(job, nodes.kept),
             *notes,

@@ -64,7 +64,7 @@ def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
         "WORLD_SIZE": world,
         "RANK": RANK_ENV,
     }
-    words = replica.words(found.kept)
+    words = replica.command_text(found.kept)
     if not any(each in words for each in TORCHRUN):
         return written
     return {

@@ -121,12 +121,12 @@ def what_runs(replica: Replica) -> dict[str, Any]:
     return {key: container[key] for key in ("command", "args") if key in container}
 
 
-def words(replica: Replica) -> str:
+def command_text(replica: Replica) -> str:
     """Its command line as one text."""
     return " ".join(str(word) for part in what_runs(replica).values() for word in part)
 
 
-def differences(kept: Replica, dropped: Replica) -> Iterator[Note]:
+def difference_notes(kept: Replica, dropped: Replica) -> Iterator[Note]:
     """A note for each field in which a dropped replica type differs from the kept one."""
     advice = f"differs from {kept.path[-1]}'s and is lost: all nodes are alike, and node 0 is the "
     advice += f"{str(dropped.path[-1]).lower()}"
@@ -140,10 +140,12 @@ def differences(kept: Replica, dropped: Replica) -> Iterator[Note]:
 def pod_names(job: V1Job, replica: Replica) -> Iterator[Note]:
     """A note for each text that a container reads and that names a v1 pod."""
     old = re.compile(rf"(?<![\w-]){re.escape(job.name)}-(master-|worker-|launcher)")
-    yield from mentions(replica, old, f"names a v1 pod; the pods of v2 are {job.host()} and so on")
+    yield from mention_notes(
+        replica, old, f"names a v1 pod; the pods of v2 are {job.host()} and so on"
+    )
 
 
-def mentions(replica: Replica, pattern: re.Pattern[str], advice: str) -> Iterator[Note]:
+def mention_notes(replica: Replica, pattern: re.Pattern[str], advice: str) -> Iterator[Note]:
     """A note for each text that a container reads and that has the pattern."""
     spec = replica.pod_template["spec"]
     for kind in ("initContainers", "containers"):

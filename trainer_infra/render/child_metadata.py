@@ -12,7 +12,7 @@ def child_name(job: TrainJob, suffix: str) -> str:
     return f"{job.metadata.name}{suffix}"
 
 
-def metadata(job: TrainJob, suffix: str) -> JSONObject:
+def metadata_of_child(job: TrainJob, suffix: str) -> JSONObject:
     """Name and namespace of a child object; a TrainJob without a namespace gives none."""
     found = {"name": child_name(job, suffix)}
     if job.metadata.namespace is not None:

@@ -12,7 +12,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
 
 
-def converted(job: TrainJob) -> TrainJob:
+def with_converted_variables(job: TrainJob) -> TrainJob:
     """A copy of the TrainJob whose trainer and initializers have converted variables."""
     spec, source = job.spec, job.spec.initializer
     changed: dict[str, KubeModel] = {}

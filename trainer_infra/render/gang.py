@@ -30,21 +30,21 @@ def members(draft: Draft) -> tuple[PodSet, ...]:
     """The pod sets that carry the gang's mark, in template order."""
     if not draft.ours(Deviation.Q15):
         return draft.pod_sets
-    before = outside(waits(draft))
+    before = jobs_outside(waits_of(draft))
     return tuple(each for each in draft.pod_sets if each.name not in before)
 
 
-def counted(draft: Draft) -> tuple[PodSet, ...]:
+def counted_members(draft: Draft) -> tuple[PodSet, ...]:
     """The pod sets whose pods must all find a place: those members that wait for no member."""
     inside = members(draft)
     if not draft.ours(Deviation.Q15):
         return inside
-    waiting, known = waits(draft), {each.name for each in inside}
+    waiting, known = waits_of(draft), {each.name for each in inside}
     return tuple(each for each in inside if known.isdisjoint(waiting[each.name]))
 
 
-def outside(waiting: Mapping[str, Mapping[str, str]]) -> set[str]:
-    """The jobs that have ended before the others begin, of what each waits for as `waits` has it."""
+def jobs_outside(waiting: Mapping[str, Mapping[str, str]]) -> set[str]:
+    """The jobs that have ended before the others begin, of what each waits for as `waits_of` has it."""
     found: set[str] = set()
     left = [name for each in waiting.values() for name, state in each.items() if state == COMPLETE]
     while left:
@@ -55,7 +55,7 @@ def outside(waiting: Mapping[str, Mapping[str, str]]) -> set[str]:
     return found
 
 
-def waits(draft: Draft) -> dict[str, dict[str, str]]:
+def waits_of(draft: Draft) -> dict[str, dict[str, str]]:
     """For each replicated job those that it waits for: `Ready` or `Complete` by job name.
 
     `startupPolicy: InOrder` makes each job wait for the one before it to be ready.
@@ -71,7 +71,7 @@ def waits(draft: Draft) -> dict[str, dict[str, str]]:
     return result
 
 
-def marked(
+def with_mark(
     draft: Draft, *, labels: JSONObject | None = None, annotations: JSONObject | None = None
 ) -> Draft:
     """A copy in which the pods of every member carry the labels and annotations."""
@@ -94,7 +94,7 @@ def pod_group(draft: Draft, api_version: str, spec: JSONObject) -> JSONObject:
     return {
         "apiVersion": api_version,
         "kind": names.POD_GROUP,
-        "metadata": child_metadata.metadata(draft.job, ""),
+        "metadata": child_metadata.metadata_of_child(draft.job, ""),
         "spec": {
             "minMember": _min_member(draft),
             "minResources": _min_resources(draft),
@@ -135,16 +135,16 @@ def _uses_runtime_class(runtime_class: JSONObject, job: TrainJob, runtime: Runti
 
 def _min_member(draft: Draft) -> int:
     """At least 1: an API server refuses the PodGroup of a TrainJob without nodes otherwise (Q21)."""
-    total = sum(each.count for each in counted(draft))
+    total = sum(each.count for each in counted_members(draft))
     return max(1, total) if draft.ours(Deviation.Q21) else total
 
 
 def _min_resources(draft: Draft) -> JSONObject:
     total: pod_requests.Amounts = {}
-    inside = {each.name for each in counted(draft)}
+    inside = {each.name for each in counted_members(draft)}
     for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True):
         if pod_set.name in inside:
-            for name, each in pod_requests.single(resolve.pod_spec(template)).items():
+            for name, each in pod_requests.requests_of_pod(resolve.pod_spec(template)).items():
                 more = each.times(pod_set.count)
                 total[name] = total[name] + more if name in total else more
     return {name: str(each) for name, each in total.items()}

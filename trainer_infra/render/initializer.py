@@ -11,7 +11,7 @@ from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
 
 
-def problems(draft: Draft) -> Iterable[Problem]:
+def initializer_problems(draft: Draft) -> Iterable[Problem]:
     """What the runtime lacks for the dataset and the model initializer."""
     source = draft.job.spec.initializer
     if source is None:

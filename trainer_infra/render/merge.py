@@ -25,7 +25,7 @@ MERGE_KEYS: Final = {
 }
 
 
-def merge(base: JSONObject, patch: JSONObject, *, joins_sources: bool = False) -> JSONObject:
+def merge_patch(base: JSONObject, patch: JSONObject, *, joins_sources: bool = False) -> JSONObject:
     """`base` with `patch` merged into it; neither is changed.
 
     With `joins_sources` a volume that gets another source keeps the old one beside it, as in the
@@ -40,7 +40,7 @@ def merge(base: JSONObject, patch: JSONObject, *, joins_sources: bool = False) -
 
 def _merged(key: str, old: object, new: object, *, joins_sources: bool) -> object:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
-        return merge(old, new, joins_sources=joins_sources)
+        return merge_patch(old, new, joins_sources=joins_sources)
     merge_key = MERGE_KEYS.get(key)
     if merge_key is None or not isinstance(old, Sequence) or not isinstance(new, Sequence):
         return new
@@ -60,7 +60,7 @@ def _merged_list(
     patched = [
         _volume(by_key.get(item.get(key)), item)
         if replaces
-        else merge(by_key.get(item.get(key), {}), item, joins_sources=joins_sources)
+        else merge_patch(by_key.get(item.get(key), {}), item, joins_sources=joins_sources)
         for item in new
     ]
     touched = {item.get(key) for item in new}
@@ -75,7 +75,7 @@ def _volume(old: JSONObject | None, new: JSONObject) -> JSONObject:
     # A volume has one source: another source replaces the old one instead of joining it (Q17).
     if old is None or set(old) != set(new):
         return new
-    return merge(old, new)
+    return merge_patch(old, new)
 
 
 def _interleave(

@@ -17,12 +17,12 @@ LIMIT: Final = 63
 _SUFFIX: Final = len("-abcde")
 
 
-def longest(draft: Draft) -> int:
+def longest_name(draft: Draft) -> int:
     """The most characters a TrainJob's name may have on this runtime."""
     return min(_limits(draft), default=(LIMIT, ""))[0]
 
 
-def problems(draft: Draft) -> Iterable[Problem]:
+def name_problems(draft: Draft) -> Iterable[Problem]:
     """A name that JobSet would refuse."""
     name = draft.job.metadata.name or ""
     limit, of = min(_limits(draft), default=(LIMIT, ""))

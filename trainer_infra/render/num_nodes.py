@@ -11,7 +11,7 @@ from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 
-def problems(draft: Draft) -> Iterable[Problem]:
+def num_nodes_problems(draft: Draft) -> Iterable[Problem]:
     """A negative number of nodes."""
     trainer = draft.job.spec.trainer
     nodes = trainer.num_nodes if trainer else None

@@ -9,7 +9,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
 
 
-def owned(value: JSONObject, job: TrainJob) -> JSONObject:
+def with_owner(value: JSONObject, job: TrainJob) -> JSONObject:
     """The object with the TrainJob as its controller; as it is when the TrainJob has no UID."""
     if job.metadata.uid is None:
         return value

@@ -1,6 +1,6 @@
 """spec.runtimePatches: two patches that set one field to different values; the later one wins.
 
-Called by `pipeline.warnings` and by `lifecycle.plan` for an event. What counts
+Called by `pipeline.rendering_warnings` and by `lifecycle.plan` for an event. What counts
 as one field is what `merge` takes for one: an item of a list with a merge key is found by its key,
 any other list is one value. Rule: reference behaviour 4.3.
 """
@@ -13,12 +13,12 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render import merge, resolve
 
 
-def sentences(job: TrainJob) -> tuple[str, ...]:
+def conflict_sentences(job: TrainJob) -> tuple[str, ...]:
     """One sentence for each field that a patch sets after another set it otherwise."""
     given = job.spec.runtime_patches or ()
     first: dict[str, tuple[int, object]] = {}
     found: list[str] = []
-    for position, template in enumerate(resolve.patches(job)):
+    for position, template in enumerate(resolve.template_patches(job)):
         for field, value in _fields(template, "template"):
             before, old = first.get(field, (position, value))
             if old != value:

@@ -41,10 +41,10 @@ def render(
     """
     draft, active = _enforced(job, runtime, behaviour)
     built = (each for plugin in active for each in _built(plugin, draft))
-    return completed(built, job, behaviour)
+    return completed_objects(built, job, behaviour)
 
 
-def due(
+def due_objects(
     job: TrainJob,
     runtime: Runtime,
     observed: Observed,
@@ -62,10 +62,10 @@ def due(
         for each in _built(plugin, draft)
         if plugin.should_write is None or plugin.should_write(each, job, observed)
     )
-    return completed(built, job, behaviour)
+    return completed_objects(built, job, behaviour)
 
 
-def completed(
+def completed_objects(
     objects: Iterable[JSONObject], job: TrainJob, behaviour: Behaviour = OURS
 ) -> tuple[JSONObject, ...]:
     """Objects of a run as they are stored: with what the plugins of an engine add to each."""
@@ -73,7 +73,7 @@ def completed(
     return tuple(reduce(lambda value, add: add(value, job), steps, each) for each in objects)
 
 
-def problems(
+def rendering_problems(
     job: TrainJob,
     runtime: Runtime,
     behaviour: Behaviour = OURS,
@@ -82,12 +82,14 @@ def problems(
     return tuple(_problems(*_drafted(job, runtime, behaviour), behaviour.plugins))
 
 
-def warnings(job: TrainJob, runtime: Runtime, behaviour: Behaviour = OURS) -> tuple[str, ...]:
+def rendering_warnings(
+    job: TrainJob, runtime: Runtime, behaviour: Behaviour = OURS
+) -> tuple[str, ...]:
     """What is worth knowing of a TrainJob on a runtime although nothing is wrong."""
     deprecated = runtime_ref.is_deprecated(runtime)
     return (
-        *((f"Referenced {runtime_ref.deprecation(runtime)}",) if deprecated else ()),
-        *(patch_conflicts.sentences(job) if behaviour.ours(Deviation.PATCHES) else ()),
+        *((f"Referenced {runtime_ref.deprecation_sentence(runtime)}",) if deprecated else ()),
+        *(patch_conflicts.conflict_sentences(job) if behaviour.ours(Deviation.PATCHES) else ()),
     )
 
 
@@ -95,7 +97,7 @@ def _drafted(
     job: TrainJob, runtime: Runtime, behaviour: Behaviour
 ) -> tuple[Draft, tuple[Plugin, ...]]:
     """The draft before any plugin has seen it, and the plugins that take part."""
-    draft = resolve.draft(job, runtime, behaviour.deviations)
+    draft = resolve.first_draft(job, runtime, behaviour.deviations)
     return draft, tuple(plugin for plugin in behaviour.plugins if plugin.applies(draft))
 
 
@@ -115,16 +117,16 @@ def _enforced(
 
 def _built(plugin: Plugin, draft: Draft) -> Iterable[JSONObject]:
     objects = plugin.build(draft) if plugin.build else ()
-    return (owner.owned(each, draft.job) for each in objects)
+    return (owner.with_owner(each, draft.job) for each in objects)
 
 
 def _problems(
     draft: Draft, active: Iterable[Plugin], plugins: Iterable[Plugin]
 ) -> Iterable[Problem]:
     where = f"TrainJob {draft.job.metadata.name}"
-    yield from (_at(where, each) for each in runtime_ref.problems(draft))
+    yield from (_at(where, each) for each in runtime_ref.runtime_ref_problems(draft))
     yield from (_at(where, each) for each in scheduler.setting_problems(draft, plugins))
-    yield from (_at(where, each) for each in ttl_seconds_after_finished.problems(draft))
+    yield from (_at(where, each) for each in ttl_seconds_after_finished.ttl_problems(draft))
     for plugin in active:
         if plugin.validate:
             yield from (_at(where, each) for each in plugin.validate(draft))

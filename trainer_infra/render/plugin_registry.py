@@ -13,7 +13,7 @@ from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 
 
-def registry(listed: Iterable[str]) -> tuple[Plugin, ...]:
+def plugins_with(listed: Iterable[str]) -> tuple[Plugin, ...]:
     """Our plugins and the listed ones, in run order.
 
     Args:

@@ -10,7 +10,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.errors import Problem
 
 
-def problems(runtime: Runtime) -> Iterable[Problem]:
+def pod_group_policy_problems(runtime: Runtime) -> Iterable[Problem]:
     """Both policies at once."""
     policy = runtime.spec.pod_group_policy
     if policy is not None and policy.coscheduling is not None and policy.volcano is not None:

@@ -18,7 +18,7 @@ _OF_PODS: Final = ("cpu", "memory")
 """Resources that a pod may ask for as a whole, besides huge pages of every size."""
 
 
-def single(pod: JSONObject, *, defaulted: bool = False) -> Amounts:
+def requests_of_pod(pod: JSONObject, *, defaulted: bool = False) -> Amounts:
     """The requests of one pod.
 
     Regular containers and sidecars add up; an init container counts together with the sidecars

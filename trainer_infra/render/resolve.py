@@ -18,7 +18,7 @@ ANCESTOR_PATH: Final = ("template", "metadata", "labels", names.ANCESTOR_LABEL)
 """Where a replicated job says which step of a TrainJob it is."""
 
 
-def draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation] = ALL) -> Draft:
+def first_draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation] = ALL) -> Draft:
     """The Draft before any plugin has seen it."""
     template = runtime.spec.template
     metadata = template.metadata if template else None
@@ -26,16 +26,16 @@ def draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation] = AL
     annotations = dict((metadata.annotations if metadata else None) or {})
     spec: JSONObject = (template.spec if template else None) or {}
     order = [each["name"] for each in spec.get("replicatedJobs", ())]
-    for patch in patches(job):
+    for patch in template_patches(job):
         labels.update(patch.get("metadata", {}).get("labels") or {})
         annotations.update(patch.get("metadata", {}).get("annotations") or {})
         joins = Deviation.Q17 not in deviations
-        spec = merge.merge(spec, patch.get("spec") or {}, joins_sources=joins)
+        spec = merge.merge_patch(spec, patch.get("spec") or {}, joins_sources=joins)
     jobs = [
         _with_resources(_with_replicas(each), job, runtime)
         for each in _in_order(spec.get("replicatedJobs"), order)
     ]
-    job = job if Deviation.ENV_VAR in deviations else env_var.converted(job)
+    job = job if Deviation.ENV_VAR in deviations else env_var.with_converted_variables(job)
     return Draft(
         job=job,
         runtime=runtime,
@@ -49,13 +49,13 @@ def draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation] = AL
     )
 
 
-def patches(job: TrainJob) -> Iterable[JSONObject]:
+def template_patches(job: TrainJob) -> Iterable[JSONObject]:
     """The JobSet template patch of each runtimePatches entry, in list order."""
     for patch in job.spec.runtime_patches or ():
         yield (patch.training_runtime_spec or {}).get("template") or {}
 
 
-def ancestor(replicated_job: JSONObject) -> str | None:
+def ancestor_step(replicated_job: JSONObject) -> str | None:
     """Value of the ancestor label on the Job template."""
     metadata = (replicated_job.get("template") or {}).get("metadata") or {}
     value: str | None = (metadata.get("labels") or {}).get(names.ANCESTOR_LABEL)
@@ -64,7 +64,7 @@ def ancestor(replicated_job: JSONObject) -> str | None:
 
 def trains(replicated_job: JSONObject) -> bool:
     """Whether it is one of the jobs that train, or their launcher: by its label alone."""
-    return ancestor(replicated_job) == names.TRAINER
+    return ancestor_step(replicated_job) == names.TRAINER
 
 
 def trainer_jobs(spec: JSONObject) -> frozenset[str]:
@@ -122,11 +122,11 @@ def _with_resources(replicated_job: JSONObject, job: TrainJob, runtime: Runtime)
         return replicated_job
     launcher_is_node = bool(policy.mpi and policy.mpi.run_launcher_as_node)
     is_node = replicated_job["name"] == names.NODE and launcher_is_node
-    if ancestor(replicated_job) != names.TRAINER and not is_node:
+    if ancestor_step(replicated_job) != names.TRAINER and not is_node:
         return replicated_job
     spec = pod_spec(replicated_job)
     containers = [
-        {**each, "resources": resources.merged(each.get("resources"), override)}
+        {**each, "resources": resources.merged_resources(each.get("resources"), override)}
         if each["name"] == names.NODE
         else each
         for each in spec.get("containers", ())
@@ -138,12 +138,12 @@ def _pod_set(replicated_job: JSONObject, runtime: Runtime) -> PodSet:
     job_spec = replicated_job.get("template", {}).get("spec") or {}
     count = job_spec.get("parallelism") or 1
     policy = runtime.spec.ml_policy
-    if ancestor(replicated_job) == names.TRAINER and policy is not None:
+    if ancestor_step(replicated_job) == names.TRAINER and policy is not None:
         count = policy.num_nodes or 1
     spec = pod_spec(replicated_job)
     return PodSet(
         name=replicated_job["name"],
-        ancestor=ancestor(replicated_job),
+        ancestor=ancestor_step(replicated_job),
         count=max(count, 1),
         containers=tuple(_container(each) for each in spec.get("containers") or ()),
         init_containers=tuple(_container(each) for each in spec.get("initContainers") or ()),

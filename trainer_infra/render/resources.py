@@ -11,7 +11,7 @@ from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 
-def merged(base: JSONObject | None, override: JSONObject) -> JSONObject:
+def merged_resources(base: JSONObject | None, override: JSONObject) -> JSONObject:
     """Limits and requests per key, the override wins.
 
     Claims of both are dropped as the reference does: Kueue counts the same way (Q3).

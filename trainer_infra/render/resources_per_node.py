@@ -14,7 +14,7 @@ from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
 
-def problems(draft: Draft) -> Iterable[Problem]:
+def resource_problems(draft: Draft) -> Iterable[Problem]:
     """Requests above their limit, and devices whose request is not their limit."""
     trainer = draft.job.spec.trainer
     if trainer is None or not trainer.resources_per_node or draft.runtime.spec.ml_policy is None:

@@ -21,7 +21,7 @@ _OWN_ENV: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER, names.NOD
 _PATH: Final = "spec.runtimePatches"
 
 
-def problems(draft: Draft) -> Iterable[Problem]:
+def patch_problems(draft: Draft) -> Iterable[Problem]:
     """Problems of all patches, in list order.
 
     The reference looks names up in the template after the patches were merged into it, which holds

@@ -24,7 +24,7 @@ _CONTAINERS: Final = {
 """The container that a job with an ancestor label must have."""
 
 
-def problems(draft: Draft) -> Iterable[Problem]:
+def runtime_ref_problems(draft: Draft) -> Iterable[Problem]:
     """A reference to another runtime, and what is wrong with the runtime itself."""
     named = draft.job.spec.runtime_ref.named
     given = (names.GROUP, draft.runtime.kind, draft.runtime.metadata.name)
@@ -38,7 +38,7 @@ def problems(draft: Draft) -> Iterable[Problem]:
         yield from of_runtime(draft.runtime, draft.deviations)
 
 
-def unsupported(job: TrainJob) -> str:
+def unsupported_kind(job: TrainJob) -> str:
     """`unsupported runtime: <Kind>.<group>` when no runtime has that kind; else empty."""
     reference = job.spec.runtime_ref
     group = names.GROUP if reference.api_group is None else reference.api_group
@@ -48,7 +48,7 @@ def unsupported(job: TrainJob) -> str:
     return f"unsupported runtime: {'.'.join(part for part in (kind, group) if part)}"
 
 
-def missing(job: TrainJob) -> Problem:
+def missing_runtime(job: TrainJob) -> Problem:
     """The problem of a TrainJob whose runtime is not there when the TrainJob is admitted."""
     _, kind, _ = job.spec.runtime_ref.named
     # The reference's own paths differ like this.
@@ -75,7 +75,7 @@ def is_deprecated(runtime: Runtime) -> bool:
     return cluster and support == names.SUPPORT_DEPRECATED
 
 
-def deprecation(runtime: Runtime) -> str:
+def deprecation_sentence(runtime: Runtime) -> str:
     """The sentence about a deprecated runtime; `Referenced ` goes before it for a TrainJob."""
     return (
         f'ClusterTrainingRuntime "{runtime.metadata.name}" is deprecated and will be removed in a '
@@ -93,11 +93,11 @@ def of_runtime(runtime: Runtime, deviations: frozenset[Deviation]) -> Iterable[P
     where = f"{runtime.kind} {runtime.metadata.name}"
     jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
     if Deviation.Q10 in deviations:
-        yield from pod_group_policy.problems(runtime)
+        yield from pod_group_policy.pod_group_policy_problems(runtime)
     if not jobs and Deviation.RUNTIME in deviations:
         yield Problem("spec.template.spec.replicatedJobs", "must have a job", where=where)
     for index, job in enumerate(jobs):
-        ancestor = resolve.ancestor(job)
+        ancestor = resolve.ancestor_step(job)
         container = _CONTAINERS.get(ancestor or "")
         path = f"spec.template.spec.replicatedJobs[{index}]"
         if container is None:

@@ -35,14 +35,14 @@ def setting_problems(draft: Draft, plugins: Iterable[Plugin]) -> Iterable[Proble
     chosen = None if value is None else schedulers.get(value)
     if value is not None and chosen is None:
         fix = f"write one of {', '.join(schedulers)}"
-        yield problem(draft, names.SCHEDULER, "names no scheduler that is known here", fix)
+        yield setting_problem(draft, names.SCHEDULER, "names no scheduler that is known here", fix)
         return
     for key in names.JOB_SETTINGS:
         if key == names.SCHEDULER or draft.setting(key) is None:
             continue
         if chosen is None:
             fix = f"name the scheduler: {names.SCHEDULER}: {' | '.join(schedulers)}"
-            yield problem(draft, key, f"has no effect without {names.SCHEDULER}", fix)
+            yield setting_problem(draft, key, f"has no effect without {names.SCHEDULER}", fix)
         else:
             yield from _setting_problems(draft, key, chosen)
     policy = draft.runtime.spec.pod_group_policy
@@ -61,12 +61,12 @@ def by_annotation(plugins: Iterable[Plugin]) -> Mapping[str, Scheduler]:
     return {each.annotation: each for each in schedulers if each.annotation}
 
 
-def levels(draft: Draft) -> tuple[str, ...]:
+def topology_levels(draft: Draft) -> tuple[str, ...]:
     """The settings with a level of the topology that the TrainJob or its runtime has."""
     return tuple(each for each in LEVELS if draft.setting(each) is not None)
 
 
-def problem(draft: Draft, key: str, what: str, fix: str) -> Problem:
+def setting_problem(draft: Draft, key: str, what: str, fix: str) -> Problem:
     """What is wrong with one of the settings, said of the object that it stands on."""
     on_job = key in (draft.job.metadata.annotations or {})
     where = "" if on_job else f"{draft.runtime.kind} {draft.runtime.metadata.name}"
@@ -77,9 +77,9 @@ def problem(draft: Draft, key: str, what: str, fix: str) -> Problem:
 
 def _setting_problems(draft: Draft, key: str, chosen: Scheduler) -> Iterable[Problem]:
     if key not in chosen.settings:
-        yield problem(draft, key, f"is not a setting of {chosen.annotation}", "remove it")
+        yield setting_problem(draft, key, f"is not a setting of {chosen.annotation}", "remove it")
     elif key == names.QUEUE and not _LABEL_VALUE.fullmatch(draft.setting(key) or ""):
         what = "must be up to 63 letters, digits, -, _ and ., because it becomes a label"
-        yield problem(draft, key, what, "write the queue's name")
+        yield setting_problem(draft, key, what, "write the queue's name")
     elif not draft.setting(key):
-        yield problem(draft, key, "must not be empty", "write a name or remove it")
+        yield setting_problem(draft, key, "must not be empty", "write a name or remove it")

@@ -1,6 +1,6 @@
 """The runtime snapshot: a ConfigMap that keeps the runtime a TrainJob was born with.
 
-`config_map` makes it, `runtime` reads it back. Rules and messages:
+`config_map` makes it, `runtime_in_snapshot` reads it back. Rules and messages:
 reference behaviour 4.2.
 """
 
@@ -20,11 +20,11 @@ from trainer_infra.render import child_metadata
 
 
 def config_map(job: TrainJob, runtime: Runtime) -> JSONObject:
-    """The ConfigMap `<name>-runtime-snapshot` with the whole runtime as YAML under `runtime`."""
+    """The ConfigMap `<name>-runtime-snapshot` with the whole runtime as YAML under `runtime_in_snapshot`."""
     return {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": child_metadata.metadata(job, names.SNAPSHOT_SUFFIX),
+        "metadata": child_metadata.metadata_of_child(job, names.SNAPSHOT_SUFFIX),
         # Sorted: the same runtime is the same text, whoever carried it.
         "data": {names.SNAPSHOT_KEY: _yaml(json.dumps(runtime.to_wire(), sort_keys=True))},
     }
@@ -36,7 +36,7 @@ def _yaml(wire: str) -> str:
     return yamltext.dump_yaml([json.loads(wire)])
 
 
-def runtime(job: TrainJob, snapshot: JSONObject) -> Runtime:
+def runtime_in_snapshot(job: TrainJob, snapshot: JSONObject) -> Runtime:
     """The runtime in a snapshot.
 
     Raises:

@@ -40,7 +40,7 @@ def asked_for(draft: Draft) -> bool:
     return trainer is not None and trainer.command == names.TUNE_RUN
 
 
-def model(runtime_name: str) -> str:
+def model_of_runtime(runtime_name: str) -> str:
     """The model that a runtime's name stands for: `torchtune-llama3.2-1b` is `llama3_2/1B`.
 
     Empty when the name has not three parts.
@@ -51,7 +51,7 @@ def model(runtime_name: str) -> str:
     return f"{parts[1].replace('.', '_')}/{parts[2].upper()}"
 
 
-def command(draft: Draft, processes: int | str) -> tuple[str, ...]:
+def tune_command(draft: Draft, processes: int | str) -> tuple[str, ...]:
     """The trainer's command.
 
     Args:
@@ -68,14 +68,14 @@ def command(draft: Draft, processes: int | str) -> tuple[str, ...]:
         *((address,) if nodes > 1 or several else ()),
         recipe,
         "--config",
-        f"{model(draft.job.spec.runtime_ref.name)}{suffix}",
+        f"{model_of_runtime(draft.job.spec.runtime_ref.name)}{suffix}",
         *_overrides(draft),
     )
 
 
-def problems(draft: Draft) -> Iterable[Problem]:
+def torchtune_problems(draft: Draft) -> Iterable[Problem]:
     """What torchtune cannot run, in the reference's order and words."""
-    name = model(draft.job.spec.runtime_ref.name)
+    name = model_of_runtime(draft.job.spec.runtime_ref.name)
     if name not in MODELS:
         yield _of_runtime(
             draft,

@@ -27,7 +27,7 @@ def node_rank(name: str) -> JSONObject:
     return {"name": name, "valueFrom": COMPLETION_INDEX}
 
 
-def reserved(draft: Draft, taken: Iterable[str], fix: str) -> Iterable[Problem]:
+def reserved_variables(draft: Draft, taken: Iterable[str], fix: str) -> Iterable[Problem]:
     """One problem for all variables of trainer.env that a plugin writes itself."""
     trainer = draft.job.spec.trainer
     used = sorted({each["name"] for each in (trainer.env if trainer else None) or ()} & {*taken})

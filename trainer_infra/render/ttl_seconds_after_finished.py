@@ -21,7 +21,7 @@ MOST: Final = 2**31 - 1
 _NUMBER: Final = re.compile(r"\d{1,10}", re.ASCII)
 
 
-def seconds(job: TrainJob, runtime: Runtime | None) -> int | None:
+def ttl_seconds(job: TrainJob, runtime: Runtime | None) -> int | None:
     """Seconds from the end of the TrainJob to its deletion; None when it stays."""
     for each in (job, runtime):
         value = (each.metadata.annotations or {}).get(names.TTL_SECONDS) if each else None
@@ -30,7 +30,7 @@ def seconds(job: TrainJob, runtime: Runtime | None) -> int | None:
     return None
 
 
-def problems(draft: Draft) -> Iterable[Problem]:
+def ttl_problems(draft: Draft) -> Iterable[Problem]:
     """A value that is not a whole number of seconds, on the TrainJob or its runtime."""
     for each in (draft.job, draft.runtime):
         value = (each.metadata.annotations or {}).get(names.TTL_SECONDS)

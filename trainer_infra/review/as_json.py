@@ -15,9 +15,9 @@ FORMAT_VERSION: Final = 1
 """Raised when a key changes its meaning or goes."""
 
 
-def text(report: Report) -> str:
+def json_text(report: Report) -> str:
     """All of the report, in its order."""
-    return dumped(
+    return dumped_json(
         {
             "formatVersion": FORMAT_VERSION,
             "exitCode": report.exit_code(),
@@ -25,19 +25,19 @@ def text(report: Report) -> str:
             "verdict": summary.verdict(report),
             "objects": report.objects,
             "files": report.files,
-            "counts": summary.counted(report),
+            "counts": summary.count_by_severity(report),
             "findings": [_item(each, fails=report.fails(each)) for each in report.items],
             "unseen": [_unseen(each) for each in report.unseen],
             "unusedExemptions": report.unused,
             "problems": report.problems,
             "notes": dict(report.notes),
             "baseline": report.baseline or None,
-            "rules": [rule(each) for each in report.rules],
+            "rules": [rule_wire(each) for each in report.rules],
         }
     )
 
 
-def rule(told: AnyRule) -> JSONDict:
+def rule_wire(told: AnyRule) -> JSONDict:
     """A rule for other programs."""
     return {
         "id": told.id,
@@ -52,7 +52,7 @@ def rule(told: AnyRule) -> JSONDict:
     }
 
 
-def dumped(value: Any, depth: int = 2) -> str:
+def dumped_json(value: Any, depth: int = 2) -> str:
     """JSON with characters as they are; those that UTF-8 does not have as `?`.
 
     Args:

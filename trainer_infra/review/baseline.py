@@ -36,11 +36,11 @@ def read_baseline(path: str) -> frozenset[str]:
         raise InvalidInput([Problem("", "is not a baseline", fix=fix, where=path)]) from None
 
 
-def text(report: Report) -> str:
+def baseline_text(report: Report) -> str:
     """The baseline of a report: every finding that counts now, or is known."""
     findings = [
         {"fingerprint": each.fingerprint, "rule": each.rule.id, "finding": each.sentence()}
         for each in report.items
         if each.excuse is None or each.excuse.is_expired
     ]
-    return as_json.dumped({"version": VERSION, "findings": findings})
+    return as_json.dumped_json({"version": VERSION, "findings": findings})

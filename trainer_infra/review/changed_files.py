@@ -42,7 +42,9 @@ class _Blob:
     """Bytes."""
 
 
-def base(paths: Sequence[str], ref: str, values: Sequence[str] = ()) -> tuple[Document, ...]:
+def objects_in_base(
+    paths: Sequence[str], ref: str, values: Sequence[str] = ()
+) -> tuple[Document, ...]:
     """The objects below the paths as a revision has them; what cannot be read there is not there.
 
     Args:
@@ -88,7 +90,7 @@ def _is_changed(
 ) -> bool:
     if _said(document) not in before.get(_key(document.value), ()):
         return True
-    runtime = tree.reference(document.value)
+    runtime = tree.runtime_reference(document.value)
     return runtime is not None and before.get(runtime) != after.get(runtime)
 
 
@@ -101,7 +103,7 @@ def _key(value: JSONObject) -> Key:
 
 def _said(document: Document) -> str:
     """What is compared: the object, and what is wrong with its YAML."""
-    return source_of_built.canonical([document.value, *map(str, document.findings())])
+    return source_of_built.canonical_json([document.value, *map(str, document.findings())])
 
 
 def _by_repository(paths: Sequence[str]) -> dict[str, dict[str, str]]:

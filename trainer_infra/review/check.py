@@ -15,13 +15,13 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.review import document_place, edits, fingerprint
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
-from trainer_infra.review.report import Excuse, Item, Report, UnseenRule, named
+from trainer_infra.review.report import Excuse, Item, Report, UnseenRule, object_name
 from trainer_infra.rules import exemption, judge, pack, tree, world
-from trainer_infra.rules.configuration import Settled
+from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.exemption import Exemption, State
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.judge import Chosen, Judged
-from trainer_infra.rules.pack import Applied
+from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
+from trainer_infra.rules.pack import PackRule
 from trainer_infra.rules.shape import schema
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.world import World
@@ -35,7 +35,7 @@ _SHOWN: Final = 120
 class Asked:
     """What is to be checked, beside the documents."""
 
-    settled: Settled
+    settled: ResolvedConfiguration
     """Pack, pools and exemptions."""
     today: date
     """The day that exemptions are judged on."""
@@ -70,18 +70,20 @@ def one_by_one(work: Callable[[int], T], count: int, _known: Sequence[object]) -
     return map(work, range(count))
 
 
-def check(documents: Sequence[Document], asked: Asked, spread: Spread = one_by_one) -> Report:
+def check_documents(
+    documents: Sequence[Document], asked: Asked, spread: Spread = one_by_one
+) -> Report:
     """The report on the documents.
 
     Args:
         documents: What is checked.
         asked: How.
-        spread: What goes through the documents: one after the other, or `processes.spread`.
+        spread: What goes through the documents: one after the other, or `processes.spread_work`.
 
     Raises:
         InvalidInput: The pack's settings name no rule, or do not fit their rule.
     """
-    rules = pack.applied(asked.settled.pack)
+    rules = pack.pack_rules(asked.settled.pack)
     judged = [each for index, each in enumerate(documents) if asked.is_judged.get(index, True)]
     left = [each for index, each in enumerate(documents) if not asked.is_judged.get(index, True)]
     others = [*asked.others, *(each.value for each in left)]
@@ -89,7 +91,9 @@ def check(documents: Sequence[Document], asked: Asked, spread: Spread = one_by_o
         tree.subjects_of([each.value for each in judged], others),
         tree.subjects_of(others),
     )
-    around = world.of((*beside, *subjects), asked.settled.pools, is_whole=asked.settled.is_whole)
+    around = world.world_of(
+        (*beside, *subjects), asked.settled.pools, is_whole=asked.settled.is_whole
+    )
     pairs = tuple(zip(judged, subjects, strict=True))
     unjudged = zip(left, beside[len(asked.others) :], strict=True)
     redaction = ReportRedaction.of((*pairs, *unjudged), beside)
@@ -119,20 +123,22 @@ def _problems(asked: Asked, found: Iterable[_Found]) -> Iterator[str]:
 class _Knowledge:
     """What is the same for all objects."""
 
-    rules: tuple[Applied, ...]
+    rules: tuple[PackRule, ...]
     around: World
     redaction: ReportRedaction
     asked: Asked
 
 
 def _found(document: Document, subject: Subject, known: _Knowledge) -> _Found:
-    own = exemption.annotated(subject)
+    own = exemption.annotated_exemptions(subject)
     exemptions = (*own.exemptions, *known.asked.settled.exemptions)
     judged = tuple(judge.judge(subject, known.around, known.rules))
     used: set[Exemption] = set()
     items = []
     for chosen, finding in (*_of_yaml(document, known), *_of_rules(judged)):
-        excusing = exemption.excusing(exemptions, chosen.rule.id, subject, known.asked.today)
+        excusing = exemption.excusing_exemption(
+            exemptions, chosen.rule.id, subject, known.asked.today
+        )
         used.update(filter(None, (excusing,)))
         items.append(_item(document, subject, (chosen, finding, excusing), known))
     return _Found(
@@ -143,18 +149,18 @@ def _found(document: Document, subject: Subject, known: _Knowledge) -> _Found:
     )
 
 
-def _of_yaml(document: Document, known: _Knowledge) -> Iterator[tuple[Chosen, OfYaml]]:
+def _of_yaml(document: Document, known: _Knowledge) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
     """What is wrong with the YAML itself, which the schema's rule speaks for."""
     for chosen in known.rules:
         if chosen.rule.id == schema.RULE.id:
             yield from ((chosen, each) for each in document.findings())
 
 
-def _of_rules(judged: Iterable[Judged]) -> Iterator[tuple[Chosen, OfYaml]]:
+def _of_rules(judged: Iterable[RuleVerdict]) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
     return ((one.chosen, each) for one in judged for each in one.findings)
 
 
-def _unseen(subject: Subject, judged: Iterable[Judged]) -> Iterator[UnseenRule]:
+def _unseen(subject: Subject, judged: Iterable[RuleVerdict]) -> Iterator[UnseenRule]:
     rules: dict[str, list[str]] = {}
     for one in judged:
         for path in one.unseen:
@@ -166,7 +172,7 @@ def _unseen(subject: Subject, judged: Iterable[Judged]) -> Iterator[UnseenRule]:
 def _item(
     document: Document,
     subject: Subject,
-    found: tuple[Chosen, OfYaml, Exemption | None],
+    found: tuple[ConfiguredRule, OfYaml, Exemption | None],
     known: _Knowledge,
 ) -> Item:
     chosen, finding, excusing = found
@@ -195,8 +201,8 @@ def _item(
 
 
 def _runtime(document: Document) -> str:
-    reference = tree.reference(document.value)
-    return named(*reference) if reference else ""
+    reference = tree.runtime_reference(document.value)
+    return object_name(*reference) if reference else ""
 
 
 def _excuse(excusing: Exemption, today: date) -> Excuse:
@@ -204,7 +210,7 @@ def _excuse(excusing: Exemption, today: date) -> Excuse:
     return Excuse(excusing.owner, excusing.reason, excusing.expires, expired)
 
 
-def _order(rules: Iterable[Applied]) -> Callable[[Item], tuple[str, int, int, int]]:
+def _order(rules: Iterable[PackRule]) -> Callable[[Item], tuple[str, int, int, int]]:
     """Findings in the order in which a reader of the files meets them."""
     places = {each.rule.id: index for index, each in enumerate(rules)}
     return lambda item: (item.place.file, item.place.line, item.place.column, places[item.rule.id])

@@ -11,7 +11,7 @@ from typing import Any
 from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import pack, tree, world
 from trainer_infra.rules.capacity import cost, price
-from trainer_infra.rules.configuration import Settled
+from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.subject import Subject
 
 
@@ -27,8 +27,8 @@ class Total:
     """How many have an end or a price that is not known."""
 
 
-def notes(
-    now: Sequence[JSONObject], then: Sequence[JSONObject], settled: Settled
+def cost_notes(
+    now: Sequence[JSONObject], then: Sequence[JSONObject], settled: ResolvedConfiguration
 ) -> dict[str, str]:
     """Lines by title; none where no pod asks for a GPU or has a price.
 
@@ -38,7 +38,7 @@ def notes(
         settled: Has the pools, and the prices of rule `price`.
     """
     given = _prices(settled)
-    prices = cost.table(given.prices)
+    prices = cost.price_table(given.prices)
     subjects = tree.subjects_of(now)
     after = _total(subjects, settled, prices)
     before = _total(_shared(tree.subjects_of(then), subjects), settled, prices)
@@ -52,8 +52,8 @@ def notes(
     return found
 
 
-def _prices(settled: Settled) -> price.Price:
-    for each in pack.applied(settled.pack):
+def _prices(settled: ResolvedConfiguration) -> price.Price:
+    for each in pack.pack_rules(settled.pack):
         if isinstance(each.parameters, price.Price):
             return each.parameters
     return price.Price()
@@ -74,9 +74,11 @@ def _said(subject: Subject) -> tuple[Any, Any]:
     return subject.object.raw, subject.runtime.raw if subject.runtime else None
 
 
-def _total(subjects: Sequence[Subject], settled: Settled, prices: cost.Prices) -> Total:
-    around = world.of(subjects, settled.pools)
-    found = [cost.of(each, around, prices) for each in subjects if each.kind in cost.KINDS]
+def _total(
+    subjects: Sequence[Subject], settled: ResolvedConfiguration, prices: cost.Prices
+) -> Total:
+    around = world.world_of(subjects, settled.pools)
+    found = [cost.cost_of(each, around, prices) for each in subjects if each.kind in cost.KINDS]
     return Total(
         sum((each.gpu_hours or Decimal(0) for each in found), Decimal(0)),
         sum((each.price or Decimal(0) for each in found), Decimal(0)),

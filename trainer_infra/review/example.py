@@ -19,7 +19,7 @@ _WIDTH: Final = 88
 """Characters of a container on one line at most."""
 
 
-def lines(case: Case) -> Iterator[str]:
+def example_lines(case: Case) -> Iterator[str]:
     """What the case is, as the difference between the bad and the good objects."""
     for each in _given(case):
         yield f"{SAME}# {each}"

@@ -17,7 +17,7 @@ from trainer_infra.review.report import Edit, Item
 _WINDOWS: Final = "\r\n"
 
 
-def fixed(text: str, edits: Iterable[Edit]) -> str:
+def fixed_text(text: str, edits: Iterable[Edit]) -> str:
     """The text with those edits that do not overlap, from its end to its beginning."""
     mark, text = text[: text.startswith(BOM)], text.removeprefix(BOM)
     lines = text.splitlines(keepends=True)
@@ -35,7 +35,7 @@ def fixed(text: str, edits: Iterable[Edit]) -> str:
     return mark + text
 
 
-def write(items: Iterable[Item]) -> tuple[str, ...]:
+def write_fixes(items: Iterable[Item]) -> tuple[str, ...]:
     """Write what mends the items; the files that were changed.
 
     Raises:
@@ -63,7 +63,7 @@ def _offset(starts: list[int], at: tuple[int, int]) -> int:
 def _written(path: Path, edits: list[Edit]) -> bool:
     # Bytes: line ends stay as they are.
     old = path.read_bytes().decode("utf-8")
-    new = fixed(old, edits)
+    new = fixed_text(old, edits)
     if new == old:
         return False
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")

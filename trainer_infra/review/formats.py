@@ -8,12 +8,12 @@ from trainer_infra.review import as_json, github, gitlab, junit, markdown, sarif
 from trainer_infra.review.report import Report
 
 FORMATS: Final[Mapping[str, Callable[[Report], str]]] = {
-    "text": partial(text.text, colour=False),
-    "json": as_json.text,
-    "sarif": sarif.text,
-    "junit": junit.text,
-    "github": github.text,
-    "gitlab": gitlab.text,
-    "markdown": markdown.text,
+    "text": partial(text.report_text, colour=False),
+    "json": as_json.json_text,
+    "sarif": sarif.sarif_text,
+    "junit": junit.junit_text,
+    "github": github.github_text,
+    "gitlab": gitlab.gitlab_text,
+    "markdown": markdown.markdown_text,
 }
 """By name; `text` without colours."""

@@ -21,7 +21,7 @@ Command = tuple[str, Mapping[str, str | int], str]
 """Name, properties and message."""
 
 
-def text(report: Report) -> str:
+def github_text(report: Report) -> str:
     """The report: errors, warnings, notices, and what came of the check on a line of its own."""
     commands = sorted(_commands(report), key=lambda each: _ORDER.index(each[0]))
     lines = [_written(*each) for each in commands]
@@ -30,18 +30,18 @@ def text(report: Report) -> str:
 
 def _commands(report: Report) -> Iterator[Command]:
     for each in report.problems:
-        yield _ERROR, {"title": "could not be read"}, one_line.line(each)
+        yield _ERROR, {"title": "could not be read"}, one_line.one_line(each)
     for item in report.items:
         name = _WARNING if item.counts else _NOTICE
         yield _of(_ERROR if report.fails(item) else name, item)
     for each in report.unused:
-        yield _WARNING, {"title": "exemption that excuses nothing"}, one_line.line(each)
+        yield _WARNING, {"title": "exemption that excuses nothing"}, one_line.one_line(each)
     for unseen in report.unseen:
-        yield _NOTICE, {"title": "could not be seen"}, summary.blind(unseen)
+        yield _NOTICE, {"title": "could not be seen"}, summary.blind_text(unseen)
 
 
 def _of(name: str, item: Item) -> Command:
-    title = one_line.cut(f"{item.severity} {item.rule.id}: {item.rule.title}", _TITLE)
+    title = one_line.cut_line(f"{item.severity} {item.rule.id}: {item.rule.title}", _TITLE)
     lines = (summary.clause(item), *summary.details(item), *summary.remarks(item))
     return name, {**_place(item.place), "title": title}, "\n".join(lines)
 

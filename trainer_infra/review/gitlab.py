@@ -22,10 +22,10 @@ _SEVERITIES: Final[Mapping[Severity, str]] = {
 """GitLab's words, of which `info` is the mildest."""
 
 
-def text(report: Report) -> str:
+def gitlab_text(report: Report) -> str:
     """The findings that count: what is exempt or known is left out."""
     counting = (each for each in report.items if each.counts)
-    return as_json.dumped(list(_issues(counting)))
+    return as_json.dumped_json(list(_issues(counting)))
 
 
 def _issues(items: Iterator[Item]) -> Iterator[JSONDict]:
@@ -36,12 +36,12 @@ def _issues(items: Iterator[Item]) -> Iterator[JSONDict]:
         times = seen[item.fingerprint]
         mark = item.fingerprint if times == 1 else f"{item.fingerprint}-{times}"
         yield {
-            "description": one_line.line(item.sentence()),
+            "description": one_line.one_line(item.sentence()),
             "check_name": item.rule.id,
             "fingerprint": mark,
             "severity": _SEVERITIES[item.severity],
             "location": {
-                "path": one_line.line(item.place.file.removeprefix("./")),
+                "path": one_line.one_line(item.place.file.removeprefix("./")),
                 "lines": {"begin": max(1, item.place.line)},
             },
         }

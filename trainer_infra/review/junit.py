@@ -17,7 +17,7 @@ _MESSAGE: Final = 1000
 """Characters of an attribute at most; the text of the element has all."""
 
 
-def text(report: Report) -> str:
+def junit_text(report: Report) -> str:
     """The report: what fails the check is a failure, what could not be read an error."""
     root = ET.Element("testsuites")
     by_file: dict[str, list[Item]] = {file: [] for file in report.files}
@@ -33,7 +33,7 @@ def text(report: Report) -> str:
 
 
 def _add_file(root: ET.Element, file: str, items: list[Item], report: Report) -> None:
-    name = one_line.line(file).strip() or "-"
+    name = one_line.one_line(file).strip() or "-"
     suite = _add_suite(root, name)
     for same in _by_case(items):
         _add_case(suite, same, report)
@@ -44,13 +44,13 @@ def _add_file(root: ET.Element, file: str, items: list[Item], report: Report) ->
 def _by_case(items: Iterable[Item]) -> list[list[Item]]:
     cases: dict[tuple[str, str], list[Item]] = {}
     for each in items:
-        cases.setdefault((summary.named(each), each.rule.id), []).append(each)
+        cases.setdefault((summary.object_on_line(each), each.rule.id), []).append(each)
     return list(cases.values())
 
 
 def _add_case(suite: ET.Element, items: list[Item], report: Report) -> None:
     first = items[0]
-    case = _add_passed(suite, first.rule.id, summary.named(first))
+    case = _add_passed(suite, first.rule.id, summary.object_on_line(first))
     failed = [each for each in items if report.fails(each)]
     others = [each for each in items if not report.fails(each)]
     if failed:
@@ -63,14 +63,14 @@ def _add_case(suite: ET.Element, items: list[Item], report: Report) -> None:
 
 
 def _add(case: ET.Element, tag: str, type_: str, told: list[str]) -> None:
-    message = one_line.cut(told[0].partition("\n")[0], _MESSAGE)
+    message = one_line.cut_line(told[0].partition("\n")[0], _MESSAGE)
     ET.SubElement(case, tag, type=type_, message=message).text = "\n\n".join(told)
 
 
 def _told(item: Item) -> str:
     """The finding with its place, on lines of its own."""
     place = item.place
-    at = ":".join(map(str, filter(None, (one_line.line(place.file), place.line, place.column))))
+    at = ":".join(map(str, filter(None, (one_line.one_line(place.file), place.line, place.column))))
     what = f"{item.severity}: {summary.clause(item)}"
     return "\n".join((what, f"At {at}", *summary.details(item), *summary.remarks(item)))
 
@@ -80,14 +80,14 @@ def _add_check(root: ET.Element, report: Report) -> None:
     suite = _add_suite(root, "check")
     for number, each in enumerate(report.problems, 1):
         case = _add_passed(suite, f"could be read {number}", "check")
-        _add(case, "error", "unread", [one_line.line(each)])
+        _add(case, "error", "unread", [one_line.one_line(each)])
     if not report.problems:
         _add_passed(suite, "could be read", "check")
     lines = (
-        *(f"not seen: {summary.blind(each)}" for each in report.unseen),
-        *(f"unused: {one_line.line(each)}" for each in report.unused),
+        *(f"not seen: {summary.blind_text(each)}" for each in report.unseen),
+        *(f"unused: {one_line.one_line(each)}" for each in report.unused),
         *(
-            f"note: {one_line.line(title)}: {one_line.line(each)}"
+            f"note: {one_line.one_line(title)}: {one_line.one_line(each)}"
             for title, each in report.notes.items()
         ),
         *(summary.scope(report), summary.tally(report), summary.verdict(report)),

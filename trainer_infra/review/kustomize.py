@@ -49,7 +49,7 @@ def _own(folder: Path) -> Path | None:
     return next((each for each in files if each.is_file()), None)
 
 
-def uses(folder: Path) -> Uses:
+def used_files(folder: Path) -> Uses:
     """What the folder's kustomization refers to, by whatever field."""
     file = _own(folder) or folder / NAMES[0]
     try:

@@ -145,4 +145,6 @@ def _owners(value: JSONObject) -> Iterator[JSONObject]:
 def _named(value: JSONObject) -> str:
     """`TrainJob team-a/tj`."""
     metadata = value["metadata"]
-    return report.named(value["kind"], metadata.get("namespace", ""), metadata.get("name", ""))
+    return report.object_name(
+        value["kind"], metadata.get("namespace", ""), metadata.get("name", "")
+    )

@@ -23,7 +23,7 @@ _ESCAPES: Final = {
 }
 
 
-def text(report: Report) -> str:
+def markdown_text(report: Report) -> str:
     """The report: verdict, table by severity, findings by file, exemptions and notes."""
     parts = (
         (f"## {summary.verdict(report)}",),
@@ -54,7 +54,7 @@ def _fitted(lines: Iterable[str]) -> str:
 
 def _severities(report: Report) -> Iterator[str]:
     rows = []
-    for severity, count in summary.counted(report).items():
+    for severity, count in summary.count_by_severity(report).items():
         same = [each for each in report.items if each.severity == severity]
         exempt = sum(summary.is_exempt(each) for each in same)
         rows.append((severity, str(count), str(exempt), str(sum(each.is_known for each in same))))
@@ -64,7 +64,9 @@ def _severities(report: Report) -> Iterator[str]:
 def _findings(report: Report) -> Iterator[str]:
     if report.items:
         yield from ("### Findings", "")
-    for file, alike in groupby(summary.alike(report.items), lambda each: each[0].place.file):
+    for file, alike in groupby(
+        summary.alike_findings(report.items), lambda each: each[0].place.file
+    ):
         rows = [_row(*each, fails=report.fails(each[0])) for each in alike]
         yield from (f"#### {_code(file)}", "")
         yield from _table(("Where", "Severity", "Rule", "Finding"), rows)
@@ -73,9 +75,9 @@ def _findings(report: Report) -> Iterator[str]:
 
 def _row(item: Item, others: Sequence[Item], *, fails: bool) -> Sequence[str]:
     severity = f"**{item.severity}**" if fails else str(item.severity)
-    words = (summary.clause(item), *summary.details(item), *summary.others(others))
+    words = (summary.clause(item), *summary.details(item), *summary.others_text(others))
     finding = "<br>".join((*map(_words, words), *map(_remark, summary.remarks(item))))
-    return _code(summary.where(item.place)), severity, _code(item.rule.id), finding
+    return _code(summary.place_text(item.place)), severity, _code(item.rule.id), finding
 
 
 def _remark(words: str) -> str:
@@ -89,7 +91,7 @@ def _exemptions(items: Iterable[Item]) -> Iterator[str]:
         if each.excuse is not None:
             state = "**EXPIRED**" if each.excuse.is_expired else "active"
             who, why = _words(each.excuse.owner), _words(each.excuse.reason)
-            object_ = _code(summary.named(each))
+            object_ = _code(summary.object_on_line(each))
             row = (_code(each.rule.id), object_, who, why, str(each.excuse.expires), state)
             rows.append(row)
     if rows:
@@ -101,7 +103,11 @@ def _unseen(report: Report) -> Iterator[str]:
     if report.unseen:
         yield from ("### Could not be seen, because it is not known yet", "")
         rows = [
-            (_code(summary.named(each)), _code(each.path), ", ".join(map(_code, each.rules)))
+            (
+                _code(summary.object_on_line(each)),
+                _code(each.path),
+                ", ".join(map(_code, each.rules)),
+            )
             for each in report.unseen
         ]
         yield from _table(("Object", "Value", "Rules"), rows)
@@ -135,4 +141,4 @@ def _code(words: str) -> str:
 
 def _words(words: str) -> str:
     """As plain text of one line."""
-    return one_line.cut(words, _CELL).translate(_ESCAPES)
+    return one_line.cut_line(words, _CELL).translate(_ESCAPES)

@@ -12,15 +12,15 @@ _OLD_COMMAND: Final = "##["
 """Starts a command anywhere in a line of a GitHub runner's log."""
 
 
-def line(text: str) -> str:
+def one_line(text: str) -> str:
     r"""The text on one line; characters that cannot be printed as `\n`, `\x1b`, `\u202e`."""
     shown = text if text.isprintable() else "".join(map(_character, text))
     return shown.replace(_OLD_COMMAND, "##\\x5b")
 
 
-def cut(text: str, limit: int) -> str:
+def cut_line(text: str, limit: int) -> str:
     """The text on one line, at most so many characters and an ellipsis."""
-    shown = line(text)
+    shown = one_line(text)
     return shown if len(shown) <= limit else f"{shown[:limit]}…"
 
 

@@ -21,8 +21,8 @@ from trainer_infra.review.rule_tests import Example, FailedExample
 from trainer_infra.rules import RULES, fixture, packs
 from trainer_infra.rules import pack as rules_pack
 from trainer_infra.rules.fixture import Case, Cases
-from trainer_infra.rules.judge import Chosen
-from trainer_infra.rules.pack import Applied, Pack
+from trainer_infra.rules.judge import ConfiguredRule
+from trainer_infra.rules.pack import Pack, PackRule
 
 MODULE: Final = "pack.py"
 NAME: Final = "PACK"
@@ -31,7 +31,7 @@ _OURS: Final = frozenset(rule.id for rule in RULES)
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PackInFolder:
     """A pack, and where its own examples are."""
 
     pack: Pack
@@ -40,25 +40,25 @@ class Found:
     """The folder of a user's own; None for one of ours."""
 
 
-def found(name: str) -> Found:
+def find_pack(name: str) -> PackInFolder:
     """The pack of that name, or in that folder.
 
     Raises:
         InvalidInput: There is none, or the folder's cannot be imported.
     """
     if any(each.name == name for each in packs.PACKS) or not Path(name).is_dir():
-        return Found(packs.get(name))
-    return Found(_imported(Path(name)), Path(name))
+        return PackInFolder(packs.get_pack(name))
+    return PackInFolder(_imported(Path(name)), Path(name))
 
 
-def example(where: Found | None, rule: str) -> Case | None:
+def first_example(where: PackInFolder | None, rule: str) -> Case | None:
     """The first example of a rule: the pack's own, else ours; None where there is none."""
     own = _own(where.folder).get(rule) if where and where.folder else None
-    cases = own or (fixture.shipped(rule) if rule in _OURS else ())
+    cases = own or (fixture.shipped_cases(rule) if rule in _OURS else ())
     return cases[0] if cases else None
 
 
-def examples(where: Found) -> tuple[tuple[Example, ...], tuple[FailedExample, ...]]:
+def all_examples(where: PackInFolder) -> tuple[tuple[Example, ...], tuple[FailedExample, ...]]:
     """Every example of the pack's rules, and what of them is missing.
 
     Ours are for the parameters that our rules have by default, a pack's own for those of the pack.
@@ -67,7 +67,7 @@ def examples(where: Found) -> tuple[tuple[Example, ...], tuple[FailedExample, ..
         InvalidInput: The pack's settings do not fit its rules, or its examples cannot be read.
     """
     own = _own(where.folder) if where.folder else {}
-    applied = rules_pack.applied(where.pack)
+    applied = rules_pack.pack_rules(where.pack)
     told = tuple(one for each in applied for one in _of(each, own.pop(each.rule.id, None)))
     tried = {each.chosen.rule.id for each in told}
     missing = [
@@ -81,14 +81,14 @@ def examples(where: Found) -> tuple[tuple[Example, ...], tuple[FailedExample, ..
     return told, (*missing, *(FailedExample(rule, "", "", what) for rule in own))
 
 
-def _of(each: Applied, own: tuple[Case, ...] | None) -> Iterator[Example]:
+def _of(each: PackRule, own: tuple[Case, ...] | None) -> Iterator[Example]:
     rule = each.rule
     for case in own or ():
         both = {**each.parameters.to_wire(), **(case.parameters or {})}
         yield Example(replace(each, parameters=rule.parameters(**both)), case)
-    for case in fixture.shipped(rule.id) if rule in RULES else ():
+    for case in fixture.shipped_cases(rule.id) if rule in RULES else ():
         set_so = rule.parameters(**(case.parameters or {}))
-        yield Example(Chosen(rule, rule.severity, set_so), case)
+        yield Example(ConfiguredRule(rule, rule.severity, set_so), case)
 
 
 def _own(folder: Path) -> dict[str, tuple[Case, ...]]:

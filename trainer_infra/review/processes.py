@@ -24,7 +24,7 @@ SHARE: Final = 50
 """Things that a process does before it tells what it found."""
 
 
-def spread(work: Callable[[int], T], count: int, known: Sequence[object]) -> Iterator[T]:
+def spread_work(work: Callable[[int], T], count: int, known: Sequence[object]) -> Iterator[T]:
     """The work done on each number below `count`, in order.
 
     Args:

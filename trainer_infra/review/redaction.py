@@ -119,7 +119,11 @@ def _secret(subject: Subject) -> Iterator[Value]:
         for part in ("stringData", "data"):
             yield from (value for _, value in subject.object[part].fields())
     else:
-        yield from (each for each in literal_secrets.found(subject) if isinstance(each.raw, str))
+        yield from (
+            each
+            for each in literal_secrets.texts_with_secrets(subject)
+            if isinstance(each.raw, str)
+        )
 
 
 def _written(document: Document) -> Iterator[Value]:
@@ -156,7 +160,7 @@ def _parts(text: str) -> Iterator[str]:
     for form in secret_forms.FORMS:
         if form.mark in text:
             yield from (match[0] for match in form.pattern.finditer(text))
-    for _, value in secret_names.assigned(text):
+    for _, value in secret_names.assigned_values(text):
         if secret_names.looks_secret(value):
             yield value
 

@@ -103,7 +103,7 @@ class Item:
 
     def clause(self) -> str:
         """`<kind> <namespace>/<name>: <path>: <what>, got <value>`."""
-        whose = named(self.kind, self.namespace, self.name)
+        whose = object_name(self.kind, self.namespace, self.name)
         head = ": ".join(filter(None, (whose, self.path, self.what)))
         return f"{head}, got {self.got}" if self.got else head
 
@@ -168,6 +168,6 @@ class Report:
         return 1 if self.failing() else 0
 
 
-def named(kind: str, namespace: str, name: str) -> str:
+def object_name(kind: str, namespace: str, name: str) -> str:
     """`TrainJob team-a/tj`; what is empty is left out."""
     return f"{kind} {'/'.join(filter(None, (namespace, name)))}".strip()

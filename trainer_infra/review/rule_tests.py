@@ -1,7 +1,7 @@
 """Rules tried on their examples: what `trainer-infra rules test` runs.
 
 A rule must find nothing in a good object, and in the bad one exactly the field in which the two
-differ; where it has a patch, nothing is to be found after it. A form is a way to judge: `plain` here,
+differ; where it has a patch, nothing is to be found after it. A form is a way to judge: `plain_findings` here,
 others by whoever calls.
 """
 
@@ -14,10 +14,10 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import judge, patch, tree, world
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.fixture import Case
-from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.pool import Pool
 
-Form = Callable[[Chosen, Sequence[JSONObject], Sequence[Pool]], Sequence[Finding]]
+Form = Callable[[ConfiguredRule, Sequence[JSONObject], Sequence[Pool]], Sequence[Finding]]
 """A rule, objects and pools -> what the rule finds in the first object."""
 
 
@@ -25,7 +25,7 @@ Form = Callable[[Chosen, Sequence[JSONObject], Sequence[Pool]], Sequence[Finding
 class Example:
     """A case of a rule as it is set."""
 
-    chosen: Chosen
+    chosen: ConfiguredRule
     """The rule, with the parameters of the case."""
     case: Case
     """The objects."""
@@ -50,20 +50,20 @@ class FailedExample:
         return ": ".join(filter(None, (self.rule, f"{self.case}{form}", self.what)))
 
 
-def plain(
-    chosen: Chosen, objects: Sequence[JSONObject], pools: Sequence[Pool]
+def plain_findings(
+    chosen: ConfiguredRule, objects: Sequence[JSONObject], pools: Sequence[Pool]
 ) -> tuple[Finding, ...]:
     """What `trainer-infra check` finds."""
     subjects = tree.subjects_of(objects)
-    judged = judge.judge(subjects[0], world.of(subjects, pools, is_whole=True), [chosen])
+    judged = judge.judge(subjects[0], world.world_of(subjects, pools, is_whole=True), [chosen])
     return tuple(finding for each in judged for finding in each.findings)
 
 
-FORMS: Final[Mapping[str, Form]] = {"plain": plain}
+FORMS: Final[Mapping[str, Form]] = {"plain": plain_findings}
 """By name."""
 
 
-def failures(
+def failed_examples(
     examples: Iterable[Example], forms: Mapping[str, Form] = FORMS
 ) -> Iterator[FailedExample]:
     """What is not as the examples say, in every form."""
@@ -90,7 +90,7 @@ def _said(each: Example, form: Form) -> Iterator[str]:
         place = path_text(each.case.bad.path)
         yield f"must find {place} in the bad object and nothing else, found {_told(found)}"
     for finding in found:
-        mended = patch.applied(bad[0], finding.patch)
+        mended = patch.apply_patch(bad[0], finding.patch)
         left = form(each.chosen, (mended, *bad[1:]), each.case.pools) if finding.patch else ()
         if left:
             yield f"its patch must mend the bad object, and leaves {_told(left)}"

@@ -15,8 +15,8 @@ from trainer_infra.review import as_json, example, parameters
 from trainer_infra.rules import RULES
 from trainer_infra.rules import pack as rules_pack
 from trainer_infra.rules.fixture import Case
-from trainer_infra.rules.judge import Chosen
-from trainer_infra.rules.pack import Applied, Pack, Selection
+from trainer_infra.rules.judge import ConfiguredRule
+from trainer_infra.rules.pack import Pack, PackRule, Selection
 
 _WIDTH: Final = 88
 """Characters of a line of text."""
@@ -24,20 +24,20 @@ _NEAR: Final = 3
 """Most ids that are proposed for one that is unknown."""
 
 
-def chosen_rules(pack: Pack | None, selection: Selection) -> tuple[Chosen, ...]:
+def chosen_rules(pack: Pack | None, selection: Selection) -> tuple[ConfiguredRule, ...]:
     """The rules that are selected, of a pack or of all, as they are applied there.
 
     Raises:
         InvalidInput: The pack's settings do not fit its rules.
     """
-    known = rules_pack.applied(pack) if pack else map(Chosen.default, RULES)
+    known = rules_pack.pack_rules(pack) if pack else map(ConfiguredRule.default, RULES)
     # The severity that holds in the pack is the one to select by.
     return tuple(
         each for each in known if selection.has(replace(each.rule, severity=each.severity))
     )
 
 
-def found_rules(rules: Iterable[Chosen], rule: str) -> Chosen:
+def found_rules(rules: Iterable[ConfiguredRule], rule: str) -> ConfiguredRule:
     """The rule of that id.
 
     Raises:
@@ -53,32 +53,32 @@ def found_rules(rules: Iterable[Chosen], rule: str) -> Chosen:
     raise InvalidInput([Problem("", "is not a rule", rule, fix)])
 
 
-def columns(rules: Sequence[Chosen]) -> tuple[str, ...]:
-    """Names of the columns of `rows`."""
-    enforcement = ("ENFORCEMENT",) if isinstance(next(iter(rules), None), Applied) else ()
+def column_names(rules: Sequence[ConfiguredRule]) -> tuple[str, ...]:
+    """Names of the columns of `rule_rows`."""
+    enforcement = ("ENFORCEMENT",) if isinstance(next(iter(rules), None), PackRule) else ()
     return ("ID", "SEVERITY", *enforcement, "TAGS", "TITLE", "KINDS")
 
 
-def rows(rules: Sequence[Chosen]) -> Iterator[tuple[str, ...]]:
+def rule_rows(rules: Sequence[ConfiguredRule]) -> Iterator[tuple[str, ...]]:
     """A row for each rule."""
     for each in rules:
         rule = each.rule
         kinds, tags = ",".join(sorted(rule.kinds)), ",".join(rule.tags)
-        enforcement = (each.enforcement,) if isinstance(each, Applied) else ()
+        enforcement = (each.enforcement,) if isinstance(each, PackRule) else ()
         yield (rule.id, each.severity, *enforcement, tags, rule.title, kinds)
 
 
-def wire(each: Chosen) -> JSONDict:
+def rule_wire(each: ConfiguredRule) -> JSONDict:
     """A rule for other programs; keys may come, and none goes."""
     return {
-        **as_json.rule(each.rule),
+        **as_json.rule_wire(each.rule),
         "severity": each.severity,
-        "enforcement": each.enforcement if isinstance(each, Applied) else None,
+        "enforcement": each.enforcement if isinstance(each, PackRule) else None,
         "parameters": each.parameters.model_dump(mode="json", by_alias=True),
     }
 
 
-def explained(each: Chosen, case: Case | None) -> str:
+def explained_rule(each: ConfiguredRule, case: Case | None) -> str:
     """All that there is to say of a rule.
 
     Args:
@@ -98,10 +98,10 @@ def explained(each: Chosen, case: Case | None) -> str:
     return "".join(f"{line}\n" for line in lines)
 
 
-def _facts(each: Chosen) -> Iterator[str]:
+def _facts(each: ConfiguredRule) -> Iterator[str]:
     facts = {
         "severity": each.severity,
-        "enforcement": each.enforcement if isinstance(each, Applied) else "",
+        "enforcement": each.enforcement if isinstance(each, PackRule) else "",
         "kinds": ", ".join(sorted(each.rule.kinds)),
         "tags": ", ".join(each.rule.tags),
         "frameworks": ", ".join(each.rule.frameworks),
@@ -111,7 +111,7 @@ def _facts(each: Chosen) -> Iterator[str]:
     yield from (f"{name:<{width}}  {words}" for name, words in facts.items() if words)
 
 
-def _parameters(each: Chosen) -> Iterator[str]:
+def _parameters(each: ConfiguredRule) -> Iterator[str]:
     told = tuple(parameters.parameters_of(each.rule.parameters, each.parameters))
     if told:
         yield from ("", "Parameters:")
@@ -123,4 +123,4 @@ def _parameters(each: Chosen) -> Iterator[str]:
 def _example(case: Case | None) -> Iterator[str]:
     if case is not None:
         yield from ("", f"Example, {case.name}; - is bad, + is good:", "")
-        yield from (f"  {line}".rstrip() for line in example.lines(case))
+        yield from (f"  {line}".rstrip() for line in example.example_lines(case))

@@ -35,7 +35,7 @@ _BAR: Final = r"\|"
 """What would end a table's cell, as a character of it."""
 
 
-def text(rules: Iterable[AnyRule]) -> str:
+def rules_page(rules: Iterable[AnyRule]) -> str:
     """The page."""
     listed = tuple(rules)
     grouped = [(name, tuple(each)) for name, each in groupby(listed, lambda rule: rule.tags[0])]
@@ -57,9 +57,9 @@ def _contents(grouped: Iterable[tuple[str, tuple[AnyRule, ...]]]) -> Iterator[st
 def _rule(rule: AnyRule) -> Iterator[str]:
     yield from (f"### {rule.id}", "", f"**{rule.title}.** {rule.why}", "")
     yield from (f"Fix: {rule.fix}", "", _facts(rule), "", *_parameters(rule))
-    case = fixture.shipped(rule.id)[0]
+    case = fixture.shipped_cases(rule.id)[0]
     yield from (f"Example, {case.name}:", "", "```diff")
-    yield from (line.rstrip() for line in example.lines(case))
+    yield from (line.rstrip() for line in example.example_lines(case))
     yield from ("```", "")
 
 

@@ -43,7 +43,7 @@ _SECURITY: Final = frozenset({"supply-chain", "pod-security", "secrets"})
 """Tags of rules that are about security."""
 
 
-def text(report: Report) -> str:
+def sarif_text(report: Report) -> str:
     """The report as one run."""
     rules = {each.id: each for each in (*report.rules, *(item.rule for item in report.items))}
     order = {each: index for index, each in enumerate(rules)}
@@ -59,7 +59,7 @@ def text(report: Report) -> str:
         ],
         "properties": {"objects": report.objects, "files": len(report.files), **_notes(report)},
     }
-    return as_json.dumped({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, depth=4)
+    return as_json.dumped_json({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, depth=4)
 
 
 def _rule(rule: AnyRule) -> JSONDict:
@@ -119,8 +119,8 @@ def _location(item: Item) -> JSONDict:
     if item.place.line:
         physical["region"] = _region(item.place)
     logical = {
-        "name": one_line.line(item.path) or summary.named(item),
-        "fullyQualifiedName": f"{summary.named(item)}: {one_line.line(item.path)}",
+        "name": one_line.one_line(item.path) or summary.object_on_line(item),
+        "fullyQualifiedName": f"{summary.object_on_line(item)}: {one_line.one_line(item.path)}",
         "kind": "object",
         "properties": object_,
     }
@@ -178,7 +178,9 @@ def _suppressions(item: Item) -> Iterator[JSONDict]:
 
 def _invocation(report: Report) -> JSONDict:
     read = [_notification("error", each) for each in report.problems]
-    seen = [_notification("note", f"not seen: {summary.blind(each)}") for each in report.unseen]
+    seen = [
+        _notification("note", f"not seen: {summary.blind_text(each)}") for each in report.unseen
+    ]
     return {
         "executionSuccessful": not report.problems,
         "exitCode": report.exit_code(),
@@ -195,7 +197,7 @@ def _notification(level: str, words: str) -> JSONDict:
 
 def _message(words: str) -> JSONDict:
     """A message without the links that viewers make of `[words](address)`."""
-    return {"text": one_line.line(words).replace("](", "] (")}
+    return {"text": one_line.one_line(words).replace("](", "] (")}
 
 
 def _notes(report: Report) -> JSONDict:

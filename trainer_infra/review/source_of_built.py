@@ -33,7 +33,7 @@ def placed_document(
             yield _placed(each, those[index] if is_same else _named(each, those), file)
 
 
-def canonical(value: object) -> str:
+def canonical_json(value: object) -> str:
     """The JSON text of a value, the same for the same one: `true` is not 1."""
     return json.dumps(value, sort_keys=True, default=str)
 
@@ -41,7 +41,7 @@ def canonical(value: object) -> str:
 def _placed(value: JSONObject, written: Document | None, file: str) -> Document:
     if written is None:
         return Document(value, file, None, is_editable=False)
-    if canonical(value) == canonical(written.value):
+    if canonical_json(value) == canonical_json(written.value):
         return written
     return replace(written, value=value, is_editable=False)
 

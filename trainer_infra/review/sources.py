@@ -51,10 +51,10 @@ def read_sources(paths: Sequence[str], values: Sequence[str] = ()) -> SourceObje
         paths: files and folders; `-` for stdin.
         values: files of values for charts, the last one wins.
     """
-    return joined(_read(each, values) for each in paths)
+    return joined_sources(_read(each, values) for each in paths)
 
 
-def joined(parts: Iterable[SourceObjects]) -> SourceObjects:
+def joined_sources(parts: Iterable[SourceObjects]) -> SourceObjects:
     """All of them as one; what several have is there once."""
     whole = tuple(parts)
     return SourceObjects(
@@ -106,7 +106,7 @@ def _stdin() -> SourceObjects:
 def _folder(folder: Path, values: Sequence[str]) -> SourceObjects:
     found = _Folder()
     _walk(folder, found)
-    uses = {each: kustomize.uses(each) for each in found.kustomizations}
+    uses = {each: kustomize.used_files(each) for each in found.kustomizations}
     taken = {file for each in uses.values() for file in each.files}
     below = {folder for each in uses.values() for folder in each.folders}
     on_top = (
@@ -116,7 +116,7 @@ def _folder(folder: Path, values: Sequence[str]) -> SourceObjects:
     )
     charts = (each for each in found.charts if each == folder or not helm.is_library(each))
     files = (each for each in found.files if not taken or os.path.realpath(each) not in taken)
-    return joined(
+    return joined_sources(
         (
             *map(_file, files),
             *(_made(each, lambda chart: helm.read_chart(chart, values)) for each in charts),

@@ -17,14 +17,14 @@ def verdict(report: Report) -> str:
     """What came of the check, a sentence without a full stop."""
     failing = len(report.failing())
     worse = "critical" if report.fail_on == Severity.CRITICAL else f"{report.fail_on} or worse"
-    bad = f"{many(failing, 'finding')} {'is' if failing == 1 else 'are'} {worse}"
+    bad = f"{count_text(failing, 'finding')} {'is' if failing == 1 else 'are'} {worse}"
     if report.problems:
-        unread = f"{many(len(report.problems), 'thing')} could not be read"
+        unread = f"{count_text(len(report.problems), 'thing')} could not be read"
         return f"The check is not complete: {unread}{f', and {bad}' if failing else ''}"
     return f"The check failed: {bad}" if failing else "The check passed"
 
 
-def counted(report: Report) -> Mapping[Severity, int]:
+def count_by_severity(report: Report) -> Mapping[Severity, int]:
     """How many findings count, by severity, the worst first."""
     return {
         severity: sum(each.counts and each.severity == severity for each in report.items)
@@ -34,7 +34,9 @@ def counted(report: Report) -> Mapping[Severity, int]:
 
 def tally(report: Report) -> str:
     """`1 critical, 0 high, 2 medium, 0 low; 1 exempt, 1 with an expired exemption, 3 known`."""
-    found = ", ".join(f"{count} {severity}" for severity, count in counted(report).items())
+    found = ", ".join(
+        f"{count} {severity}" for severity, count in count_by_severity(report).items()
+    )
     others = {
         "exempt": sum(is_exempt(each) for each in report.items),
         "with an expired exemption": sum(is_expired(each) for each in report.items),
@@ -46,8 +48,8 @@ def tally(report: Report) -> str:
 
 def scope(report: Report) -> str:
     """`12 objects of 3 files judged by 40 rules`."""
-    objects = f"{many(report.objects, 'object')} of {many(len(report.files), 'file')}"
-    return f"{objects} judged by {many(len(report.rules), 'rule')}"
+    objects = f"{count_text(report.objects, 'object')} of {count_text(len(report.files), 'file')}"
+    return f"{objects} judged by {count_text(len(report.rules), 'rule')}"
 
 
 def is_exempt(item: Item) -> bool:
@@ -64,7 +66,7 @@ def remarks(item: Item) -> Iterator[str]:
     """Why a finding does not count, or counts again."""
     if item.excuse is not None:
         state = f"{EXPIRED} on" if item.excuse.is_expired else "exempt until"
-        owner, reason = one_line.line(item.excuse.owner), one_line.line(item.excuse.reason)
+        owner, reason = one_line.one_line(item.excuse.owner), one_line.one_line(item.excuse.reason)
         yield f"{state} {item.excuse.expires}, {owner} answers for it: {reason}"
     if item.is_known:
         yield "known by the baseline"
@@ -72,18 +74,18 @@ def remarks(item: Item) -> Iterator[str]:
 
 def clause(item: Item) -> str:
     """The finding on one line, without what to do about it."""
-    return one_line.line(item.clause())
+    return one_line.one_line(item.clause())
 
 
 def details(item: Item) -> Iterator[str]:
     """What belongs to the clause, a line each: what to do about it, and where it was seen."""
     if item.fix:
-        yield f"Fix: {one_line.line(item.fix)}"
+        yield f"Fix: {one_line.one_line(item.fix)}"
     if item.seen_at:
-        yield f"Seen at {one_line.line(item.seen_at)}"
+        yield f"Seen at {one_line.one_line(item.seen_at)}"
 
 
-def alike(items: Iterable[Item]) -> Iterator[tuple[Item, Sequence[Item]]]:
+def alike_findings(items: Iterable[Item]) -> Iterator[tuple[Item, Sequence[Item]]]:
     """Each finding, and those that say the same of other objects on its runtime, which come once."""
     found: dict[Hashable, list[Item]] = {}
     for position, each in enumerate(items):
@@ -99,32 +101,34 @@ def _said(item: Item) -> Hashable:
     return (item.rule.id, *where, item.what, item.got, item.fix, *state)
 
 
-def others(items: Sequence[Item]) -> Iterator[str]:
+def others_text(items: Sequence[Item]) -> Iterator[str]:
     """`The same of 9 more on torch-distributed: a.yaml:3, b.yaml:3, c.yaml:3, and 6 others`."""
     if items:
-        places = [where(each.place) for each in items[:_NAMED]]
+        places = [place_text(each.place) for each in items[:_NAMED]]
         rest = len(items) - len(places)
         named = ", ".join((*places, *([f"and {rest} others"] if rest else [])))
-        yield one_line.line(f"The same of {len(items)} more on {items[0].runtime}: {named}")
+        yield one_line.one_line(f"The same of {len(items)} more on {items[0].runtime}: {named}")
 
 
-def where(place: Place) -> str:
+def place_text(place: Place) -> str:
     """`a.yaml:3`; without a line where there is no text."""
     return f"{place.file}:{place.line}" if place.line else place.file
 
 
-def named(item: Item | UnseenRule) -> str:
+def object_on_line(item: Item | UnseenRule) -> str:
     """`TrainJob team-a/tj`: the object on one line."""
-    return one_line.line(reports.named(item.kind, item.namespace, item.name))
+    return one_line.one_line(reports.object_name(item.kind, item.namespace, item.name))
 
 
-def blind(unseen: UnseenRule) -> str:
+def blind_text(unseen: UnseenRule) -> str:
     """`TrainJob team-a/tj: spec.trainer.image: image-digest, image-registry`."""
     return ": ".join(
-        filter(None, (named(unseen), one_line.line(unseen.path), ", ".join(unseen.rules)))
+        filter(
+            None, (object_on_line(unseen), one_line.one_line(unseen.path), ", ".join(unseen.rules))
+        )
     )
 
 
-def many(count: int, noun: str) -> str:
+def count_text(count: int, noun: str) -> str:
     """`1 file`, `2 files`."""
     return f"{count} {noun}{'' if count == 1 else 's'}"

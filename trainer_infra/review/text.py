@@ -31,7 +31,7 @@ _SENTENCE: Final = 1000
 """Characters of a sentence that are shown at most."""
 
 
-def text(report: Report, colour: bool) -> str:
+def report_text(report: Report, colour: bool) -> str:
     """The report, one finding below the other.
 
     Args:
@@ -40,10 +40,10 @@ def text(report: Report, colour: bool) -> str:
     """
     paint = _ansi if colour else _plain
     lines: list[str] = []
-    for _, alike in groupby(summary.alike(report.items), lambda each: each[0].place.file):
+    for _, alike in groupby(summary.alike_findings(report.items), lambda each: each[0].place.file):
         lines += (line for each in alike for line in _item(*each, paint))
         lines.append("")
-    blind = (summary.blind(each) for each in report.unseen)
+    blind = (summary.blind_text(each) for each in report.unseen)
     lines += _section("Could not be seen, because it is not known yet:", blind, paint)
     lines += _section("Exemptions that excuse nothing:", report.unused, paint)
     lines += _section("Could not be read:", report.problems, paint)
@@ -62,17 +62,17 @@ def _ansi(words: str, style: str) -> str:
 
 def _item(item: Item, others: Sequence[Item], paint: Paint) -> Iterator[str]:
     severity = paint(item.severity, STYLES[item.severity] if item.counts else "dim")
-    clause = one_line.cut(summary.clause(item), _SENTENCE)
+    clause = one_line.cut_line(summary.clause(item), _SENTENCE)
     yield f"{paint(_where(item.place), 'bold')}: {severity} {item.rule.id}: {clause}"
     yield from _excerpt(item.place, paint)
     if item.seen_at:
-        yield f"    seen at: {one_line.cut(item.seen_at, _SENTENCE)}"
+        yield f"    seen at: {one_line.cut_line(item.seen_at, _SENTENCE)}"
     if item.fix:
-        yield f"    fix: {one_line.cut(item.fix, _SENTENCE)}"
+        yield f"    fix: {one_line.cut_line(item.fix, _SENTENCE)}"
     for each in summary.remarks(item):
         yield f"    {paint(each, _LOUD if each.startswith(summary.EXPIRED) else 'dim')}"
-    for each in summary.others(others):
-        yield f"    {one_line.cut(each, _SENTENCE)}"
+    for each in summary.others_text(others):
+        yield f"    {one_line.cut_line(each, _SENTENCE)}"
 
 
 def _where(place: Place) -> str:
@@ -83,7 +83,7 @@ def _where(place: Place) -> str:
 
 def _begin(words: str) -> str:
     """Words that start a line, not as the commands of CI runners start."""
-    shown = one_line.line(words)
+    shown = one_line.one_line(words)
     return f"./{shown}" if shown.lstrip().startswith("::") else shown
 
 
@@ -95,11 +95,11 @@ def _excerpt(place: Place, paint: Paint) -> Iterator[str]:
         start = max(0, column - 1 - _BEFORE) if len(raw) > _WIDTH else 0
         before = "…" if start else ""
         after = "…" if start + _WIDTH < len(raw) else ""
-        yield f"{margin}{before}{one_line.line(raw[start : start + _WIDTH])}{after}"
+        yield f"{margin}{before}{one_line.one_line(raw[start : start + _WIDTH])}{after}"
         if column:
-            indent = cell_len(before + one_line.line(raw[start : column - 1]))
+            indent = cell_len(before + one_line.one_line(raw[start : column - 1]))
             marked = raw[column - 1 : min(_end(place, raw), start + _WIDTH)]
-            carets = "^" * max(1, cell_len(one_line.line(marked)))
+            carets = "^" * max(1, cell_len(one_line.one_line(marked)))
             yield f"{' ' * (len(margin) - 2)}| {' ' * indent}{paint(carets, 'bold red')}"
 
 
@@ -110,7 +110,7 @@ def _end(place: Place, raw: str) -> int:
 
 
 def _section(title: str, lines: Iterable[str], paint: Paint) -> Iterator[str]:
-    told = [f"    - {one_line.cut(each, _SENTENCE)}" for each in lines]
+    told = [f"    - {one_line.cut_line(each, _SENTENCE)}" for each in lines]
     if told:
         yield paint(title, "bold")
         yield from told

@@ -49,7 +49,7 @@ class Configuration(KubeModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Settled:
+class ResolvedConfiguration:
     """What holds in the end."""
 
     pack: Pack
@@ -62,7 +62,7 @@ class Settled:
     """Whether what is not in the files that are checked is nowhere."""
 
 
-def read(text: str, file: str) -> Configuration:
+def read_configuration(text: str, file: str) -> Configuration:
     """The configuration that a file's text is; an empty one where it says nothing.
 
     Raises:
@@ -83,7 +83,9 @@ def read(text: str, file: str) -> Configuration:
         raise InvalidInput(replace(each, where=file) for each in error.problems) from None
 
 
-def settled(configuration: Configuration, environment: str | None, pack: Pack | None) -> Settled:
+def resolve_configuration(
+    configuration: Configuration, environment: str | None, pack: Pack | None
+) -> ResolvedConfiguration:
     """What holds in an environment.
 
     Args:
@@ -95,9 +97,9 @@ def settled(configuration: Configuration, environment: str | None, pack: Pack | 
         InvalidInput: The file does not have that environment, or names no pack.
     """
     there = _environment(configuration, environment)
-    chosen = pack or packs.get(configuration.pack or packs.TRAINING.name)
+    chosen = pack or packs.get_pack(configuration.pack or packs.TRAINING.name)
     whole = configuration.is_whole if there.is_whole is None else there.is_whole
-    return Settled(
+    return ResolvedConfiguration(
         chosen.with_settings(configuration.rules).with_settings(there.rules),
         configuration.pools if there.pools is None else there.pools,
         (*configuration.exemptions, *there.exemptions),

@@ -60,7 +60,7 @@ class Exemption(KubeModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Annotated:
+class AnnotatedExemption:
     """What the annotations of an object say."""
 
     exemptions: tuple[Exemption, ...]
@@ -69,7 +69,7 @@ class Annotated:
     """What is wrong with the others, which excuse nothing."""
 
 
-def excusing(
+def excusing_exemption(
     exemptions: Iterable[Exemption], rule: str, subject: Subject, today: date
 ) -> Exemption | None:
     """The exemption that a finding falls under: one that holds before one that has expired."""
@@ -77,7 +77,7 @@ def excusing(
     return min(found, key=lambda each: each.state(today) == State.EXPIRED, default=None)
 
 
-def annotated(subject: Subject) -> Annotated:
+def annotated_exemptions(subject: Subject) -> AnnotatedExemption:
     """The exemptions in an object's annotations."""
     found: list[Exemption] = []
     problems: list[Problem] = []
@@ -89,7 +89,7 @@ def annotated(subject: Subject) -> Annotated:
                 Problem(f"metadata.annotations[{key}]", each.what, each.got, each.fix)
                 for each in error.problems
             ]
-    return Annotated(tuple(found), tuple(problems))
+    return AnnotatedExemption(tuple(found), tuple(problems))
 
 
 def _annotations(subject: Subject) -> Iterator[tuple[str, str]]:

@@ -46,7 +46,7 @@ class Case(KubeModel):
     def objects(self, *, is_good: bool) -> tuple[JSONDict, ...]:
         """The objects of one of the two."""
         first, *others = self.good
-        return (first if is_good else changed(first, self.bad.path, self.bad.value), *others)
+        return (first if is_good else with_value_at(first, self.bad.path, self.bad.value), *others)
 
 
 class Cases(KubeModel):
@@ -62,7 +62,7 @@ class Cases(KubeModel):
         return self
 
 
-def changed(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
+def with_value_at(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
     """A copy with another value at a path, or without one where that is None."""
     if not path:
         return other
@@ -72,18 +72,18 @@ def changed(value: Any, path: tuple[str | int, ...], other: Any) -> Any:
         items[key : key + 1] = (
             []
             if other is None and not rest
-            else [changed(items[key] if key < len(items) else None, rest, other)]
+            else [with_value_at(items[key] if key < len(items) else None, rest, other)]
         )
         return items
     fields = dict(value) if isinstance(value, Mapping) else {}
-    below = changed(fields.get(key), rest, other)
+    below = with_value_at(fields.get(key), rest, other)
     if below is None:
         fields.pop(key, None)
         return fields
     return {**fields, key: below}
 
 
-def shipped(rule: str) -> tuple[Case, ...]:
+def shipped_cases(rule: str) -> tuple[Case, ...]:
     """The examples of one of our rules."""
     text = (FOLDER / f"{rule}.yaml").read_text(encoding="utf-8")
     return Cases.model_validate(yaml.load(text, Loader=yaml.CSafeLoader)).cases

@@ -16,7 +16,7 @@ from trainer_infra.rules.world import World
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
+class ConfiguredRule:
     """A rule as it is to be applied."""
 
     rule: AnyRule
@@ -27,16 +27,16 @@ class Chosen:
     """What is set of it."""
 
     @classmethod
-    def default(cls, rule: AnyRule) -> "Chosen":
+    def default(cls, rule: AnyRule) -> "ConfiguredRule":
         """The rule as it comes."""
         return cls(rule, rule.severity, rule.parameters())
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
+class RuleVerdict:
     """What one rule says of one object."""
 
-    chosen: Chosen
+    chosen: ConfiguredRule
     """The rule."""
     findings: tuple[Finding, ...]
     """What is wrong, in the order of the places."""
@@ -44,7 +44,7 @@ class Judged:
     """What it could not see because it is not known yet."""
 
 
-def judge(subject: Subject, world: World, rules: Iterable[Chosen]) -> Iterator[Judged]:
+def judge(subject: Subject, world: World, rules: Iterable[ConfiguredRule]) -> Iterator[RuleVerdict]:
     """What each rule for the object's kind says of it, where that is anything."""
     kind, hidden = subject.kind, subject.unseen
     for chosen in rules:
@@ -57,8 +57,8 @@ def judge(subject: Subject, world: World, rules: Iterable[Chosen]) -> Iterator[J
 
 
 def _judged(
-    subject: Subject, world: World, chosen: Chosen, hidden: Iterable[Path]
-) -> Judged | None:
+    subject: Subject, world: World, chosen: ConfiguredRule, hidden: Iterable[Path]
+) -> RuleVerdict | None:
     rule = chosen.rule
     places, unseen = subject.places(rule.places)
     missed = subject.noted
@@ -75,7 +75,7 @@ def _judged(
     if not found and not missed:
         return None
     own = tuple(_own(found, subject, rule))
-    return Judged(chosen, own, tuple(missed)) if own or missed else None
+    return RuleVerdict(chosen, own, tuple(missed)) if own or missed else None
 
 
 def _own(found: Iterable[Finding], subject: Subject, rule: AnyRule) -> Iterator[Finding]:

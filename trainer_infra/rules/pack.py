@@ -14,7 +14,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.rules import RULES
 from trainer_infra.rules.finding import Severity
-from trainer_infra.rules.judge import Chosen
+from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.rule import AnyRule, Parameters
 
 SEVERITIES: Final = tuple(Severity)
@@ -105,14 +105,14 @@ class Pack:
 
 
 @dataclass(frozen=True, slots=True)
-class Applied(Chosen):
+class PackRule(ConfiguredRule):
     """A rule of a pack, as it is applied."""
 
     enforcement: Enforcement
     """What CrossGuard does about a finding."""
 
 
-def applied(pack: Pack) -> tuple[Applied, ...]:
+def pack_rules(pack: Pack) -> tuple[PackRule, ...]:
     """The rules of a pack in order, those left out that are disabled.
 
     A rule that the pack has settings for is in it, though it is not selected.
@@ -135,12 +135,12 @@ def applied(pack: Pack) -> tuple[Applied, ...]:
     return tuple(each for each in found if each.enforcement != Enforcement.DISABLED)
 
 
-def _applied(pack: Pack, rule: AnyRule, setting: Setting) -> Applied:
+def _applied(pack: Pack, rule: AnyRule, setting: Setting) -> PackRule:
     severity = setting.severity or rule.severity
     stops = is_at_least(severity, pack.mandatory_from)
     usual = Enforcement.MANDATORY if stops else Enforcement.ADVISORY
     parameters: Parameters = rule.parameters(**(setting.parameters or {}))
-    return Applied(rule, severity, parameters, setting.enforcement or usual)
+    return PackRule(rule, severity, parameters, setting.enforcement or usual)
 
 
 def is_at_least(severity: Severity, least: Severity) -> bool:

@@ -29,7 +29,7 @@ COST: Final = Pack(
 PACKS: Final = (TRAINING, RESTRICTED, COST)
 
 
-def get(name: str) -> Pack:
+def get_pack(name: str) -> Pack:
     """The pack of that name.
 
     Raises:

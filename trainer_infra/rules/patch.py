@@ -7,7 +7,7 @@ from trainer_infra.api.finding import Path
 from trainer_infra.rules.finding import REMOVED, Change
 
 
-def applied(value: Any, changes: Iterable[Change]) -> Any:
+def apply_patch(value: Any, changes: Iterable[Change]) -> Any:
     """A copy of the object with the changes made; parents that are missing are made."""
     for each in changes:
         value = with_value(value, each.path, each.value)

@@ -1,7 +1,7 @@
 """The pods that an object asks for, wherever in it they stand: what most rules judge.
 
 A runtime's and a JobSet's stand in themselves; a TrainJob's stand in the JobSet that it renders to,
-after its patches. Rules take `of`, `containers` or `jobsets` as their places.
+after its patches. Rules take `pods_of`, `containers` or `jobsets` as their places.
 """
 
 from collections.abc import Iterator
@@ -76,7 +76,7 @@ def jobsets(subject: Subject) -> tuple[Value, ...]:
     return subject.once(_jobsets)
 
 
-def of(subject: Subject) -> tuple[Pod, ...]:
+def pods_of(subject: Subject) -> tuple[Pod, ...]:
     """The pods that the object asks for."""
     return subject.once(_of)
 
@@ -104,7 +104,7 @@ def _of(subject: Subject) -> Iterator[Pod]:
 
 
 def _containers(subject: Subject) -> Iterator[PodContainer]:
-    for pod in of(subject):
+    for pod in pods_of(subject):
         for key in _LISTS:
             for each in pod.spec[key].items():
                 yield PodContainer(each, pod, key == _LISTS[0])

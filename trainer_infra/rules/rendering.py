@@ -57,7 +57,7 @@ def rendering_of(job: JSONObject, runtime: Runtime, behaviour: Behaviour = OURS)
         runtime: What it refers to.
         behaviour: What renders it.
     """
-    hidden = tuple(unknown.paths(job))
+    hidden = tuple(unknown.unknown_paths(job))
     if not hidden:
         return _rendered(job, runtime, behaviour)
     filled = _replaced(job, dict.fromkeys(hidden, _STAND_IN), ())

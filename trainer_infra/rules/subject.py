@@ -201,7 +201,7 @@ def subject_of(
     return replace(subject, runtime=seen, render=partial(_render, runtime.typed))
 
 
-def given(subject: Subject, objects: Iterable[JSONObject]) -> Subject:
+def with_rendered(subject: Subject, objects: Iterable[JSONObject]) -> Subject:
     """The subject with objects that it renders to."""
     return replace(subject, render=partial(_rendered, made=Rendering(tuple(objects))))
 

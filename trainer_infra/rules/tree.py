@@ -53,14 +53,14 @@ def _subject(
     known: Mapping[Key, AnyRuntime],
     behaviour: Behaviour,
 ) -> Subject:
-    key = reference(value)
+    key = runtime_reference(value)
     if key is None:
         return subject_of(value, behaviour=behaviour)
-    made = subject_of(value, known.get(key) or shipped(key), behaviour)
+    made = subject_of(value, known.get(key) or shipped_runtime(key), behaviour)
     return replace(made, runtime_is_judged=key in own)
 
 
-def reference(value: JSONObject) -> Key | None:
+def runtime_reference(value: JSONObject) -> Key | None:
     """What runtime a TrainJob refers to; None for other kinds, and where it is not known."""
     spec, metadata = value.get("spec"), value.get("metadata")
     named = spec.get("runtimeRef") if isinstance(spec, Mapping) else None
@@ -81,7 +81,7 @@ def _text(value: Any) -> str:
 
 
 @cache
-def shipped(key: Key) -> AnyRuntime | None:
+def shipped_runtime(key: Key) -> AnyRuntime | None:
     """The catalog's runtime of that kind and name; None where it has none."""
     kind, _, name = key
     if kind != names.CLUSTER_TRAINING_RUNTIME:

@@ -10,24 +10,24 @@ from trainer_infra.api.finding import Path
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 
 
-def paths(value: Any, path: Path = ()) -> Iterator[Path]:
+def unknown_paths(value: Any, path: Path = ()) -> Iterator[Path]:
     """The paths of the values that are not known."""
     if value is UNKNOWN:
         yield path
     elif is_mapping(value):
         for key, each in value.items():
-            yield from paths(each, (*path, key))
+            yield from unknown_paths(each, (*path, key))
     elif is_list(value):
         for index, each in enumerate(value):
-            yield from paths(each, (*path, index))
+            yield from unknown_paths(each, (*path, index))
 
 
-def filled(value: Any, path: Path = ()) -> Any:
+def with_stand_ins(value: Any, path: Path = ()) -> Any:
     """A copy in which each of them is a text of its own, so that no two are the same."""
     if value is UNKNOWN:
         return f"unknown-{'-'.join(map(str, path))}"
     if isinstance(value, Mapping):
-        return {key: filled(each, (*path, key)) for key, each in value.items()}
+        return {key: with_stand_ins(each, (*path, key)) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [filled(each, (*path, index)) for index, each in enumerate(value)]
+        return [with_stand_ins(each, (*path, index)) for index, each in enumerate(value)]
     return value

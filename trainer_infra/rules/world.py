@@ -74,7 +74,9 @@ class World:
         return next(iter(self.named(kind, name, namespace)), None)
 
 
-def of(subjects: Iterable[Subject], pools: Iterable[Pool] = (), *, is_whole: bool = False) -> World:
+def world_of(
+    subjects: Iterable[Subject], pools: Iterable[Pool] = (), *, is_whole: bool = False
+) -> World:
     """The world of these objects; of two with one kind and name the last."""
     named: dict[tuple[str, str, str], dict[str, Subject]] = {}
     for each in subjects:

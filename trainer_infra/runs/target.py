@@ -99,7 +99,7 @@ class Target(Protocol):
         """What renders a TrainJob as the place stores it; asks nobody, so that a preview is exact.
 
         Args:
-            plugins: of every target, as `render.plugin_registry.registry` gives them.
+            plugins: of every target, as `render.plugin_registry.plugins_with` gives them.
             owner: who declares the run.
         """
 

@@ -1,6 +1,6 @@
 """What travels to a training pod, and how it gets there.
 
-A trainer makes a Code from what the user gave; `attach` adds it to a TrainJob: the command, one
+A trainer makes a Code from what the user gave; `attach_code` adds it to a TrainJob: the command, one
 runtime patch with the mounts, and an immutable ConfigMap named by content (design rules 1 and
 2). Called by `compose` before rendering. Pure.
 """
@@ -93,7 +93,7 @@ def _meaning(path: str, text: str) -> str:
         return text
 
 
-def attach(
+def attach_code(
     job: JSONDict, runtime: Runtime, code: Code | None, plugins: Iterable[Plugin] = PLUGINS
 ) -> tuple[JSONDict, tuple[JSONDict, ...]]:
     """Add code to a TrainJob, and name its own Secret wherever a reference stands for it.

@@ -50,16 +50,16 @@ def compose(
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
     """
-    attached, extra = job_code.attach(dict(job), runtime, code, behaviour.plugins)
+    attached, extra = job_code.attach_code(dict(job), runtime, code, behaviour.plugins)
     typed = TrainJob.from_wire(attached, where=f"TrainJob {job['metadata']['name']}")
     keys = tuple(secrets)
     secret = (_secret(job["metadata"], keys),) if keys else ()
     others = (snapshot.config_map(typed, runtime), *extra, *secret)
     objects = (
-        *pipeline.completed(others, typed, behaviour),
+        *pipeline.completed_objects(others, typed, behaviour),
         *pipeline.render(typed, runtime, behaviour),
     )
-    said = pipeline.warnings(typed, runtime, behaviour)
+    said = pipeline.rendering_warnings(typed, runtime, behaviour)
     warnings = tuple(f"TrainJob {typed.metadata.name}: {each}" for each in said)
     return Composition(typed, runtime, objects, warnings)
 

@@ -2,7 +2,7 @@
 
 `outputs=` of a TrainJob names them; where each one is kept is an address: `pvc://CLAIM/PATH` (a
 volume claim), `/PATH` (a folder of this machine), or a URI that the program writes to itself
-(`s3://`, `gs://`, `hf://`). `addresses` finds them, `attach` mounts them and tells the program by
+(`s3://`, `gs://`, `hf://`). `output_addresses` finds them, `attach_outputs` mounts them and tells the program by
 env variables, which `trainer_infra.storage.output` reads. Called by `deploy.operations.rendering`
 before code is attached. Pure.
 """
@@ -33,7 +33,7 @@ _CLAIM: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 _CREDENTIALS: Final = re.compile(r"://[^/]*@")
 
 
-def problems(given: Any, root: str, *, with_folders: bool) -> Iterator[Problem]:
+def output_problems(given: Any, root: str, *, with_folders: bool) -> Iterator[Problem]:
     """What is wrong with outputs as they were given.
 
     Args:
@@ -91,7 +91,7 @@ def _of_path(path: str, address: str) -> Iterator[Problem]:
             yield Problem(path, f"has {placeholder} in it, {what}", address, fix)
 
 
-def addresses(given: Mapping[str, str], root: str, run: Mapping[str, str]) -> dict[str, str]:
+def output_addresses(given: Mapping[str, str], root: str, run: Mapping[str, str]) -> dict[str, str]:
     """Where each output of a run is kept.
 
     Args:
@@ -112,7 +112,7 @@ def _filled(address: str, values: Mapping[str, str]) -> str:
     return address
 
 
-def attach(
+def attach_outputs(
     job: JSONDict, runtime: Runtime, kept: Mapping[str, str], plugins: Iterable[Plugin] = PLUGINS
 ) -> JSONDict:
     """A TrainJob whose trainer finds its outputs.
@@ -132,7 +132,7 @@ def attach(
     kept = dict(sorted(kept.items()))
     folders = {name: each for name, each in kept.items() if each.startswith((CLAIM, FOLDER))}
     env = [
-        {"name": variable(name), "value": mount(name) if name in folders else address}
+        {"name": output_variable(name), "value": output_mount(name) if name in folders else address}
         for name, address in kept.items()
     ]
     trainer = job["spec"].get("trainer") or {}
@@ -148,12 +148,12 @@ def attach(
     return {**job, "metadata": {**metadata, "annotations": annotations}, "spec": spec}
 
 
-def variable(name: str) -> str:
+def output_variable(name: str) -> str:
     """The env variable in which a program finds an output."""
     return f"{names.OUTPUT_VARIABLE}{name.upper().replace('-', '_')}"
 
 
-def mount(name: str) -> str:
+def output_mount(name: str) -> str:
     """Where an output that is a folder is mounted."""
     return f"{names.OUTPUTS_MOUNT}/{name}"
 
@@ -169,7 +169,7 @@ def _volume(name: str, address: str) -> JSONDict:
 def _mount(name: str, address: str) -> JSONDict:
     path = _claim(address)[1] if address.startswith(CLAIM) else ""
     below = {"subPath": path} if path else {}
-    return {"name": f"{names.OUTPUTS_VOLUME}-{name}", "mountPath": mount(name), **below}
+    return {"name": f"{names.OUTPUTS_VOLUME}-{name}", "mountPath": output_mount(name), **below}
 
 
 def _claim(address: str) -> tuple[str, str]:

@@ -54,7 +54,7 @@ def jobset(seconds: int, **failure_policy: Any) -> dict[str, Any]:
 
 def of(value: dict[str, Any], *pools: Pool, prices: cost.Prices = PRICES) -> Cost:
     (subject,) = tree.subjects_of([value])
-    return cost.of(subject, world.of([subject], pools), prices)
+    return cost.cost_of(subject, world.world_of([subject], pools), prices)
 
 
 def test_nodes_gpus_hours_and_what_each_costs() -> None:
@@ -119,5 +119,8 @@ def test_resources_that_are_not_known_are_no_bargain() -> None:
     value = jobset(HOUR)
     job = value["spec"]["replicatedJobs"][0]["template"]["spec"]
     job["template"]["spec"]["containers"][0]["resources"] = UNKNOWN
-    judged = rule_subject.given(subject, [value])
-    assert cost.of(judged, world.of([]), PRICES).why == "spec.runtimeRef.name is not known yet"
+    judged = rule_subject.with_rendered(subject, [value])
+    assert (
+        cost.cost_of(judged, world.world_of([]), PRICES).why
+        == "spec.runtimeRef.name is not known yet"
+    )

@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.capacity import gpu_fits_machine
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.pool import Pool, Taint
 from trainer_infra.rules.scheduling import taints_tolerated
 
@@ -25,10 +25,10 @@ def found(pod: dict[str, Any], *pools: Pool) -> list[Any]:
     node = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
     value = {"kind": "JobSet", "spec": {"replicatedJobs": [node]}}
     (subject,) = tree.subjects_of([value])
-    rules = map(Chosen.default, (gpu_fits_machine.RULE, taints_tolerated.RULE))
+    rules = map(ConfiguredRule.default, (gpu_fits_machine.RULE, taints_tolerated.RULE))
     return [
         each.path[6:]
-        for judged in judge(subject, world.of([subject], pools), rules)
+        for judged in judge(subject, world.world_of([subject], pools), rules)
         for each in judged.findings
     ]
 

@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.capacity import processes_per_gpu
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 
 ASKS = {"resourcesPerNode": {"limits": {"nvidia.com/gpu": 4}}}
 OWN = ("spec", "trainer", "numProcPerNode")
@@ -35,7 +35,9 @@ def found(policy: dict[str, Any], trainer: dict[str, Any]) -> list[Any]:
     }
     subject, _ = tree.subjects_of([value, runtime])
     assert subject.problems == ()
-    judged = judge(subject, world.of([subject]), [Chosen.default(processes_per_gpu.RULE)])
+    judged = judge(
+        subject, world.world_of([subject]), [ConfiguredRule.default(processes_per_gpu.RULE)]
+    )
     return [each.path for one in judged for each in one.findings]
 
 

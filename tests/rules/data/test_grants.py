@@ -21,8 +21,8 @@ def missing(binding: dict[str, Any], *rules: dict[str, Any]) -> tuple[Grant, ...
         "roleRef": {"kind": "ClusterRole", "name": "cache"},
         **binding,
     }
-    around = world.of(tree.subjects_of([role, given]), is_whole=True)
-    return grants.missing("fetcher", "vision", (GET, CREATE), around)
+    around = world.world_of(tree.subjects_of([role, given]), is_whole=True)
+    return grants.missing_grants("fetcher", "vision", (GET, CREATE), around)
 
 
 def to(kind: str, name: str, namespace: str = "vision") -> dict[str, Any]:
@@ -60,7 +60,9 @@ def test_what_is_missing(
 
 
 def test_without_any_binding_nobody_looked() -> None:
-    assert grants.missing("fetcher", "vision", (GET,), world.of((), is_whole=True)) == ()
+    assert (
+        grants.missing_grants("fetcher", "vision", (GET,), world.world_of((), is_whole=True)) == ()
+    )
 
 
 def test_a_role_that_is_not_known_may_give_it() -> None:

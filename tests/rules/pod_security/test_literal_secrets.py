@@ -12,7 +12,7 @@ import pytest
 from trainer_infra import catalog
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.finding import Finding
-from trainer_infra.rules.judge import Chosen, Judged, judge
+from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict, judge
 from trainer_infra.rules.pod_security import literal_secrets, secret_names
 from trainer_infra.rules.value import UNKNOWN
 
@@ -149,11 +149,11 @@ def train_job(**spec: Any) -> dict[str, Any]:
     }
 
 
-def judged(*objects: dict[str, Any], **parameters: Any) -> list[Judged]:
+def judged(*objects: dict[str, Any], **parameters: Any) -> list[RuleVerdict]:
     subjects = tree.subjects_of(objects)
     rule = literal_secrets.RULE
-    chosen = Chosen(rule, rule.severity, rule.parameters(**parameters))
-    return list(judge(subjects[0], world.of(subjects), [chosen]))
+    chosen = ConfiguredRule(rule, rule.severity, rule.parameters(**parameters))
+    return list(judge(subjects[0], world.world_of(subjects), [chosen]))
 
 
 def found(*objects: dict[str, Any], **parameters: Any) -> list[Finding]:
@@ -246,8 +246,8 @@ def test_a_runtime_that_is_not_judged_tells_its_secret_once_for_each_train_job()
         pod["containers"][0]["env"] = [{"name": "HF_TOKEN", "value": RANDOM}]
     job = train_job(runtimeRef={"name": "leaking"})
     subjects = tree.subjects_of([job], [runtime])
-    chosen = Chosen.default(literal_secrets.RULE)
-    [one] = judge(subjects[0], world.of(subjects), [chosen])
+    chosen = ConfiguredRule.default(literal_secrets.RULE)
+    [one] = judge(subjects[0], world.world_of(subjects), [chosen])
     assert [(each.path, each.inherited) for each in one.findings] == [
         (("spec", "runtimeRef", "name"), True)
     ]

@@ -7,7 +7,7 @@ import pytest
 from trainer_infra import catalog
 from trainer_infra.rules import pod_security, supply_chain, tree, world
 from trainer_infra.rules.finding import Change, Severity
-from trainer_infra.rules.judge import Chosen, Judged, judge
+from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict, judge
 from trainer_infra.rules.pod_security import (
     capabilities_dropped,
     default_service_account,
@@ -42,10 +42,10 @@ def jobset(pod: dict[str, Any], *contexts: Any) -> dict[str, Any]:
     }
 
 
-def judged(rule: AnyRule, *objects: dict[str, Any], **parameters: Any) -> list[Judged]:
+def judged(rule: AnyRule, *objects: dict[str, Any], **parameters: Any) -> list[RuleVerdict]:
     subjects = tree.subjects_of(objects)
-    chosen = Chosen(rule, rule.severity, rule.parameters(**parameters))
-    return list(judge(subjects[0], world.of(subjects), [chosen]))
+    chosen = ConfiguredRule(rule, rule.severity, rule.parameters(**parameters))
+    return list(judge(subjects[0], world.world_of(subjects), [chosen]))
 
 
 def paths(rule: AnyRule, *objects: dict[str, Any], **parameters: Any) -> list[tuple[Any, ...]]:

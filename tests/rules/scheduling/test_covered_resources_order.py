@@ -4,7 +4,7 @@ from typing import Any
 
 from trainer_infra.rules import subject, world
 from trainer_infra.rules.finding import Change
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.scheduling.covered_resources_order import RULE
 from trainer_infra.rules.value import UNKNOWN
 
@@ -18,7 +18,7 @@ def patches(gpu: dict[str, Any]) -> list[tuple[Change, ...]]:
         "flavors": [{"name": "h100", "resources": [gpu, CPU]}],
     }
     queue = subject.subject_of({"kind": "ClusterQueue", "spec": {"resourceGroups": [group]}})
-    judged = judge(queue, world.of([queue]), [Chosen.default(RULE)])
+    judged = judge(queue, world.world_of([queue]), [ConfiguredRule.default(RULE)])
     return [each.patch for one in judged for each in one.findings]
 
 

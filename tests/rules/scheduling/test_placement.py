@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.capacity.gpu_fits_machine import RULE as FITS
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.pool import Pool, Taint
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.scheduling.gang_fits import RULE as GANG
@@ -31,7 +31,7 @@ def findings(rule: AnyRule, pools: tuple[Pool, ...], **spec: Any) -> list[str]:
         "spec": {"replicatedJobs": [job]},
     }
     (subject,) = tree.subjects_of([jobset])
-    judged = judge(subject, world.of([subject], pools), [Chosen.default(rule)])
+    judged = judge(subject, world.world_of([subject], pools), [ConfiguredRule.default(rule)])
     return [each.what for one in judged for each in one.findings]
 
 
@@ -128,7 +128,7 @@ def test_no_more_pods_run_at_once_than_have_to_complete() -> None:
         }
         spec = {"replicatedJobs": [{"name": "node", "template": {"spec": value}}]}
         (subject,) = tree.subjects_of([{"kind": "JobSet", "spec": spec}])
-        judged = judge(subject, world.of([subject], (SMALL,)), [Chosen.default(GANG)])
+        judged = judge(subject, world.world_of([subject], (SMALL,)), [ConfiguredRule.default(GANG)])
         return [each.what for one in judged for each in one.findings]
 
     assert (job(1), job(2)) == ([], [TOO_MANY])

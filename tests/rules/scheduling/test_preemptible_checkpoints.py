@@ -3,7 +3,7 @@
 import pytest
 
 from trainer_infra.rules import tree, world
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.scheduling.preemptible_checkpoints import RULE
 
 
@@ -24,5 +24,5 @@ def test_where_results_go(folder: str, findings: int) -> None:
     }
     job = {"name": "node", "template": {"spec": {"template": {"spec": pod}}}}
     (jobset,) = tree.subjects_of([{"kind": "JobSet", "spec": {"replicatedJobs": [job]}}])
-    judged = judge(jobset, world.of([jobset]), [Chosen.default(RULE)])
+    judged = judge(jobset, world.world_of([jobset]), [ConfiguredRule.default(RULE)])
     assert sum(len(each.findings) for each in judged) == findings

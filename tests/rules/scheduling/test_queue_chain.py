@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.rules import tree, world
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.scheduling.queue_chain import RULE
 from trainer_infra.rules.value import UNKNOWN
 
@@ -28,8 +28,8 @@ def found(*others: dict[str, Any], is_whole: bool = False) -> list[tuple[Any, ..
         "metadata": {"name": "digits", "namespace": "vision", "labels": {PATH[-1]: "team"}},
     }
     subjects = tree.subjects_of((job, *others))
-    around = world.of(subjects, is_whole=is_whole)
-    judged = judge(subjects[0], around, [Chosen.default(RULE)])
+    around = world.world_of(subjects, is_whole=is_whole)
+    judged = judge(subjects[0], around, [ConfiguredRule.default(RULE)])
     return [each.path for one in judged for each in one.findings]
 
 

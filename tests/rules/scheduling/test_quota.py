@@ -32,7 +32,7 @@ def cohort(name: str, above: str, nominal: int, **limits: int) -> dict[str, Any]
 
 
 def made(*objects: dict[str, Any], is_whole: bool = True) -> World:
-    return world.of(tree.subjects_of(objects), is_whole=is_whole)
+    return world.world_of(tree.subjects_of(objects), is_whole=is_whole)
 
 
 def most(around: World, name: str = "a") -> int | None:

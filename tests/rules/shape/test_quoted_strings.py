@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra.rules import subject, world
 from trainer_infra.rules.finding import Change, Finding
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.shape.quoted_strings import RULE
 
 PATH = ("spec", "nodeLabels", "example.com/pool")
@@ -22,7 +22,7 @@ def findings(value: Any) -> list[Finding]:
             "spec": {"nodeLabels": {"example.com/pool": value}},
         }
     )
-    found = judge(judged, world.of([judged]), [Chosen.default(RULE)])
+    found = judge(judged, world.world_of([judged]), [ConfiguredRule.default(RULE)])
     return [finding for each in found for finding in each.findings]
 
 
@@ -48,6 +48,6 @@ def test_a_variable_is_not_shown() -> None:
             },
         }
     )
-    (found,) = judge(judged, world.of([judged]), [Chosen.default(RULE)])
+    (found,) = judge(judged, world.world_of([judged]), [ConfiguredRule.default(RULE)])
     path = ("spec", "trainer", "env", 0, "value")
     assert found.findings == (Finding(path, "must be a string", None, LOST),)

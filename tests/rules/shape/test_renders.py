@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.rules import tree, world
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.shape import RULES
 from trainer_infra.rules.value import UNKNOWN
 
@@ -47,7 +47,7 @@ def found(
     return [
         (each.chosen.rule.id, finding.path)
         for subject in subjects
-        for each in judge(subject, world.of(subjects), map(Chosen.default, RULES))
+        for each in judge(subject, world.world_of(subjects), map(ConfiguredRule.default, RULES))
         for finding in each.findings
     ]
 

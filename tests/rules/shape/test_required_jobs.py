@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.rules import subject, world
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.shape.required_jobs import RULE
 
 LABEL = "trainer.kubeflow.org/trainjob-ancestor-step"
@@ -33,7 +33,7 @@ def findings(mpi: dict[str, Any], *jobs: dict[str, Any]) -> list[tuple[Any, ...]
             },
         }
     )
-    found = judge(judged, world.of([judged]), [Chosen.default(RULE)])
+    found = judge(judged, world.world_of([judged]), [ConfiguredRule.default(RULE)])
     return [(finding.path, finding.what) for each in found for finding in each.findings]
 
 

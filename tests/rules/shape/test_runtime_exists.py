@@ -6,7 +6,7 @@ import pytest
 
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.finding import Finding
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.shape.runtime_exists import RULE
 
 API = "trainer.kubeflow.org/v1alpha1"
@@ -32,7 +32,9 @@ def findings(
         },
     )
     subjects = tree.subjects_of(objects)
-    found = judge(subjects[0], world.of(subjects, is_whole=is_whole), [Chosen.default(RULE)])
+    found = judge(
+        subjects[0], world.world_of(subjects, is_whole=is_whole), [ConfiguredRule.default(RULE)]
+    )
     return [finding for each in found for finding in each.findings]
 
 

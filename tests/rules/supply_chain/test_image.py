@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.rules import tree, world
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.supply_chain import image_digest, image_latest, image_registry
 
@@ -14,8 +14,8 @@ SHA256 = "sha256:" + "0123456789abcdef" * 4
 
 def paths(rule: AnyRule, value: dict[str, Any], **parameters: Any) -> list[tuple[Any, ...]]:
     subjects = tree.subjects_of([value])
-    chosen = Chosen(rule, rule.severity, rule.parameters(**parameters))
-    judged = judge(subjects[0], world.of(subjects), [chosen])
+    chosen = ConfiguredRule(rule, rule.severity, rule.parameters(**parameters))
+    judged = judge(subjects[0], world.world_of(subjects), [chosen])
     return [each.path for one in judged for each in one.findings]
 
 

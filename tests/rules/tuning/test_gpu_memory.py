@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.rules import tree, world
-from trainer_infra.rules.judge import Chosen, judge
+from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.tuning import gpu_memory
 
@@ -30,8 +30,8 @@ def fits(recipe: tuple[str, str], gpus: int, accelerator: str, *items: str) -> b
     }
     pool = Pool(name="gpus", capacity={"nvidia.com/gpu": 64}, nodes=1, accelerator=accelerator)
     (subject,) = tree.subjects_of([value])
-    rules = [Chosen.default(gpu_memory.RULE)]
-    return not list(judge(subject, world.of([subject], [pool]), rules))
+    rules = [ConfiguredRule.default(gpu_memory.RULE)]
+    return not list(judge(subject, world.world_of([subject], [pool]), rules))
 
 
 @pytest.mark.parametrize(

@@ -89,6 +89,6 @@ def _train_job(record: Record, known: JSONObject) -> TrainJob:
 def _behaviour(plugins: tuple[str, ...]) -> Behaviour:
     """What rendered the run; ours alone where its plugins are not installed here."""
     try:
-        return Behaviour(plugin_registry.registry(plugins))
+        return Behaviour(plugin_registry.plugins_with(plugins))
     except InvalidInput:
         return OURS

@@ -47,7 +47,7 @@ def _of_runtime(job: JSONObject, objects: Sequence[JSONObject]) -> Iterator[Prob
     if record is None:
         return
     try:
-        runtime = snapshot.runtime(TrainJob.of_valid(job), record)
+        runtime = snapshot.runtime_in_snapshot(TrainJob.of_valid(job), record)
     except InvalidInput as error:
         yield from error.problems
         return

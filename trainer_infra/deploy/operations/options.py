@@ -43,7 +43,7 @@ def option_problems(inputs: JSONObject) -> Iterator[Problem]:
     if "outputs" in inputs and not is_unknown(inputs["outputs"]):
         is_local = inputs["target"] == targets.LOCAL
         root = outputs_root(inputs)
-        yield from kept_outputs.problems(inputs["outputs"], root, with_folders=is_local)
+        yield from kept_outputs.output_problems(inputs["outputs"], root, with_folders=is_local)
 
 
 def named_once(problems: Iterable[Problem], inputs: JSONObject) -> tuple[Problem, ...]:

@@ -25,7 +25,7 @@ def output_places(inputs: JSONObject, name: str) -> Mapping[str, str]:
     given = inputs.get("outputs")
     # What is no mapping is a problem of the options, which are judged besides.
     given = given if isinstance(given, Mapping) else {}
-    places = kept_outputs.addresses(given, outputs_root(inputs), run)
+    places = kept_outputs.output_addresses(given, outputs_root(inputs), run)
     if inputs["target"] != targets.LOCAL:
         return places
     # The folder that stands for volume claims on this machine has one for each namespace in it.

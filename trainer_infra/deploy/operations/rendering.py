@@ -73,8 +73,8 @@ def compose_run(inputs: JSONObject, name: str, runtime: Runtime, target: Target)
         InvalidInput: holds every problem of the TrainJob on this runtime.
     """
     job = declared_run.wire_object(names.TRAIN_JOB, {**inputs, "name": name})
-    plugins = plugin_registry.registry(inputs.get("plugins") or ())
-    job = kept_outputs.attach(job, runtime, inputs.get("outputs") or {}, plugins)
+    plugins = plugin_registry.plugins_with(inputs.get("plugins") or ())
+    job = kept_outputs.attach_outputs(job, runtime, inputs.get("outputs") or {}, plugins)
     secrets = sorted(inputs.get("secretData") or {})
     behaviour = target.behaviour(plugins, owner_of(inputs))
     return compose.compose(job, runtime, declared_run.code_of(inputs), secrets, behaviour)

@@ -54,7 +54,7 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
         return Checked(news, options.named_once(error.problems, news))
     same = olds.get("spec") and all(olds.get(key) == news.get(key) for key in REPLACING)
     before = runtime_of({"runtime": wire_object(olds["kind"], olds)}) if same else None
-    behaviour = Behaviour(plugin_registry.registry(news.get("plugins") or ()))
+    behaviour = Behaviour(plugin_registry.plugins_with(news.get("plugins") or ()))
     verdict = admission.judge_runtime(runtime, before, behaviour)
     if verdict.problems:
         return Checked(news, verdict.problems)

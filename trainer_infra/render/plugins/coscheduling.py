@@ -24,7 +24,7 @@ def applies(draft: Draft) -> bool:
 
 def enforce_pod_group_policy(draft: Draft) -> Draft:
     """The label by which the scheduler finds the pods of the gang."""
-    return gang.marked(draft, labels={names.COSCHEDULING_GROUP_LABEL: draft.job.metadata.name})
+    return gang.with_mark(draft, labels={names.COSCHEDULING_GROUP_LABEL: draft.job.metadata.name})
 
 
 def build(draft: Draft) -> Iterable[JSONObject]:

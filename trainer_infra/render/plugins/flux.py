@@ -111,7 +111,7 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     yield {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": child_metadata.metadata(draft.job, names.FLUX_ENTRYPOINT_SUFFIX),
+        "metadata": child_metadata.metadata_of_child(draft.job, names.FLUX_ENTRYPOINT_SUFFIX),
         "data": {
             ENTRYPOINT: flux_scripts.entrypoint(cluster, tasks),
             INIT: flux_scripts.init(cluster),
@@ -120,7 +120,7 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     yield {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": child_metadata.metadata(draft.job, names.FLUX_CURVE_SUFFIX),
+        "metadata": child_metadata.metadata_of_child(draft.job, names.FLUX_CURVE_SUFFIX),
         "data": {names.FLUX_CURVE_KEY: names.GENERATED_SHOWN},
     }
 

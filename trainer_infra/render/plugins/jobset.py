@@ -35,11 +35,11 @@ def applies(_draft: Draft) -> bool:
 
 def validate(draft: Draft) -> Iterable[Problem]:
     """Initializers, runtime patches, the length of the name, nodes and resources."""
-    yield from initializer.problems(draft)
-    yield from runtime_patches.problems(draft)
-    yield from metadata_name.problems(draft)
-    yield from num_nodes.problems(draft)
-    yield from resources_per_node.problems(draft)
+    yield from initializer.initializer_problems(draft)
+    yield from runtime_patches.patch_problems(draft)
+    yield from metadata_name.name_problems(draft)
+    yield from num_nodes.num_nodes_problems(draft)
+    yield from resources_per_node.resource_problems(draft)
 
 
 def should_write(_jobset: JSONObject, job: TrainJob, observed: Observed) -> bool:
@@ -50,7 +50,7 @@ def should_write(_jobset: JSONObject, job: TrainJob, observed: Observed) -> bool
 
 def build(draft: Draft) -> Iterable[JSONObject]:
     """The JobSet, named as the TrainJob."""
-    metadata = dict(child_metadata.metadata(draft.job, ""))
+    metadata = dict(child_metadata.metadata_of_child(draft.job, ""))
     for key, value in (("labels", draft.labels), ("annotations", draft.annotations)):
         if value:
             metadata[key] = dict(value)

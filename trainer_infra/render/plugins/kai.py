@@ -38,14 +38,14 @@ def applies(draft: Draft) -> bool:
 
 def validate(draft: Draft) -> Iterable[Problem]:
     """A level of a topology that is not named, and a topology without a level."""
-    levels = scheduler.levels(draft)
+    levels = scheduler.topology_levels(draft)
     if draft.setting(names.TOPOLOGY) is None:
         for each in levels:
             what = f"needs {names.TOPOLOGY}, the name of a KAI Topology"
-            yield scheduler.problem(draft, each, what, "add it")
+            yield scheduler.setting_problem(draft, each, what, "add it")
     elif not levels:
         fix = f"add {' or '.join(scheduler.LEVELS)}"
-        yield scheduler.problem(draft, names.TOPOLOGY, "needs a level of the topology", fix)
+        yield scheduler.setting_problem(draft, names.TOPOLOGY, "needs a level of the topology", fix)
 
 
 def enforce_pod_group_policy(draft: Draft) -> Draft:
@@ -57,7 +57,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
     annotations = {
         theirs: value for ours, theirs in ANNOTATIONS.items() if (value := draft.setting(ours))
     }
-    if any(gang.waits(draft).values()):
+    if any(gang.waits_of(draft).values()):
         annotations[MIN_MEMBER] = "1"
     queue = draft.setting(names.QUEUE)
     labels = {QUEUE_LABEL: queue} if queue else {}

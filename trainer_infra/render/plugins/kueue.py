@@ -40,13 +40,13 @@ def applies(draft: Draft) -> bool:
 
 def validate(draft: Draft) -> Iterable[Problem]:
     """No queue, two levels of a topology, and what Kueue does not see of a stored TrainJob."""
-    queue, levels = draft.setting(names.QUEUE), scheduler.levels(draft)
+    queue, levels = draft.setting(names.QUEUE), scheduler.topology_levels(draft)
     if queue is None:
         fix = f"add {names.QUEUE} with the name of a LocalQueue"
-        yield scheduler.problem(draft, names.SCHEDULER, "needs a queue", fix)
+        yield scheduler.setting_problem(draft, names.SCHEDULER, "needs a queue", fix)
     if len(levels) > 1:
         what = f"cannot be combined with {names.REQUIRED_TOPOLOGY} in Kueue"
-        yield scheduler.problem(draft, names.PREFERRED_TOPOLOGY, what, "remove one of them")
+        yield scheduler.setting_problem(draft, names.PREFERRED_TOPOLOGY, what, "remove one of them")
     if draft.job.metadata.uid is None:
         return
     label = (draft.job.metadata.labels or {}).get(names.KUEUE_QUEUE_LABEL)
@@ -60,7 +60,7 @@ def validate(draft: Draft) -> Iterable[Problem]:
     for each in levels:
         what = "is not seen by Kueue where the TrainJob is stored in a cluster"
         fix = f"put {ANNOTATIONS[each]} on the pods, in the runtime or in spec.runtimePatches"
-        yield scheduler.problem(draft, each, what, fix)
+        yield scheduler.setting_problem(draft, each, what, fix)
 
 
 def enforce_pod_group_policy(draft: Draft) -> Draft:
@@ -73,7 +73,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
     annotations = {
         theirs: value for ours, theirs in ANNOTATIONS.items() if (value := draft.setting(ours))
     }
-    inside = {each.name for each in gang.counted(draft)} if annotations else set()
+    inside = {each.name for each in gang.counted_members(draft)} if annotations else set()
     pod_sets = (
         replace(each, annotations={**each.annotations, **annotations})
         if each.name in inside

@@ -78,7 +78,7 @@ def validate(draft: Draft) -> Iterable[Problem]:
             got=trainer.num_nodes,
         )
     fix = "remove them: the runtime sets them for the launcher"
-    yield from trainer_env.reserved(draft, RESERVED, fix)
+    yield from trainer_env.reserved_variables(draft, RESERVED, fix)
     if draft.ours(Deviation.Q5) and not _is_open_mpi(draft):
         yield _unknown_implementation(draft)
 
@@ -115,7 +115,7 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     yield {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": child_metadata.metadata(draft.job, names.SSH_AUTH_SUFFIX),
+        "metadata": child_metadata.metadata_of_child(draft.job, names.SSH_AUTH_SUFFIX),
         "type": names.SSH_AUTH_TYPE,
         "immutable": True,
         "data": {
@@ -126,7 +126,7 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     yield {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": child_metadata.metadata(draft.job, names.HOSTFILE_SUFFIX),
+        "metadata": child_metadata.metadata_of_child(draft.job, names.HOSTFILE_SUFFIX),
         "data": {HOSTFILE: _hostfile(draft) if _is_open_mpi(draft) else ""},
     }
 

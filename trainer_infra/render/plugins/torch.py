@@ -45,9 +45,9 @@ def validate(draft: Draft) -> Iterable[Problem]:
         if not _has_container(draft, job, container):
             yield Problem("spec.runtimeRef", _missing_target(job, container))
     fix = "remove them: the runtime sets them for each node"
-    yield from trainer_env.reserved(draft, RESERVED, fix)
+    yield from trainer_env.reserved_variables(draft, RESERVED, fix)
     if torchtune.asked_for(draft):
-        yield from torchtune.problems(draft)
+        yield from torchtune.torchtune_problems(draft)
 
 
 def enforce_ml_policy(draft: Draft) -> Draft:
@@ -64,7 +64,7 @@ def enforce_ml_policy(draft: Draft) -> Draft:
         shown = tuple(each for each in own if not tuned or each["name"] not in ADDRESS)
         draft = trainer_env.with_env(draft, shown, port=names.RENDEZVOUS_PORT)
         if tuned:
-            draft = replace(draft, command=torchtune.command(draft, processes_per_node(draft)))
+            draft = replace(draft, command=torchtune.tune_command(draft, processes_per_node(draft)))
     for job, container in _targets(draft):
         draft = draft.with_pod_set(job, partial(_inject, container, own))
     return draft

@@ -122,7 +122,7 @@ def _build(server: StatusServer, draft: Draft) -> Iterable[JSONObject]:
     yield {
         "apiVersion": "v1",
         "kind": "ConfigMap",
-        "metadata": child_metadata.metadata(draft.job, names.TLS_CONFIG_SUFFIX),
+        "metadata": child_metadata.metadata_of_child(draft.job, names.TLS_CONFIG_SUFFIX),
         "data": {names.PROGRESS_CA_KEY: server.ca_crt},
     }
 

@@ -49,7 +49,7 @@ def validate(priority_classes: Collection[str] | None, draft: Draft) -> Iterable
 def enforce_pod_group_policy(draft: Draft) -> Draft:
     """The annotation by which the scheduler finds the pods of the gang."""
     name = draft.job.metadata.name
-    return gang.marked(draft, annotations={names.VOLCANO_GROUP_ANNOTATION: name})
+    return gang.with_mark(draft, annotations={names.VOLCANO_GROUP_ANNOTATION: name})
 
 
 def build(draft: Draft) -> Iterable[JSONObject]:

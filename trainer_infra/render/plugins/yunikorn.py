@@ -37,7 +37,7 @@ def applies(draft: Draft) -> bool:
 
 def enforce_pod_group_policy(draft: Draft) -> Draft:
     """Scheduler, application, queue and task groups of every pod."""
-    counted = {each.name for each in gang.counted(draft)}
+    counted = {each.name for each in gang.counted_members(draft)}
     inside = {each.name for each in gang.members(draft)}
     groups = json.dumps(
         [
@@ -86,7 +86,7 @@ def _labels(draft: Draft, outside: str | None) -> JSONObject:
 
 def _task_group(template: JSONObject, pod_set: PodSet) -> JSONObject:
     pod = resolve.pod_spec(template)
-    requests = pod_requests.single(pod, defaulted=True)
+    requests = pod_requests.requests_of_pod(pod, defaulted=True)
     return {
         "name": pod_set.name,
         "minMember": pod_set.count,

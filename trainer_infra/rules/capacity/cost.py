@@ -9,7 +9,7 @@ The hours end with `activeDeadlineSeconds` of the TrainJob, which restarts do no
 (lifecycle/deadline.py), or with that of the Job x (1 + maxRestarts), which each restart begins
 anew, whichever is first. Failures that count not towards maxRestarts leave a Job without an end.
 
-The rules `gpu-hours` and `price` judge the two; `review` shows with `of` how they change. For rules
+The rules `gpu-hours` and `price` judge the two; `review` shows with `cost_of` how they change. For rules
 lists and mappings that are not known are noted, and cost nothing.
 """
 
@@ -59,7 +59,7 @@ class Cost:
     """Why one of them is not known, a clause; empty where both are."""
 
 
-def of(subject: Subject, world: World, prices: Prices) -> Cost:
+def cost_of(subject: Subject, world: World, prices: Prices) -> Cost:
     """What an object costs at most.
 
     Args:
@@ -67,7 +67,7 @@ def of(subject: Subject, world: World, prices: Prices) -> Cost:
         world: Its pools say what accelerators a pod gets.
         prices: By accelerator or resource.
     """
-    if subject.kind not in KINDS or not pods.of(subject):
+    if subject.kind not in KINDS or not pods.pods_of(subject):
         return Cost(why=_NO_PODS)
     subject.noted.clear()
     try:
@@ -86,7 +86,7 @@ def gpu_hours(subject: Subject) -> Decimal | None:
     """
     patches.be_known(subject)
     total = Decimal(0)
-    for pod in pods.of(subject):
+    for pod in pods.pods_of(subject):
         asked, hours = _asked(subject, pod), _hours(subject, pod)
         devices = _devices(asked)
         if devices and hours is None:
@@ -101,7 +101,7 @@ def price(subject: Subject, world: World, prices: Prices) -> tuple[Decimal | Non
     Raises:
         Unseen: A value that it depends on is not known.
     """
-    parts = [_part(subject, each, world, prices) for each in pods.of(subject)]
+    parts = [_part(subject, each, world, prices) for each in pods.pods_of(subject)]
     reasons = dict.fromkeys(reason for each in parts for reason in each.why)
     if reasons or not parts:
         return None, " and ".join(reasons) or _NO_PODS
@@ -114,7 +114,7 @@ def no_bound(deadline: Value, of_what: str) -> Finding:
     return deadline.finding(f"is not set, so that {of_what} no bound", None, fix)
 
 
-def table(written: Mapping[str, float]) -> Prices:
+def price_table(written: Mapping[str, float]) -> Prices:
     """The prices that a configuration has, by what the catalog calls the accelerators."""
     return {
         accelerators.accelerator_called(name): Decimal(repr(each))
@@ -123,7 +123,7 @@ def table(written: Mapping[str, float]) -> Prices:
     }
 
 
-def limit(written: float | None) -> Decimal | None:
+def budget_limit(written: float | None) -> Decimal | None:
     """A budget that a configuration has; None where it sets no limit."""
     return None if written is None or not math.isfinite(written) else Decimal(repr(written))
 
@@ -158,7 +158,7 @@ def _part(subject: Subject, pod: Pod, world: World, prices: Prices) -> _Part:
 
 def _asked(subject: Subject, pod: Pod) -> amounts.Amounts:
     """What all pods of one kind ask for."""
-    return amounts.summed([(nodes.count(pod), amounts.of(pod, subject))])
+    return amounts.sum_of_pods([(nodes.count(pod), amounts.amounts_of(pod, subject))])
 
 
 def _devices(asked: Mapping[str, int]) -> int:

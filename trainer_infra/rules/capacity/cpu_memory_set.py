@@ -38,6 +38,6 @@ RULE: Final = Rule(
         "and everything beside it too. Queues and quotas do not count it."
     ),
     fix="Write `cpu` and `memory` in `spec.trainer.resourcesPerNode.limits`.",
-    places=nodes.containers,
+    places=nodes.training_containers,
     check=_check,
 )

@@ -14,14 +14,14 @@ from trainer_infra.rules.rule import Context, Parameters, Rule
 
 def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
     pools = context.world.pools
-    selected = selectors.selected(place, pools)
+    selected = selectors.selected_pools(place, pools)
     if pools and not selected:
-        label = selectors.excluding(place, pools)
+        label = selectors.excluding_label(place, pools)
         fix = f"use a label of one of the pools {', '.join(each.name for each in pools)}"
         got = label.raw if isinstance(label.raw, str) else None
         yield label.finding("selects no machine of any declared pool", got, fix)
-    asked = amounts.of(place, context.subject) if selected else {}
-    lacks = [(pool, machines.lacking(pool, asked, pools)) for pool in selected]
+    asked = amounts.amounts_of(place, context.subject) if selected else {}
+    lacks = [(pool, machines.lacking_resources(pool, asked, pools)) for pool in selected]
     found = _judged(place, asked, lacks, context) if lacks else ()
     pool, lacking = min(found, key=lambda each: len(each[1]), default=(None, ()))
     if pool is not None:
@@ -38,7 +38,7 @@ def _judged(
 
     Where there are none, but it would fit, its tolerations are wrong, which is another rule's.
     """
-    usable = machines.usable(pod, asked, context.subject, context.world)
+    usable = machines.usable_pools(pod, asked, context.subject, context.world)
     near = {id(each) for each in machines.with_accelerators(usable, asked)}
     if near or any(not lacking for _, lacking in lacks):
         return [each for each in lacks if id(each[0]) in near]
@@ -49,7 +49,7 @@ def _finding(place: Pod, pool: Pool, resource: str, amount: int) -> Finding:
     where, most = amounts.place(place, resource), pool.capacity.get(resource, 0)
     fix = f"ask for at most {most} of {resource} on one node"
     what = (
-        f"makes a pod of {amounts.text(resource, amount)} {resource}, which fits into no machine "
+        f"makes a pod of {amounts.amount_text(resource, amount)} {resource}, which fits into no machine "
         f"that it may run on: one of pool {pool.name} has {most}"
     )
     return where.finding(what, where.raw, fix)
@@ -63,7 +63,7 @@ RULE: Final = Rule(
     tags=("capacity", "gpu"),
     why="The pod waits for ever, and with it the rest of the job, which may hold GPUs meanwhile.",
     fix="Ask for no more on one node than a machine has; use more nodes instead.",
-    places=pods.of,
+    places=pods.pods_of,
     check=_check,
     looks_around=True,
 )

@@ -19,7 +19,7 @@ class GpuHours(Parameters):
 
 
 def _check(place: Value, context: Context[GpuHours]) -> Iterator[Finding]:
-    budget = cost.limit(context.parameters.budget)
+    budget = cost.budget_limit(context.parameters.budget)
     if budget is None:
         return
     hours = cost.gpu_hours(context.subject)

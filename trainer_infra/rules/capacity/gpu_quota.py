@@ -32,8 +32,8 @@ def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
     if not quotas:
         return
     subject = context.subject
-    asked = [(pod, amounts.of(pod, subject)) for pod in nodes.together(subject)]
-    total = amounts.summed((nodes.count(pod), each) for pod, each in asked)
+    asked = [(pod, amounts.amounts_of(pod, subject)) for pod in nodes.pods_together(subject)]
+    total = amounts.sum_of_pods((nodes.count(pod), each) for pod, each in asked)
     for resource, whole in total.items():
         most = quotas.get(resource, whole)
         if whole > most:
@@ -41,8 +41,8 @@ def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
             single = own[resource]
             where = _where(pod, resource, subject, is_one=single > most)
             what = (
-                f"makes {amounts.text(resource, whole)} {resource} in all, more than the quota "
-                f"of {amounts.text(resource, most)} of namespace {subject.namespace}"
+                f"makes {amounts.amount_text(resource, whole)} {resource} in all, more than the quota "
+                f"of {amounts.amount_text(resource, most)} of namespace {subject.namespace}"
             )
             yield where.finding(what, where.raw, _fix(resource, single, most))
 
@@ -53,8 +53,10 @@ def _where(pod: Pod, resource: str, subject: Subject, *, is_one: bool) -> Value:
 
 def _fix(resource: str, single: int, most: int) -> str:
     if single > most:
-        return f"ask for at most {amounts.text(resource, most)} of {resource}"
-    return f"use at most {most // single} nodes of {amounts.text(resource, single)} {resource}"
+        return f"ask for at most {amounts.amount_text(resource, most)} of {resource}"
+    return (
+        f"use at most {most // single} nodes of {amounts.amount_text(resource, single)} {resource}"
+    )
 
 
 def _quotas(context: Context[GpuQuota]) -> amounts.Amounts:
@@ -68,7 +70,7 @@ def _quotas(context: Context[GpuQuota]) -> amounts.Amounts:
 def _configured(context: Context[GpuQuota]) -> Iterator[tuple[str, int]]:
     quotas = (context.parameters.namespaces or {}).get(context.subject.namespace, {})
     for resource, written in quotas.items():
-        most = amounts.configured(written)
+        most = amounts.configured_amount(written)
         if most is not None:
             yield resource, most
 
@@ -79,7 +81,7 @@ def _declared(context: Context[GpuQuota]) -> Iterator[tuple[str, int]]:
         if any(spec[each].is_there() for each in _SCOPES):
             continue
         for name, amount in spec["hard"].fields():
-            most = amounts.read(amount)
+            most = amounts.read_amount(amount)
             if name.startswith(_PREFIX) and "/" in name and most is not None:
                 yield name.removeprefix(_PREFIX), most
 

@@ -27,10 +27,10 @@ class Price(Parameters):
 
 def _check(place: Value, context: Context[Price]) -> Iterator[Finding]:
     parameters = context.parameters
-    budget = cost.limit(parameters.budget)
+    budget = cost.budget_limit(parameters.budget)
     if budget is None or not parameters.prices:
         return
-    found, why = cost.price(context.subject, context.world, cost.table(parameters.prices))
+    found, why = cost.price(context.subject, context.world, cost.price_table(parameters.prices))
     deadline = place.at("spec", "activeDeadlineSeconds")
     if why == cost.ENDLESS:
         yield cost.no_bound(deadline, "the price has")

@@ -20,7 +20,7 @@ _READ_IT: Final = ("torch", "mpi", "flux")
 
 
 def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
-    found = gpus.of(place.value)
+    found = gpus.gpus_of(place.value)
     written = None if found is None else _written(context.subject)
     number = None if written is None else written.number()
     if found is None or written is None or number is None or number == found.count:
@@ -55,6 +55,6 @@ RULE: Final = Rule(
         "that are paid for do nothing."
     ),
     fix="Leave `numProcPerNode` out for torch and MPI, or write the number of GPUs of a node.",
-    places=nodes.containers,
+    places=nodes.training_containers,
     check=_check,
 )

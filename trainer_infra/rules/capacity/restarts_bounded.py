@@ -56,7 +56,7 @@ def _places(subject: Subject) -> Iterator[Value]:
     for spec in pods.jobsets(subject):
         yield spec.at("failurePolicy", "maxRestarts")
         yield spec.at("failurePolicy", "rules")
-    for pod in pods.of(subject):
+    for pod in pods.pods_of(subject):
         per_index = pod.job_spec[_PER_INDEX]
         yield pod.job_spec[_BACKOFF] if per_index.raw is ABSENT else per_index
 

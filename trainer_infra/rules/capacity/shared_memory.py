@@ -19,7 +19,7 @@ _NEEDS_IT: Final = ("torch", "mpi")
 
 
 def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
-    policy, found = context.subject.ml_policy, gpus.of(place.value)
+    policy, found = context.subject.ml_policy, gpus.gpus_of(place.value)
     needs_it = any(policy[each].is_there() for each in _NEEDS_IT)
     if found is None or found.count <= 1 or not needs_it or place.pod.spec["hostIPC"].flag():
         return
@@ -63,6 +63,6 @@ RULE: Final = Rule(
         "fail with a bus error or `No space left on device`."
     ),
     fix="Mount an emptyDir with `medium: Memory` at `/dev/shm` into the container `node`.",
-    places=nodes.containers,
+    places=nodes.training_containers,
     check=_check,
 )

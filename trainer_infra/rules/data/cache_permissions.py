@@ -45,11 +45,11 @@ def _of_account(account: str, context: Context[Parameters]) -> Iterator[Finding]
     where, world = namespace.text(), context.world
     if not where or not world.of_kind(grants.ACCOUNT):
         return
-    if grants.find(grants.ACCOUNT, account, where, world) is None:
+    if grants.find_object(grants.ACCOUNT, account, where, world) is None:
         what = f"has no service account {account}, which the initializer of the cache runs as"
         yield namespace.finding(what, where, f"add it to {where}, with its RoleBinding")
         return
-    lacking = grants.missing(account, where, _NEEDS, world)
+    lacking = grants.missing_grants(account, where, _NEEDS, world)
     if lacking:
         first = lacking[0]
         what = f"has no role that lets {account} {first.verb} {first.resource} there"

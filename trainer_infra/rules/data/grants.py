@@ -30,7 +30,7 @@ class Grant:
     """Its API group; empty for the core."""
 
 
-def missing(
+def missing_grants(
     account: str, namespace: str, wanted: Collection[Grant], world: World
 ) -> tuple[Grant, ...]:
     """Those that no binding gives the account; none where there are no bindings at all.
@@ -46,13 +46,13 @@ def missing(
     return tuple(each for each in wanted if not any(_gives(rule, each) for rule in rules))
 
 
-def find(kind: str, name: str, namespace: str, world: World) -> Subject | None:
+def find_object(kind: str, name: str, namespace: str, world: World) -> Subject | None:
     """The object of that name; None where there is none.
 
     Raises:
         Unseen: It may be one whose name is not known.
     """
-    for where in lookup.near(namespace):
+    for where in lookup.places_near(namespace):
         for called in (name, ""):
             for each in map(_known, world.named(kind, called, where)):
                 if each.name == name and namespace in ("", each.namespace):
@@ -76,7 +76,7 @@ def _roles(account: str, namespace: str, world: World) -> Iterator[Value]:
 def _bound(world: World, kind: str, namespace: str) -> Mapping[Member, Sequence[Subject]]:
     """The bindings of a kind by whom they are for; of one namespace where that is given."""
     found: dict[Member, list[Subject]] = {}
-    for where in lookup.near(namespace):
+    for where in lookup.places_near(namespace):
         for binding in map(_known, world.of_kind(kind, where)):
             if binding.name and namespace in ("", binding.namespace):
                 for each in lookup.items(binding.object["subjects"]):
@@ -99,7 +99,7 @@ def _known(subject: Subject) -> Subject:
 def _role(binding: Subject, namespace: str, world: World) -> Subject | None:
     reference = binding.object["roleRef"]
     kind, name = reference["kind"].text(), reference["name"].text()
-    return find(kind, name, namespace if kind == "Role" else "", world)
+    return find_object(kind, name, namespace if kind == "Role" else "", world)
 
 
 def _gives(rule: Value, wanted: Grant) -> bool:

@@ -38,16 +38,16 @@ class _Asked:
         spec = self.pod.spec
         wire = {key: [_container(each) for each in spec[key].items()] for key in _CONTAINERS}
         whole = {"resources": _resources(spec["resources"]), "overhead": _written(spec["overhead"])}
-        found = pod_requests.single({**wire, **whole}, defaulted=True)
+        found = pod_requests.requests_of_pod({**wire, **whole}, defaulted=True)
         return ((name, each.nanos) for name, each in found.items() if each.nanos > 0)
 
 
-def of(pod: Pod, subject: Subject) -> Amounts:
+def amounts_of(pod: Pod, subject: Subject) -> Amounts:
     """What one pod of an object asks for by resource; nothing that is zero."""
     return dict(subject.once(_Asked(pod)))
 
 
-def summed(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:
+def sum_of_pods(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:
     """What so many pods of several kinds ask for in all."""
     total: Amounts = {}
     for count, asked in parts:
@@ -59,17 +59,17 @@ def summed(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:
 def place(pod: Pod, resource: str) -> Value:
     """Where the greatest part of what a pod asks for of a resource is written."""
     holders = [each for key in _CONTAINERS for each in pod.spec[key].items()]
-    found = [asked(each, resource) for each in (*holders, pod.spec)]
-    return max(found, key=lambda each: 0 if each.raw is UNKNOWN else read(each) or 0)
+    found = [amount_asked(each, resource) for each in (*holders, pod.spec)]
+    return max(found, key=lambda each: 0 if each.raw is UNKNOWN else read_amount(each) or 0)
 
 
-def asked(holder: Value, resource: str) -> Value:
+def amount_asked(holder: Value, resource: str) -> Value:
     """What a container or pod requests of a resource, or else its limit."""
     request, limit = (holder.at("resources", part, resource) for part in _PARTS)
     return request if request.raw is UNKNOWN or request.quantity() is not None else limit
 
 
-def read(value: Value) -> int | None:
+def read_amount(value: Value) -> int | None:
     """The amount that is written; None where there is none that can be read.
 
     Raises:
@@ -79,7 +79,7 @@ def read(value: Value) -> int | None:
     return None if amount is None else int(amount * ONE)
 
 
-def configured(written: str | float) -> int | None:
+def configured_amount(written: str | float) -> int | None:
     """An amount that a configuration has; None where it is none."""
     try:
         return int(quantity.parse_quantity(written) * ONE)
@@ -87,7 +87,7 @@ def configured(written: str | float) -> int | None:
         return None
 
 
-def text(resource: str, amount: int) -> str:
+def amount_text(resource: str, amount: int) -> str:
     """The amount as Kubernetes writes it."""
     binary = resource.startswith(_BYTES)
     return str(Quantity(amount, Notation.BINARY if binary else Notation.DECIMAL))

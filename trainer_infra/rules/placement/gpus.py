@@ -34,7 +34,7 @@ def is_accelerator(resource: str) -> bool:
     return is_gpu(resource) or resource in _OTHERS
 
 
-def of(container: Value) -> Gpus | None:
+def gpus_of(container: Value) -> Gpus | None:
     """The GPUs that a container asks for; None where it asks for none.
 
     Raises:
@@ -44,7 +44,7 @@ def of(container: Value) -> Gpus | None:
     resources = dict.fromkeys(name for part in parts for name, _ in part.fields() if is_gpu(name))
     found = []
     for each in resources:
-        place = amounts.asked(container, each)
+        place = amounts.amount_asked(container, each)
         count = place.quantity()
         if count is not None and count > 0:
             found.append(Gpus(place, count))

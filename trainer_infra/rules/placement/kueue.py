@@ -73,7 +73,7 @@ class Flavor:
     def keeps_away(self, pod: Pod) -> Taint | None:
         """The taint that neither the pod nor the flavor itself tolerates."""
         own = taints.tolerations(pod.spec)
-        return taints.untolerated(self.taints, (*own, *self.tolerations))
+        return taints.untolerated_taint(self.taints, (*own, *self.tolerations))
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,11 +121,11 @@ def cluster_queue(subject: Subject, world: World) -> Subject | None:
     name = queue_name(subject)
     if name is None:
         return None
-    queue = lookup.find(world, names.LOCAL_QUEUE, name.text(), subject.namespace)
+    queue = lookup.find_object(world, names.LOCAL_QUEUE, name.text(), subject.namespace)
     if queue is None:
         return None
     wanted = queue.object.at("spec", "clusterQueue").text()
-    return lookup.find(world, names.CLUSTER_QUEUE, wanted)
+    return lookup.find_object(world, names.CLUSTER_QUEUE, wanted)
 
 
 def groups(queue: Subject, world: World) -> tuple[Group, ...]:
@@ -162,7 +162,7 @@ def quota(quotas: Value, resource: str) -> Value | None:
     return None
 
 
-def usable(group: Group, pod: Pod) -> Sequence[Flavor]:
+def usable_flavors(group: Group, pod: Pod) -> Sequence[Flavor]:
     """The flavors of a group that a pod may get.
 
     Raises:
@@ -187,7 +187,7 @@ def _groups(world: World, queue: Value) -> tuple[Group, ...]:
 
 def _flavor(quotas: Value, world: World) -> Flavor:
     name = quotas["name"].text()
-    return Flavor(quotas, name, lookup.find(world, names.RESOURCE_FLAVOR, name))
+    return Flavor(quotas, name, lookup.find_object(world, names.RESOURCE_FLAVOR, name))
 
 
 def cohort(subject: Subject) -> Value:

@@ -40,7 +40,7 @@ def items(value: Value) -> Iterator[Value]:
     yield from value.items()
 
 
-def near(namespace: str) -> tuple[str | None, ...]:
+def places_near(namespace: str) -> tuple[str | None, ...]:
     """Where objects are that may be in a namespace, also those that do not say where they are."""
     return (namespace, NOWHERE) if namespace else (None,)
 
@@ -51,11 +51,11 @@ def all_of(world: World, kind: str, namespace: str = NOWHERE) -> Iterator[Subjec
     Raises:
         Unseen: The API group of one is not known.
     """
-    for where in near(namespace):
+    for where in places_near(namespace):
         yield from (each for each in world.of_kind(kind, where) if _is_of_its_group(each, kind))
 
 
-def find(world: World, kind: str, name: str, namespace: str = NOWHERE) -> Subject | None:
+def find_object(world: World, kind: str, name: str, namespace: str = NOWHERE) -> Subject | None:
     """The object of that name, in the namespace where both say one.
 
     Raises:
@@ -68,13 +68,15 @@ def find(world: World, kind: str, name: str, namespace: str = NOWHERE) -> Subjec
     return None
 
 
-def instead(world: World, kind: str, name: str, namespace: str = NOWHERE) -> tuple[str, ...] | None:
+def names_instead(
+    world: World, kind: str, name: str, namespace: str = NOWHERE
+) -> tuple[str, ...] | None:
     """Names of the objects that there are instead of one; None where it may well be somewhere.
 
     Raises:
         Unseen: The API group of one of that kind is not known.
     """
-    if find(world, kind, name, namespace) is not None:
+    if find_object(world, kind, name, namespace) is not None:
         return None
     return world.once(_names, kind, namespace)
 

@@ -26,7 +26,9 @@ def amount(pool: Pool, resource: str, among: Sequence[Pool]) -> int | None:
     return 0 if is_device or gpus.is_accelerator(resource) else None
 
 
-def lacking(pool: Pool, asked: Mapping[str, int], among: Sequence[Pool]) -> tuple[str, ...]:
+def lacking_resources(
+    pool: Pool, asked: Mapping[str, int], among: Sequence[Pool]
+) -> tuple[str, ...]:
     """Resources of which a pod asks for more than a machine of a pool has."""
     found = ((name, each, amount(pool, name, among)) for name, each in asked.items())
     return tuple(name for name, each, most in found if most is not None and each > most)
@@ -55,13 +57,15 @@ def tolerations(pod: Pod, subject: Subject, world: World) -> tuple[Value, ...] |
     return (*own, *added)
 
 
-def usable(pod: Pod, asked: Collection[str], subject: Subject, world: World) -> tuple[Pool, ...]:
+def usable_pools(
+    pod: Pod, asked: Collection[str], subject: Subject, world: World
+) -> tuple[Pool, ...]:
     """The pools that the pod selects and whose taints it tolerates.
 
     Raises:
         Unseen: It is not known.
     """
-    pools = selectors.selected(pod, world.pools)
+    pools = selectors.selected_pools(pod, world.pools)
     tolerated = tolerations(pod, subject, world) if pools else None
     if tolerated is None:
         return pools
@@ -82,8 +86,8 @@ def accelerators(pod: Pod, subject: Subject, world: World) -> tuple[str, ...]:
     Raises:
         Unseen: Part of what says it is not known.
     """
-    asked = amounts.of(pod, subject)
-    found = with_accelerators(usable(pod, asked, subject, world), asked)
+    asked = amounts.amounts_of(pod, subject)
+    found = with_accelerators(usable_pools(pod, asked, subject, world), asked)
     named = [each.accelerator for each in found if each.accelerator is not None]
     if named and len(named) == len(found):
         return tuple(dict.fromkeys(known.accelerator_called(each) for each in named))

@@ -19,25 +19,25 @@ MOST: Final = 2**31 - 1
 """The largest number that Kubernetes' own counts and seconds can be."""
 
 
-def of(subject: Subject) -> Iterator[Pod]:
+def training_pods(subject: Subject) -> Iterator[Pod]:
     """The pods that train."""
     mpi = subject.ml_policy["mpi"]
     joins = mpi["runLauncherAsNode"]
     only_starts = mpi.raw is not ABSENT and not joins.is_noted() and joins.raw is not True
-    for pod in pods.of(subject):
+    for pod in pods.pods_of(subject):
         if pod.job["name"].raw == names.NODE or (pod.trains and not only_starts):
             yield pod
 
 
-def containers(subject: Subject) -> Iterator[PodContainer]:
+def training_containers(subject: Subject) -> Iterator[PodContainer]:
     """Their containers that train."""
-    for pod in of(subject):
+    for pod in training_pods(subject):
         for each in pod.spec["containers"].items():
             if each["name"].raw == names.NODE:
                 yield PodContainer(each, pod, is_init=False)
 
 
-def together(subject: Subject) -> tuple[Pod, ...]:
+def pods_together(subject: Subject) -> tuple[Pod, ...]:
     """The pods that run at the same time in the end, by the rule of `render/gang`.
 
     A job that another one waits for to complete runs before the others, with all that it waits for.
@@ -45,9 +45,9 @@ def together(subject: Subject) -> tuple[Pod, ...]:
     Raises:
         Unseen: What waits for what is not known.
     """
-    every = tuple(pods.of(subject))
+    every = tuple(pods.pods_of(subject))
     waits = {pod.name(): _waits(pod) for pod in every}
-    before = gang.outside(waits)
+    before = gang.jobs_outside(waits)
     return tuple(pod for pod in every if pod.name() not in before)
 
 
@@ -84,7 +84,7 @@ def total(subject: Subject) -> int:
     if subject.kind in names.RUNTIMES:
         number = subject.ml_policy["numNodes"].number()
         return 1 if number is None else _clamped(number)
-    return _clamped(sum(count(each) for each in of(subject)))
+    return _clamped(sum(count(each) for each in training_pods(subject)))
 
 
 def total_value(subject: Subject) -> Value:
@@ -93,7 +93,7 @@ def total_value(subject: Subject) -> Value:
     Raises:
         Unseen: It is not known.
     """
-    found = () if subject.kind in names.RUNTIMES else tuple(of(subject))
+    found = () if subject.kind in names.RUNTIMES else tuple(training_pods(subject))
     most = max(found, key=count, default=None)
     return subject.ml_policy["numNodes"] if most is None else _written_count(most)
 

@@ -20,7 +20,7 @@ _REQUIRED: Final = (
 )
 
 
-def selected(pod: Pod, among: Sequence[Pool]) -> tuple[Pool, ...]:
+def selected_pools(pod: Pod, among: Sequence[Pool]) -> tuple[Pool, ...]:
     """The pools whose labels the pod asks for.
 
     Raises:
@@ -30,7 +30,7 @@ def selected(pod: Pod, among: Sequence[Pool]) -> tuple[Pool, ...]:
     return tuple(each for each in among if matches(pod.spec, each.labels, known))
 
 
-def excluding(pod: Pod, among: Sequence[Pool]) -> Value:
+def excluding_label(pod: Pod, among: Sequence[Pool]) -> Value:
     """Of a pod that selects no pool the label of its node selector that excludes the last ones.
 
     Where none does, its node affinity.

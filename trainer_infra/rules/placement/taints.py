@@ -20,7 +20,7 @@ def tolerations(spec: Value) -> tuple[Value, ...]:
     return tuple(lookup.items(spec["tolerations"]))
 
 
-def untolerated(taints: Iterable[Taint], tolerations: Sequence[Value]) -> Taint | None:
+def untolerated_taint(taints: Iterable[Taint], tolerations: Sequence[Value]) -> Taint | None:
     """The first taint that keeps a pod away."""
     hard = (each for each in taints if each.effect in _HARD)
     return next((each for each in hard if not _is_tolerated(each, tolerations)), None)
@@ -34,7 +34,7 @@ def keeps_away(pool: Pool, asked: Collection[str], tolerations: Sequence[Value])
     """
     on_gke = any(each.startswith(_GKE) for each in pool.labels)
     taints = (each for each in pool.taints if not (on_gke and each.key in asked))
-    return untolerated(taints, tolerations)
+    return untolerated_taint(taints, tolerations)
 
 
 def _is_tolerated(taint: Taint, tolerations: Sequence[Value]) -> bool:

@@ -21,12 +21,12 @@ class CapabilitiesAdded(Parameters):
 
 def _places(subject: Subject) -> Iterator[Value]:
     for container in pods.containers(subject):
-        yield from security_context.own(container, "capabilities", "add").items()
+        yield from security_context.own_value(container, "capabilities", "add").items()
 
 
 def _check(place: Value, context: Context[CapabilitiesAdded]) -> Iterator[Finding]:
-    allow = {capability.plain(each) for each in context.parameters.allow}
-    if place.text() and capability.plain(place.text()) not in allow:
+    allow = {capability.plain_name(each) for each in context.parameters.allow}
+    if place.text() and capability.plain_name(place.text()) not in allow:
         fix = "remove it; what only some pods need, such as IPC_LOCK for RDMA, is put in `allow`"
         yield place.finding("is a capability that reaches beyond the container", place.text(), fix)
 

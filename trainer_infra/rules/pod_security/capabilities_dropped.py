@@ -24,15 +24,15 @@ class CapabilitiesDropped(Parameters):
 def _places(subject: Subject) -> Iterator[PodContainer | Value]:
     for container in pods.containers(subject):
         yield container
-        yield from security_context.own(container, "capabilities", "add").items()
+        yield from security_context.own_value(container, "capabilities", "add").items()
 
 
 def _check(place: PodContainer | Value, context: Context[CapabilitiesDropped]) -> Iterator[Finding]:
     if isinstance(place, PodContainer):
-        yield from _not_dropped(security_context.own(place, "capabilities", "drop"))
+        yield from _not_dropped(security_context.own_value(place, "capabilities", "drop"))
         return
-    name = capability.plain(place.text())
-    allow = {capability.plain(each) for each in context.parameters.allow}
+    name = capability.plain_name(place.text())
+    allow = {capability.plain_name(each) for each in context.parameters.allow}
     if name in capability.BASELINE and name not in allow:
         fix = "remove it, and run as a user that needs none, as the catalog's MPI runtimes do"
         yield where_to_fix(place.finding("is a capability beyond the restricted ones", name, fix))

@@ -23,6 +23,6 @@ ALL: Final = "ALL"
 """Stands for every capability."""
 
 
-def plain(name: str) -> str:
+def plain_name(name: str) -> str:
     """A capability's name as Kubernetes writes it: without CAP_, in capitals."""
     return name.upper().removeprefix("CAP_")

@@ -34,7 +34,7 @@ RULE: Final = Rule(
         "do, also the training code."
     ),
     fix="Name an account in `serviceAccountName`, or set `automountServiceAccountToken` to false.",
-    places=pods.of,
+    places=pods.pods_of,
     check=_check,
     looks_around=True,
 )

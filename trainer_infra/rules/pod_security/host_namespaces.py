@@ -26,7 +26,7 @@ class HostNamespaces(Parameters):
 
 
 def _places(subject: Subject) -> Iterator[Value]:
-    for pod in pods.of(subject):
+    for pod in pods.pods_of(subject):
         yield from (pod.spec[each] for each in _SHARED)
 
 

@@ -21,7 +21,7 @@ class HostPath(Parameters):
 
 
 def _places(subject: Subject) -> Iterator[Value]:
-    for pod in pods.of(subject):
+    for pod in pods.pods_of(subject):
         for volume in pod.spec["volumes"].items():
             yield volume.at("hostPath", "path")
 

@@ -56,7 +56,7 @@ def _own(subject: Subject) -> Iterator[Spoken]:
     return _spoken(subject.object)
 
 
-def found(subject: Subject) -> Iterator[Value]:
+def texts_with_secrets(subject: Subject) -> Iterator[Value]:
     """Texts of the object as it was written that have a secret in them, whatever a user excuses.
 
     For whoever shows parts of it: nothing of these may be told.
@@ -118,7 +118,7 @@ def _kind(text: str, name: str, not_secret: tuple[str, ...]) -> str:
     """What kind of secret it has in it; empty for none. Never the secret."""
     for each in secret_forms.kinds(text):
         return each
-    for called, value in ((name, text), *secret_names.assigned(text)):
+    for called, value in ((name, text), *secret_names.assigned_values(text)):
         plain = called.lstrip("-")
         is_said = plain not in not_secret and secret_names.says_secret(plain)
         if is_said and secret_names.looks_secret(value):

@@ -17,7 +17,7 @@ _EXCLUDES: Final = "CAP_SYS_ADMIN"
 
 
 def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
-    allowed = security_context.own(place, "allowPrivilegeEscalation")
+    allowed = security_context.own_value(place, "allowPrivilegeEscalation")
     if allowed.flag() is False:
         return
     what = "does not keep programs from gaining rights"
@@ -27,8 +27,8 @@ def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Findi
 
 
 def _patch(place: PodContainer, allowed: Value) -> tuple[Change, ...]:
-    added = security_context.own(place, "capabilities", "add").texts()
-    if security_context.own(place, "privileged").raw is True or _EXCLUDES in added:
+    added = security_context.own_value(place, "capabilities", "add").texts()
+    if security_context.own_value(place, "privileged").raw is True or _EXCLUDES in added:
         return ()
     return allowed.set_to(value=False)
 

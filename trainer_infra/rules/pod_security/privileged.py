@@ -12,7 +12,7 @@ from trainer_infra.rules.rule import Context, Parameters, Rule
 
 
 def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
-    privileged = security_context.own(place, "privileged")
+    privileged = security_context.own_value(place, "privileged")
     if privileged.flag() is True:
         fix = "set it to false; GPUs and RDMA devices come as resources, such as nvidia.com/gpu"
         patch = privileged.set_to(value=False)

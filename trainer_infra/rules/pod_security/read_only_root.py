@@ -13,7 +13,7 @@ from trainer_infra.rules.rule import Context, Parameters, Rule
 
 
 def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
-    read_only = security_context.own(place, "readOnlyRootFilesystem")
+    read_only = security_context.own_value(place, "readOnlyRootFilesystem")
     if read_only.flag() is not True:
         fix = (
             "set securityContext.readOnlyRootFilesystem of the container to true, and mount "

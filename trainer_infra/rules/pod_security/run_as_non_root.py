@@ -15,10 +15,10 @@ _ROOT: Final = 0
 
 
 def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
-    user = security_context.effective(place, "runAsUser")
+    user = security_context.effective_value(place, "runAsUser")
     if user.number() == _ROOT:
         yield where_to_fix(user.finding("is root", _ROOT, "name another user, such as 1000"))
-    non_root = security_context.effective(place, "runAsNonRoot")
+    non_root = security_context.effective_value(place, "runAsNonRoot")
     if non_root.flag() is not True:
         what = "allows root" if non_root.is_there() else "does not forbid root"
         fix = (

@@ -18,7 +18,7 @@ _FIX: Final = "set securityContext.seccompProfile.type to RuntimeDefault"
 
 def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
     of_pod = security_context.of_pod(place, *_TYPE)
-    said = [each for each in (security_context.own(place, *_TYPE), of_pod) if each.is_there()]
+    said = [each for each in (security_context.own_value(place, *_TYPE), of_pod) if each.is_there()]
     if not said:
         yield where_to_fix(of_pod.finding("names no seccomp profile", None, _FIX))
     for each in said:

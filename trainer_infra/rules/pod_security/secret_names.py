@@ -90,7 +90,7 @@ def looks_secret(value: str) -> bool:
     return any(_is_random(each) for each in _SPLIT.split(text))
 
 
-def assigned(text: str) -> Iterator[tuple[str, str]]:
+def assigned_values(text: str) -> Iterator[tuple[str, str]]:
     """Names and values that a command line or a piece of code writes side by side."""
     for pattern in _ASSIGNED if _SAID.search(text) else ():
         for match in pattern.finditer(text):

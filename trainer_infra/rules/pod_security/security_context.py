@@ -4,7 +4,7 @@ from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.value import Value
 
 
-def own(container: PodContainer, *path: str) -> Value:
+def own_value(container: PodContainer, *path: str) -> Value:
     """What the container itself says."""
     return container.value.at("securityContext", *path)
 
@@ -14,11 +14,11 @@ def of_pod(container: PodContainer, *path: str) -> Value:
     return container.pod.spec.at("securityContext", *path)
 
 
-def effective(container: PodContainer, *path: str) -> Value:
+def effective_value(container: PodContainer, *path: str) -> Value:
     """What holds for the container; where nobody says anything, the pod's place for it.
 
     Raises:
         Unseen: It is not known what the container says.
     """
-    said = own(container, *path)
+    said = own_value(container, *path)
     return said if said.is_there() else of_pod(container, *path)

@@ -42,7 +42,7 @@ RULE: Final = Rule(
         "anywhere. Progress reports do not need it: they have one that is good for nothing else."
     ),
     fix="Set `automountServiceAccountToken` to false in the runtime's pods.",
-    places=pods.of,
+    places=pods.pods_of,
     check=_check,
     looks_around=True,
     parameters=ServiceAccountToken,

@@ -55,18 +55,18 @@ def _check(place: Place, context: Context[FlavorPools]) -> Iterator[Finding]:
 
 def _of_quotas(quotas: Value, context: Context[FlavorPools]) -> Iterator[Finding]:
     name = quotas["name"].text()
-    subject = lookup.find(context.world, names.RESOURCE_FLAVOR, name)
+    subject = lookup.find_object(context.world, names.RESOURCE_FLAVOR, name)
     if subject is None:
         return
     pools = _pools(Flavor(quotas, name, subject), context.world.pools)
     for each in lookup.items(quotas["resources"]) if pools else ():
         resource = each["name"].text()
-        nominal = amounts.read(each["nominalQuota"])
+        nominal = amounts.read_amount(each["nominalQuota"])
         there = _there(resource, pools, context)
         if there is not None and nominal is not None and nominal > there:
-            room = amounts.text(resource, there)
+            room = amounts.amount_text(resource, there)
             what = f"is more {resource} than pool {', '.join(pool.name for pool in pools)} has"
-            got = amounts.text(resource, nominal)
+            got = amounts.amount_text(resource, nominal)
             yield each["nominalQuota"].finding(what, got, f"write at most {room}, or add machines")
 
 
@@ -78,7 +78,7 @@ def _of_taints(flavor: Flavor, pools: Sequence[Pool]) -> Iterator[Finding]:
             (
                 taint
                 for taint in pool.taints
-                if taints.untolerated((taint,), flavor.tolerations)
+                if taints.untolerated_taint((taint,), flavor.tolerations)
                 and (taint.key, taint.effect) not in written
             ),
             None,
@@ -98,7 +98,7 @@ def _of_topology(
 ) -> Iterator[Finding]:
     """A level of the topology that the machines, as far as they declare domains, do not have."""
     value = flavor.spec["topologyName"]
-    topology = lookup.find(context.world, names.KUEUE_TOPOLOGY, value.text())
+    topology = lookup.find_object(context.world, names.KUEUE_TOPOLOGY, value.text())
     if topology is None or not all(each.topology for each in pools):
         return
     for level in lookup.items(topology.object.at("spec", "levels")):

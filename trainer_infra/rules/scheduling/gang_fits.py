@@ -50,7 +50,7 @@ def _check(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
     if not context.world.pools:
         return
     subject = context.subject
-    members = [_member(pod, context) for pod in nodes.together(subject)]
+    members = [_member(pod, context) for pod in nodes.pods_together(subject)]
     short = [each for each in members if each.room is not None and each.room < each.count]
     for each in short:
         pools = ", ".join(pool.name for pool in each.pools)
@@ -62,9 +62,9 @@ def _check(_place: Value, context: Context[Parameters]) -> Iterator[Finding]:
 
 
 def _member(pod: Pod, context: Context[Parameters]) -> GangMember:
-    world, asked = context.world, amounts.of(pod, context.subject)
+    world, asked = context.world, amounts.amounts_of(pod, context.subject)
     every = world.pools
-    usable = machines.usable(pod, asked, context.subject, world)
+    usable = machines.usable_pools(pod, asked, context.subject, world)
     rooms = [(pool, machines.per_machine(pool, asked, every)) for pool in usable]
     return GangMember(pod, nodes.count(pod), asked, [each for each in rooms if each[1] != 0])
 
@@ -91,8 +91,8 @@ def _of_sum(
 ) -> Finding:
     most = max(users, key=lambda each: each.asked[resource] * each.count)
     what = (
-        f"makes {amounts.text(resource, asked)} {resource} of all pods at a time, and the pools "
-        f"that they may use have {amounts.text(resource, max(0, there))}"
+        f"makes {amounts.amount_text(resource, asked)} {resource} of all pods at a time, and the pools "
+        f"that they may use have {amounts.amount_text(resource, max(0, there))}"
     )
     place = nodes.count_place(most.pod, subject)
     return place.finding(what, most.count, "use fewer, or add machines")

@@ -48,7 +48,7 @@ def _schedulers(
     for field, name in policies.items():
         if field and policy is not None and policy[field].is_there():
             yield name
-    for pod in pods.of(subject):
+    for pod in pods.pods_of(subject):
         scheduler = pod.spec["schedulerName"]
         if not scheduler.is_noted() and scheduler.text() in titles:
             yield scheduler.text()

@@ -49,8 +49,8 @@ def _reason(pod: Pod, context: Context[Parameters]) -> str:
     chosen = [each for each in flavors or () if each.selected(pod)]
     if chosen and all(_is_spot(each.spec["nodeLabels"]) for each in chosen):
         return f"a machine of flavor {chosen[0].name}"
-    asked = amounts.of(pod, context.subject) if context.world.pools else {}
-    pools = machines.usable(pod, asked, context.subject, context.world)
+    asked = amounts.amounts_of(pod, context.subject) if context.world.pools else {}
+    pools = machines.usable_pools(pod, asked, context.subject, context.world)
     if pools and all(each.preemptible for each in pools):
         return f"a machine of pool {pools[0].name}"
     return ""

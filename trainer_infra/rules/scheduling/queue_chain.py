@@ -80,7 +80,7 @@ def _goes_round(cohort: Subject, world: World) -> bool:
         if name in seen:
             return True
         seen.add(name)
-        here = lookup.find(world, names.COHORT, name)
+        here = lookup.find_object(world, names.COHORT, name)
     return False
 
 
@@ -88,7 +88,7 @@ def _of_reference(
     value: Value, kind: str, namespace: str, context: Context[Parameters]
 ) -> Iterator[Finding]:
     name = value.text()
-    others = lookup.instead(context.world, kind, name, namespace) if name else None
+    others = lookup.names_instead(context.world, kind, name, namespace) if name else None
     if others is None:
         return
     where = f" in namespace {namespace}" if namespace else ""

@@ -113,8 +113,8 @@ def _node(_world: World, member: Value, flavor: str, resource: str) -> QuotaNode
 
 
 def _read(quota: Value) -> QuotaNode:
-    nominal = amounts.read(quota["nominalQuota"])
-    limits = (amounts.read(quota[each]) for each in ("borrowingLimit", "lendingLimit"))
+    nominal = amounts.read_amount(quota["nominalQuota"])
+    limits = (amounts.read_amount(quota[each]) for each in ("borrowingLimit", "lendingLimit"))
     borrowing, lending = limits
     return QuotaNode(nominal or 0, borrowing, lending)
 

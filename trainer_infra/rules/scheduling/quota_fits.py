@@ -33,7 +33,7 @@ class QuotaFits(Parameters):
 
 
 def _places(subject: Subject) -> Iterator[Pods]:
-    every = tuple(pods.of(subject))
+    every = tuple(pods.pods_of(subject))
     yield from ((each,) for each in every)
     if len(every) > 1:
         yield every
@@ -46,7 +46,7 @@ def _check(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
         yield from _of_kueue(place, context)
         return
     short = volcano.shortage(context.subject, context.world)
-    members = () if short is None else nodes.together(context.subject)
+    members = () if short is None else nodes.pods_together(context.subject)
     if short is not None and members:
         yield _finding(members, short, context.subject)
 
@@ -83,7 +83,7 @@ def _of_one(
     (pod,) = place
     asked = _total(place, group.covered, context)
     found: list[Shortage] = []
-    for flavor in kueue.usable(group, pod) if asked else ():
+    for flavor in kueue.usable_flavors(group, pod) if asked else ():
         rooms = {each: _most(queue, flavor.name, each, asked[each], context) for each in asked}
         short = [
             Shortage(each, asked[each], room, _limit(queue, each, room, flavor.name))
@@ -103,7 +103,7 @@ def _of_all(
     for resource, asked in _total(place, group.covered, context).items():
         own = [_total((each,), (resource,), context).get(resource, 0) for each in place]
         users = [pod for pod, amount in zip(place, own, strict=True) if amount]
-        flavors = {each.name for pod in users for each in kueue.usable(group, pod)}
+        flavors = {each.name for pod in users for each in kueue.usable_flavors(group, pod)}
         rooms = [_most(queue, each, resource, asked, context) for each in sorted(flavors)]
         room = sum(each for each in rooms if each is not None)
         if rooms and None not in rooms and max(own) <= room < asked:
@@ -119,7 +119,7 @@ def _most(
 
 
 def _limit(queue: Subject, resource: str, room: int, flavors: str) -> str:
-    most = amounts.text(resource, room)
+    most = amounts.amount_text(resource, room)
     return f"ClusterQueue {queue.name} can give at most {most} in {flavors}, borrowing all it may"
 
 
@@ -128,10 +128,12 @@ def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
     resource = short.resource
     pod = max(place, key=lambda each: _of_pod(each, resource, subject) * nodes.count(each))
     one = _of_pod(pod, resource, subject)
-    what = f"makes {amounts.text(resource, short.asked)} {resource} in all, and {short.limit}"
+    what = (
+        f"makes {amounts.amount_text(resource, short.asked)} {resource} in all, and {short.limit}"
+    )
     if one > short.room or not one:
-        fix = f"ask for at most {amounts.text(resource, short.room)}, or raise the limit"
-        got = amounts.text(resource, one)
+        fix = f"ask for at most {amounts.amount_text(resource, short.room)}, or raise the limit"
+        got = amounts.amount_text(resource, one)
         return amounts.place(pod, resource).finding(what, got, fix)
     others = short.asked - one * nodes.count(pod)
     fix = f"use at most {max(0, short.room - others) // one} pods, or raise the limit"
@@ -139,7 +141,7 @@ def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
 
 
 def _of_pod(pod: Pod, resource: str, subject: Subject) -> int:
-    return amounts.ONE if resource == _PODS else amounts.of(pod, subject).get(resource, 0)
+    return amounts.ONE if resource == _PODS else amounts.amounts_of(pod, subject).get(resource, 0)
 
 
 def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -> dict[str, int]:
@@ -154,7 +156,7 @@ def _total(place: Pods, covered: Collection[str], context: Context[QuotaFits]) -
 
 def _asked(pod: Pod, context: Context[QuotaFits]) -> dict[str, int]:
     """What one pod asks for, itself as one of `pods`, without what Kueue leaves out."""
-    found = amounts.of(pod, context.subject) | {_PODS: amounts.ONE}
+    found = amounts.amounts_of(pod, context.subject) | {_PODS: amounts.ONE}
     ignore = context.parameters.ignore
     return {name: each for name, each in found.items() if not name.startswith(ignore)}
 

@@ -29,9 +29,9 @@ def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
 def _of_pools(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
     """The taint of each pool that fits; nothing where one with the accelerators lets the pod in."""
     every = context.world.pools
-    selected = selectors.selected(pod, every)
-    asked = amounts.of(pod, context.subject) if selected else {}
-    fitting = [each for each in selected if not machines.lacking(each, asked, every)]
+    selected = selectors.selected_pools(pod, every)
+    asked = amounts.amounts_of(pod, context.subject) if selected else {}
+    fitting = [each for each in selected if not machines.lacking_resources(each, asked, every)]
     tolerated = machines.tolerations(pod, context.subject, context.world) if fitting else None
     if tolerated is None:
         return {}
@@ -50,7 +50,7 @@ def _of_flavors(pod: Pod, context: Context[Parameters]) -> Mapping[str, Taint]:
     if queue is None:
         return {}
     result: dict[str, Taint] = {}
-    asked = {*amounts.of(pod, context.subject), "pods"}
+    asked = {*amounts.amounts_of(pod, context.subject), "pods"}
     for group in kueue.groups(queue, context.world):
         if asked.isdisjoint(group.covered):
             continue
@@ -82,7 +82,7 @@ RULE: Final = Rule(
     tags=("scheduling", "gpu", "kueue"),
     why="Machines with a taint that a pod does not tolerate do not take it: it stays pending.",
     fix="Add the toleration to the pods, for a TrainJob in the runtime or in spec.runtimePatches.",
-    places=pods.of,
+    places=pods.pods_of,
     check=_check,
     looks_around=True,
 )

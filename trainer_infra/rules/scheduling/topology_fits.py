@@ -51,7 +51,7 @@ def _levels(context: Context[Parameters]) -> Sequence[str] | None:
     found: dict[str, None] = {}
     for each in flavors:
         name = each.spec["topologyName"].text()
-        topology = lookup.find(context.world, names.KUEUE_TOPOLOGY, name) if name else None
+        topology = lookup.find_object(context.world, names.KUEUE_TOPOLOGY, name) if name else None
         if name and topology is None:
             return None
         if topology is not None:
@@ -62,10 +62,10 @@ def _levels(context: Context[Parameters]) -> Sequence[str] | None:
 
 def _room(pod: Pod, level: str, context: Context[Parameters]) -> int | None:
     """How many pods find place in the best domain; None where that is not known."""
-    asked, every = amounts.of(pod, context.subject), context.world.pools
+    asked, every = amounts.amounts_of(pod, context.subject), context.world.pools
     found = [
         _in_domain(pool, level, machines.per_machine(pool, asked, every))
-        for pool in machines.usable(pod, asked, context.subject, context.world)
+        for pool in machines.usable_pools(pod, asked, context.subject, context.world)
     ]
     known = [each for each in found if each is not None]
     return max(known, default=None) if len(known) == len(found) else None
@@ -86,7 +86,7 @@ RULE: Final = Rule(
     tags=("scheduling", "kueue", "topology"),
     why="A required topology is not a wish: Kueue never admits a job for which no domain is big enough.",
     fix="Name a level of the Topology, use fewer nodes, or ask for the level as a preference.",
-    places=pods.of,
+    places=pods.pods_of,
     check=_check,
     looks_around=True,
 )

@@ -35,7 +35,7 @@ def shortage(subject: Subject, world: World) -> Shortage | None:
         Unseen: Something of it is not known.
     """
     name = queue_name(subject)
-    queue = None if name is None else lookup.find(world, names.VOLCANO_QUEUE, name.text())
+    queue = None if name is None else lookup.find_object(world, names.VOLCANO_QUEUE, name.text())
     if queue is None:
         return None
     found = (_beyond(each, queue) for each in subject.rendered_of(names.POD_GROUP))
@@ -45,9 +45,11 @@ def shortage(subject: Subject, world: World) -> Shortage | None:
 def _beyond(pod_group: Value, queue: Subject) -> Shortage | None:
     """The first resource of which there is too little; what a queue does not cap has no limit."""
     for resource, each in pod_group.at("spec", "minResources").fields():
-        asked = amounts.read(each)
-        room = amounts.read(queue.object.at("spec", "capability", resource))
+        asked = amounts.read_amount(each)
+        room = amounts.read_amount(queue.object.at("spec", "capability", resource))
         if asked is not None and room is not None and asked > room:
-            limit = f"Volcano's queue {queue.name} is capped at {amounts.text(resource, room)}"
+            limit = (
+                f"Volcano's queue {queue.name} is capped at {amounts.amount_text(resource, room)}"
+            )
             return Shortage(resource, asked, room, limit)
     return None

@@ -50,7 +50,7 @@ class Fault:
         return None if is_hidden else got
 
 
-def of(subject: Subject) -> Iterator[Fault]:
+def faults_of(subject: Subject) -> Iterator[Fault]:
     """Everything wrong with the object as it was written."""
     if subject.fits_schema:
         return
@@ -64,17 +64,19 @@ def of(subject: Subject) -> Iterator[Fault]:
         return
     yield from _found(whole["metadata"], _of_metadata)
     judge = partial(schema.schema_findings, name=_JOBSET_SPEC)
-    yield from _found(whole["spec"], judge if subject.kind == names.JOBSET else texts.unquoted)
+    yield from _found(
+        whole["spec"], judge if subject.kind == names.JOBSET else texts.unquoted_texts
+    )
 
 
 def _found(value: Value, judge: Callable[[Any], Iterable[api.FieldFinding]]) -> Iterator[Fault]:
     if value.raw is ABSENT:
         yield Fault(value, api.FieldFinding((), "is required"))
         return
-    hidden = tuple(unknown.paths(value.raw))
+    hidden = tuple(unknown.unknown_paths(value.raw))
     for each in hidden:
         value.at(*each).is_noted()
-    for finding in judge(unknown.filled(value.raw) if hidden else value.raw):
+    for finding in judge(unknown.with_stand_ins(value.raw) if hidden else value.raw):
         if not any(finding.path[: len(each)] == each for each in hidden):
             yield Fault(value.at(*finding.path), finding)
 

@@ -16,7 +16,7 @@ def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Findin
     if image.is_there() and image.raw != "":
         return
     name = place.value["name"].text()
-    trains = jobs.label(place.pod.job).text() == names.TRAINER and place.is_node
+    trains = jobs.step_label(place.pod.job).text() == names.TRAINER and place.is_node
     if trains and kind == names.TRAIN_JOB:
         image = context.subject.object.at("spec", "trainer", "image")
     if not (trains and kind in names.RUNTIMES) and not image.text():

@@ -44,7 +44,7 @@ class _Place:
         Raises:
             Unseen: It is not known.
         """
-        step = jobs.label(self.job).text()
+        step = jobs.step_label(self.job).text()
         return step if step in pods.INITIALIZERS else ""
 
 
@@ -58,7 +58,7 @@ def _check(place: _Place, _context: Context[Parameters]) -> Iterator[Finding]:
     if container is None:
         return
     mounts = container["volumeMounts"]
-    mount = jobs.named(mounts, _VOLUME)
+    mount = jobs.item_named(mounts, _VOLUME)
     if mount is not None:
         yield from _of_volume(place)
         yield from _of_folder(place, container, mount)
@@ -74,23 +74,23 @@ def _sharing(place: _Place) -> Value | None:
     With MPI it is that of the nodes, which have no label: the launcher may only start them.
     """
     name = place.job["name"].text()
-    step = names.TRAINER if name == names.NODE else jobs.label(place.job).text()
+    step = names.TRAINER if name == names.NODE else jobs.step_label(place.job).text()
     if step not in jobs.CONTAINERS or name == names.LAUNCHER:
         return None
     others = (place.job,) if place.initializer else _initializers(place.spec)
     if not any(_fills(each) for each in others):
         return None
-    return jobs.named(jobs.pod_spec(place.job)["containers"], jobs.CONTAINERS[step])
+    return jobs.item_named(jobs.pod_spec(place.job)["containers"], jobs.CONTAINERS[step])
 
 
 def _initializers(spec: Value) -> Iterator[Value]:
     found = spec["replicatedJobs"].items()
-    return (each for each in found if jobs.label(each).text() in pods.INITIALIZERS)
+    return (each for each in found if jobs.step_label(each).text() in pods.INITIALIZERS)
 
 
 def _fills(job: Value) -> bool:
     """Whether the initializer puts files on a volume: all do, except for the data cache."""
-    container = jobs.named(jobs.pod_spec(job)["containers"], jobs.label(job).text())
+    container = jobs.item_named(jobs.pod_spec(job)["containers"], jobs.step_label(job).text())
     if container is None or not container["env"].is_there():
         return container is not None
     env = {each["name"].text(): each["value"] for each in container["env"].items()}
@@ -101,7 +101,7 @@ def _fills(job: Value) -> bool:
 def _of_volume(place: _Place) -> Iterator[Finding]:
     """There is such a volume, and it outlives the pod."""
     volumes = jobs.pod_spec(place.job)["volumes"]
-    volume = jobs.named(volumes, _VOLUME)
+    volume = jobs.item_named(volumes, _VOLUME)
     if volume is not None:
         if volume["emptyDir"].is_there():
             fix = "use a claim: volumeClaimPolicies of the JobSet, or persistentVolumeClaim"

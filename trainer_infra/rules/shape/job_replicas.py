@@ -17,7 +17,7 @@ def _places(subject: Subject) -> Iterator[Value]:
 
 def _check(job: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     replicas = job["replicas"]
-    if jobs.label(job).text() in jobs.CONTAINERS and replicas.number() not in {None, 1}:
+    if jobs.step_label(job).text() in jobs.CONTAINERS and replicas.number() not in {None, 1}:
         fix = "write 1: nodes are counted by mlPolicy.numNodes and spec.trainer.numNodes"
         what = f"must be 1 for a job with the label {names.ANCESTOR_LABEL}"
         yield replicas.finding(what, replicas.number(), fix, replicas.set_to(1))

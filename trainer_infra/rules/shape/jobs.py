@@ -13,7 +13,7 @@ CONTAINERS: Final = {names.TRAINER: names.NODE} | {each: each for each in pods.I
 """The container that a job must have, by its ancestor label."""
 
 
-def label(job: Value) -> Value:
+def step_label(job: Value) -> Value:
     """The label that says which step of a TrainJob a replicated job is."""
     return job.at(*resolve.ANCESTOR_PATH)
 
@@ -23,7 +23,7 @@ def pod_spec(job: Value) -> Value:
     return job.at("template", "spec", "template", "spec")
 
 
-def named(items: Value, name: str) -> Value | None:
+def item_named(items: Value, name: str) -> Value | None:
     """The item of that name in a list; None where there is none.
 
     Raises:

@@ -36,14 +36,14 @@ class JobSetName(Parameters):
 Part = Callable[[Context[JobSetName]], Iterator[Finding]]
 
 
-def tells(refusal: Refusal) -> bool:
+def tells_refusal(refusal: Refusal) -> bool:
     """Whether this rule says why a TrainJob renders to nothing, and `renders` need not."""
     return refusal.value.path == _NAME
 
 
 def _places(subject: Subject) -> Iterator[Part]:
     if subject.kind == names.TRAIN_JOB:
-        found = (each for each in subject.once(refusals.of) if tells(each))
+        found = (each for each in subject.once(refusals.refusals_of) if tells_refusal(each))
         yield from (partial(_of_train_job, each) for each in found)
         return
     if subject.kind == names.JOBSET:

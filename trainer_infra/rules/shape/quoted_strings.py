@@ -34,7 +34,7 @@ RULE: Final = Rule(
         "write `1.1` for `1.10` and `true` for `on`."
     ),
     fix='Put the value in quotes, `"1.10"` or `"on"`.',
-    places=faults.of,
+    places=faults.faults_of,
     check=_check,
     remediates=True,
 )

@@ -36,14 +36,14 @@ class Refusal:
     """What."""
 
 
-def of(subject: Subject) -> Iterator[Refusal]:
+def refusals_of(subject: Subject) -> Iterator[Refusal]:
     """The reasons, unless they are its schema's or come from a value that is not known."""
     if subject.kind != names.TRAIN_JOB or subject.unseen:
         return
     problems = subject.problems or tuple(_of_runtime(subject))
-    if not problems or subject.once(faults.of):
+    if not problems or subject.once(faults.faults_of):
         return
-    hidden = tuple(unknown.paths(subject.object.raw))
+    hidden = tuple(unknown.unknown_paths(subject.object.raw))
     for problem in problems:
         if subject.runtime_is_judged and _is_of_runtime(problem):
             continue
@@ -60,7 +60,7 @@ def _of_runtime(subject: Subject) -> Iterator[Problem]:
     runtime = subject.runtime
     if runtime is None or subject.rendered or subject.runtime_is_judged:
         return
-    if not any(True for _ in unknown.paths(runtime.raw)):
+    if not any(True for _ in unknown.unknown_paths(runtime.raw)):
         yield Problem("spec.runtimeRef.name", "names a runtime that its schema refuses")
 
 

@@ -9,7 +9,11 @@ from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.shape import jobset_name, refusals, reserved_env, runtime_exists
 from trainer_infra.rules.shape.refusals import REFERENCE, Refusal
 
-_OTHERS: Final = (jobset_name.tells, reserved_env.tells, runtime_exists.tells)
+_OTHERS: Final = (
+    jobset_name.tells_refusal,
+    reserved_env.tells_refusal,
+    runtime_exists.tells_refusal,
+)
 """Rules that say some of the reasons better."""
 
 
@@ -34,6 +38,6 @@ RULE: Final = Rule(
         "it, and nothing ever runs."
     ),
     fix="Make the TrainJob one that its runtime can run, or name another runtime.",
-    places=refusals.of,
+    places=refusals.refusals_of,
     check=_check,
 )

@@ -37,12 +37,12 @@ def _trains(found: Value, policy: Value) -> Iterator[Finding]:
     if not found.is_there() or not tuple(found.items()):
         yield found.finding("has no job", None, f"add a job {names.NODE!r} that trains")
         return
-    if any(jobs.label(each).text() == names.TRAINER for each in found.items()):
+    if any(jobs.step_label(each).text() == names.TRAINER for each in found.items()):
         return
     usual = names.LAUNCHER if policy["mpi"].is_there() else names.NODE
-    job = jobs.named(found, usual)
+    job = jobs.item_named(found, usual)
     what = "has no job that trains" if job is None else "is missing: no job is the one that trains"
-    place = found if job is None else jobs.label(job)
+    place = found if job is None else jobs.step_label(job)
     fix = f"set the label {names.ANCESTOR_LABEL}: {names.TRAINER} on the job that trains"
     yield place.finding(what, None, fix, () if job is None else place.set_to(names.TRAINER))
 
@@ -60,7 +60,7 @@ def _has_nodes(found: Value, policy: Value) -> Iterator[Finding]:
 
 def _of_name(found: Value, name: str, why: str) -> Iterator[Finding]:
     """MPI's job of that name is there; the one other job is taken for a misnamed one."""
-    if not found.is_there() or jobs.named(found, name) is not None:
+    if not found.is_there() or jobs.item_named(found, name) is not None:
         return
     known = {names.LAUNCHER, names.NODE, *pods.INITIALIZERS}
     others = [each["name"] for each in found.items() if each["name"].text() not in known]
@@ -74,7 +74,7 @@ def _of_name(found: Value, name: str, why: str) -> Iterator[Finding]:
 
 def _is_labelled(job: Value, _policy: Value) -> Iterator[Finding]:
     """An initializer's job has its label as its name."""
-    label, name = jobs.label(job), job["name"]
+    label, name = jobs.step_label(job), job["name"]
     if name.text() in pods.INITIALIZERS and label.text() != name.text():
         what = "is missing: what a TrainJob says of the initializer is not written into the job"
         patch = () if label.is_there() else label.set_to(name.text())
@@ -86,11 +86,11 @@ def _is_labelled(job: Value, _policy: Value) -> Iterator[Finding]:
 
 def _has_container(job: Value, policy: Value) -> Iterator[Finding]:
     """The container that a TrainJob's image, command and environment are written into."""
-    wanted = jobs.CONTAINERS.get(jobs.label(job).text(), "")
+    wanted = jobs.CONTAINERS.get(jobs.step_label(job).text(), "")
     if not wanted and policy["mpi"].is_there() and job["name"].text() == names.NODE:
         wanted = names.NODE
     containers = jobs.pod_spec(job)["containers"]
-    if not wanted or jobs.named(containers, wanted) is not None:
+    if not wanted or jobs.item_named(containers, wanted) is not None:
         return
     found = tuple(containers.items()) if containers.is_there() else ()
     fix = f"name {'it' if len(found) == 1 else 'one'} {wanted!r}"

@@ -53,7 +53,7 @@ class _Variable:
     """Whether the container is an init container."""
 
 
-def tells(refusal: Refusal) -> bool:
+def tells_refusal(refusal: Refusal) -> bool:
     """Whether this rule says why a TrainJob renders to nothing, and `renders` need not."""
     return (
         refusal.value.path[:3] == ("spec", "trainer", "env") and "reserved" in refusal.problem.what
@@ -99,7 +99,7 @@ def _is_filled(place: _Variable, framework: str, policy: Value) -> bool:
         return True
     if container != names.NODE or place.is_init:
         return False
-    is_trainer = jobs.label(place.job).text() == names.TRAINER
+    is_trainer = jobs.step_label(place.job).text() == names.TRAINER
     return job == names.LAUNCHER if framework == _MPI else is_trainer
 
 

@@ -17,7 +17,7 @@ class RuntimeExists(Parameters):
     """Names of runtimes of either kind that are known to be in the cluster."""
 
 
-def tells(refusal: Refusal) -> bool:
+def tells_refusal(refusal: Refusal) -> bool:
     """Whether this rule says why a TrainJob renders to nothing, and `renders` need not.
 
     A runtime is found by kind and name; the renderer refuses one of another API group.

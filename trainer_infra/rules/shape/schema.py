@@ -26,6 +26,6 @@ RULE: Final = Rule(
         "training runs without it."
     ),
     fix="Write the field as the schemas of Trainer v2.3.0 and JobSet v0.12.0 have it.",
-    places=faults.of,
+    places=faults.faults_of,
     check=_check,
 )

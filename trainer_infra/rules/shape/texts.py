@@ -23,14 +23,14 @@ _MAPS: Final = frozenset(
 _LISTS: Final = frozenset(("args", "command", "values", "coveredResources", "onFlavors"))
 
 
-def unquoted(value: Any, path: Path = ()) -> Iterator[FieldFinding]:
+def unquoted_texts(value: Any, path: Path = ()) -> Iterator[FieldFinding]:
     """The numbers and booleans that stand where a text belongs."""
     if isinstance(value, Mapping):
         for key, each in value.items():
             yield from _field(key, each, path)
     elif isinstance(value, list | tuple):
         for index, each in enumerate(value):
-            yield from unquoted(each, (*path, index))
+            yield from unquoted_texts(each, (*path, index))
 
 
 def _field(key: object, value: Any, path: Path) -> Iterator[FieldFinding]:
@@ -46,7 +46,7 @@ def _field(key: object, value: Any, path: Path) -> Iterator[FieldFinding]:
         for index, each in enumerate(value):
             yield from _text(each, (*here, index))
     if isinstance(key, str):
-        yield from unquoted(value, here)
+        yield from unquoted_texts(value, here)
 
 
 def _text(value: Any, path: Path) -> Iterator[FieldFinding]:

@@ -40,8 +40,8 @@ _STATES: Final = 2
 
 
 def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
-    found = recipe.of(place.value)
-    own = None if found is None else gpus.of(place.value)
+    found = recipe.recipe_of(place.value)
+    own = None if found is None else gpus.gpus_of(place.value)
     needed = None if found is None else _needed(found)
     if own is None or found is None or needed is None:
         return
@@ -59,7 +59,7 @@ def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Findin
 
 def _needed(found: Recipe) -> Decimal | None:
     """GiB that all GPUs together hold at least; None where that is not known."""
-    parameters = model.parameters(found.config)
+    parameters = model.model_parameters(found.config)
     by_default = "true" if found.config in _OFFLOADED else ""
     if parameters is None or (found.setting(_OFFLOAD) or by_default) == "true":
         return None
@@ -100,7 +100,7 @@ RULE: Final = Rule(
     tags=("tuning", "torchtune", "gpu", "memory"),
     why="The job runs out of memory once it has fetched the model and loaded it.",
     fix="Use more or larger GPUs, or a method that holds less.",
-    places=nodes.containers,
+    places=nodes.training_containers,
     check=_check,
     looks_around=True,
 )

@@ -17,7 +17,7 @@ from trainer_infra.rules.tuning import recipe
 
 
 def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
-    found = recipe.of(place.value)
+    found = recipe.recipe_of(place.value)
     if found is None or not (found.is_lora or found.is_single_device):
         return
     total, where = nodes.total(context.subject), nodes.total_value(context.subject)
@@ -43,6 +43,6 @@ RULE: Final = Rule(
     tags=("tuning", "torchtune", "nodes"),
     why="Each node fails at once, or tunes adapters of its own and overwrites those of the others.",
     fix="Use one node with more GPUs, or train all weights.",
-    places=nodes.containers,
+    places=nodes.training_containers,
     check=_check,
 )

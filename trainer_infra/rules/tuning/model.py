@@ -41,13 +41,13 @@ class Shape:
         return f"{self.family.capitalize()} {self.generation} {self.size}B"
 
 
-def shape(text: str) -> Shape | None:
+def model_shape(text: str) -> Shape | None:
     """The model that a config or a URI names; None where it names none that is known."""
     found = {Shape(*(part.lower() for part in each)) for each in _NAMED.findall(text)}
     return found.pop() if len(found) == 1 else None
 
 
-def parameters(config: str) -> int | None:
+def model_parameters(config: str) -> int | None:
     """Weights of the model that a config of torchtune trains; None where they are not known."""
     model, _, _ = config.partition("B_")
     return PARAMETERS.get(f"{model}B")

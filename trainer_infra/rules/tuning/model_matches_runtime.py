@@ -26,9 +26,9 @@ class Fetched:
 
 
 def _check(place: Fetched, _context: Context[Parameters]) -> Iterator[Finding]:
-    found = recipe.of(place.trains.value)
-    trained = None if found is None else model.shape(found.config)
-    fetched = model.shape(place.uri.text())
+    found = recipe.recipe_of(place.trains.value)
+    trained = None if found is None else model.model_shape(found.config)
+    fetched = model.model_shape(place.uri.text())
     if found is not None and trained and fetched and trained != fetched:
         what = f"names weights of {fetched}, but {found.config} is trained: {trained}"
         fix = f"fetch {trained}, or use the runtime of {fetched}"
@@ -36,7 +36,7 @@ def _check(place: Fetched, _context: Context[Parameters]) -> Iterator[Finding]:
 
 
 def _places(subject: Subject) -> Iterator[Fetched]:
-    training = subject.once(nodes.containers)
+    training = subject.once(nodes.training_containers)
     for container in pods.containers(subject):
         if container.pod.step == names.MODEL_INITIALIZER:
             for each in container.value["env"].items():

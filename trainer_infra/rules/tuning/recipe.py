@@ -55,7 +55,7 @@ class Recipe:
         return next((value.lower() for key, _, value in pairs if key == item), "")
 
 
-def of(container: Value) -> Recipe | None:
+def recipe_of(container: Value) -> Recipe | None:
     """What a container has torchtune do; None where it runs something else.
 
     Raises:

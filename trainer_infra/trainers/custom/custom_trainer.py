@@ -1,7 +1,7 @@
 """CustomTrainer: the user's own training code as a TrainJob's trainer.
 
 Users construct it; the deploy room and the command line call `pack` at preview. What comes out
-goes to `code.attach`. The defects it avoids: SDK contract 3.2.
+goes to `code.attach_code`. The defects it avoids: SDK contract 3.2.
 """
 
 import functools
@@ -139,7 +139,7 @@ class _Plain:
         if problems or source is None:
             raise InvalidInput(problems)
         plain, secret = _split(self.func_args or {})
-        wanted = packages.locked(self.packages or (), self.pip_index_urls or ())
+        wanted = packages.requirement_lines(self.packages or (), self.pip_index_urls or ())
         code = Code(_files(source, plain), wanted, bool(secret))
         sizes = {path: len(text.encode()) for path, text in code.files.items()}
         over = tuple(folder.too_large(sizes, source.where))
@@ -164,34 +164,36 @@ class _Plain:
         if source is not None:
             yield from source.problems
             yield from _kind(source, given, self.args or ())
-        yield from func_args.problems(given)
+        yield from func_args.argument_problems(given)
         if source is not None and source.function is not None:
-            yield from func_args.misfits(given, source.function, source.where)
-        yield from env_and_args.bad_args(self.args or ())
+            yield from func_args.signature_problems(given, source.function, source.where)
+        yield from env_and_args.arg_problems(self.args or ())
         yield from _whole("num_nodes", self.num_nodes)
         yield from _whole("num_proc_per_node", self.num_proc_per_node)
-        yield from resources_per_node.problems(self.resources_per_node or {})
-        yield from env_and_args.problems(self.env or {})
+        yield from resources_per_node.resource_problems(self.resources_per_node or {})
+        yield from env_and_args.env_problems(self.env or {})
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
             yield Problem("image", "must be an image's name", got=self.image)
-        yield from packages.problems(self.packages or ())
+        yield from packages.requirement_problems(self.packages or ())
         yield from packages.index_problems(self.pip_index_urls or (), self.packages or ())
 
     def _trainer(self) -> dict[str, Any]:
         resources = self.resources_per_node
         made = {
             "image": self.image,
-            "args": [env_and_args.literal(each) for each in self.args or ()] or None,
-            "env": env_and_args.entries(self.env or {}) or None,
+            "args": [env_and_args.literal_text(each) for each in self.args or ()] or None,
+            "env": env_and_args.env_entries(self.env or {}) or None,
             "numNodes": self.num_nodes,
             "numProcPerNode": self.num_proc_per_node,
-            "resourcesPerNode": resources_per_node.wire(resources) if resources else None,
+            "resourcesPerNode": resources_per_node.resource_requirements(resources)
+            if resources
+            else None,
         }
         return {key: value for key, value in made.items() if value is not None}
 
     def _secret_data(self, secret_args: Mapping[str, Secret]) -> dict[str, Any]:
         data: dict[str, Any] = {
-            env_and_args.key(name): value.value
+            env_and_args.secret_key(name): value.value
             for name, value in (self.env or {}).items()
             if isinstance(value, Secret)
         }
@@ -204,8 +206,8 @@ class _Plain:
 
 def _source(train: Train) -> CodeSource:
     if isinstance(train, str | os.PathLike):
-        return files.read(os.fspath(train))
-    return function.read(train)
+        return files.read_path(os.fspath(train))
+    return function.read_function(train)
 
 
 def _split(given: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Secret]]:

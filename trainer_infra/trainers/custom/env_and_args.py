@@ -16,31 +16,31 @@ from trainer_infra.trainers.secret import Secret
 NAME = re.compile(r"[-._a-zA-Z][-._a-zA-Z0-9]*")
 
 
-def key(name: str) -> str:
+def secret_key(name: str) -> str:
     """Key of an env variable's value in the job's own Secret."""
     return f"env.{name}"
 
 
-def entries(env: Mapping[str, Any]) -> list[JSONDict]:
+def env_entries(env: Mapping[str, Any]) -> list[JSONDict]:
     """Env variables in wire form, in the order given."""
     return [_entry(name, value) for name, value in env.items()]
 
 
 def _entry(name: str, value: Any) -> JSONDict:
     if isinstance(value, Secret):
-        reference = {"name": names.OWN_SECRET, "key": key(name)}
+        reference = {"name": names.OWN_SECRET, "key": secret_key(name)}
         return {"name": name, "valueFrom": {"secretKeyRef": reference}}
     if isinstance(value, Mapping):
         return {"name": name, **value}
-    return {"name": name, "value": literal(value)}
+    return {"name": name, "value": literal_text(value)}
 
 
-def literal(text: str) -> str:
+def literal_text(text: str) -> str:
     """A text that Kubernetes hands over unchanged."""
     return text.replace("$", "$$") if "$(" in text or "$$" in text else text
 
 
-def problems(env: Mapping[str, Any]) -> Iterator[Problem]:
+def env_problems(env: Mapping[str, Any]) -> Iterator[Problem]:
     """Names and values that are no env variable."""
     for name, value in env.items():
         path = f"env.{name}"
@@ -65,7 +65,7 @@ def _bad_value(path: str, value: Any) -> Iterator[Problem]:
         yield Problem(path, what, got=value, fix=f'quote it: "{value}"')
 
 
-def bad_args(args: Sequence[Any]) -> Iterator[Problem]:
+def arg_problems(args: Sequence[Any]) -> Iterator[Problem]:
     """Arguments of a script that are no text."""
     for index, value in enumerate(args):
         if isinstance(value, Secret):

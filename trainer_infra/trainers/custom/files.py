@@ -19,7 +19,7 @@ LEFT_OUT = "left out are hidden files, those that ignore files name, and a Pulum
 FORMS = '"train.py", "train.py:function", "folder:main.py" or "folder:package.module:function"'
 
 
-def read(train: str) -> CodeSource:
+def read_path(train: str) -> CodeSource:
     """What a path means.
 
     Args:
@@ -31,14 +31,14 @@ def read(train: str) -> CodeSource:
     head, *rest = train.split(":")
     path = Path(head)
     if path.is_dir() and len(rest) in {1, 2}:
-        files = folder.read(path)
-        trees = folder.parsed(path, files)
+        files = folder.read_folder(path)
+        trees = folder.syntax_trees(path, files)
         return (
             _script(path, rest[0], files) if len(rest) == 1 else _called(path, rest, trees, files)
         )
     if path.is_file() and path.suffix == ".py" and len(rest) <= 1:
-        files = folder.texts(path.parent, [path.name])
-        trees = folder.parsed(path.parent, files)
+        files = folder.texts_of(path.parent, [path.name])
+        trees = folder.syntax_trees(path.parent, files)
         where = source.shown_path(path.parent)
         fix = f'give the folder: CustomTrainer("{":".join([where, path.name, *rest])}")'
         alone = tuple(source.left_behind(trees[path.name], path, path.name, fix))

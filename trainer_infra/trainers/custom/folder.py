@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.custom.ignore_files import Ignored
+from trainer_infra.trainers.custom.ignore_files import IgnorePatterns
 from trainer_infra.trainers.custom.source import shown_path
 
 LIMIT = 1024 * 1024
@@ -20,20 +20,20 @@ LIMIT = 1024 * 1024
 LARGEST = 3
 
 
-def read(root: Path) -> dict[str, str]:
+def read_folder(root: Path) -> dict[str, str]:
     """Path below the folder -> text, of every file that travels.
 
     Raises:
         InvalidInput: holds every file that cannot travel, or the size when that is too much.
     """
-    return texts(root, sorted(_paths(root)))
+    return texts_of(root, sorted(_paths(root)))
 
 
-def texts(root: Path, paths: Iterable[str]) -> dict[str, str]:
+def texts_of(root: Path, paths: Iterable[str]) -> dict[str, str]:
     """Path -> text of the given files below a folder.
 
     Raises:
-        InvalidInput: as `read`.
+        InvalidInput: as `read_folder`.
     """
     found: dict[str, str] = {}
     problems: list[Problem] = []
@@ -73,7 +73,7 @@ def too_large(sizes: Mapping[str, int], where: str) -> Iterator[Problem]:
         )
 
 
-def parsed(root: Path, files: Mapping[str, str]) -> dict[str, ast.Module]:
+def syntax_trees(root: Path, files: Mapping[str, str]) -> dict[str, ast.Module]:
     """The syntax tree of each Python file.
 
     Raises:
@@ -96,7 +96,7 @@ def parsed(root: Path, files: Mapping[str, str]) -> dict[str, ast.Module]:
 
 
 def _paths(root: Path) -> Iterator[str]:
-    ignored = Ignored(root)
+    ignored = IgnorePatterns(root)
     for folder, folders, names in os.walk(root):
         here = Path(folder)
         ignored.enter(here)

@@ -59,7 +59,7 @@ def _not_json_mapping(value: dict[Any, Any], path: str, depth: int) -> Iterator[
             yield Problem(path, what, got=key, fix="use text keys")
 
 
-def problems(func_args: Mapping[str, Any]) -> Iterator[Problem]:
+def argument_problems(func_args: Mapping[str, Any]) -> Iterator[Problem]:
     """Every value that would not arrive as it is; of secrets, the type and not the value."""
     for name, value in func_args.items():
         if not isinstance(value, Secret):
@@ -69,7 +69,9 @@ def problems(func_args: Mapping[str, Any]) -> Iterator[Problem]:
                 yield Problem(problem.path, problem.what, fix=problem.fix)
 
 
-def misfits(func_args: Mapping[str, Any], function: Function, where: str) -> Iterator[Problem]:
+def signature_problems(
+    func_args: Mapping[str, Any], function: Function, where: str
+) -> Iterator[Problem]:
     """Arguments that the function does not take, and those it needs and does not get."""
     spec = function.args
     positional = [*spec.posonlyargs, *spec.args]

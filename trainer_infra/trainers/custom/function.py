@@ -21,7 +21,7 @@ from trainer_infra.trainers.custom.source import CodeSource, Function
 LAZY = __future__.annotations.compiler_flag
 
 
-def read(train: Callable[..., object]) -> CodeSource:
+def read_function(train: Callable[..., object]) -> CodeSource:
     """Source of a function, at the lines it has in its file so that tracebacks are true.
 
     Raises:
@@ -168,7 +168,7 @@ def _content(cell: CellType) -> object:
 def _undefined(function: FunctionType, text: str) -> Iterator[Problem]:
     """Names that the function takes from its module, or that exist nowhere."""
     try:
-        missing = undefined_names.undefined(text)
+        missing = undefined_names.undefined_names(text)
     except SyntaxError:
         # Only a `nonlocal` of the function around it stops making sense: a closure, named above.
         return

@@ -17,7 +17,7 @@ FILES: Final = (".gitignore", ".trainerignore")
 
 
 @dataclass(slots=True)
-class Ignored:
+class IgnorePatterns:
     """The patterns that hold in a folder, found as its folders are walked from the top."""
 
     root: Path

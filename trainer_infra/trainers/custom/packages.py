@@ -30,7 +30,7 @@ _LEAVE_OUT: Final = (
 )
 
 
-def locked(packages: Sequence[str], index_urls: Sequence[str] = ()) -> tuple[str, ...]:
+def requirement_lines(packages: Sequence[str], index_urls: Sequence[str] = ()) -> tuple[str, ...]:
     """Lines of a requirements file: the indexes in their order, then the requirements, each once."""
     first, rest = index_urls[:1], index_urls[1:]
     return (
@@ -40,7 +40,7 @@ def locked(packages: Sequence[str], index_urls: Sequence[str] = ()) -> tuple[str
     )
 
 
-def problems(packages: Sequence[str]) -> Iterator[Problem]:
+def requirement_problems(packages: Sequence[str]) -> Iterator[Problem]:
     """Requirements without an exact version, and two versions of one package."""
     if not packages:
         return

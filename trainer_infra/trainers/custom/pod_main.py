@@ -26,19 +26,19 @@ SOURCE = os.path.join(HERE, "source", "")  # noqa: PTH118  the same
 
 def main() -> None:
     """Run what launch.json names."""
-    sys.excepthook = show
+    sys.excepthook = show_error
     if os.getpid() == 1:
         # The kernel spares a container's first process what ends any other one.
-        signal.signal(signal.SIGTERM, end)
-    launch = read(os.path.join(HERE, "launch.json"))  # noqa: PTH118
+        signal.signal(signal.SIGTERM, end_with_signal)
+    launch = read_object(os.path.join(HERE, "launch.json"))  # noqa: PTH118
     set_path()
     if "script" in launch:
         run_script(os.path.join(SOURCE, launch["script"]))  # noqa: PTH118
     else:
-        load(launch)(**arguments())
+        load_function(launch)(**read_arguments())
 
 
-def end(number: int, _frame: FrameType | None) -> None:
+def end_with_signal(number: int, _frame: FrameType | None) -> None:
     """End with the exit code of a program that a signal ended."""
     sys.exit(128 + number)
 
@@ -59,7 +59,7 @@ def run_script(script: str) -> None:
     runpy.run_path(script, run_name="__main__")
 
 
-def load(launch: dict[str, Any]) -> Callable[..., object]:
+def load_function(launch: dict[str, Any]) -> Callable[..., object]:
     """The function to call: from a module of the source folder, or from a file of its own."""
     if "module" in launch:
         sys.path.insert(0, SOURCE)
@@ -75,23 +75,25 @@ def load(launch: dict[str, Any]) -> Callable[..., object]:
     return function
 
 
-def arguments() -> dict[str, Any]:
+def read_arguments() -> dict[str, Any]:
     """The function's arguments: args.json, and the mounted file of secret ones."""
-    merged = read(os.path.join(HERE, "args.json"))  # noqa: PTH118
+    merged = read_object(os.path.join(HERE, "args.json"))  # noqa: PTH118
     secret = os.environ.get("TRAINER_INFRA_SECRET_ARGS")
     if secret:
-        merged.update(read(secret))
+        merged.update(read_object(secret))
     return merged
 
 
-def read(path: str) -> dict[str, Any]:
+def read_object(path: str) -> dict[str, Any]:
     """A JSON object from a file."""
     with open(path, encoding="utf-8") as file:  # noqa: PTH123
         content: dict[str, Any] = json.load(file)
     return content
 
 
-def show(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
+def show_error(
+    kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
     """Print a traceback from the first frame of the user's own code on."""
     while trace is not None and not trace.tb_frame.f_code.co_filename.startswith(SOURCE):
         trace = trace.tb_next

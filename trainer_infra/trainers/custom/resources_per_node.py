@@ -11,7 +11,7 @@ SHORT = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
 VERBATIM = frozenset({"requests", "limits", "claims"})
 
 
-def wire(resources: Mapping[str, Any]) -> dict[str, Any]:
+def resource_requirements(resources: Mapping[str, Any]) -> dict[str, Any]:
     """ResourceRequirements with equal requests and limits; one that has them already as it is."""
     if VERBATIM & resources.keys():
         return dict(resources)
@@ -23,7 +23,7 @@ def wire(resources: Mapping[str, Any]) -> dict[str, Any]:
     return {"requests": amounts, "limits": dict(amounts)}
 
 
-def problems(resources: Mapping[str, Any]) -> Iterator[Problem]:
+def resource_problems(resources: Mapping[str, Any]) -> Iterator[Problem]:
     """Amounts that are none, and two notations at once."""
     if VERBATIM & resources.keys():
         for name in resources.keys() - VERBATIM:

@@ -15,7 +15,7 @@ BUILTINS = frozenset(dir(builtins)) - {"_", "display", "get_ipython"}
 READS = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"})
 
 
-def undefined(text: str) -> dict[str, int]:
+def undefined_names(text: str) -> dict[str, int]:
     """Name -> line of its first use, of every name that running the code would not find.
 
     Args:
