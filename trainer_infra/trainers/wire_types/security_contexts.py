@@ -8,153 +8,99 @@ from trainer_infra.trainers.input import Input
 
 
 class AppArmorProfileArgs(TypedDict, total=False):
-    """AppArmorProfile is the AppArmor options to use by this container."""
+    """`appArmorProfile` in wire form."""
 
     localhostProfile: Input[str]
-    """LocalhostProfile indicates a profile loaded on the node that should be used."""
     type: Required[Input[str]]
-    """Type indicates which kind of AppArmor profile will be applied."""
 
 
 class CapabilitiesArgs(TypedDict, total=False):
-    """The capabilities to add/drop when running containers."""
+    """`capabilities` in wire form."""
 
     add: Input[Sequence[Input[str]]]
-    """Added capabilities."""
     drop: Input[Sequence[Input[str]]]
-    """Removed capabilities."""
 
 
 class SELinuxOptionsArgs(TypedDict, total=False):
-    """The SELinux context to be applied to the container."""
+    """`seLinuxOptions` in wire form."""
 
     level: Input[str]
-    """Level is SELinux level label that applies to the container."""
     role: Input[str]
-    """Role is a SELinux role label that applies to the container."""
     type: Input[str]
-    """Type is a SELinux type label that applies to the container."""
     user: Input[str]
-    """User is a SELinux user label that applies to the container."""
 
 
 class SeccompProfileArgs(TypedDict, total=False):
-    """The seccomp options to use by this container."""
+    """`seccompProfile` in wire form."""
 
     localhostProfile: Input[str]
-    """LocalhostProfile indicates a profile defined in a file on the node should be used."""
     type: Required[Input[str]]
-    """Type indicates which kind of seccomp profile will be applied."""
 
 
 class WindowsOptionsArgs(TypedDict, total=False):
-    """The Windows specific settings applied to all containers."""
+    """`windowsOptions` in wire form."""
 
     gmsaCredentialSpec: Input[str]
-    """GMSACredentialSpec is where the GMSA admission webhook."""
     gmsaCredentialSpecName: Input[str]
-    """GMSACredentialSpecName is the name of the GMSA credential spec to use."""
     hostProcess: Input[bool]
-    """HostProcess determines if a container should be run as a 'Host Process' container."""
     runAsUserName: Input[str]
-    """The UserName in Windows to run the entrypoint of the container process."""
 
 
 class SecurityContextArgs(TypedDict, total=False):
-    """SecurityContext patches the container's security context."""
+    """`securityContext` in wire form."""
 
     allowPrivilegeEscalation: Input[bool]
-    """AllowPrivilegeEscalation controls whether a process can gain more privileges than its parent process."""
     appArmorProfile: AppArmorProfileArgs
-    """AppArmorProfile is the AppArmor options to use by this container."""
     capabilities: CapabilitiesArgs
-    """The capabilities to add/drop when running containers."""
     privileged: Input[bool]
-    """Run container in privileged mode."""
     procMount: Input[str]
-    """ProcMount denotes the type of proc mount to use for the containers."""
     readOnlyRootFilesystem: Input[bool]
-    """Whether this container has a read-only root filesystem."""
     runAsGroup: Input[int]
-    """The GID to run the entrypoint of the container process."""
     runAsNonRoot: Input[bool]
-    """Indicates that the container must run as a non-root user."""
     runAsUser: Input[int]
-    """The UID to run the entrypoint of the container process."""
     seLinuxOptions: SELinuxOptionsArgs
-    """The SELinux context to be applied to the container."""
     seccompProfile: SeccompProfileArgs
-    """The seccomp options to use by this container."""
     windowsOptions: WindowsOptionsArgs
-    """The Windows specific settings applied to all containers."""
 
 
 class SysctlArgs(TypedDict, total=False):
-    """Sysctl defines a kernel parameter to be set."""
+    """`sysctls[]` in wire form."""
 
     name: Required[Input[str]]
-    """Name of a property to set."""
     value: Required[Input[str]]
-    """Value of a property to set."""
 
 
 class PodSecurityContextPatchArgs(TypedDict, total=False):
-    """SecurityContext patches the Pod's security context."""
+    """`securityContext` in wire form."""
 
     appArmorProfile: AppArmorProfileArgs
-    """AppArmorProfile is the AppArmor options to use by the containers in this pod."""
     fsGroup: Input[int]
-    """A special supplemental group that applies to all containers in a pod."""
     fsGroupChangePolicy: Input[str]
-    """FsGroupChangePolicy defines behavior of changing ownership and permission of the volume before being exposed inside Pod."""
     runAsGroup: Input[int]
-    """The GID to run the entrypoint of the container process."""
     runAsNonRoot: Input[bool]
-    """Indicates that the container must run as a non-root user."""
     runAsUser: Input[int]
-    """The UID to run the entrypoint of the container process."""
     seLinuxChangePolicy: Input[str]
-    """SeLinuxChangePolicy defines how the container's SELinux label is applied to all volumes used by the Pod."""
     seLinuxOptions: SELinuxOptionsArgs
-    """The SELinux context to be applied to all containers."""
     seccompProfile: SeccompProfileArgs
-    """The seccomp options to use by the containers in this pod."""
     supplementalGroups: Input[Sequence[Input[int]]]
-    """A list of groups applied to the first process run in each container, in addition to the container's primary GID and fsGroup (if specified)."""
     supplementalGroupsPolicy: Input[str]
-    """Defines how supplemental groups of the first container processes are calculated."""
     sysctls: Sequence[SysctlArgs]
-    """Sysctls hold a list of namespaced sysctls used for the pod."""
     windowsOptions: WindowsOptionsArgs
-    """The Windows specific settings applied to all containers."""
 
 
 class PodSecurityContextArgs(TypedDict, total=False):
-    """SecurityContext holds pod-level security attributes and common container settings."""
+    """`securityContext` in wire form."""
 
     appArmorProfile: AppArmorProfileArgs
-    """AppArmorProfile is the AppArmor options to use by the containers in this pod."""
     fsGroup: Input[int]
-    """A special supplemental group that applies to all containers in a pod."""
     fsGroupChangePolicy: Input[str]
-    """FsGroupChangePolicy defines behavior of changing ownership and permission of the volume before being exposed inside Pod."""
     runAsGroup: Input[int]
-    """The GID to run the entrypoint of the container process."""
     runAsNonRoot: Input[bool]
-    """Indicates that the container must run as a non-root user."""
     runAsUser: Input[int]
-    """The UID to run the entrypoint of the container process."""
     seLinuxChangePolicy: Input[str]
-    """SeLinuxChangePolicy defines how the container's SELinux label is applied to all volumes used by the Pod."""
     seLinuxOptions: SELinuxOptionsArgs
-    """The SELinux context to be applied to all containers."""
     seccompProfile: SeccompProfileArgs
-    """The seccomp options to use by the containers in this pod."""
     supplementalGroups: Input[Sequence[Input[int]]]
-    """A list of groups applied to the first process run in each container, in addition to the container's primary GID and fsGroup (if specified)."""
     supplementalGroupsPolicy: Input[str]
-    """Defines how supplemental groups of the first container processes are calculated."""
     sysctls: Sequence[SysctlArgs]
-    """Sysctls hold a list of namespaced sysctls used for the pod."""
     windowsOptions: WindowsOptionsArgs
-    """The Windows specific settings applied to all containers."""
