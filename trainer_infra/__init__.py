@@ -16,18 +16,7 @@ if TYPE_CHECKING:
     from trainer_infra.deploy.train_jobs_resource import TrainJobs, TrainJobsResult
     from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
     from trainer_infra.trainers.secret import Secret
-    from trainer_infra.trainers.wire_types.container import *
-    from trainer_infra.trainers.wire_types.env_vars import *
-    from trainer_infra.trainers.wire_types.job_template import *
-    from trainer_infra.trainers.wire_types.object_references import *
-    from trainer_infra.trainers.wire_types.pod_placement import *
-    from trainer_infra.trainers.wire_types.pod_template import *
-    from trainer_infra.trainers.wire_types.runtime_patch import *
-    from trainer_infra.trainers.wire_types.security_contexts import *
-    from trainer_infra.trainers.wire_types.train_job import *
-    from trainer_infra.trainers.wire_types.training_runtime import *
-    from trainer_infra.trainers.wire_types.volume_sources import *
-    from trainer_infra.trainers.wire_types.volumes import *
+    from trainer_infra.trainers.wire_types import *
 
 __all__ = [
     "AffinityArgs",
@@ -199,12 +188,9 @@ _HOME = {
 
 def __getattr__(name: str) -> Any:
     """Load a public name from its room on first use."""
-    home = _HOME.get(name)
-    if home is None and name.endswith("Args"):
-        wire_types = import_module("trainer_infra.trainers.wire_types")
-        home = wire_types.MODULES.get(name)
-    if home is None:
+    if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    home = _HOME.get(name, "trainer_infra.trainers.wire_types")
     value = getattr(import_module(home), name)
     globals()[name] = value
     return value

@@ -179,15 +179,9 @@ def generated_files() -> dict[str, str]:
         f"{name}.py": _formatted(_module_text(name, made, homes, texts))
         for name, made in files.items()
     }
-    rows = "\n".join(f'    "{name}": "{PACKAGE}.{homes[name]}",' for name in sorted(homes))
-    return written | {
-        "__init__.py": (
-            f"{FIRST_LINE}\n"
-            '"""Types of what users write in wire form: the module in which each class stands."""\n\n'
-            "from collections.abc import Mapping\nfrom typing import Final\n\n"
-            f"MODULES: Final[Mapping[str, str]] = {{\n{rows}\n}}\n"
-        )
-    }
+    imports = "".join(f"from {PACKAGE}.{module} import *\n" for module in sorted(files))
+    about = '"""Types of what users write in wire form, each exported from trainer_infra."""'
+    return written | {"__init__.py": f"{FIRST_LINE}\n{about}\n\n{imports}"}
 
 
 def _formatted(text: str) -> str:

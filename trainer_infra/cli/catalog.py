@@ -32,7 +32,9 @@ def show(names: Sequence[str], output: str) -> None:
         typer.echo(
             "\n".join(
                 table.table_lines(
-                    COLUMNS, [_row(each) for each in found], screen.screen_of_stdout()
+                    COLUMNS,
+                    [(each.name, each.framework, each.purpose, _image(each)) for each in found],
+                    screen.screen_of_stdout(),
                 )
             )
         )
@@ -48,10 +50,6 @@ def _chosen(names: Sequence[str]) -> Sequence[Shipped]:
         what = "is not a runtime of the catalog"
         raise InvalidInput(Problem("", what, name, catalog.advice(name)) for name in unknown)
     return [known[name] for name in names] or catalog.RUNTIMES
-
-
-def _row(shipped: Shipped) -> tuple[str, ...]:
-    return (shipped.name, shipped.framework, shipped.purpose, _image(shipped))
 
 
 def _image(shipped: Shipped) -> str:

@@ -63,7 +63,7 @@ def show(place: RunPlace, name: str) -> None:
 def _whole(place: RunPlace, run: Run, shown: Screen) -> Iterator[str]:
     inside = shown.indented(len(INDENT))
     yield from _aligned(_facts(place, run), shown)
-    yield from _section("Drift", _drift(run))
+    yield from _section("Drift", (f"{where}: {what}" for where, what in run.drift.items()))
     yield from _section("Conditions", _conditions(run, inside))
     if run.status.get("jobsStatus"):
         yield from _section("Steps", nodes.step_rows(run, inside))
@@ -109,10 +109,6 @@ def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
     found = list(lines)
     if found:
         yield from ("", f"{title}:", *(f"{INDENT}{line}" for line in found))
-
-
-def _drift(run: Run) -> Iterator[str]:
-    return (f"{where}: {what}" for where, what in run.drift.items())
 
 
 def _conditions(run: Run, shown: Screen) -> Iterator[str]:

@@ -32,7 +32,8 @@ def _problems(path: JSONPath, value: Any) -> Iterator[Problem]:
     what, fix = _uncarried(value)
     if what:
         got = None if path[0] == _HIDDEN else value
-        yield Problem(_visible(path_text(path)), what, got, fix)
+        visible = path_text(path).encode("utf-8", "backslashreplace").decode()
+        yield Problem(visible, what, got, fix)
 
 
 def _keys(value: Any, path: JSONPath) -> Iterator[tuple[JSONPath, Any]]:
@@ -58,7 +59,3 @@ def _uncarried(value: Any) -> tuple[str, str]:
     kind = type(value).__name__
     what = f"must be text, a number, true or false, a list or a mapping, not {kind}"
     return what, f'quote it: "{value}"' if isinstance(value, date) else ""
-
-
-def _visible(path: str) -> str:
-    return path.encode("utf-8", "backslashreplace").decode()

@@ -7,7 +7,7 @@ it is gone.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any, Final
 
 from trainer_infra import names
@@ -103,7 +103,7 @@ def _state(pod: ObservedPod) -> JSONObject:
         "message": pod.message,
         "startedAt": started,
         # Parts of a second: of several pods that fail, the first one is named.
-        "finishedAt": _precise(pod.finished),
+        "finishedAt": pod.finished.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
     return {"terminated": ended}
 
@@ -124,7 +124,3 @@ def _metadata(jobset: JSONObject, pod: PodId) -> dict[str, Any]:
 
 def _name(jobset: JSONObject, pod: PodId) -> str:
     return endpoints.pod_name(jobset["metadata"]["name"], pod.job, pod.replica, pod.index)
-
-
-def _precise(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -43,7 +43,10 @@ def validate(draft: Draft) -> Iterable[Problem]:
     """Reserved variables, envInjection targets that do not exist, what torchtune cannot run."""
     for job, container in _targets(draft):
         if not _has_container(draft, job, container):
-            yield Problem("spec.runtimeRef", _missing_target(job, container))
+            yield Problem(
+                "spec.runtimeRef",
+                f'envInjection target podSet "{job}" container "{container}" not found in runtime template',
+            )
     fix = "remove them: the runtime sets them for each node"
     yield from trainer_env.reserved_variables(draft, RESERVED, fix)
     if torchtune.asked_for(draft):
@@ -104,12 +107,6 @@ def _has_container(draft: Draft, job: str, container: str) -> bool:
         for pod_set in draft.pod_sets
         if pod_set.name == job
         for each in (*pod_set.containers, *pod_set.init_containers)
-    )
-
-
-def _missing_target(job: str, container: str) -> str:
-    return (
-        f'envInjection target podSet "{job}" container "{container}" not found in runtime template'
     )
 
 

@@ -100,7 +100,11 @@ def _paths(root: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(root):
         here = Path(folder)
         ignored.enter(here)
-        program = _pulumi_files(names)
+        # The files of a Pulumi project in a folder with these: its program, and what configures
+        # it.
+        known = [each for each in names if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", each)]
+        is_project = not {"Pulumi.yaml", "Pulumi.yml"}.isdisjoint(known)
+        program = frozenset((*known, "__main__.py")) if is_project else frozenset()
         kept = [
             name
             for name in folders
@@ -116,13 +120,6 @@ def _paths(root: Path) -> Iterator[str]:
             hidden = name.startswith(".") or name in program
             if not hidden and not ignored.names(here / name, is_folder=False):
                 yield (here / name).relative_to(root).as_posix()
-
-
-def _pulumi_files(names: Iterable[str]) -> frozenset[str]:
-    """The files of a Pulumi project in a folder with these: its program, and what configures it."""
-    known = [each for each in names if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", each)]
-    is_project = not {"Pulumi.yaml", "Pulumi.yml"}.isdisjoint(known)
-    return frozenset((*known, "__main__.py")) if is_project else frozenset()
 
 
 def _outside(root: Path, path: str) -> Problem | None:
