@@ -64,14 +64,10 @@ def broken_rules(rule: str, value: Any) -> Broken | None:
         return None
     if holds:
         return None
-    got = _at(value, known.path)
-    return Broken(known.path, got, known.what, known.fix(got))
-
-
-def _at(value: Any, path: tuple[str, ...]) -> object:
-    for part in path:
+    for part in known.path:
         value = value.get(part)
-    return value
+    got = value
+    return Broken(known.path, got, known.what, known.fix(got))
 
 
 def _name_is_rfc1035(value: Mapping[str, Any]) -> bool:

@@ -62,7 +62,12 @@ def show(place: RunPlace, name: str) -> None:
 
 def _whole(place: RunPlace, run: Run, shown: Screen) -> Iterator[str]:
     inside = shown.indented(len(INDENT))
-    yield from _aligned(_facts(place, run), shown)
+    facts = _facts(place, run)
+    known_facts = {name: value for name, value in facts.items() if value}
+    width = max(map(len, known_facts)) + 1
+    for name, value in known_facts.items():
+        style = PHASES.get(value, "") if name == "Phase" else ""
+        yield f"{f'{name}:'.ljust(width)}  {shown.paint(value, style)}"
     yield from _section("Drift", (f"{where}: {what}" for where, what in run.drift.items()))
     yield from _section("Conditions", _conditions(run, inside))
     if run.status.get("jobsStatus"):
@@ -94,14 +99,6 @@ def _facts(place: RunPlace, run: Run) -> Mapping[str, str]:
         "Metrics": sentences.metrics_line(sentences.last_metrics(run)),
         "Outputs": sentences.metrics_line(run.outputs),
     }
-
-
-def _aligned(facts: Mapping[str, str], shown: Screen) -> Iterator[str]:
-    known_facts = {name: value for name, value in facts.items() if value}
-    width = max(map(len, known_facts)) + 1
-    for name, value in known_facts.items():
-        style = PHASES.get(value, "") if name == "Phase" else ""
-        yield f"{f'{name}:'.ljust(width)}  {shown.paint(value, style)}"
 
 
 def _section(title: str, lines: Iterator[str]) -> Iterator[str]:

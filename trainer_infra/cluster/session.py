@@ -2,7 +2,7 @@
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
@@ -69,17 +69,14 @@ class Session:
         selection = ObjectSelection(POD, namespace, names.JOBSET_NAME_LABEL)
 
         async def ask() -> Mapping[tuple[str, str], list[JSONObject]]:
-            return _by_jobset((await self.client.list(selection)).items)
+            pods = (await self.client.list(selection)).items
+            found: dict[tuple[str, str], list[JSONObject]] = {}
+            for each in pods:
+                name = each["metadata"]["labels"][names.JOBSET_NAME_LABEL]
+                found.setdefault((each["metadata"]["namespace"], name), []).append(each)
+            return found
 
         return await self.cache.answer(selection, ask)
-
-
-def _by_jobset(pods: Sequence[JSONObject]) -> dict[tuple[str, str], list[JSONObject]]:
-    found: dict[tuple[str, str], list[JSONObject]] = {}
-    for each in pods:
-        name = each["metadata"]["labels"][names.JOBSET_NAME_LABEL]
-        found.setdefault((each["metadata"]["namespace"], name), []).append(each)
-    return found
 
 
 def _key(value: JSONObject) -> tuple[str, str]:

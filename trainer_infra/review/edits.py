@@ -66,21 +66,17 @@ def _replaced(document: Document, node: Node, value: Any) -> Piece | None:
     if end is None or _has_more(document, node, start, end):
         return None
     if start == end:
-        return _instead_of_nothing(document, start, value)
+        # A value behind its colon or dash.
+        before = document.lines[start[0] - 1][: start[1] - 1]
+        if not before.rstrip().endswith((":", "-")):
+            return None
+        space = "" if before.endswith(" ") else " "
+        return start, start, f"{space}{_flow(document, value)}"
     if isinstance(node, CollectionNode) and not node.flow_style:
         kind = Mapping if isinstance(node, MappingNode) else list
         is_like = isinstance(value, kind) and len(value) > 0
         return (start, end, _block(value, start[1] - 1).lstrip(" ")) if is_like else None
     return start, end, _flow(document, value)
-
-
-def _instead_of_nothing(document: Document, at: Position, value: Any) -> Piece | None:
-    """A value behind its colon or dash."""
-    before = document.lines[at[0] - 1][: at[1] - 1]
-    if not before.rstrip().endswith((":", "-")):
-        return None
-    space = "" if before.endswith(" ") else " "
-    return at, at, f"{space}{_flow(document, value)}"
 
 
 def _has_more(document: Document, node: Node, start: Position, end: Position) -> bool:

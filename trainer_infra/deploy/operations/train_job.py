@@ -160,7 +160,10 @@ def update_run(olds: JSONObject, news: JSONObject, session: StackSession) -> dic
     if news.get("secretData") != olds.get("secretData"):
         target.update_secrets(*key, news.get("secretData") or {}, owner=run.owner)
     if olds.get("drift"):
-        target.repair(*key, _contents(news), owner=run.owner)
+        # What is in objects of the run, of which the record has only the names.
+        code = declared_run.code_of(news)
+        config_maps = (config_map(news, code),) if code else ()
+        target.repair(*key, Contents(news.get("secretData") or {}, config_maps), owner=run.owner)
     wanted = bool(news["spec"].get("suspend"))
     if wanted != bool(olds["spec"].get("suspend")):
         target.suspend(*key, wanted, owner=run.owner)
@@ -185,13 +188,6 @@ def _kept(run: Run, olds: JSONObject, news: JSONObject) -> Owner:
     if not (run.owner.is_same(before) or run.owner.is_same(after)):
         raise Refused(f"{sentences.taken_by(run)}, so nothing of it is changed; {TAKE_BACK}")
     return after if after.backend else replace(after, backend=run.owner.backend)
-
-
-def _contents(given: JSONObject) -> Contents:
-    """What is in objects of the run, of which the record has only the names."""
-    code = declared_run.code_of(given)
-    config_maps = (config_map(given, code),) if code else ()
-    return Contents(given.get("secretData") or {}, config_maps)
 
 
 def delete(state: JSONObject, session: StackSession) -> None:

@@ -181,7 +181,13 @@ def _node(draft: Draft, pod_set: PodSet) -> PodSet:
 
 def _launcher(draft: Draft, pod_set: PodSet) -> PodSet:
     """The keys, the hostfile, and variables that tell OpenMPI of them."""
-    volumes = upsert_volumes(pod_set.volumes, (_keys(draft), _hosts(draft)))
+    config_map = {
+        "name": child_metadata.child_name(draft.job, names.HOSTFILE_SUFFIX),
+        "items": [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}],
+    }
+    volumes = upsert_volumes(
+        pod_set.volumes, (_keys(draft), {"name": HOSTFILE_VOLUME, "configMap": config_map})
+    )
     mounts = (_keys_mount(draft), {"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIR})
     own = (
         trainer_env.variable(names.OMPI_DEFAULT_HOSTFILE, f"{HOSTFILE_DIR}/{HOSTFILE}"),
@@ -215,14 +221,6 @@ def _keys(draft: Draft) -> JSONObject:
         "items": [{"key": key, "path": path, "mode": mode} for key, path, mode in KEY_FILES],
     }
     return {"name": KEYS_VOLUME, "secret": secret}
-
-
-def _hosts(draft: Draft) -> JSONObject:
-    config_map = {
-        "name": child_metadata.child_name(draft.job, names.HOSTFILE_SUFFIX),
-        "items": [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}],
-    }
-    return {"name": HOSTFILE_VOLUME, "configMap": config_map}
 
 
 def _hostfile(draft: Draft) -> str:
