@@ -11,7 +11,8 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.jobset import unsupported_fields
+from trainer_infra.local.jobset import replicated_job
+from trainer_infra.local.jobset.failure_policy import FAIL, RESTART, RESTART_FREELY
 
 VOLUMES: Final = frozenset(
     {
@@ -22,6 +23,8 @@ VOLUMES: Final = frozenset(
 """Volume kinds that can be a folder."""
 SOURCES: Final = frozenset({"configMap", "secret", "downwardAPI"})
 """Kinds of a projected volume's sources."""
+_GATED = "is behind a feature gate of JobSet that is off by default"
+_LOCAL = "is not supported on this machine"
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,7 @@ def _keys(value: JSONObject) -> frozenset[str]:
 
 
 def _in_jobset(jobset: JSONObject, known: Known) -> Iterator[Problem]:
-    for problem in unsupported_fields.unsupported_fields(jobset["spec"]):
+    for problem in unsupported_fields(jobset["spec"]):
         yield replace(problem, where=known.where)
     claims = {
         template["metadata"]["name"]
@@ -178,3 +181,32 @@ def _reference(
         if key not in keys:
             what = f"names a key that {shown} {name} does not have"
             yield Problem(path, what, key, fix, known.where)
+
+
+def unsupported_fields(spec: JSONObject) -> tuple[Problem, ...]:
+    """Every field of a JobSetSpec that would be run otherwise than on a cluster.
+
+    JobSet v0.12 has those of the failure policy behind feature gates that are off, so that a cluster
+    refuses them too.
+    """
+    return (*_in_failure_policy(spec), *_in_jobs(spec))
+
+
+def _in_failure_policy(spec: JSONObject) -> Iterator[Problem]:
+    policy = spec.get("failurePolicy") or {}
+    for index, rule in enumerate(policy.get("rules") or ()):
+        if rule["action"] not in {FAIL, RESTART, RESTART_FREELY}:
+            path = f"spec.failurePolicy.rules[{index}].action"
+            yield Problem(path, _GATED, rule["action"], f"use {RESTART}")
+    strategy = policy.get("restartStrategy", "Recreate")
+    if strategy not in {"Recreate", "BlockingRecreate"}:
+        path = "spec.failurePolicy.restartStrategy"
+        yield Problem(path, _GATED, strategy, "use Recreate or BlockingRecreate")
+
+
+def _in_jobs(spec: JSONObject) -> Iterator[Problem]:
+    for index, job in enumerate(replicated_job.read_jobs(spec)):
+        if job.spec.get("successPolicy"):
+            path = f"spec.replicatedJobs[{index}].template.spec.successPolicy"
+            got = job.spec["successPolicy"]
+            yield Problem(path, _LOCAL, got, "use the JobSet's own successPolicy")

@@ -3,19 +3,21 @@
 Pure; called by `cli.check` with what `sources` read.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from trainer_infra.api.finding import FieldFinding as OfYaml
-from trainer_infra.api.finding import path_text
+from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import document_place, edits, fingerprint
+from trainer_infra.review import edits
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
-from trainer_infra.review.report import Excuse, Item, Report, UnseenRule, object_name
+from trainer_infra.review.report import Excuse, Item, Place, Report, UnseenRule, object_name
 from trainer_infra.rules import exemption, judge, pack, tree, world
 from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.exemption import Exemption, State
@@ -29,6 +31,10 @@ from trainer_infra.rules.world import World
 T = TypeVar("T")
 _SHOWN: Final = 120
 """Characters of a value in a report."""
+MOST_LINES: Final = 5
+"""Lines of an excerpt."""
+DIGITS: Final = 16
+_JSON: Final = json.JSONEncoder(default=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +183,7 @@ def _item(
 ) -> Item:
     chosen, finding, excusing = found
     hidden = known.redaction
-    mark = fingerprint.fingerprint(chosen.rule.id, document.value, finding.path, finding.what)
+    mark = fingerprint(chosen.rule.id, document.value, finding.path, finding.what)
     of_rule = finding if isinstance(finding, Finding) else Finding(finding.path, finding.what)
     item = Item(
         rule=chosen.rule,
@@ -191,7 +197,7 @@ def _item(
         fix=finding.fix,
         seen_at=of_rule.seen_at,
         runtime=_runtime(document) if of_rule.inherited else "",
-        place=document_place.place_in_document(document, finding.path),
+        place=place_in_document(document, finding.path),
         fingerprint=mark,
         edits=edits.edits(document, of_rule.patch),
         excuse=_excuse(excusing, known.asked.today) if excusing else None,
@@ -221,3 +227,40 @@ def _unused(asked: Asked, used: frozenset[Exemption]) -> Iterator[str]:
         if each not in used:
             whose = f"{each.kind} {each.namespace}/{each.name}"
             yield f"{each.owner}'s exemption from {each.rule} for {whose} excuses nothing"
+
+
+def place_in_document(document: Document, path: Path) -> Place:
+    """Where what stands at a path, or what is nearest above it, is written."""
+    if document.source is None:
+        return Place(document.file)
+    whole = document.at(path)
+    line, column = document.place(whole)
+    end_line, end_column = document.end(whole)
+    shown = document.lines[line - 1 : min(end_line, line - 1 + MOST_LINES)]
+    return Place(document.file, line, column, end_line, end_column, shown or ("",))
+
+
+def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> str:
+    """16 hex digits by which baselines and SARIF know a finding when its file is edited elsewhere.
+
+    They are of rule, object, place and clause; positions in lists are names where they can be.
+    """
+    metadata = value.get("metadata")
+    named = metadata if isinstance(metadata, Mapping) else {}
+    whose = [value.get("kind"), named.get("namespace"), named.get("name")]
+    text = _JSON.encode([rule, whose, _named(value, path), what])
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
+
+
+def _named(value: Any, path: Path) -> list[str]:
+    """The path, with the names of list items instead of their positions."""
+    found = []
+    for key in path:
+        if isinstance(key, int):
+            value = value[key] if isinstance(value, list) and key < len(value) else None
+            name = value.get("name") if isinstance(value, Mapping) else None
+            found.append(f"[{name if name is not None else key}]")
+        else:
+            value = value.get(key) if isinstance(value, Mapping) else None
+            found.append(str(key))
+    return found

@@ -1,6 +1,6 @@
 """`activeDeadlineSeconds` of a Job: how long it may be active.
 
-Called by job_failure.py and by decide.py, which wakes up for it. The clock starts with the first
+Called by decide.py, which also wakes up for it. The clock starts with the first
 pod of an attempt, so a resume starts it again, as the Job controller does.
 """
 

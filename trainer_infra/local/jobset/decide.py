@@ -13,19 +13,20 @@ from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import (
     active_deadline_seconds,
+    backoff_limit,
+    backoff_limit_per_index,
     conditions,
     failure_policy,
-    job_failure,
+    pod_failure_policy,
     replicated_job,
     starts,
     startup,
     status,
-    success_policy,
 )
 from trainer_infra.local.jobset import job as job_module
 from trainer_infra.local.jobset.conditions import JobSetCondition
 from trainer_infra.local.jobset.failure_policy import Fail
-from trainer_infra.local.jobset.job import ObservedJob
+from trainer_infra.local.jobset.job import JobFailure, ObservedJob
 from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase, Start
 from trainer_infra.local.jobset.status import JobCounts
 
@@ -83,7 +84,7 @@ def decide(
     if any(job.failure for job in jobs):
         state = _after_failure(spec, jobs, state, now)
         jobs = _observe(name, spec, pods, state, now)
-    elif success_policy.is_successful(spec, jobs):
+    elif is_successful(spec, jobs):
         state = _end(spec, jobs, state, (names.JOBSET_COMPLETED, *names.ALL_JOBS_COMPLETED), now)
     return _over(pods, state) if state.ended else _go_on(spec, jobs, pods, state, now)
 
@@ -106,10 +107,7 @@ def _observe(
         name, replicated_job.read_jobs(spec), pods, run=state.run, attempt=state.attempt
     )
     suspended = _suspended(spec)
-    return tuple(
-        replace(job, failure=job_failure.find_failure(job, now, suspended=suspended))
-        for job in jobs
-    )
+    return tuple(replace(job, failure=find_failure(job, now, suspended=suspended)) for job in jobs)
 
 
 def _after_failure(
@@ -252,3 +250,29 @@ def _status(state: JobSetState, counts: Sequence[JobCounts]) -> JSONObject:
         "restartsCountTowardsMax": state.restarts_toward_max,
         **({"terminalState": terminal.pop()} if terminal else {}),
     }
+
+
+def is_successful(spec: JSONObject, jobs: Sequence[ObservedJob]) -> bool:
+    """Whether enough Jobs have succeeded; at least one must have.
+
+    Rule: JobSet v0.12, KEP-135: a `successPolicy` that is not given means All.
+    """
+    policy = spec.get("successPolicy") or {}
+    targets = policy.get("targetReplicatedJobs") or ()
+    complete = [job.complete for job in jobs if not targets or job.replicated.name in targets]
+    return any(complete) if policy.get("operator") == "Any" else any(complete) and all(complete)
+
+
+def find_failure(job: ObservedJob, now: datetime, *, suspended: bool) -> JobFailure | None:
+    """The failure of a Job; None when it has none. A suspended Job has no deadline.
+
+    The order is the Job controller's.
+    """
+    if job.complete:
+        return None
+    return (
+        pod_failure_policy.policy_failure(job)
+        or backoff_limit.backoff_failure(job)
+        or (None if suspended else active_deadline_seconds.deadline_failure(job, now))
+        or backoff_limit_per_index.index_failure(job)
+    )

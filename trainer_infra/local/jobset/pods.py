@@ -5,6 +5,7 @@ annotations are those that JobSet v0.12 and the Job controller write, so a manif
 one a cluster would run.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -12,7 +13,7 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.jobset import labels, replicated_job, volume_claim_policies
+from trainer_infra.local.jobset import labels, replicated_job
 from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 from trainer_infra.render import endpoints
 
@@ -132,7 +133,7 @@ def _pod_spec(jobset: JSONObject, job: ReplicatedJob) -> dict[str, Any]:
     for kind in ("initContainers", "containers"):
         if spec.get(kind):
             spec[kind] = [_with_completion_index(container) for container in spec[kind]]
-    if added := volume_claim_policies.claim_volumes(jobset, spec):
+    if added := claim_volumes(jobset, spec):
         spec["volumes"] = [*(spec.get("volumes") or ()), *added]
     if (jobset["spec"].get("network") or {}).get("enableDNSHostnames") is not False:
         spec["subdomain"] = endpoints.subdomain(jobset["metadata"]["name"], jobset["spec"])
@@ -149,3 +150,27 @@ def _with_completion_index(container: JSONObject) -> JSONObject:
         **container,
         "env": [*env, {"name": names.JOB_COMPLETION_INDEX, "valueFrom": source}],
     }
+
+
+def claim_volumes(jobset: JSONObject, pod_spec: JSONObject) -> tuple[JSONObject, ...]:
+    """The volumes to add to a pod of `jobset`, in the order of its `volumeClaimPolicies`.
+
+    Rule: JobSet v0.12, KEP-572: a claim is named `<template>-<jobset>`, and a pod gets it when one
+    of its containers has a volumeMount of the template's name.
+    """
+    mounted = set(_mounted(pod_spec))
+    return tuple(
+        {
+            "name": claim,
+            "persistentVolumeClaim": {"claimName": f"{claim}-{jobset['metadata']['name']}"},
+        }
+        for policy in jobset["spec"].get("volumeClaimPolicies") or ()
+        for template in policy.get("templates") or ()
+        if (claim := template["metadata"]["name"]) in mounted
+    )
+
+
+def _mounted(pod_spec: JSONObject) -> Iterator[str]:
+    for kind in ("initContainers", "containers"):
+        for container in pod_spec.get(kind) or ():
+            yield from (mount["name"] for mount in container.get("volumeMounts") or ())
