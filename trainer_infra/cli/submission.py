@@ -19,7 +19,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog import one_job
 from trainer_infra.cli import documents
-from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
+from trainer_infra.cli.runtimes import Given
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local import capacity, unsupported_fields
@@ -135,7 +135,7 @@ def _of_yaml(file: str, named: Named, python: Python) -> Submission:
         raise InvalidInput([Problem("metadata.namespace", what, own, where=file)])
     runtime = given.runtime_of(job)
     wire = job.to_wire()
-    metadata = {**wire["metadata"], "namespace": own or named.namespace or DEFAULT_NAMESPACE}
+    metadata = {**wire["metadata"], "namespace": own or named.namespace or names.DEFAULT_NAMESPACE}
     return _submission({**wire, "metadata": metadata}, runtime, named.plugins)
 
 
@@ -180,7 +180,7 @@ def _of_python(file: str, named: Named, python: Python) -> Submission:
         "kind": names.TRAIN_JOB,
         "metadata": {
             "name": named.name or name_of(file),
-            "namespace": named.namespace or DEFAULT_NAMESPACE,
+            "namespace": named.namespace or names.DEFAULT_NAMESPACE,
         },
         "spec": {"runtimeRef": {"name": name}, "trainer": packed.trainer},
     }

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from trainer_infra import names
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.targets import KUBERNETES, LOCAL, PROVIDER, TARGETS
@@ -93,7 +94,9 @@ def _place(asked: TargetRequest, stacks: Sequence[Settings]) -> RunPlace:
     found = _connection(asked, stacks)
     if found.kind == LOCAL:
         this_machine = targets.open_target(LOCAL)
-        return RunPlace(this_machine, LOCAL, "on this machine", asked.namespace or "default")
+        return RunPlace(
+            this_machine, LOCAL, "on this machine", asked.namespace or names.DEFAULT_NAMESPACE
+        )
     seen = kubeconfig_context.context_of(found.kubeconfig, found.context)
     shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
     cluster = targets.open_cluster(found.kubeconfig, found.context)

@@ -56,7 +56,7 @@ def run_inputs(args: TrainJobArgs, where: str) -> dict[str, Any]:
     """
     inputs = {
         "name": args.get("name"),
-        "namespace": args.get("namespace", "default"),
+        "namespace": args.get("namespace", names.DEFAULT_NAMESPACE),
         "attempt": args.get("attempt", 1),
         "adopt": args.get("adopt", False),
         "deleteTimeout": args.get("delete_timeout", 60),

@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from typing_extensions import override
 
+from trainer_infra import names
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import answer_body, log_lines, watching
@@ -311,7 +312,9 @@ class HttpClient(KubeClient):
         """Kind, name and namespace of an object; without one it is in `default`."""
         resource = await self.resource(value["apiVersion"], value["kind"])
         metadata = value["metadata"]
-        namespace = metadata.get("namespace") or "default" if resource.namespaced else ""
+        namespace = (
+            metadata.get("namespace") or names.DEFAULT_NAMESPACE if resource.namespaced else ""
+        )
         return resource, metadata.get("name") or "", namespace
 
     async def _value(self, request: KubeRequest) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from trainer_infra import names
 from trainer_infra.errors import InvalidInput, NotAvailable, Unreadable
 from trainer_infra.lifecycle import conditions
 from trainer_infra.local import (
@@ -269,7 +270,9 @@ def _over(target: RunFolder) -> Callable[[], bool]:
 
 def _folder(submission: Submission) -> RunFolder:
     metadata = submission.job["metadata"]
-    return run_folder.folder_of(metadata.get("namespace") or "default", metadata["name"])
+    return run_folder.folder_of(
+        metadata.get("namespace") or names.DEFAULT_NAMESPACE, metadata["name"]
+    )
 
 
 def _claimed(target: RunFolder, run: Run, submission: Submission, *, adopt: bool) -> Run | None:

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from trainer_infra import names
 from trainer_infra.runs import failure_advice
 from trainer_infra.runs.run import FAILED, FINISHED, LOST, Node, Owner, Run
 
@@ -198,5 +199,5 @@ def command(verb: str, run: Run) -> str:
 
 
 def _command(verb: str, name: str, namespace: str) -> str:
-    elsewhere = f"-n {namespace}" if namespace != "default" else ""
+    elsewhere = f"-n {namespace}" if namespace != names.DEFAULT_NAMESPACE else ""
     return " ".join(filter(None, ("trainer-infra", verb, name, elsewhere)))

@@ -8,6 +8,7 @@ TrainJobs carry.
 from collections.abc import Iterator
 from typing import Final
 
+from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import changes, options, rendering, targets
@@ -71,7 +72,7 @@ def example_objects(
     """The objects of a TrainJob that says nothing but its runtime, by role, and remarks on them."""
     job = {
         **{key: given[key] for key in ("plugins", "owner") if key in given},
-        "namespace": given.get("namespace", "default"),
+        "namespace": given.get("namespace", names.DEFAULT_NAMESPACE),
         "spec": {"runtimeRef": {"name": runtime.metadata.name, "kind": runtime.kind}},
     }
     try:

@@ -115,7 +115,7 @@ def manifest(jobset: JSONObject, start: Start) -> JSONObject:
         "kind": "Pod",
         "metadata": {
             "name": name,
-            "namespace": jobset["metadata"].get("namespace", "default"),
+            "namespace": jobset["metadata"].get("namespace", names.DEFAULT_NAMESPACE),
             "labels": {
                 **(metadata.get("labels") or {}),
                 **ours,

@@ -132,5 +132,5 @@ def _refused(what: str) -> InvalidInput:
 
 
 def _status_path(draft: Draft) -> str:
-    namespace = draft.job.metadata.namespace or "default"
+    namespace = draft.job.metadata.namespace or names.DEFAULT_NAMESPACE
     return f"namespaces/{namespace}/trainjobs/{draft.job.metadata.name}/status"
