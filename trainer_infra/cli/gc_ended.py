@@ -12,7 +12,8 @@ from pathlib import Path
 import typer
 
 from trainer_infra.cli import gc_stack, named_runs, removal, selection, stack_states, target
-from trainer_infra.cli.target import RunPlace, TargetRequest
+from trainer_infra.cli.options import TargetRequest
+from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy import stack_config
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Run

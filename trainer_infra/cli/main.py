@@ -24,6 +24,7 @@ from trainer_infra.cli.options import (
     RuntimeOfPython,
     TableFormat,
     TargetName,
+    with_option_groups,
 )
 from trainer_infra.errors import TrainerInfraError
 
@@ -226,7 +227,7 @@ for _command in (
     runs.delete,
     runs.gc,
 ):
-    app.command()(_command)
+    app.command()(with_option_groups(_command))
 
 
 @app.command()

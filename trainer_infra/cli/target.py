@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from trainer_infra import names
+from trainer_infra.cli.options import TargetRequest
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.targets import KUBERNETES, LOCAL, PROVIDER, TARGETS
@@ -24,20 +25,6 @@ from trainer_infra.runs.target import Target
 
 if TYPE_CHECKING:
     from trainer_infra.cluster.provider.runs import Cluster
-
-
-@dataclass(frozen=True, slots=True)
-class TargetRequest:
-    """The options of a command; None where one is not given."""
-
-    target: str | None = None
-    """`local` or `kubernetes`."""
-    kubeconfig: str | None = None
-    """One path or several (`os.pathsep`)."""
-    context: str | None = None
-    """Of the kubeconfig."""
-    namespace: str | None = None
-    """Of the runs."""
 
 
 @dataclass(frozen=True, slots=True)
