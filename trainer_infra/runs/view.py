@@ -11,7 +11,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions, failure_reason
+from trainer_infra.lifecycle import conditions, failure_reason, job_failure
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
 from trainer_infra.runs import causes, pods, reports, waiting_cause
@@ -185,7 +185,10 @@ def _phase(found: Sequence[JSONObject], seen: Observation) -> str:
 
 
 def _failure(seen: Observation) -> Failure | None:
-    """The pod that ended the run, when a pod did."""
+    """The pod that ended the run, when a pod did and no deadline of its Job."""
+    job = job_failure.first_failed_job(seen.jobs)
+    if job is not None and job.is_late:
+        return None
     first = failure_reason.first_failure(reports.without_last_words(each) for each in seen.pods)
     if first is None:
         return None
