@@ -52,7 +52,7 @@ class FailurePolicyRule(CheckedModel):
     name: str
     """1 to 128 letters, digits, `_`, `,` and `:`; unique in the policy."""
     action: str
-    """`FailJobSet`, `RestartJobSet`, or `RestartJobSetAndIgnoreMaxRestarts`, which counts not."""
+    """`FailJobSet`, `RestartJobSet`, or `RestartJobSetAndIgnoreMaxRestarts`, which does not count."""
     on_job_failure_reasons: tuple[str, ...] | None = None
     """Reasons of the Job's Failed condition; None or empty for any."""
     on_job_failure_message_patterns: tuple[str, ...] | None = None

@@ -67,11 +67,11 @@ class FaultTolerance(CheckedModel):
     max_restarts: StrictInt = 3
     """Restarts of all nodes together until the next failure is final."""
     ignore_preemption: StrictBool = True
-    """Whether a restart after preemption, eviction or the loss of a node counts not."""
+    """Whether a restart after preemption, eviction or the loss of a node does not count."""
     retry_exit_codes: tuple[StrictInt, ...] = (SIGKILL, SIGTERM)
     """Exit codes of the infrastructure, 1 to 255, after which the nodes restart."""
     uncounted_exit_codes: tuple[StrictInt, ...] = ()
-    """Those of `retry_exit_codes` whose restart counts not. 143 makes a pod that somebody deleted
+    """Those of `retry_exit_codes` whose restart does not count. 143 makes a pod that a user deleted
     free, which Kubernetes does not mark; a program that always ends so is started for ever."""
     fail_fast_exit_codes: tuple[StrictInt, ...] | None = None
     """Exit codes of the user's errors, which end the run at once; None for every other code. With

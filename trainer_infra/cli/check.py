@@ -68,7 +68,7 @@ class _Given:
     stdin: SourceObjects
     """The objects of stdin, which can be read once."""
     there: "Live | None"
-    """What the cluster has; None where nobody asked."""
+    """What the cluster has; None where it was not read."""
     before: tuple[Document, ...] | None
     """The objects of the revision to compare with; None where there is none."""
     known: frozenset[str]

@@ -1,6 +1,6 @@
 """`trainer-infra gc --older-than`: runs that ended long ago and that no stack has.
 
-Called by `runs`. Nobody owns what `trainer-infra run` made. A run that a stack declared is nobody's
+Called by `runs`. What `trainer-infra run` made has no owner. A run that a stack declared has none
 once no state of its backend has it; the states of a backend are known in the folder of a Pulumi
 program that uses it.
 """
@@ -20,7 +20,7 @@ from trainer_infra.runs.run import Run
 
 
 def collect(asked: TargetRequest, older_than: float, *, confirmed: bool) -> int:
-    """List the runs that ended longer ago and that nobody has, ask, and delete them; the exit code.
+    """List the runs that ended longer ago and that have no owner, ask, and delete them; the exit code.
 
     Args:
         asked: where the runs are; what is not given is taken from the program here.

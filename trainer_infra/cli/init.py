@@ -45,7 +45,7 @@ _OPTIONS: Final = """\
     {virtualenv}
 """
 _EMPTY: Final = """\
-# The passphrase of this stack is empty: whoever has this file can read the secrets in it. Before you
+# The passphrase of this stack is empty: anyone with this file can read the secrets in it. Before you
 # store one, run `pulumi stack change-secrets-provider passphrase`.
 """
 

@@ -45,7 +45,7 @@ def follow_runs(run: Run) -> Run:
     """Show a run until it has ended and all its lines are shown; the run as it ended.
 
     Raises:
-        NotAvailable: somebody deleted it meanwhile.
+        NotAvailable: it was deleted meanwhile.
     """
     with _view() as view:
         reader = _Lines(run, view)

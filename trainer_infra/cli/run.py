@@ -46,7 +46,7 @@ def run(submission: Submission, *, detach: bool) -> int:
 
 
 def _named(submission: Submission) -> Run | None:
-    """The run of the submission's name, whosever it is."""
+    """The run of the submission's name, whatever its owner."""
     metadata = submission.job["metadata"]
     return runs.get(metadata["namespace"], metadata["name"])
 

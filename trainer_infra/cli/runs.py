@@ -164,7 +164,7 @@ def gc(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Delete what nobody needs: runs that a stack lost, old runs, environments of packages."""
+    """Delete what is not needed: runs that a stack lost, old runs, environments of packages."""
     asked = TargetRequest(namespace, target, kubeconfig, context)
     if cache:
         from trainer_infra.cli import gc_cache

@@ -21,7 +21,7 @@ def is_going(value: JSONObject) -> bool:
 
 
 def owner_shown(value: JSONObject) -> str:
-    """Whose the object is: a run of ours, another controller's, or whoever wrote it first."""
+    """Whose the object is: a run of ours, another controller's, or the first writer's."""
     metadata = value["metadata"]
     labels = metadata.get("labels") or {}
     controller = next(

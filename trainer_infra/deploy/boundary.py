@@ -116,7 +116,7 @@ SESSION: Final = StackSession(EngineMessages, config_file=_config_file)
 def while_engine_lives() -> Iterator[None]:
     """End the process when the engine is gone.
 
-    The command that asked was killed: this process must not wait on for nobody. What it waits for goes
+    The command that asked was killed: this process must not wait on. What it waits for goes
     on, and the next `pulumi up` waits for it again.
     """
     try:

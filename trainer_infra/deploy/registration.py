@@ -146,7 +146,7 @@ def _refuse(problems: Iterator[Problem], where: str) -> None:
 def stack_settings() -> dict[str, Any]:
     """What the stack's configuration says of every resource of ours.
 
-    A target has no default, so that nobody trains on a machine by accident; its engine has one.
+    A target has no default, so that no program trains on a machine by accident; its engine has one.
     """
     secret = (key for key in SETTINGS if pulumi.runtime.is_config_secret(f"trainer:{key}"))
     _refuse(

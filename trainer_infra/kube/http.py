@@ -177,7 +177,7 @@ class HttpClient(KubeClient):
 
         Where it is not known whether a try reached the server, it is sent again. If the object is
         there then, it is ours when it was made since the first try by the server's clock, by this
-        manager, and holds all that was sent; otherwise somebody else was first.
+        manager, and holds all that was sent; otherwise another writer was first.
 
         Raises:
             Exists: There is one of that name.

@@ -1,4 +1,4 @@
-"""What an API server is told of a TrainJob or a runtime before it is stored.
+"""What admission decides about a TrainJob or a runtime before it is stored.
 
 Called by `deploy.operations.training_runtime` for runtimes; a driver that stores TrainJobs calls the
 rest. `with_defaults` completes a TrainJob, `judge_train_job` and `judge_runtime` give every problem and

@@ -21,7 +21,7 @@ from trainer_infra.local.pod_log import PodLog
 
 CHUNK: Final = 64 * 1024
 DRAIN: Final = 1.0
-"""Seconds that the pipe of an ended container may stay open in somebody's hands."""
+"""Seconds that the pipe of an ended container may stay open in another process."""
 
 
 KILL_ROUNDS: Final = 10

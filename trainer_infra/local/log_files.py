@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Final
 
 PAUSE: Final = 0.1
-"""Seconds between two looks at files that somebody may still write."""
+"""Seconds between two looks at files that a container may still write."""
 Line = tuple[str, str]
 """Pod and line."""
 

@@ -43,7 +43,7 @@ def failure_reason(lines: Sequence[str]) -> str:
     said = " ".join(errors)
     broken = [found for line in lines if (found := re.search(BROKEN, line))]
     if broken and ("(from versions: none)" in said or "Max retries" in said):
-        # An object of urllib3 is in the words: its address tells nobody anything.
+        # An object of urllib3 is in the words: its address says nothing to a user.
         error = re.sub(r"<[^<>]* object at \w+>: ", "", broken[-1][1] or broken[-1][2])
         return installer.no_answer(error)
     if "conflicting dependencies" in said:

@@ -323,7 +323,7 @@ class Reconciler:
         """End the run because the disk is full; the reserve makes room for saying so.
 
         Raises:
-            OSError: The disk is not full: another error, which nobody can handle.
+            OSError: The disk is not full: another error, which no caller can handle.
         """
         if not full_disk.is_full(error):
             raise error

@@ -228,7 +228,7 @@ def locked_folder(target: RunFolder) -> Iterator[None]:
 
 
 def _hold(path: Path) -> int:
-    """An exclusively locked handle of a file that nobody removed meanwhile."""
+    """An exclusively locked handle of a file that no process removed meanwhile."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(handle, fcntl.LOCK_EX)

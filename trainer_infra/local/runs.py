@@ -75,7 +75,7 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
 
     Args:
         submission: What to run.
-        adopt: Take over a run of that name that somebody else declared; one with other content is
+        adopt: Take over a run of that name that another owner declared; one with other content is
             replaced.
         timeout: Seconds to wait for the supervisor.
 
@@ -112,7 +112,7 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
 
 
 def get(namespace: str, name: str, uid: str = "") -> Run | None:
-    """The run as it is now, whoever's it is; None when it is gone or has another uid.
+    """The run as it is now, whatever its owner; None when it is gone or has another uid.
 
     A run whose supervisor is gone while it is unfinished is Failed with reason SupervisorLost, and
     recorded so. A run of another machine, seen through a shared home, is as it was recorded there.
@@ -195,7 +195,7 @@ def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None 
 def repair(
     namespace: str, name: str, uid: str, _contents: Contents, *, owner: Owner | None = None
 ) -> Run:
-    """The run as it is: nobody else writes a run's folder.
+    """The run as it is: no other writer has a run's folder.
 
     Raises:
         NotAvailable: There is no such run.

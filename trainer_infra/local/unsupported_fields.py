@@ -1,7 +1,7 @@
 """What the local target cannot run, and why. Pure: called at preview and by `runs.submit`.
 
 Only what would change results is a problem: an image is not pulled and a node selector has nothing
-to select, which harms nobody; a container without a command would not run at all.
+to select, which harms no other pod; a container without a command would not run at all.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -1,7 +1,7 @@
 """A report as Markdown, for the summary of a CI step or a comment on a pull request. Pure.
 
 What users wrote is escaped so that it is text: no markup, no HTML, no link under other words, and
-`@name` calls nobody.
+`@name` notifies no user.
 """
 
 import re

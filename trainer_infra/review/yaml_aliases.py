@@ -1,6 +1,6 @@
 """What is written once and used in several places: anchors, aliases, merged fields.
 
-Called by `edits`: nobody may change such a place for one of its users alone.
+Called by `edits`: such a place must not change for one of its users alone.
 """
 
 import re

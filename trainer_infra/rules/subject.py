@@ -81,7 +81,7 @@ class Subject:
     behaviour: Behaviour = OURS
     """What renders it."""
     render: Callable[["Subject"], Rendered] = lambda _: NOTHING
-    """What makes `rendered`, `problems` and `unseen`, once somebody asks for one of them."""
+    """What makes `rendered`, `problems` and `unseen`, once a rule asks for one of them."""
     _kept: _Kept = field(default_factory=_Kept, init=False, repr=False, compare=False)
 
     @property
@@ -142,7 +142,7 @@ class Subject:
 
     @property
     def noted(self) -> dict[Path, None]:
-        """What was not known among what was read of it, since somebody last emptied it."""
+        """What was not known among what was read of it, since it was last emptied."""
         return self.object.root.unseen
 
     def places(

@@ -112,7 +112,7 @@ class Cluster(Target):
     def problems(
         self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = ()
     ) -> tuple[Problem, ...]:
-        """What this engine cannot run; asks nobody."""
+        """What this engine cannot run; makes no request."""
         return (
             *unsupported_fields.unsupported_fields(job, objects),
             *unsupported_fields.unsupported_packages(packages),
@@ -120,7 +120,7 @@ class Cluster(Target):
 
     @override
     def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
-        """What renders the objects as this engine writes them; asks nobody."""
+        """What renders the objects as this engine writes them; makes no request."""
         return behaviour.provider_behaviour(plugins, owner)
 
     @override
@@ -142,14 +142,14 @@ class Cluster(Target):
 
         Raises:
             InvalidInput: This engine or the cluster refuses it; has every problem.
-            Refused: A run or an object of that name is somebody else's, or the cluster says no.
+            Refused: A run or an object of that name is another owner's, or the cluster says no.
             NotAvailable: The cluster cannot be reached, lacks something, or took too long.
         """
         return self._change(lambda session: _submitted(session, submission, adopt, timeout))
 
     @override
     def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
-        """The run as it is now, whoever's it is; None when it is gone or has another uid.
+        """The run as it is now, whatever its owner; None when it is gone or has another uid.
 
         Raises:
             Unreadable: Its record is damaged.
@@ -227,11 +227,11 @@ class Cluster(Target):
         *,
         owner: Owner | None = None,
     ) -> Run:
-        """Write again every field of ours that somebody changed, with these contents.
+        """Write again every field of ours that another writer changed, with these contents.
 
         Raises:
-            NotAvailable: There is no such run; or an object is gone whose contents nobody has.
-            Refused: The run, or an object of that name, is somebody else's by now, or the cluster
+            NotAvailable: There is no such run; or an object is gone whose contents are kept nowhere.
+            Refused: The run, or an object of that name, is another owner's by now, or the cluster
                 says no.
         """
         key = RunKey(namespace, name, uid, owner)

@@ -92,7 +92,7 @@ async def submit_run(
 
     Raises:
         InvalidInput: This engine or the cluster refuses what is submitted; has every problem.
-        Refused: A run or an object of that name is somebody else's, or the cluster says no.
+        Refused: A run or an object of that name is another owner's, or the cluster says no.
         NotAvailable: The cluster cannot be reached, lacks something, or took too long; with the
             reason of the last try.
     """

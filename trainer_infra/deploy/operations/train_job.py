@@ -237,7 +237,7 @@ def outputs_of(given: JSONObject, run: Run) -> dict[str, Any]:
 
 
 def failure_of(given: JSONObject, session: StackSession) -> str:
-    """Of a run that nobody waits for, that it failed; empty where that is not known."""
+    """That a run without a gate failed; empty where that is not known."""
     try:
         run = session.target(given).get(given["namespace"], given["name"])
     except TrainerInfraError:

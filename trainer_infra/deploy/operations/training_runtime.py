@@ -137,7 +137,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
-    """Make the object what is declared, also where somebody else changed it; the outputs.
+    """Make the object what is declared, also where another writer changed it; the outputs.
 
     Raises:
         Refused: It is another owner's by now.

@@ -59,7 +59,7 @@ def _own(subject: Subject) -> Iterator[Spoken]:
 def texts_with_secrets(subject: Subject) -> Iterator[Value]:
     """Texts of the object as it was written that have a secret in them, whatever a user excuses.
 
-    For whoever shows parts of it: nothing of these may be told.
+    For code that shows parts of it: nothing of these may be shown.
     """
     for each in subject.once(_own):
         if each.value.raw is not UNKNOWN:

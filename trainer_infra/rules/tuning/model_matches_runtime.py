@@ -1,4 +1,4 @@
-"""model-matches-runtime: the weights that are fetched are of the model that torchtune is told of."""
+"""model-matches-runtime: the weights that are fetched are of the model that torchtune trains."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

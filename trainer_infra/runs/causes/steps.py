@@ -1,4 +1,4 @@
-"""Replicated jobs that lack pods: refused, waiting for an earlier step, or made by nobody."""
+"""Replicated jobs that lack pods: refused, waiting for an earlier step, or made by no controller."""
 
 from collections.abc import Iterator, Sequence
 

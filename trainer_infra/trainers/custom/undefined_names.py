@@ -1,4 +1,4 @@
-"""Names that a piece of code uses and nobody in it defines.
+"""Names that a piece of code uses and does not define.
 
 `function` asks this of a function's source before it travels alone. The answer is read from the
 compiled code, so scopes, comprehensions, `except ... as`, `global` and annotations count exactly as
