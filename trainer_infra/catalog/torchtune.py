@@ -12,7 +12,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.runtime import MLPolicy, Torch, TrainingRuntimeSpec
 from trainer_infra.catalog import replicated_jobs, shipped_runtime
-from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, Shipped
+from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, ShippedRuntime
 
 WORKSPACE: Final = "/workspace"
 MODEL: Final = f"{WORKSPACE}/model"
@@ -43,8 +43,8 @@ class _Model:
     """Size of that volume: the model, its data and one output."""
 
 
-def _torchtune(name: str, purpose: str, model: _Model) -> Shipped:
-    return Shipped(name, "torchtune", purpose, partial(_spec, model))
+def _torchtune(name: str, purpose: str, model: _Model) -> ShippedRuntime:
+    return ShippedRuntime(name, "torchtune", purpose, partial(_spec, model))
 
 
 def _spec(model: _Model) -> TrainingRuntimeSpec:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import typer
 
 from trainer_infra import catalog
-from trainer_infra.catalog.shipped_runtime import Shipped
+from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.cli import render, screen, table
 from trainer_infra.cli.table import Column
 from trainer_infra.errors import InvalidInput, Problem
@@ -43,7 +43,7 @@ def show(names: Sequence[str], output: str) -> None:
     typer.echo(render.objects_text(objects, output), nl=False)
 
 
-def _chosen(names: Sequence[str]) -> Sequence[Shipped]:
+def _chosen(names: Sequence[str]) -> Sequence[ShippedRuntime]:
     known = {each.name: each for each in catalog.RUNTIMES}
     unknown = [name for name in names if name not in known]
     if unknown:
@@ -52,7 +52,7 @@ def _chosen(names: Sequence[str]) -> Sequence[Shipped]:
     return [known[name] for name in names] or catalog.RUNTIMES
 
 
-def _image(shipped: Shipped) -> str:
+def _image(shipped: ShippedRuntime) -> str:
     """The image that trains, and how many others there are."""
     template = shipped.runtime().to_wire()["spec"]["template"]["spec"]
     pods = [each["template"]["spec"]["template"]["spec"] for each in template["replicatedJobs"]]

@@ -60,7 +60,7 @@ class CheckRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _MendingInputs:
     """What stays as it is while files are mended."""
 
     settled: ResolvedConfiguration
@@ -132,13 +132,13 @@ def _shown(asked: CheckRequest, report: Report) -> str:
     return FORMATS[asked.form](report)
 
 
-def _given(asked: CheckRequest) -> _Given:
+def _given(asked: CheckRequest) -> _MendingInputs:
     settled, there = _settled(asked), _there(*asked.cluster) if asked.cluster else None
     if there and not there.problems:
         # What a cluster does not have either is nowhere.
         settled = replace(settled, is_whole=True)
     ref = asked.changed_from
-    return _Given(
+    return _MendingInputs(
         settled,
         sources.read_sources([each for each in asked.paths if each == sources.STDIN]),
         there,
@@ -169,12 +169,12 @@ def _read(asked: CheckRequest, stdin: SourceObjects) -> SourceObjects:
     )
 
 
-def _report(asked: CheckRequest, given: _Given) -> Report:
+def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
     found, there, before = _read(asked, given.stdin), given.there, given.before
     judged = there.documents() if there and not asked.paths else found.documents
     report = checking.check_documents(
         judged,
-        checking.Asked(
+        checking.CheckScope(
             settled=given.settled,
             today=datetime.now(UTC).date(),
             fail_on=Severity(asked.fail_on),
@@ -208,7 +208,7 @@ def _there(kubeconfig: str | None, context: str | None) -> "Live":
     return live.read_live(kubeconfig, context)
 
 
-def _mended(asked: CheckRequest, given: _Given, report: Report) -> Report:
+def _mended(asked: CheckRequest, given: _MendingInputs, report: Report) -> Report:
     """The report on files that were mended as far as it can be done safely."""
     written: dict[str, None] = {}
     for _ in range(PASSES):

@@ -210,7 +210,7 @@ def run(
     )
     try:
         made = submission.submission_of(
-            file, submission.Named(name, namespace, tuple(plugin or ())), python
+            file, submission.RunNaming(name, namespace, tuple(plugin or ())), python
         )
     except submission.RunUsage as error:
         raise typer.BadParameter(str(error), context) from error

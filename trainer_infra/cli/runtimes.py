@@ -18,7 +18,7 @@ from trainer_infra.render.deviation import ALL, Deviation
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CommandDocuments:
     """The documents of one command."""
 
     documents: tuple[ManifestDocument, ...]

@@ -36,7 +36,7 @@ class FailedPod:
     """The last lines of its log, where they could still be read."""
 
 
-class LastSeen:
+class LastSeenPods:
     """Failed pods of the namespaces that are looked at; lives in one event loop."""
 
     def __init__(self, client: KubeClient) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from trainer_infra import names
-from trainer_infra.cluster.last_seen import LastSeen
+from trainer_infra.cluster.last_seen import LastSeenPods
 from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.cluster.rights import Rights
 from trainer_infra.json_values import JSONObject
@@ -33,13 +33,13 @@ class Session:
     """Lists and nodes that were just read."""
     asked: deque[tuple[float, tuple[str, str]]] = field(default_factory=deque)
     """When which run was asked for."""
-    last_seen: LastSeen = field(init=False)
+    last_seen: LastSeenPods = field(init=False)
     """Pods that failed between two looks."""
     rights: Rights = field(init=False)
     """What this account may do."""
 
     def __post_init__(self) -> None:
-        self.last_seen = LastSeen(self.client)
+        self.last_seen = LastSeenPods(self.client)
         self.rights = Rights(self.client)
 
     async def close(self) -> None:

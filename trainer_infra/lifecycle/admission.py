@@ -23,7 +23,7 @@ from trainer_infra.lifecycle import conditions, due_objects, immutable_fields
 from trainer_infra.render import pipeline, runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Before:
 
     job: TrainJob
     """The TrainJob as stored."""
-    observed: Observed = Observed(jobset=None)  # noqa: RUF009  frozen
+    observed: ObservedObjects = ObservedObjects(jobset=None)  # noqa: RUF009  frozen
     """What belongs to it: at least its JobSet and its runtime snapshot."""
 
 

@@ -2,7 +2,7 @@
 
 Called by `plan` with the conditions before and after, so that an event follows from a change and
 never from a pass. What holds for longer (pods that wait, objects that cannot be made) is said
-unless the driver says that it was (`Observed.told`).
+unless the driver says that it was (`ObservedObjects.events_written`).
 """
 
 from collections.abc import Iterable, Iterator

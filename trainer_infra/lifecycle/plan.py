@@ -24,7 +24,7 @@ from trainer_infra.lifecycle.status import TrainJobCase
 from trainer_infra.render import patch_conflicts, runtime_ref, ttl_seconds_after_finished
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ was made or changed."""
 def plan(
     job: TrainJob,
     runtime: Runtime | None,
-    observed: Observed,
+    observed: ObservedObjects,
     now: datetime,
     behaviour: Behaviour = OURS,
 ) -> Plan:

@@ -23,7 +23,7 @@ from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.render import runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 MESSAGE_LENGTH: Final = 32_768
 """Characters that a condition's message may have."""
@@ -48,7 +48,7 @@ class TrainJobCase:
 
     job: TrainJob
     """As stored, with its status."""
-    observed: Observed
+    observed: ObservedObjects
     now: datetime
     behaviour: Behaviour = OURS
     delegation: Delegation = NOTHING

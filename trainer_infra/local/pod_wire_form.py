@@ -22,7 +22,7 @@ NOT_STARTED: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class PodTried:
+class ObservedTry:
     """One try of a pod and what it said last."""
 
     pod: ObservedPod
@@ -31,7 +31,7 @@ class PodTried:
 
 
 def wire_pods(
-    jobset: JSONObject | None, tries: Sequence[PodTried], since: int
+    jobset: JSONObject | None, tries: Sequence[ObservedTry], since: int
 ) -> tuple[JSONObject, ...]:
     """Every try as a pod.
 
@@ -60,7 +60,7 @@ def planned_pods(jobset: JSONObject | None) -> tuple[JSONObject, ...]:
 
 
 def last_lines(
-    jobset: JSONObject | None, tries: Iterable[PodTried], since: int
+    jobset: JSONObject | None, tries: Iterable[ObservedTry], since: int
 ) -> Mapping[str, tuple[str, ...]]:
     """The last lines by pod: of the try that failed first, which is the one that a failure names."""
     found: dict[str, tuple[str, ...]] = {}

@@ -28,7 +28,7 @@ _LOCAL = "is not supported on this machine"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class JobSetNames:
     """What a JobSet's fields may refer to."""
 
     keys: Mapping[tuple[str, str], frozenset[str]]
@@ -54,7 +54,7 @@ def unsupported_here(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
         problem
         for each in objects
         if each["kind"] == "JobSet"
-        for problem in _in_jobset(each, Known(keys, f"JobSet {each['metadata']['name']}"))
+        for problem in _in_jobset(each, JobSetNames(keys, f"JobSet {each['metadata']['name']}"))
     )
 
 
@@ -90,7 +90,7 @@ def _keys(value: JSONObject) -> frozenset[str]:
     return frozenset(key for part in parts for key in value.get(part) or ())
 
 
-def _in_jobset(jobset: JSONObject, known: Known) -> Iterator[Problem]:
+def _in_jobset(jobset: JSONObject, known: JobSetNames) -> Iterator[Problem]:
     for problem in unsupported_fields(jobset["spec"]):
         yield replace(problem, where=known.where)
     claims = {
@@ -109,7 +109,7 @@ def _in_jobset(jobset: JSONObject, known: Known) -> Iterator[Problem]:
 
 
 def _in_container(
-    path: str, container: JSONObject, mountable: set[str], known: Known
+    path: str, container: JSONObject, mountable: set[str], known: JobSetNames
 ) -> Iterator[Problem]:
     if not container.get("command"):
         what = "is missing: the entrypoint of an image cannot run on this machine"
@@ -126,7 +126,7 @@ def _in_container(
             yield Problem(f"{path}.{probe}.grpc", what, fix=fix, where=known.where)
 
 
-def _in_volume(path: str, volume: JSONObject, known: Known) -> Iterator[Problem]:
+def _in_volume(path: str, volume: JSONObject, known: JobSetNames) -> Iterator[Problem]:
     for kind in sorted(set(volume) - {"name"} - VOLUMES):
         fix = "use a persistentVolumeClaim, hostPath or emptyDir, which are folders here"
         what = "cannot be a folder on this machine"
@@ -138,7 +138,7 @@ def _in_volume(path: str, volume: JSONObject, known: Known) -> Iterator[Problem]
         yield from _in_projected(f"{path}.projected.sources[{index}]", source, known)
 
 
-def _in_projected(path: str, source: JSONObject, known: Known) -> Iterator[Problem]:
+def _in_projected(path: str, source: JSONObject, known: JobSetNames) -> Iterator[Problem]:
     for kind, value in source.items():
         if kind not in SOURCES:
             what, fix = "cannot be made on this machine", "leave it out for this target"
@@ -147,7 +147,7 @@ def _in_projected(path: str, source: JSONObject, known: Known) -> Iterator[Probl
             yield from _reference(f"{path}.{kind}", value, (kind, "name"), known)
 
 
-def _in_env(path: str, container: JSONObject, known: Known) -> Iterator[Problem]:
+def _in_env(path: str, container: JSONObject, known: JobSetNames) -> Iterator[Problem]:
     for index, entry in enumerate(container.get("envFrom") or ()):
         for field, kind in (("configMapRef", "configMap"), ("secretRef", "secret")):
             if field in entry:
@@ -162,7 +162,7 @@ def _in_env(path: str, container: JSONObject, known: Known) -> Iterator[Problem]
 
 
 def _reference(
-    path: str, source: JSONObject, kind_and_field: tuple[str, str], known: Known
+    path: str, source: JSONObject, kind_and_field: tuple[str, str], known: JobSetNames
 ) -> Iterator[Problem]:
     """A ConfigMap or Secret, or a key of it, that is not there and not optional."""
     if source.get("optional"):

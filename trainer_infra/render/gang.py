@@ -19,7 +19,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render import child_metadata, pod_requests, resolve
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Watch
 
 READY: Final = "Ready"
@@ -105,7 +105,7 @@ def pod_group(draft: Draft, api_version: str, spec: JSONObject) -> JSONObject:
     }
 
 
-def should_write(pod_group: JSONObject, job: TrainJob, observed: Observed) -> bool:
+def should_write(pod_group: JSONObject, job: TrainJob, observed: ObservedObjects) -> bool:
     """A PodGroup is left alone once it is there, unless the TrainJob is suspended."""
     return bool(job.spec.suspend) or not any(
         each["kind"] == names.POD_GROUP and each["apiVersion"] == pod_group["apiVersion"]

@@ -9,7 +9,7 @@ from trainer_infra.json_values import JSONObject
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedObjects:
     """Live objects, in wire form."""
 
     jobset: JSONObject | None

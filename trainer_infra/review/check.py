@@ -38,7 +38,7 @@ _JSON: Final = json.JSONEncoder(default=str)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CheckScope:
     """What is to be checked, beside the documents."""
 
     settled: ResolvedConfiguration
@@ -58,7 +58,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ObjectFindings:
     """What was found in one object."""
 
     items: tuple[Item, ...]
@@ -67,7 +67,9 @@ class _Found:
     problems: tuple[str, ...]
 
 
-Spread = Callable[[Callable[[int], _Found], int, Sequence[object]], Iterable[_Found]]
+Spread = Callable[
+    [Callable[[int], _ObjectFindings], int, Sequence[object]], Iterable[_ObjectFindings]
+]
 """Does work on each number below a count, in order; the last is what stands in many results."""
 
 
@@ -77,7 +79,7 @@ def one_by_one(work: Callable[[int], T], count: int, _known: Sequence[object]) -
 
 
 def check_documents(
-    documents: Sequence[Document], asked: Asked, spread: Spread = one_by_one
+    documents: Sequence[Document], asked: CheckScope, spread: Spread = one_by_one
 ) -> Report:
     """The report on the documents.
 
@@ -120,7 +122,7 @@ def check_documents(
     )
 
 
-def _problems(asked: Asked, found: Iterable[_Found]) -> Iterator[str]:
+def _problems(asked: CheckScope, found: Iterable[_ObjectFindings]) -> Iterator[str]:
     yield from asked.problems
     yield from (each for one in found for each in one.problems)
 
@@ -132,10 +134,10 @@ class _Knowledge:
     rules: tuple[PackRule, ...]
     around: World
     redaction: ReportRedaction
-    asked: Asked
+    asked: CheckScope
 
 
-def _found(document: Document, subject: Subject, known: _Knowledge) -> _Found:
+def _found(document: Document, subject: Subject, known: _Knowledge) -> _ObjectFindings:
     own = exemption.annotated_exemptions(subject)
     exemptions = (*own.exemptions, *known.asked.settled.exemptions)
     judged = tuple(judge.judge(subject, known.around, known.rules))
@@ -147,7 +149,7 @@ def _found(document: Document, subject: Subject, known: _Knowledge) -> _Found:
         )
         used.update(filter(None, (excusing,)))
         items.append(_item(document, subject, (chosen, finding, excusing), known))
-    return _Found(
+    return _ObjectFindings(
         tuple(items),
         tuple(map(known.redaction.unseen, _unseen(subject, judged))),
         frozenset(used),
@@ -222,7 +224,7 @@ def _order(rules: Iterable[PackRule]) -> Callable[[Item], tuple[str, int, int, i
     return lambda item: (item.place.file, item.place.line, item.place.column, places[item.rule.id])
 
 
-def _unused(asked: Asked, used: frozenset[Exemption]) -> Iterator[str]:
+def _unused(asked: CheckScope, used: frozenset[Exemption]) -> Iterator[str]:
     for each in asked.settled.exemptions:
         if each not in used:
             whose = f"{each.kind} {each.namespace}/{each.name}"

@@ -39,7 +39,7 @@ _path_text: Final = lru_cache(maxsize=1 << 12)(path_text)
 """TrainJobs on one runtime have the same paths."""
 
 
-class Unseen(Exception):
+class UnseenValue(Exception):
     """A value that a rule needs is not known yet."""
 
     def __init__(self, path: Path) -> None:
@@ -239,7 +239,7 @@ class Value:
 
     def _known(self) -> Any:
         if self.raw is UNKNOWN:
-            raise Unseen(self.written.path)
+            raise UnseenValue(self.written.path)
         return self.raw
 
     def _raw_below(self, key: str | int) -> Any:

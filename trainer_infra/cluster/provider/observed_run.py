@@ -18,7 +18,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle.status import Delegation, TrainJobCase, decide_status
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.runs import reports, view
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.run import LOST, Run
@@ -56,7 +56,7 @@ def _status(
     record: Record, jobset: JSONObject, seen: Observation, known: JSONObject, now: datetime
 ) -> JSONObject:
     """TrainJob.status as every driver decides it."""
-    observed = Observed(
+    observed = ObservedObjects(
         jobset=jobset,
         snapshot=record.value,
         pods=tuple(map(reports.without_last_words, seen.pods)),

@@ -38,7 +38,7 @@ from trainer_infra.cluster.provider import (
 )
 from trainer_infra.cluster.provider import submit as run_submission
 from trainer_infra.cluster.provider import suspend as run_suspension
-from trainer_infra.cluster.provider.describe import Described
+from trainer_infra.cluster.provider.describe import RunDescription
 from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.runtimes import ClusterRuntimes
 from trainer_infra.cluster.served_kinds import ServedKinds
@@ -161,7 +161,7 @@ class Cluster(Target):
         """All runs of the cluster or of a namespace, and what cannot be read there."""
         return self._ask(lambda session: run_lookup.at_all(session, namespace or ""))
 
-    def described(self, namespace: str, name: str) -> Described | None:
+    def described(self, namespace: str, name: str) -> RunDescription | None:
         """The run with its history; None when there is none of that name."""
         return self._ask(lambda session: describe.describe_run(session, namespace, name))
 

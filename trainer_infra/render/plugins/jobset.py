@@ -22,7 +22,7 @@ from trainer_infra.render import (
 )
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Plugin, Watch
 
 RUNS_ONCE: Final = (names.TRAINER, names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
@@ -42,7 +42,7 @@ def validate(draft: Draft) -> Iterable[Problem]:
     yield from resources_per_node.resource_problems(draft)
 
 
-def should_write(_jobset: JSONObject, job: TrainJob, observed: Observed) -> bool:
+def should_write(_jobset: JSONObject, job: TrainJob, observed: ObservedObjects) -> bool:
     """Never on a running JobSet: only when there is none, or it or the TrainJob is suspended."""
     live = observed.jobset
     return live is None or bool(job.spec.suspend or (live.get("spec") or {}).get("suspend"))

@@ -25,7 +25,7 @@ from trainer_infra.render.draft import (
     upsert_mounts,
     upsert_volumes,
 )
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Launcher, Plugin, Watch
 
 OPEN_MPI: Final = "OpenMPI"
@@ -131,7 +131,7 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     }
 
 
-def should_write(value: JSONObject, _job: TrainJob, observed: Observed) -> bool:
+def should_write(value: JSONObject, _job: TrainJob, observed: ObservedObjects) -> bool:
     """The hostfile always, the keys once."""
     return value["kind"] != "Secret" or observed.find("Secret", value["metadata"]["name"]) is None
 
