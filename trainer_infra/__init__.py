@@ -109,7 +109,6 @@ __all__ = [
     "PodOSArgs",
     "PodResourceClaimArgs",
     "PodSecurityContextArgs",
-    "PodSecurityContextPatchArgs",
     "PodSpecArgs",
     "PodSpecPatchArgs",
     "PodTemplateSpecArgs",

@@ -52,7 +52,6 @@ NAMES: Final[Mapping[str, str]] = {
     f"{_PATCH}{_POD}.spec": "PodSpecPatch",
     f"{_PATCH}{_POD}.spec.containers[]": "ContainerPatch",
     f"{_PATCH}{_POD}.spec.initContainers[]": "ContainerPatch",
-    f"{_PATCH}{_POD}.spec.securityContext": "PodSecurityContextPatch",
     "TrainingRuntime.template": "JobSetTemplateSpec",
     "TrainingRuntime.template.spec": "JobSetSpec",
     "TrainingRuntime.template.spec.failurePolicy": "JobSetFailurePolicy",
@@ -69,7 +68,7 @@ NAMES: Final[Mapping[str, str]] = {
     "successPolicy.rules[]": "JobSuccessPolicyRule",
     f"{_JOB}{_POD}": "PodTemplateSpec",
     f"{_JOB}{_POD}.spec": "PodSpec",
-    f"{_JOB}{_POD}.spec.securityContext": "PodSecurityContext",
+    "template.spec.securityContext": "PodSecurityContext",
     "initContainers[]": "Container",
     "hostAliases[]": "HostAlias",
     "resizePolicy[]": "ContainerResizePolicy",
@@ -155,7 +154,7 @@ MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "security_contexts": (
         "Security contexts of a container and of a pod",
-        ("SecurityContext", "PodSecurityContext", "PodSecurityContextPatch"),
+        ("SecurityContext", "PodSecurityContext"),
     ),
     "pod_placement": (
         "On which nodes a pod may run",

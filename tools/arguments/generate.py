@@ -222,8 +222,7 @@ def _module_text(
 
 
 def _class_text(made: ArgumentClass, texts: Mapping[str, str]) -> str:
-    about = f"`{made.path.rpartition('.')[2]}` in wire form."
-    lines = [f"class {made.name}Args(TypedDict, total=False):", f'    """{about}"""', ""]
+    lines = [f"class {made.name}Args(TypedDict, total=False):"]
     for key, kind in made.types.items():
         typed = _field_type(made.name, key, kind)
         lines.append(f"    {key}: {f'Required[{typed}]' if key in made.required else typed}")

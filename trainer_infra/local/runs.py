@@ -1,7 +1,8 @@
 """Runs on this machine: submit, look, suspend, read logs, delete. The facade of the local target.
 
-Called by `target`, and by `cli.run`. A run is a folder (`folder`) and a supervisor process
-(`supervisor`), one per run; nothing else stays behind when both are gone.
+Called by `target`, and by `cli.run`. A run is a folder (`run_folder`) and a supervisor process
+(`supervisor`), one per run; nothing else stays behind when both are gone. Functions about a run that
+is there raise what `runs.target.Target` says.
 """
 
 import platform
@@ -35,32 +36,13 @@ from trainer_infra.runs.run import (
     FINISHED,
     SUSPENDED,
     Contents,
-    Failure,
     Listing,
-    Node,
     Owner,
     Run,
     Submission,
     outputs_of,
     run_to_json,
 )
-
-__all__ = [
-    "Failure",
-    "Node",
-    "Owner",
-    "Run",
-    "Submission",
-    "delete",
-    "get",
-    "give",
-    "list_runs",
-    "logs",
-    "repair",
-    "submit",
-    "suspend",
-    "update_secrets",
-]
 
 SUSPEND_TIMEOUT: Final = 5.0
 """Seconds to wait for the supervisor to have seen what the user wants."""
@@ -145,12 +127,7 @@ def list_runs(namespace: str | None = None) -> Listing:
 
 
 def suspend(namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None) -> Run:
-    """Suspend or resume a run; returns once its supervisor has seen it. A finished run stays.
-
-    Raises:
-        NotAvailable: There is no such run.
-        Refused: It is another owner's by now.
-    """
+    """Suspend or resume a run; returns once its supervisor has seen it. A finished run stays."""
     target = run_folder.folder_of(namespace, name)
     with run_folder.locked_folder(target):
         run = run_record.present_run(target, uid, owner)
@@ -168,12 +145,7 @@ def suspend(namespace: str, name: str, uid: str, value: bool, *, owner: Owner | 
 def update_secrets(
     namespace: str, name: str, uid: str, data: Mapping[str, str], *, owner: Owner | None = None
 ) -> None:
-    """Replace the secret values: running pods keep the old ones, later tries get the new.
-
-    Raises:
-        NotAvailable: There is no such run.
-        Refused: It is another owner's by now.
-    """
+    """Replace the secret values: running pods keep the old ones, later tries get the new."""
     target = run_folder.folder_of(namespace, name)
     with run_folder.locked_folder(target):
         run_record.present_run(target, uid, owner)
@@ -181,12 +153,7 @@ def update_secrets(
 
 
 def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None) -> None:
-    """Make a run another owner's.
-
-    Raises:
-        NotAvailable: There is no such run.
-        Refused: It is another owner's by now.
-    """
+    """Make a run another owner's."""
     target = run_folder.folder_of(namespace, name)
     with run_folder.locked_folder(target):
         run_record.give_owner(target, run_record.present_run(target, uid, owner), to)
@@ -195,12 +162,7 @@ def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None 
 def repair(
     namespace: str, name: str, uid: str, _contents: Contents, *, owner: Owner | None = None
 ) -> Run:
-    """The run as it is: no other writer has a run's folder.
-
-    Raises:
-        NotAvailable: There is no such run.
-        Refused: It is another owner's by now.
-    """
+    """The run as it is: no other writer has a run's folder."""
     return run_record.present_run(run_folder.folder_of(namespace, name), uid, owner)
 
 
@@ -245,9 +207,6 @@ def logs(
         pod: Only this pod.
         follow: Go on until the run has ended and all was read.
         tail: Begin with the last lines only, as many per pod.
-
-    Raises:
-        NotAvailable: There is no such run, or it never had such a pod.
     """
     target = run_folder.folder_of(namespace, name)
     run = run_record.present_run(target)

@@ -12,21 +12,15 @@ from trainer_infra.trainers.wire_types.volumes import VolumeMountArgs
 
 
 class ExecActionArgs(TypedDict, total=False):
-    """`exec` in wire form."""
-
     command: Input[Sequence[Input[str]]]
 
 
 class HTTPHeaderArgs(TypedDict, total=False):
-    """`httpHeaders[]` in wire form."""
-
     name: Required[Input[str]]
     value: Required[Input[str]]
 
 
 class HTTPGetActionArgs(TypedDict, total=False):
-    """`httpGet` in wire form."""
-
     host: Input[str]
     httpHeaders: Sequence[HTTPHeaderArgs]
     path: Input[str]
@@ -35,21 +29,15 @@ class HTTPGetActionArgs(TypedDict, total=False):
 
 
 class SleepActionArgs(TypedDict, total=False):
-    """`sleep` in wire form."""
-
     seconds: Required[Input[int]]
 
 
 class TCPSocketActionArgs(TypedDict, total=False):
-    """`tcpSocket` in wire form."""
-
     host: Input[str]
     port: Required[Input[int | str]]
 
 
 class LifecycleHandlerArgs(TypedDict, total=False):
-    """`postStart` in wire form."""
-
     exec: ExecActionArgs
     httpGet: HTTPGetActionArgs
     sleep: SleepActionArgs
@@ -57,23 +45,17 @@ class LifecycleHandlerArgs(TypedDict, total=False):
 
 
 class LifecycleArgs(TypedDict, total=False):
-    """`lifecycle` in wire form."""
-
     postStart: LifecycleHandlerArgs
     preStop: LifecycleHandlerArgs
     stopSignal: Input[str]
 
 
 class GRPCActionArgs(TypedDict, total=False):
-    """`grpc` in wire form."""
-
     port: Required[Input[int]]
     service: Input[str]
 
 
 class ProbeArgs(TypedDict, total=False):
-    """`livenessProbe` in wire form."""
-
     exec: ExecActionArgs
     failureThreshold: Input[int]
     grpc: GRPCActionArgs
@@ -87,8 +69,6 @@ class ProbeArgs(TypedDict, total=False):
 
 
 class ContainerPortArgs(TypedDict, total=False):
-    """`ports[]` in wire form."""
-
     containerPort: Required[Input[int]]
     hostIP: Input[str]
     hostPort: Input[int]
@@ -97,44 +77,32 @@ class ContainerPortArgs(TypedDict, total=False):
 
 
 class ContainerResizePolicyArgs(TypedDict, total=False):
-    """`resizePolicy[]` in wire form."""
-
     resourceName: Required[Input[str]]
     restartPolicy: Required[Input[str]]
 
 
 class ResourceRequirementsArgs(TypedDict, total=False):
-    """`resources` in wire form."""
-
     claims: Sequence[ResourceClaimArgs]
     limits: Input[Mapping[str, Input[int | str]]]
     requests: Input[Mapping[str, Input[int | str]]]
 
 
 class ContainerRestartExitCodesArgs(TypedDict, total=False):
-    """`exitCodes` in wire form."""
-
     operator: Required[Input[str]]
     values: Input[Sequence[Input[int]]]
 
 
 class ContainerRestartRuleArgs(TypedDict, total=False):
-    """`restartPolicyRules[]` in wire form."""
-
     action: Required[Input[str]]
     exitCodes: ContainerRestartExitCodesArgs
 
 
 class VolumeDeviceArgs(TypedDict, total=False):
-    """`volumeDevices[]` in wire form."""
-
     devicePath: Required[Input[str]]
     name: Required[Input[str]]
 
 
 class ContainerArgs(TypedDict, total=False):
-    """`containers[]` in wire form."""
-
     args: Input[Sequence[Input[str]]]
     command: Input[Sequence[Input[str]]]
     env: Sequence[ContainerEnvVarArgs]

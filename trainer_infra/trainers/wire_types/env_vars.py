@@ -8,23 +8,17 @@ from trainer_infra.trainers.secret import Secret
 
 
 class ConfigMapKeySelectorArgs(TypedDict, total=False):
-    """`configMapKeyRef` in wire form."""
-
     key: Required[Input[str]]
     name: Input[str]
     optional: Input[bool]
 
 
 class ObjectFieldSelectorArgs(TypedDict, total=False):
-    """`fieldRef` in wire form."""
-
     apiVersion: Input[str]
     fieldPath: Required[Input[str]]
 
 
 class FileKeySelectorArgs(TypedDict, total=False):
-    """`fileKeyRef` in wire form."""
-
     key: Required[Input[str]]
     optional: Input[bool]
     path: Required[Input[str]]
@@ -32,24 +26,18 @@ class FileKeySelectorArgs(TypedDict, total=False):
 
 
 class ResourceFieldSelectorArgs(TypedDict, total=False):
-    """`resourceFieldRef` in wire form."""
-
     containerName: Input[str]
     divisor: Input[int | str]
     resource: Required[Input[str]]
 
 
 class SecretKeySelectorArgs(TypedDict, total=False):
-    """`secretKeyRef` in wire form."""
-
     key: Required[Input[str]]
     name: Input[str]
     optional: Input[bool]
 
 
 class EnvVarSourceArgs(TypedDict, total=False):
-    """`valueFrom` in wire form."""
-
     configMapKeyRef: ConfigMapKeySelectorArgs
     fieldRef: ObjectFieldSelectorArgs
     fileKeyRef: FileKeySelectorArgs
@@ -58,38 +46,28 @@ class EnvVarSourceArgs(TypedDict, total=False):
 
 
 class EnvVarArgs(TypedDict, total=False):
-    """`env[]` in wire form."""
-
     name: Required[Input[str]]
     value: Input[str] | Secret
     valueFrom: Input[EnvVarSourceArgs]
 
 
 class ContainerEnvVarArgs(TypedDict, total=False):
-    """`env[]` in wire form."""
-
     name: Required[Input[str]]
     value: Input[str]
     valueFrom: EnvVarSourceArgs
 
 
 class ConfigMapEnvSourceArgs(TypedDict, total=False):
-    """`configMapRef` in wire form."""
-
     name: Input[str]
     optional: Input[bool]
 
 
 class SecretEnvSourceArgs(TypedDict, total=False):
-    """`secretRef` in wire form."""
-
     name: Input[str]
     optional: Input[bool]
 
 
 class EnvFromSourceArgs(TypedDict, total=False):
-    """`envFrom[]` in wire form."""
-
     configMapRef: ConfigMapEnvSourceArgs
     prefix: Input[str]
     secretRef: SecretEnvSourceArgs

@@ -10,50 +10,36 @@ from trainer_infra.trainers.wire_types.pod_template import PodTemplateSpecArgs
 
 
 class ExitCodesRequirementArgs(TypedDict, total=False):
-    """`onExitCodes` in wire form."""
-
     containerName: Input[str]
     operator: Required[Input[str]]
     values: Required[Input[Sequence[Input[int]]]]
 
 
 class PodConditionPatternArgs(TypedDict, total=False):
-    """`onPodConditions[]` in wire form."""
-
     status: Input[str]
     type: Required[Input[str]]
 
 
 class PodFailurePolicyRuleArgs(TypedDict, total=False):
-    """`rules[]` in wire form."""
-
     action: Required[Input[str]]
     onExitCodes: ExitCodesRequirementArgs
     onPodConditions: Sequence[PodConditionPatternArgs]
 
 
 class PodFailurePolicyArgs(TypedDict, total=False):
-    """`podFailurePolicy` in wire form."""
-
     rules: Required[Sequence[PodFailurePolicyRuleArgs]]
 
 
 class JobSuccessPolicyRuleArgs(TypedDict, total=False):
-    """`rules[]` in wire form."""
-
     succeededCount: Input[int]
     succeededIndexes: Input[str]
 
 
 class JobSuccessPolicyArgs(TypedDict, total=False):
-    """`successPolicy` in wire form."""
-
     rules: Required[Sequence[JobSuccessPolicyRuleArgs]]
 
 
 class JobSpecArgs(TypedDict, total=False):
-    """`spec` in wire form."""
-
     activeDeadlineSeconds: Input[int]
     backoffLimit: Input[int]
     backoffLimitPerIndex: Input[int]
@@ -73,7 +59,5 @@ class JobSpecArgs(TypedDict, total=False):
 
 
 class JobTemplateSpecArgs(TypedDict, total=False):
-    """`template` in wire form."""
-
     metadata: ObjectMetaArgs
     spec: JobSpecArgs

@@ -8,14 +8,10 @@ from trainer_infra.trainers.input import Input
 
 
 class LocalObjectReferenceArgs(TypedDict, total=False):
-    """`secretRef` in wire form."""
-
     name: Input[str]
 
 
 class ObjectMetaArgs(TypedDict, total=False):
-    """`metadata` in wire form."""
-
     annotations: Input[Mapping[str, Input[str]]]
     finalizers: Input[Sequence[Input[str]]]
     labels: Input[Mapping[str, Input[str]]]
@@ -24,23 +20,17 @@ class ObjectMetaArgs(TypedDict, total=False):
 
 
 class SelectorRequirementArgs(TypedDict, total=False):
-    """`matchExpressions[]` in wire form."""
-
     key: Required[Input[str]]
     operator: Required[Input[str]]
     values: Input[Sequence[Input[str]]]
 
 
 class LabelSelectorArgs(TypedDict, total=False):
-    """`labelSelector` in wire form."""
-
     matchExpressions: Sequence[SelectorRequirementArgs]
     matchLabels: Input[Mapping[str, Input[str]]]
 
 
 class TypedObjectReferenceArgs(TypedDict, total=False):
-    """`dataSourceRef` in wire form."""
-
     apiGroup: Input[str]
     kind: Required[Input[str]]
     name: Required[Input[str]]

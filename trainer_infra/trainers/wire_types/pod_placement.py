@@ -12,35 +12,25 @@ from trainer_infra.trainers.wire_types.object_references import (
 
 
 class NodeSelectorTermArgs(TypedDict, total=False):
-    """`preference` in wire form."""
-
     matchExpressions: Sequence[SelectorRequirementArgs]
     matchFields: Sequence[SelectorRequirementArgs]
 
 
 class PreferredNodeAffinityArgs(TypedDict, total=False):
-    """`preferredDuringSchedulingIgnoredDuringExecution[]` in wire form."""
-
     preference: Required[NodeSelectorTermArgs]
     weight: Required[Input[int]]
 
 
 class RequiredNodeAffinityArgs(TypedDict, total=False):
-    """`requiredDuringSchedulingIgnoredDuringExecution` in wire form."""
-
     nodeSelectorTerms: Required[Sequence[NodeSelectorTermArgs]]
 
 
 class NodeAffinityArgs(TypedDict, total=False):
-    """`nodeAffinity` in wire form."""
-
     preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredNodeAffinityArgs]
     requiredDuringSchedulingIgnoredDuringExecution: RequiredNodeAffinityArgs
 
 
 class PodAffinityTermArgs(TypedDict, total=False):
-    """`podAffinityTerm` in wire form."""
-
     labelSelector: LabelSelectorArgs
     matchLabelKeys: Input[Sequence[Input[str]]]
     mismatchLabelKeys: Input[Sequence[Input[str]]]
@@ -50,43 +40,31 @@ class PodAffinityTermArgs(TypedDict, total=False):
 
 
 class PreferredPodAffinityArgs(TypedDict, total=False):
-    """`preferredDuringSchedulingIgnoredDuringExecution[]` in wire form."""
-
     podAffinityTerm: Required[PodAffinityTermArgs]
     weight: Required[Input[int]]
 
 
 class PodAffinityArgs(TypedDict, total=False):
-    """`podAffinity` in wire form."""
-
     preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredPodAffinityArgs]
     requiredDuringSchedulingIgnoredDuringExecution: Sequence[PodAffinityTermArgs]
 
 
 class PodAntiAffinityArgs(TypedDict, total=False):
-    """`podAntiAffinity` in wire form."""
-
     preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredPodAffinityArgs]
     requiredDuringSchedulingIgnoredDuringExecution: Sequence[PodAffinityTermArgs]
 
 
 class AffinityArgs(TypedDict, total=False):
-    """`affinity` in wire form."""
-
     nodeAffinity: NodeAffinityArgs
     podAffinity: PodAffinityArgs
     podAntiAffinity: PodAntiAffinityArgs
 
 
 class SchedulingGateArgs(TypedDict, total=False):
-    """`schedulingGates[]` in wire form."""
-
     name: Required[Input[str]]
 
 
 class TolerationArgs(TypedDict, total=False):
-    """`tolerations[]` in wire form."""
-
     effect: Input[str]
     key: Input[str]
     operator: Input[str]
@@ -95,8 +73,6 @@ class TolerationArgs(TypedDict, total=False):
 
 
 class TopologySpreadConstraintArgs(TypedDict, total=False):
-    """`topologySpreadConstraints[]` in wire form."""
-
     labelSelector: LabelSelectorArgs
     matchLabelKeys: Input[Sequence[Input[str]]]
     maxSkew: Required[Input[int]]

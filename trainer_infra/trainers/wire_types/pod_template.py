@@ -21,56 +21,40 @@ from trainer_infra.trainers.wire_types.volumes import VolumeArgs
 
 
 class DNSConfigOptionArgs(TypedDict, total=False):
-    """`options[]` in wire form."""
-
     name: Input[str]
     value: Input[str]
 
 
 class DNSConfigArgs(TypedDict, total=False):
-    """`dnsConfig` in wire form."""
-
     nameservers: Input[Sequence[Input[str]]]
     options: Sequence[DNSConfigOptionArgs]
     searches: Input[Sequence[Input[str]]]
 
 
 class HostAliasArgs(TypedDict, total=False):
-    """`hostAliases[]` in wire form."""
-
     hostnames: Input[Sequence[Input[str]]]
     ip: Required[Input[str]]
 
 
 class PodOSArgs(TypedDict, total=False):
-    """`os` in wire form."""
-
     name: Required[Input[str]]
 
 
 class ReadinessGateArgs(TypedDict, total=False):
-    """`readinessGates[]` in wire form."""
-
     conditionType: Required[Input[str]]
 
 
 class PodResourceClaimArgs(TypedDict, total=False):
-    """`resourceClaims[]` in wire form."""
-
     name: Required[Input[str]]
     resourceClaimName: Input[str]
     resourceClaimTemplateName: Input[str]
 
 
 class SchedulingGroupArgs(TypedDict, total=False):
-    """`schedulingGroup` in wire form."""
-
     podGroupName: Input[str]
 
 
 class PodSpecArgs(TypedDict, total=False):
-    """`spec` in wire form."""
-
     activeDeadlineSeconds: Input[int]
     affinity: AffinityArgs
     automountServiceAccountToken: Input[bool]
@@ -116,7 +100,5 @@ class PodSpecArgs(TypedDict, total=False):
 
 
 class PodTemplateSpecArgs(TypedDict, total=False):
-    """`template` in wire form."""
-
     metadata: ObjectMetaArgs
     spec: PodSpecArgs

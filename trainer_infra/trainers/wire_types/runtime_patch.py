@@ -16,15 +16,13 @@ from trainer_infra.trainers.wire_types.pod_placement import (
     TolerationArgs,
 )
 from trainer_infra.trainers.wire_types.security_contexts import (
-    PodSecurityContextPatchArgs,
+    PodSecurityContextArgs,
     SecurityContextArgs,
 )
 from trainer_infra.trainers.wire_types.volumes import VolumeArgs, VolumeMountArgs
 
 
 class ContainerPatchArgs(TypedDict, total=False):
-    """`containers[]` in wire form."""
-
     env: Sequence[ContainerEnvVarArgs]
     name: Required[Input[str]]
     securityContext: SecurityContextArgs
@@ -32,15 +30,13 @@ class ContainerPatchArgs(TypedDict, total=False):
 
 
 class PodSpecPatchArgs(TypedDict, total=False):
-    """`spec` in wire form."""
-
     affinity: AffinityArgs
     containers: Sequence[ContainerPatchArgs]
     imagePullSecrets: Sequence[LocalObjectReferenceArgs]
     initContainers: Sequence[ContainerPatchArgs]
     nodeSelector: Input[Mapping[str, Input[str]]]
     schedulingGates: Sequence[SchedulingGateArgs]
-    securityContext: PodSecurityContextPatchArgs
+    securityContext: PodSecurityContextArgs
     serviceAccountName: Input[str]
     terminationGracePeriodSeconds: Input[int]
     tolerations: Sequence[TolerationArgs]
@@ -48,54 +44,38 @@ class PodSpecPatchArgs(TypedDict, total=False):
 
 
 class PodTemplateSpecPatchArgs(TypedDict, total=False):
-    """`template` in wire form."""
-
     metadata: ObjectMetaArgs
     spec: PodSpecPatchArgs
 
 
 class JobSpecPatchArgs(TypedDict, total=False):
-    """`spec` in wire form."""
-
     template: PodTemplateSpecPatchArgs
 
 
 class JobTemplatePatchArgs(TypedDict, total=False):
-    """`template` in wire form."""
-
     metadata: ObjectMetaArgs
     spec: JobSpecPatchArgs
 
 
 class ReplicatedJobPatchArgs(TypedDict, total=False):
-    """`replicatedJobs[]` in wire form."""
-
     name: Required[Input[str]]
     template: JobTemplatePatchArgs
 
 
 class JobSetSpecPatchArgs(TypedDict, total=False):
-    """`spec` in wire form."""
-
     replicatedJobs: Sequence[ReplicatedJobPatchArgs]
 
 
 class JobSetTemplatePatchArgs(TypedDict, total=False):
-    """`template` in wire form."""
-
     metadata: ObjectMetaArgs
     spec: JobSetSpecPatchArgs
 
 
 class TrainingRuntimeSpecPatchArgs(TypedDict, total=False):
-    """`trainingRuntimeSpec` in wire form."""
-
     template: JobSetTemplatePatchArgs
 
 
 class RuntimePatchArgs(TypedDict, total=False):
-    """`runtimePatches[]` in wire form."""
-
     manager: Required[Input[str]]
     time: Input[str]
     trainingRuntimeSpec: Input[TrainingRuntimeSpecPatchArgs]

@@ -8,22 +8,16 @@ from trainer_infra.trainers.input import Input
 
 
 class AppArmorProfileArgs(TypedDict, total=False):
-    """`appArmorProfile` in wire form."""
-
     localhostProfile: Input[str]
     type: Required[Input[str]]
 
 
 class CapabilitiesArgs(TypedDict, total=False):
-    """`capabilities` in wire form."""
-
     add: Input[Sequence[Input[str]]]
     drop: Input[Sequence[Input[str]]]
 
 
 class SELinuxOptionsArgs(TypedDict, total=False):
-    """`seLinuxOptions` in wire form."""
-
     level: Input[str]
     role: Input[str]
     type: Input[str]
@@ -31,15 +25,11 @@ class SELinuxOptionsArgs(TypedDict, total=False):
 
 
 class SeccompProfileArgs(TypedDict, total=False):
-    """`seccompProfile` in wire form."""
-
     localhostProfile: Input[str]
     type: Required[Input[str]]
 
 
 class WindowsOptionsArgs(TypedDict, total=False):
-    """`windowsOptions` in wire form."""
-
     gmsaCredentialSpec: Input[str]
     gmsaCredentialSpecName: Input[str]
     hostProcess: Input[bool]
@@ -47,8 +37,6 @@ class WindowsOptionsArgs(TypedDict, total=False):
 
 
 class SecurityContextArgs(TypedDict, total=False):
-    """`securityContext` in wire form."""
-
     allowPrivilegeEscalation: Input[bool]
     appArmorProfile: AppArmorProfileArgs
     capabilities: CapabilitiesArgs
@@ -64,33 +52,11 @@ class SecurityContextArgs(TypedDict, total=False):
 
 
 class SysctlArgs(TypedDict, total=False):
-    """`sysctls[]` in wire form."""
-
     name: Required[Input[str]]
     value: Required[Input[str]]
 
 
-class PodSecurityContextPatchArgs(TypedDict, total=False):
-    """`securityContext` in wire form."""
-
-    appArmorProfile: AppArmorProfileArgs
-    fsGroup: Input[int]
-    fsGroupChangePolicy: Input[str]
-    runAsGroup: Input[int]
-    runAsNonRoot: Input[bool]
-    runAsUser: Input[int]
-    seLinuxChangePolicy: Input[str]
-    seLinuxOptions: SELinuxOptionsArgs
-    seccompProfile: SeccompProfileArgs
-    supplementalGroups: Input[Sequence[Input[int]]]
-    supplementalGroupsPolicy: Input[str]
-    sysctls: Sequence[SysctlArgs]
-    windowsOptions: WindowsOptionsArgs
-
-
 class PodSecurityContextArgs(TypedDict, total=False):
-    """`securityContext` in wire form."""
-
     appArmorProfile: AppArmorProfileArgs
     fsGroup: Input[int]
     fsGroupChangePolicy: Input[str]

@@ -10,8 +10,6 @@ from trainer_infra.trainers.wire_types.object_references import LocalObjectRefer
 
 
 class DatasetInitializerArgs(TypedDict, total=False):
-    """`dataset` in wire form."""
-
     env: Input[Sequence[Input[EnvVarArgs]]]
     """EnvVar objects for the initializer container, at most 128."""
     secretRef: Input[LocalObjectReferenceArgs]
@@ -21,8 +19,6 @@ class DatasetInitializerArgs(TypedDict, total=False):
 
 
 class ModelInitializerArgs(TypedDict, total=False):
-    """`model` in wire form."""
-
     env: Input[Sequence[Input[EnvVarArgs]]]
     """EnvVar objects for the initializer container, at most 128."""
     secretRef: Input[LocalObjectReferenceArgs]
@@ -32,8 +28,6 @@ class ModelInitializerArgs(TypedDict, total=False):
 
 
 class InitializerArgs(TypedDict, total=False):
-    """`initializer` in wire form."""
-
     dataset: Input[DatasetInitializerArgs]
     """The dataset; None for no dataset initializer."""
     model: Input[ModelInitializerArgs]
@@ -41,23 +35,17 @@ class InitializerArgs(TypedDict, total=False):
 
 
 class ResourceClaimArgs(TypedDict, total=False):
-    """`claims[]` in wire form."""
-
     name: Required[Input[str]]
     request: Input[str]
 
 
 class ResourcesPerNodeArgs(TypedDict, total=False):
-    """`resourcesPerNode` in wire form."""
-
     claims: Sequence[ResourceClaimArgs]
     limits: Input[Mapping[str, Input[int | str]]]
     requests: Input[Mapping[str, Input[int | str]]]
 
 
 class TrainerArgs(TypedDict, total=False):
-    """`trainer` in wire form."""
-
     args: Input[Sequence[Input[str]]]
     """Arguments of the entrypoint, at most 128 items."""
     command: Input[Sequence[Input[str]]]

@@ -11,15 +11,11 @@ from trainer_infra.trainers.wire_types.volume_sources import PersistentVolumeCla
 
 
 class FluxMLPolicyArgs(TypedDict, total=False):
-    """`flux` in wire form."""
-
     numProcPerNode: Input[int]
     """Processes per node, at least 1; None means 1."""
 
 
 class MPIMLPolicyArgs(TypedDict, total=False):
-    """`mpi` in wire form."""
-
     mpiImplementation: Input[Literal["OpenMPI", ""]]
     """`OpenMPI` or empty; None means `OpenMPI`."""
     numProcPerNode: Input[int]
@@ -31,8 +27,6 @@ class MPIMLPolicyArgs(TypedDict, total=False):
 
 
 class EnvInjectionTargetArgs(TypedDict, total=False):
-    """`targets[]` in wire form."""
-
     containerNames: Required[Input[Sequence[Input[str]]]]
     """1 to 8 containers, without `node`, which always gets them."""
     jobName: Required[Input[str]]
@@ -40,22 +34,16 @@ class EnvInjectionTargetArgs(TypedDict, total=False):
 
 
 class EnvInjectionArgs(TypedDict, total=False):
-    """`envInjection` in wire form."""
-
     targets: Sequence[EnvInjectionTargetArgs]
     """At most 16, one per replicated job."""
 
 
 class TorchMLPolicyArgs(TypedDict, total=False):
-    """`torch` in wire form."""
-
     envInjection: EnvInjectionArgs
     """Further containers that get the variables."""
 
 
 class MLPolicyArgs(TypedDict, total=False):
-    """`mlPolicy` in wire form."""
-
     flux: FluxMLPolicyArgs
     """Flux."""
     jax: Input[Mapping[str, Any]]
@@ -71,15 +59,11 @@ class MLPolicyArgs(TypedDict, total=False):
 
 
 class CoschedulingPodGroupPolicyArgs(TypedDict, total=False):
-    """`coscheduling` in wire form."""
-
     scheduleTimeoutSeconds: Input[int]
     """Seconds that the gang may wait; None means 60."""
 
 
 class NetworkTopologyArgs(TypedDict, total=False):
-    """`networkTopology` in wire form."""
-
     highestTierAllowed: Input[int]
     """Highest network tier that pods may span; None means 1."""
     mode: Input[Literal["hard", "soft"]]
@@ -87,15 +71,11 @@ class NetworkTopologyArgs(TypedDict, total=False):
 
 
 class VolcanoPodGroupPolicyArgs(TypedDict, total=False):
-    """`volcano` in wire form."""
-
     networkTopology: NetworkTopologyArgs
     """Placement by network distance."""
 
 
 class PodGroupPolicyArgs(TypedDict, total=False):
-    """`podGroupPolicy` in wire form."""
-
     coscheduling: CoschedulingPodGroupPolicyArgs
     """The coscheduling plugin."""
     volcano: VolcanoPodGroupPolicyArgs
@@ -103,16 +83,12 @@ class PodGroupPolicyArgs(TypedDict, total=False):
 
 
 class CoordinatorArgs(TypedDict, total=False):
-    """`coordinator` in wire form."""
-
     jobIndex: Input[int]
     podIndex: Input[int]
     replicatedJob: Required[Input[str]]
 
 
 class FailurePolicyRuleArgs(TypedDict, total=False):
-    """`rules[]` in wire form."""
-
     action: Required[
         Input[
             Literal[
@@ -131,31 +107,23 @@ class FailurePolicyRuleArgs(TypedDict, total=False):
 
 
 class JobSetFailurePolicyArgs(TypedDict, total=False):
-    """`failurePolicy` in wire form."""
-
     maxRestarts: Input[int]
     restartStrategy: Input[Literal["Recreate", "BlockingRecreate", "InPlaceRestart"]]
     rules: Sequence[FailurePolicyRuleArgs]
 
 
 class NetworkArgs(TypedDict, total=False):
-    """`network` in wire form."""
-
     enableDNSHostnames: Input[bool]
     publishNotReadyAddresses: Input[bool]
     subdomain: Input[str]
 
 
 class DependsOnArgs(TypedDict, total=False):
-    """`dependsOn[]` in wire form."""
-
     name: Required[Input[str]]
     status: Required[Input[Literal["Ready", "Complete"]]]
 
 
 class ReplicatedJobArgs(TypedDict, total=False):
-    """`replicatedJobs[]` in wire form."""
-
     dependsOn: Sequence[DependsOnArgs]
     groupName: Input[str]
     name: Required[Input[str]]
@@ -164,27 +132,19 @@ class ReplicatedJobArgs(TypedDict, total=False):
 
 
 class StartupPolicyArgs(TypedDict, total=False):
-    """`startupPolicy` in wire form."""
-
     startupPolicyOrder: Required[Input[Literal["AnyOrder", "InOrder"]]]
 
 
 class JobSetSuccessPolicyArgs(TypedDict, total=False):
-    """`successPolicy` in wire form."""
-
     operator: Required[Input[Literal["All", "Any"]]]
     targetReplicatedJobs: Input[Sequence[Input[str]]]
 
 
 class VolumeClaimRetentionPolicyArgs(TypedDict, total=False):
-    """`retentionPolicy` in wire form."""
-
     whenDeleted: Input[Literal["Delete", "Retain"]]
 
 
 class PersistentVolumeClaimArgs(TypedDict, total=False):
-    """`templates[]` in wire form."""
-
     apiVersion: Input[str]
     kind: Input[str]
     metadata: ObjectMetaArgs
@@ -193,15 +153,11 @@ class PersistentVolumeClaimArgs(TypedDict, total=False):
 
 
 class VolumeClaimPolicyArgs(TypedDict, total=False):
-    """`volumeClaimPolicies[]` in wire form."""
-
     retentionPolicy: VolumeClaimRetentionPolicyArgs
     templates: Sequence[PersistentVolumeClaimArgs]
 
 
 class JobSetSpecArgs(TypedDict, total=False):
-    """`spec` in wire form."""
-
     coordinator: CoordinatorArgs
     failurePolicy: JobSetFailurePolicyArgs
     managedBy: Input[str]
@@ -215,8 +171,6 @@ class JobSetSpecArgs(TypedDict, total=False):
 
 
 class JobSetTemplateSpecArgs(TypedDict, total=False):
-    """`template` in wire form."""
-
     metadata: ObjectMetaArgs
     """Labels and annotations of the JobSet; its name is always the TrainJob's."""
     spec: JobSetSpecArgs
@@ -224,8 +178,6 @@ class JobSetTemplateSpecArgs(TypedDict, total=False):
 
 
 class TrainingRuntimeSpecArgs(TypedDict, total=False):
-    """`TrainingRuntime` in wire form."""
-
     mlPolicy: MLPolicyArgs
     """The framework and its number of nodes."""
     podGroupPolicy: PodGroupPolicyArgs

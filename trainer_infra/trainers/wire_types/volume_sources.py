@@ -17,16 +17,12 @@ from trainer_infra.trainers.wire_types.object_references import (
 
 
 class KeyToPathArgs(TypedDict, total=False):
-    """`items[]` in wire form."""
-
     key: Required[Input[str]]
     mode: Input[int]
     path: Required[Input[str]]
 
 
 class ConfigMapVolumeSourceArgs(TypedDict, total=False):
-    """`configMap` in wire form."""
-
     defaultMode: Input[int]
     items: Sequence[KeyToPathArgs]
     name: Input[str]
@@ -34,8 +30,6 @@ class ConfigMapVolumeSourceArgs(TypedDict, total=False):
 
 
 class DownwardAPIVolumeFileArgs(TypedDict, total=False):
-    """`items[]` in wire form."""
-
     fieldRef: ObjectFieldSelectorArgs
     mode: Input[int]
     path: Required[Input[str]]
@@ -43,23 +37,17 @@ class DownwardAPIVolumeFileArgs(TypedDict, total=False):
 
 
 class TypedLocalObjectReferenceArgs(TypedDict, total=False):
-    """`dataSource` in wire form."""
-
     apiGroup: Input[str]
     kind: Required[Input[str]]
     name: Required[Input[str]]
 
 
 class VolumeResourceRequirementsArgs(TypedDict, total=False):
-    """`resources` in wire form."""
-
     limits: Input[Mapping[str, Input[int | str]]]
     requests: Input[Mapping[str, Input[int | str]]]
 
 
 class PersistentVolumeClaimSpecArgs(TypedDict, total=False):
-    """`spec` in wire form."""
-
     accessModes: Input[Sequence[Input[str]]]
     dataSource: TypedLocalObjectReferenceArgs
     dataSourceRef: TypedObjectReferenceArgs
@@ -72,21 +60,15 @@ class PersistentVolumeClaimSpecArgs(TypedDict, total=False):
 
 
 class PersistentVolumeClaimTemplateArgs(TypedDict, total=False):
-    """`volumeClaimTemplate` in wire form."""
-
     metadata: ObjectMetaArgs
     spec: Required[PersistentVolumeClaimSpecArgs]
 
 
 class EphemeralVolumeSourceArgs(TypedDict, total=False):
-    """`ephemeral` in wire form."""
-
     volumeClaimTemplate: PersistentVolumeClaimTemplateArgs
 
 
 class ClusterTrustBundleProjectionArgs(TypedDict, total=False):
-    """`clusterTrustBundle` in wire form."""
-
     labelSelector: LabelSelectorArgs
     name: Input[str]
     optional: Input[bool]
@@ -95,22 +77,16 @@ class ClusterTrustBundleProjectionArgs(TypedDict, total=False):
 
 
 class ConfigMapProjectionArgs(TypedDict, total=False):
-    """`configMap` in wire form."""
-
     items: Sequence[KeyToPathArgs]
     name: Input[str]
     optional: Input[bool]
 
 
 class DownwardAPIProjectionArgs(TypedDict, total=False):
-    """`downwardAPI` in wire form."""
-
     items: Sequence[DownwardAPIVolumeFileArgs]
 
 
 class PodCertificateProjectionArgs(TypedDict, total=False):
-    """`podCertificate` in wire form."""
-
     certificateChainPath: Input[str]
     credentialBundlePath: Input[str]
     keyPath: Input[str]
@@ -121,24 +97,18 @@ class PodCertificateProjectionArgs(TypedDict, total=False):
 
 
 class SecretProjectionArgs(TypedDict, total=False):
-    """`secret` in wire form."""
-
     items: Sequence[KeyToPathArgs]
     name: Input[str]
     optional: Input[bool]
 
 
 class ServiceAccountTokenProjectionArgs(TypedDict, total=False):
-    """`serviceAccountToken` in wire form."""
-
     audience: Input[str]
     expirationSeconds: Input[int]
     path: Required[Input[str]]
 
 
 class VolumeProjectionArgs(TypedDict, total=False):
-    """`sources[]` in wire form."""
-
     clusterTrustBundle: ClusterTrustBundleProjectionArgs
     configMap: ConfigMapProjectionArgs
     downwardAPI: DownwardAPIProjectionArgs
@@ -148,7 +118,5 @@ class VolumeProjectionArgs(TypedDict, total=False):
 
 
 class ProjectedVolumeSourceArgs(TypedDict, total=False):
-    """`projected` in wire form."""
-
     defaultMode: Input[int]
     sources: Sequence[VolumeProjectionArgs]

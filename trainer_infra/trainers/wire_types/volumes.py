@@ -16,8 +16,6 @@ from trainer_infra.trainers.wire_types.volume_sources import (
 
 
 class VolumeMountArgs(TypedDict, total=False):
-    """`volumeMounts[]` in wire form."""
-
     mountPath: Required[Input[str]]
     mountPropagation: Input[str]
     name: Required[Input[str]]
@@ -28,8 +26,6 @@ class VolumeMountArgs(TypedDict, total=False):
 
 
 class CSIVolumeSourceArgs(TypedDict, total=False):
-    """`csi` in wire form."""
-
     driver: Required[Input[str]]
     fsType: Input[str]
     nodePublishSecretRef: LocalObjectReferenceArgs
@@ -38,36 +34,26 @@ class CSIVolumeSourceArgs(TypedDict, total=False):
 
 
 class DownwardAPIVolumeSourceArgs(TypedDict, total=False):
-    """`downwardAPI` in wire form."""
-
     defaultMode: Input[int]
     items: Sequence[DownwardAPIVolumeFileArgs]
 
 
 class EmptyDirVolumeSourceArgs(TypedDict, total=False):
-    """`emptyDir` in wire form."""
-
     medium: Input[str]
     sizeLimit: Input[int | str]
 
 
 class HostPathVolumeSourceArgs(TypedDict, total=False):
-    """`hostPath` in wire form."""
-
     path: Required[Input[str]]
     type: Input[str]
 
 
 class ImageVolumeSourceArgs(TypedDict, total=False):
-    """`image` in wire form."""
-
     pullPolicy: Input[str]
     reference: Input[str]
 
 
 class ISCSIVolumeSourceArgs(TypedDict, total=False):
-    """`iscsi` in wire form."""
-
     chapAuthDiscovery: Input[bool]
     chapAuthSession: Input[bool]
     fsType: Input[str]
@@ -82,23 +68,17 @@ class ISCSIVolumeSourceArgs(TypedDict, total=False):
 
 
 class NFSVolumeSourceArgs(TypedDict, total=False):
-    """`nfs` in wire form."""
-
     path: Required[Input[str]]
     readOnly: Input[bool]
     server: Required[Input[str]]
 
 
 class PersistentVolumeClaimVolumeSourceArgs(TypedDict, total=False):
-    """`persistentVolumeClaim` in wire form."""
-
     claimName: Required[Input[str]]
     readOnly: Input[bool]
 
 
 class SecretVolumeSourceArgs(TypedDict, total=False):
-    """`secret` in wire form."""
-
     defaultMode: Input[int]
     items: Sequence[KeyToPathArgs]
     optional: Input[bool]
@@ -106,8 +86,6 @@ class SecretVolumeSourceArgs(TypedDict, total=False):
 
 
 class VolumeArgs(TypedDict, total=False):
-    """`volumes[]` in wire form."""
-
     awsElasticBlockStore: Input[Mapping[str, Any]]
     azureDisk: Input[Mapping[str, Any]]
     azureFile: Input[Mapping[str, Any]]
