@@ -20,7 +20,6 @@ from trainer_infra.lifecycle import conditions
 from trainer_infra.local import (
     full_disk,
     guard,
-    log_files,
     ports,
     processes,
     run_folder,
@@ -46,6 +45,10 @@ from trainer_infra.runs.run import (
 
 SUSPEND_TIMEOUT: Final = 5.0
 """Seconds to wait for the supervisor to have seen what the user wants."""
+PAUSE: Final = 0.1
+"""Seconds between two looks at files that a container may still write."""
+Line = tuple[str, str]
+"""Pod and line."""
 
 
 def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
@@ -219,8 +222,8 @@ def logs(
         return tuple(sorted(target.logs.glob(f"{pod or '*'}.log")))
 
     if not follow:
-        return log_files.read_lines(files, tail)
-    return log_files.follow_lines(files, _over(target), tail)
+        return read_lines(files, tail)
+    return follow_lines(files, _over(target), tail)
 
 
 def _over(target: RunFolder) -> Callable[[], bool]:
@@ -292,3 +295,56 @@ def _lost(target: RunFolder) -> Run | None:
         return run
     processes.kill_everywhere(run.uid)
     return guard.record_loss(target, "and its guard are gone")
+
+
+def read_lines(files: Callable[[], tuple[Path, ...]], tail: int | None) -> Iterator[Line]:
+    """The lines that are there now; of each pod the last `tail`."""
+    for path in files():
+        lines = _lines(_after(path, 0))
+        for line in lines if tail is None else lines[max(0, len(lines) - tail) :]:
+            yield path.stem, line
+
+
+def follow_lines(
+    files: Callable[[], tuple[Path, ...]], ended: Callable[[], bool], tail: int | None
+) -> Iterator[Line]:
+    """The lines that are there, then each new one, until `ended` and all was read."""
+    offsets: dict[Path, int] = {}
+    first = True
+    while True:
+        over = ended()
+        for path in files():
+            if path not in offsets:
+                offsets[path] = _skip(path, tail) if first else 0
+            data = _after(path, offsets[path])
+            whole = data if over else data[: data.rfind(b"\n") + 1]
+            offsets[path] += len(whole)
+            for line in _lines(whole):
+                yield path.stem, line
+        if over:
+            return
+        first = False
+        time.sleep(PAUSE)
+
+
+def _lines(data: bytes) -> list[str]:
+    lines = data.decode(errors="replace").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _after(path: Path, offset: int) -> bytes:
+    """What a file has behind an offset; nothing when the run was deleted meanwhile."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _skip(path: Path, tail: int | None) -> int:
+    """Where the last `tail` lines begin."""
+    if tail is None:
+        return 0
+    lines = _after(path, 0).split(b"\n")[:-1]
+    return sum(len(line) + 1 for line in lines[: max(0, len(lines) - tail)])
