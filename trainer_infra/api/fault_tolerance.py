@@ -110,7 +110,13 @@ class FaultTolerance(CheckedModel):
         rules = self._rules()
         pod_rules = tuple(pod_rule for _, _, pod_rule in rules)
         job_set_rules = tuple(
-            _job_set_rule(name, action, index) for index, (name, action, _) in enumerate(rules)
+            FailurePolicyRule(
+                name=name,
+                action=action,
+                on_job_failure_reasons=(names.POD_FAILURE_POLICY,),
+                on_job_failure_message_patterns=(f"matching FailJob rule at index {index}$",),
+            )
+            for index, (name, action, _) in enumerate(rules)
         )
         return Policies(
             failure=FailurePolicy(
@@ -198,15 +204,6 @@ def _of_job(policies: Policies) -> dict[str, Any]:
     if policies.pod_failure:
         job_spec["podFailurePolicy"] = policies.pod_failure.to_wire()
     return job_spec
-
-
-def _job_set_rule(name: str, action: str, index: int) -> FailurePolicyRule:
-    return FailurePolicyRule(
-        name=name,
-        action=action,
-        on_job_failure_reasons=(names.POD_FAILURE_POLICY,),
-        on_job_failure_message_patterns=(f"matching FailJob rule at index {index}$",),
-    )
 
 
 def _training(spec: JSONObject) -> Iterator[tuple[str, dict[str, Any]]]:

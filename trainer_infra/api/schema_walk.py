@@ -77,7 +77,12 @@ class Walk:
             case "string":
                 self._string(value, schema, path)
             case "integer":
-                self._integer(value, schema, path)
+                low, high = _INTEGERS.get(schema.get("format", ""), _LARGEST_NUMBER)
+                least, most = schema.get("minimum", low), schema.get("maximum", high)
+                if value < least:
+                    self.add(path, f"must be at least {least}", value)
+                if value > most:
+                    self.add(path, f"must be at most {most}", value)
             case _:
                 pass
 
@@ -179,14 +184,6 @@ class Walk:
             self.add(path, _WORDS.get(pattern, f"must match {pattern}"), value, fix)
         if schema.get("format") == "date-time" and not _DATE_TIME.fullmatch(value):
             self.add(path, "must be a time such as 2026-01-31T12:00:00Z", value)
-
-    def _integer(self, value: int, schema: Schema, path: Path) -> None:
-        low, high = _INTEGERS.get(schema.get("format", ""), _LARGEST_NUMBER)
-        least, most = schema.get("minimum", low), schema.get("maximum", high)
-        if value < least:
-            self.add(path, f"must be at least {least}", value)
-        if value > most:
-            self.add(path, f"must be at most {most}", value)
 
     def _rules(self, value: Any, schema: Schema, path: Path) -> None:
         for rule in schema["x-kubernetes-validations"]:

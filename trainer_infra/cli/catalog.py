@@ -27,7 +27,12 @@ def show(names: Sequence[str], output: str) -> None:
     Raises:
         InvalidInput: holds a problem for each name that the catalog does not have.
     """
-    found = _chosen(names)
+    known = {each.name: each for each in catalog.RUNTIMES}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        what = "is not a runtime of the catalog"
+        raise InvalidInput(Problem("", what, name, catalog.advice(name)) for name in unknown)
+    found = [known[name] for name in names] or catalog.RUNTIMES
     if output == "table":
         typer.echo(
             "\n".join(
@@ -41,15 +46,6 @@ def show(names: Sequence[str], output: str) -> None:
         return
     objects = [each.runtime().to_wire() for each in found]
     typer.echo(render.objects_text(objects, output), nl=False)
-
-
-def _chosen(names: Sequence[str]) -> Sequence[ShippedRuntime]:
-    known = {each.name: each for each in catalog.RUNTIMES}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        what = "is not a runtime of the catalog"
-        raise InvalidInput(Problem("", what, name, catalog.advice(name)) for name in unknown)
-    return [known[name] for name in names] or catalog.RUNTIMES
 
 
 def _image(shipped: ShippedRuntime) -> str:

@@ -223,11 +223,7 @@ def logs(
 
     if not follow:
         return read_lines(files, tail)
-    return follow_lines(files, _over(target), tail)
-
-
-def _over(target: RunFolder) -> Callable[[], bool]:
-    return lambda: not run_folder.is_supervised(target)
+    return follow_lines(files, lambda: not run_folder.is_supervised(target), tail)
 
 
 def _folder(submission: Submission) -> RunFolder:

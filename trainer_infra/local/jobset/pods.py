@@ -111,6 +111,7 @@ def manifest(jobset: JSONObject, start: Start) -> JSONObject:
     metadata = job.pod_template.get("metadata") or {}
     ours = _labels_of_jobset(jobset, job, pod.replica, start.attempt)
     index = {names.COMPLETION_INDEX: str(pod.index)}
+    # What the Job controller writes as labels on the pod of one completion index.
     return {
         "apiVersion": "v1",
         "kind": "Pod",
@@ -120,7 +121,9 @@ def manifest(jobset: JSONObject, start: Start) -> JSONObject:
             "labels": {
                 **(metadata.get("labels") or {}),
                 **ours,
-                **_labels_of_job(job_name, pod.index),
+                names.JOB_NAME_LABEL: job_name,
+                names.JOB_NAME_OLD_LABEL: job_name,
+                names.COMPLETION_INDEX: str(pod.index),
             },
             "annotations": {**(metadata.get("annotations") or {}), **ours, **index},
         },
@@ -220,12 +223,3 @@ def _coordinator(jobset: JSONObject) -> dict[str, str]:
         int(coordinator.get("podIndex", 0)),
     )
     return {names.COORDINATOR_LABEL: host}
-
-
-def _labels_of_job(job_name: str, index: int) -> dict[str, str]:
-    """What the Job controller writes as labels on the pod of one completion index."""
-    return {
-        names.JOB_NAME_LABEL: job_name,
-        names.JOB_NAME_OLD_LABEL: job_name,
-        names.COMPLETION_INDEX: str(index),
-    }

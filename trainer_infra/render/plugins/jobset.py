@@ -78,7 +78,12 @@ def _replicated_job(draft: Draft, template: JSONObject, pod_set: PodSet) -> JSON
         ("containers", pod_set.containers),
     ):
         if containers:
-            spec[key] = _containers(draft, spec.get(key) or (), containers)
+            templates = list(spec.get(key) or ())
+            missing = [{"name": each.name} for each in containers[len(templates) :]]
+            spec[key] = [
+                _container(draft, template, each)
+                for template, each in zip([*templates, *missing], containers, strict=True)
+            ]
     main = spec.get("containers") or ()
     spec["containers"] = [_overridden(draft, pod_set, each) for each in main]
     job = resolve.with_pod_spec(template, spec)
@@ -92,17 +97,6 @@ def _replicated_job(draft: Draft, template: JSONObject, pod_set: PodSet) -> JSON
     if pod_set.ancestor in RUNS_ONCE:
         result["replicas"] = 1
     return result
-
-
-def _containers(
-    draft: Draft, templates: Iterable[JSONObject], changed: tuple[Container, ...]
-) -> list[JSONObject]:
-    templates = list(templates)
-    missing = [{"name": each.name} for each in changed[len(templates) :]]
-    return [
-        _container(draft, template, each)
-        for template, each in zip([*templates, *missing], changed, strict=True)
-    ]
 
 
 def _container(draft: Draft, template: JSONObject, changed: Container) -> JSONObject:
