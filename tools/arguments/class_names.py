@@ -99,7 +99,6 @@ NAMES: Final[Mapping[str, str]] = {
     "secret.items[]": "KeyToPath",
     "downwardAPI.items[]": "DownwardAPIVolumeFile",
     "csi": "CSIVolumeSource",
-    "iscsi": "ISCSIVolumeSource",
     "nfs": "NFSVolumeSource",
     "sources[]": "VolumeProjection",
     "volumeClaimTemplate": "PersistentVolumeClaimTemplate",
@@ -130,14 +129,15 @@ PLAIN: Final = (
         f"volumes[].{kind}"
         for kind in (
             "awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "fc", "flexVolume",
-            "flocker", "gcePersistentDisk", "gitRepo", "glusterfs", "photonPersistentDisk",
+            "flocker", "gcePersistentDisk", "gitRepo", "glusterfs", "iscsi", "photonPersistentDisk",
             "portworxVolume", "quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume",
         )
     ),
+    "windowsOptions",
     "ephemeralContainers[]",
     "templates[].status",
 )  # fmt: skip
-"""Ends of paths that get no class: volumes that Kubernetes deprecates, and what no runtime may set."""
+"""Ends of paths that get no class: what Kubernetes deprecates, no training uses or no runtime may set."""
 
 MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "object_references": (

@@ -101,22 +101,18 @@ def run(asked: CheckRequest) -> int:
     # What a check makes is of use until its end: looking for rubbish takes as long as the check.
     gc.disable()
     try:
-        return _run(asked)
+        given = _given(asked)
+        report = _report(asked, given)
+        if asked.fix:
+            report = _mended(asked, given, report)
+        if asked.write_baseline:
+            _write(asked.write_baseline, baseline.baseline_text(report))
+        for form, file in asked.outputs:
+            _write(file, FORMATS[form](report))
+        typer.echo(_shown(asked, report), nl=False)
+        return report.exit_code()
     finally:
         gc.enable()
-
-
-def _run(asked: CheckRequest) -> int:
-    given = _given(asked)
-    report = _report(asked, given)
-    if asked.fix:
-        report = _mended(asked, given, report)
-    if asked.write_baseline:
-        _write(asked.write_baseline, baseline.baseline_text(report))
-    for form, file in asked.outputs:
-        _write(file, FORMATS[form](report))
-    typer.echo(_shown(asked, report), nl=False)
-    return report.exit_code()
 
 
 def _write(file: str, words: str) -> None:

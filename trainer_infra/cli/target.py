@@ -104,7 +104,13 @@ def _connection(asked: TargetRequest, stacks: Sequence[Settings]) -> _Connection
         return _Connection(kind or LOCAL, None, asked.context)
     if _target(stack) == LOCAL:
         return _Connection(LOCAL)
-    _engine(stack)
+    engine = stack.get("engine")
+    if engine not in (None, PROVIDER):
+        raise NotAvailable(
+            f"stack {stack.stack} of project {stack.project.name} has trainer:engine {engine!r}; "
+            f"the command knows the runs of engine {PROVIDER}, for others use "
+            "`kubectl get trainjobs`, or name a cluster with --kubeconfig"
+        )
     return _Connection(KUBERNETES, _kubeconfig(stack), asked.context or stack.get("context"))
 
 
@@ -139,16 +145,6 @@ def _target(stack: Settings) -> str:
             f"which is not one of {', '.join(TARGETS)}; name one with --target"
         )
     return found
-
-
-def _engine(stack: Settings) -> None:
-    engine = stack.get("engine")
-    if engine not in (None, PROVIDER):
-        raise NotAvailable(
-            f"stack {stack.stack} of project {stack.project.name} has trainer:engine {engine!r}; "
-            f"the command knows the runs of engine {PROVIDER}, for others use "
-            "`kubectl get trainjobs`, or name a cluster with --kubeconfig"
-        )
 
 
 def _kubeconfig(stack: Settings) -> str | None:

@@ -250,19 +250,15 @@ def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> s
     metadata = value.get("metadata")
     named = metadata if isinstance(metadata, Mapping) else {}
     whose = [value.get("kind"), named.get("namespace"), named.get("name")]
-    text = _JSON.encode([rule, whose, _named(value, path), what])
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]
-
-
-def _named(value: Any, path: Path) -> list[str]:
-    """The path, with the names of list items instead of their positions."""
-    found = []
+    place: list[str] = []
+    at: Any = value
     for key in path:
         if isinstance(key, int):
-            value = value[key] if isinstance(value, list) and key < len(value) else None
-            name = value.get("name") if isinstance(value, Mapping) else None
-            found.append(f"[{name if name is not None else key}]")
+            at = at[key] if isinstance(at, list) and key < len(at) else None
+            name = at.get("name") if isinstance(at, Mapping) else None
+            place.append(f"[{name if name is not None else key}]")
         else:
-            value = value.get(key) if isinstance(value, Mapping) else None
-            found.append(str(key))
-    return found
+            at = at.get(key) if isinstance(at, Mapping) else None
+            place.append(str(key))
+    text = _JSON.encode([rule, whose, place, what])
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

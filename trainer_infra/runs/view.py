@@ -193,21 +193,17 @@ def _failure(seen: Observation) -> Failure | None:
     if first is None:
         return None
     lines = reports.without_reports(seen.lines.get(first.pod, ()))[-LAST_LINES:]
-    return Failure(first.pod, _reason(first, seen.pods), first.exit_code, tuple(lines))
-
-
-def _reason(first: FailureReason, observed: Iterable[JSONObject]) -> str:
-    """The container's termination reason, else the kind of failure."""
+    # The container's termination reason, else the kind of failure.
     ended = (
         (each.get(key) or {}).get("terminated") or {}
-        for pod in observed
+        for pod in seen.pods
         if pods.name(pod) == first.pod
         for each in pods.container_statuses(pod)
         if each["name"] == first.container
         for key in ("state", "lastState")
     )
     reasons = (each["reason"] for each in ended if each.get("reason") and each.get("exitCode"))
-    return next(reasons, str(first.kind))
+    return Failure(first.pod, next(reasons, str(first.kind)), first.exit_code, tuple(lines))
 
 
 def _tries(

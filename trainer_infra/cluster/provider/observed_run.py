@@ -48,23 +48,20 @@ def current_run(record: Record, seen: Observation, host: str, now: datetime) -> 
         return replace(declared, waiting_for=UNFINISHED_SUBMIT, cause=str(Cause.SUBMIT))
     said = reports.by_pod(seen.pods, seen.lines)
     leading = view.leading_report(seen.jobset, seen.pods, said)
-    decided = _status(record, seen.jobset, seen, {"trainerStatus": leading} if leading else {}, now)
-    return view.current_run(declared, replace(seen, status=decided, reports=said), now)
-
-
-def _status(
-    record: Record, jobset: JSONObject, seen: Observation, known: JSONObject, now: datetime
-) -> JSONObject:
-    """TrainJob.status as every driver decides it."""
+    # TrainJob.status as every driver decides it.
+    known = {"trainerStatus": leading} if leading else {}
     observed = ObservedObjects(
-        jobset=jobset,
+        jobset=seen.jobset,
         snapshot=record.value,
         pods=tuple(map(reports.without_last_words, seen.pods)),
         jobs=seen.jobs,
     )
-    delegation = Delegation(deadline=True, suspend=kueue_workload.is_resumed(jobset))
+    delegation = Delegation(deadline=True, suspend=kueue_workload.is_resumed(seen.jobset))
     job = _train_job(record, known)
-    return decide_status(TrainJobCase(job, observed, now, _behaviour(record.plugins), delegation))
+    decided = decide_status(
+        TrainJobCase(job, observed, now, _behaviour(record.plugins), delegation)
+    )
+    return view.current_run(declared, replace(seen, status=decided, reports=said), now)
 
 
 def _train_job(record: Record, known: JSONObject) -> TrainJob:

@@ -124,7 +124,16 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObj
     """What the TrainJob itself says about this container."""
     spec = draft.job.spec
     if pod_set.ancestor == names.TRAINER and container["name"] == names.NODE:
-        return _trainer(container, draft)
+        result = dict(container)
+        for key, value in (("command", draft.command), ("args", draft.args)):
+            if value is not None:
+                result[key] = list(value)
+        trainer = draft.job.spec.trainer
+        if trainer is None:
+            return result
+        if trainer.image is not None:
+            result["image"] = trainer.image
+        return _with_user_env(result, draft)
     if pod_set.name == container["name"] == names.NODE and _launcher_is_node(draft):
         return _with_user_env(container, draft)
     if spec.initializer and container["name"] == pod_set.ancestor:
@@ -134,19 +143,6 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObj
         }.get(container["name"])
         return container if source is None else _initializer(container, source)
     return container
-
-
-def _trainer(container: JSONObject, draft: Draft) -> JSONObject:
-    result = dict(container)
-    for key, value in (("command", draft.command), ("args", draft.args)):
-        if value is not None:
-            result[key] = list(value)
-    trainer = draft.job.spec.trainer
-    if trainer is None:
-        return result
-    if trainer.image is not None:
-        result["image"] = trainer.image
-    return _with_user_env(result, draft)
 
 
 def _with_user_env(container: JSONObject, draft: Draft) -> JSONObject:

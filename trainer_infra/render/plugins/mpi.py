@@ -80,7 +80,13 @@ def validate(draft: Draft) -> Iterable[Problem]:
     fix = "remove them: the runtime sets them for the launcher"
     yield from trainer_env.reserved_variables(draft, RESERVED, fix)
     if draft.ours(Deviation.Q5) and not _is_open_mpi(draft):
-        yield _unknown_implementation(draft)
+        yield Problem(
+            "spec.mlPolicy.mpi.mpiImplementation",
+            "names no MPI implementation",
+            got=_policy(draft).mpi_implementation,
+            fix=f"write {OPEN_MPI}, or leave the field out",
+            where=f"{draft.runtime.kind} {draft.runtime.metadata.name}",
+        )
 
 
 def enforce_ml_policy(draft: Draft) -> Draft:
@@ -150,16 +156,6 @@ def _launcher_is_node(draft: Draft) -> bool:
 
 def _is_open_mpi(draft: Draft) -> bool:
     return _policy(draft).mpi_implementation in (None, OPEN_MPI)
-
-
-def _unknown_implementation(draft: Draft) -> Problem:
-    return Problem(
-        "spec.mlPolicy.mpi.mpiImplementation",
-        "names no MPI implementation",
-        got=_policy(draft).mpi_implementation,
-        fix=f"write {OPEN_MPI}, or leave the field out",
-        where=f"{draft.runtime.kind} {draft.runtime.metadata.name}",
-    )
 
 
 def _with_num_nodes(draft: Draft) -> Draft:

@@ -61,7 +61,13 @@ def enforce_ml_policy(draft: Draft) -> Draft:
     draft = trainer_env.with_num_nodes(draft)
     if draft.trainer is None:
         return draft
-    own = _variables(draft)
+    own = (
+        trainer_env.variable(names.PET_NNODES, draft.trainer.count),
+        trainer_env.variable(names.PET_NPROC_PER_NODE, processes_per_node(draft)),
+        trainer_env.node_rank(names.PET_NODE_RANK),
+        trainer_env.variable(names.PET_MASTER_ADDR, endpoints.head(draft)),
+        trainer_env.variable(names.PET_MASTER_PORT, names.RENDEZVOUS_PORT),
+    )
     if trainer_env.injects(draft):
         tuned = torchtune.asked_for(draft) and draft.trainer.container(names.NODE) is not None
         shown = tuple(each for each in own if not tuned or each["name"] not in ADDRESS)
@@ -80,17 +86,6 @@ def processes_per_node(draft: Draft) -> int | str:
         return trainer.num_proc_per_node
     node = resources.of_node(draft)
     return AUTO if resources.gpus(node) else max(1, resources.cpus(node))
-
-
-def _variables(draft: Draft) -> tuple[JSONObject, ...]:
-    count = draft.trainer.count if draft.trainer else 1
-    return (
-        trainer_env.variable(names.PET_NNODES, count),
-        trainer_env.variable(names.PET_NPROC_PER_NODE, processes_per_node(draft)),
-        trainer_env.node_rank(names.PET_NODE_RANK),
-        trainer_env.variable(names.PET_MASTER_ADDR, endpoints.head(draft)),
-        trainer_env.variable(names.PET_MASTER_PORT, names.RENDEZVOUS_PORT),
-    )
 
 
 def _targets(draft: Draft) -> Iterable[tuple[str, str]]:

@@ -252,16 +252,13 @@ def _is_hopeless(clause: str, cluster_queue: JSONObject | None) -> bool:
     none = {each["flavor"] for each in more}
     none |= {each["taint"] or each["label"] for each in _NO_MATCH.finditer(clause)}
     used = {each["flavor"] for each in _USED.finditer(clause)}
-    others = _flavors(cluster_queue, {each["resource"] for each in more})
-    return bool(none) and not (used | others) - none
-
-
-def _flavors(cluster_queue: JSONObject | None, resources: set[str]) -> set[str]:
-    """Every flavor that the ClusterQueue has for one of the resources."""
+    # Every flavor that the ClusterQueue has for one of the resources.
+    resources = {each["resource"] for each in more}
     groups = ((cluster_queue or {}).get("spec") or {}).get("resourceGroups") or ()
-    return {
+    others = {
         flavor["name"]
         for group in groups
         if resources & set(group["coveredResources"])
         for flavor in group["flavors"]
     }
+    return bool(none) and not (used | others) - none

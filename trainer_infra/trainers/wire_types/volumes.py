@@ -53,20 +53,6 @@ class ImageVolumeSourceArgs(TypedDict, total=False):
     reference: Input[str]
 
 
-class ISCSIVolumeSourceArgs(TypedDict, total=False):
-    chapAuthDiscovery: Input[bool]
-    chapAuthSession: Input[bool]
-    fsType: Input[str]
-    initiatorName: Input[str]
-    iqn: Required[Input[str]]
-    iscsiInterface: Input[str]
-    lun: Required[Input[int]]
-    portals: Input[Sequence[Input[str]]]
-    readOnly: Input[bool]
-    secretRef: LocalObjectReferenceArgs
-    targetPortal: Required[Input[str]]
-
-
 class NFSVolumeSourceArgs(TypedDict, total=False):
     path: Required[Input[str]]
     readOnly: Input[bool]
@@ -104,7 +90,7 @@ class VolumeArgs(TypedDict, total=False):
     glusterfs: Input[Mapping[str, Any]]
     hostPath: HostPathVolumeSourceArgs
     image: ImageVolumeSourceArgs
-    iscsi: ISCSIVolumeSourceArgs
+    iscsi: Input[Mapping[str, Any]]
     name: Required[Input[str]]
     nfs: NFSVolumeSourceArgs
     persistentVolumeClaim: PersistentVolumeClaimVolumeSourceArgs
