@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainer_infra.deploy.operations import rendering, targets
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import batch, members, shared_texts
 from trainer_infra.deploy.operations.train_jobs.members import Kept, MemberChange
@@ -66,7 +67,8 @@ def test_a_member_is_exactly_the_train_job_that_it_would_be_alone() -> None:
         "secretData": {"t": "value-of-a"},
     }
     here = targets.open_target(targets.LOCAL)
-    assert members.members_of(BORN)["a"] == rendering.preview_run(alone, {}, here).inputs
+    preview = rendering.preview_run(TrainJobProperties(alone), TrainJobProperties({}), here)
+    assert members.members_of(BORN)["a"] == preview.inputs.json
 
 
 def test_an_unchanged_batch_changes_nothing() -> None:

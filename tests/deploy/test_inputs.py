@@ -8,6 +8,7 @@ import pytest
 from trainer_infra import catalog, names
 from trainer_infra.deploy.operations import declared_run, options, rendering, targets
 from trainer_infra.deploy.operations.changes import train_job_difference
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import UNKNOWN, plain_json
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers.code import content_hash
@@ -29,7 +30,13 @@ def given(**changed: Any) -> dict[str, Any]:
 
 def checked(new: dict[str, Any], olds: dict[str, Any]) -> dict[str, Any]:
     """The inputs as check gives them back."""
-    return dict(rendering.preview_run(new, olds, targets.open_target(new["target"])).inputs)
+    target = targets.open_target(new["target"])
+    preview = rendering.preview_run(TrainJobProperties(new), TrainJobProperties(olds), target)
+    return dict(preview.inputs.json)
+
+
+def properties(**changed: Any) -> TrainJobProperties:
+    return TrainJobProperties(given(**changed))
 
 
 BORN = checked(given(), {})
@@ -84,7 +91,7 @@ def test_resources_that_read_alike_are_runs_of_their_own() -> None:
 def test_a_resource_that_a_run_may_be_named_after_is_named_as_ever() -> None:
     """Its run is found again by the next release."""
     found = {each: checked(given(resource=each), {})["name"] for each in ("job", "a-", "x" * 39)}
-    content = declared_run.content_of(given(), declared_run.runtime_of(given()))
+    content = declared_run.content_of(properties(), declared_run.runtime_of(properties()))
     digest = content_hash(["project", "test", content])
     assert found == {each: f"{each}-{digest}" for each in found}
 
@@ -99,11 +106,11 @@ def test_suspending_keeps_name_and_runtime_and_changes_the_rendering() -> None:
 
 def test_a_shipped_runtime_that_is_passed_whole_is_the_catalogs() -> None:
     whole = catalog.get("jax-distributed").to_wire()
-    old = checked(given(runtime=edited("older")), {})
-    assert declared_run.is_same_run(given(runtime=whole), old)
-    assert not declared_run.is_same_run(given(runtime=edited("newer")), old)
-    assert declared_run.is_of_another_runtime(given(runtime=edited("newer")), old)
-    assert declared_run.is_same_run(given(runtime=edited("newer"), runtimeResource=True), old)
+    old = TrainJobProperties(checked(given(runtime=edited("older")), {}))
+    assert declared_run.is_same_run(properties(runtime=whole), old)
+    assert not declared_run.is_same_run(properties(runtime=edited("newer")), old)
+    assert declared_run.is_of_another_runtime(properties(runtime=edited("newer")), old)
+    assert declared_run.is_same_run(properties(runtime=edited("newer"), runtimeResource=True), old)
 
 
 def test_an_unchanged_job_keeps_its_runtime_and_rendering_whatever_the_catalog_says() -> None:
@@ -112,7 +119,8 @@ def test_an_unchanged_job_keeps_its_runtime_and_rendering_whatever_the_catalog_s
     again = checked(given(), old)
     assert again == old
     assert train_job_difference(old, again).changes is False
-    assert declared_run.older_runtime(given(), old).startswith(f"{old['name']} keeps the runtime")
+    sentence = declared_run.older_runtime(properties(), TrainJobProperties(old))
+    assert sentence.startswith(f"{old['name']} keeps the runtime")
 
 
 def edited(image: str) -> dict[str, Any]:

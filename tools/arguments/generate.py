@@ -7,8 +7,6 @@ ships have changed (tools/schemas.py), or the docstrings of our typed kinds, whi
 import json
 import keyword
 import re
-import subprocess
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -175,20 +173,10 @@ def generated_files() -> dict[str, str]:
     files = by_module(found_classes())
     texts = field_texts()
     homes = {f"{each.name}Args": module for module, made in files.items() for each in made}
-    written = {
-        f"{name}.py": _formatted(_module_text(name, made, homes, texts))
-        for name, made in files.items()
-    }
+    written = {f"{name}.py": _module_text(name, made, homes, texts) for name, made in files.items()}
     imports = "".join(f"from {PACKAGE}.{module} import *\n" for module in sorted(files))
     about = '"""Types of what users write in wire form, each exported from trainer_infra."""'
     return written | {"__init__.py": f"{FIRST_LINE}\n{about}\n\n{imports}"}
-
-
-def _formatted(text: str) -> str:
-    command = [sys.executable, "-m", "ruff", "format", "--stdin-filename", "wire_types.py", "-"]
-    return subprocess.run(
-        command, cwd=ROOT, input=text, check=True, capture_output=True, text=True
-    ).stdout
 
 
 def _module_text(
@@ -197,7 +185,7 @@ def _module_text(
     homes: Mapping[str, str],
     texts: Mapping[str, str],
 ) -> str:
-    body = "\n\n\n".join(_class_text(each, texts) for each in classes)
+    body = "\n\n".join(_class_text(each, texts) for each in classes)
     head = [
         FIRST_LINE,
         f'"""{MODULES[module][0]}, in wire form, as type checkers and editors know it."""\n',
@@ -218,7 +206,7 @@ def _module_text(
     for other in sorted({homes[use] for use in used}):
         imported = sorted(use for use in used if homes[use] == other)
         head.append(f"from {PACKAGE}.{other} import {', '.join(imported)}")
-    return "\n".join(head) + f"\n\n\n{body}\n"
+    return "\n".join(head) + f"\n\n{body}\n"
 
 
 def _class_text(made: ArgumentClass, texts: Mapping[str, str]) -> str:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.catalog.runtime_key import RuntimeKey
 from trainer_infra.crossguard.values import plain_value
-from trainer_infra.deploy.operations.declared_run import wire_object
+from trainer_infra.deploy.operations.properties import ResourceProperties
 from trainer_infra.deploy.operations.train_jobs.members import members_of
 from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import subject as rule_subject
@@ -70,7 +70,7 @@ def _objects(
         for member, each in members_of(properties).items():
             yield member, train_job(each)
     elif ours in names.RUNTIMES and properties.get("spec") is not None:
-        yield "", rule_subject.subject_of(wire_object(ours, properties))
+        yield "", rule_subject.subject_of(ResourceProperties(properties).wire_object(ours))
 
 
 def class_of_type(kind: str) -> str:
@@ -94,7 +94,9 @@ def runtimes_among(declared: Iterable[DeclaredObject]) -> dict[RuntimeKey, AnyRu
 def wire_of_train_job(properties: JSONObject) -> dict[str, Any]:
     """The TrainJob that the inputs say, as a manifest would; with what is missing as unknown."""
     name, spec = properties.get("name") or UNKNOWN, properties.get("spec", UNKNOWN)
-    return wire_object(names.TRAIN_JOB, {**properties, "name": name, "spec": spec})
+    return ResourceProperties({**properties, "name": name, "spec": spec}).wire_object(
+        names.TRAIN_JOB
+    )
 
 
 def train_job(properties: JSONObject) -> Subject:

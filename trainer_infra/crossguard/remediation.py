@@ -12,7 +12,8 @@ from trainer_infra import names
 from trainer_infra.crossguard import values
 from trainer_infra.crossguard.declared_objects import class_of_type, wire_of_train_job
 from trainer_infra.deploy.operations import rendering, targets, training_runtime
-from trainer_infra.deploy.operations.declared_run import runtime_of, wire_object
+from trainer_infra.deploy.operations.declared_run import read_runtime, runtime_of
+from trainer_infra.deploy.operations.properties import ResourceProperties, TrainJobProperties
 from trainer_infra.deploy.operations.values import is_unknown, plain_json
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
@@ -53,7 +54,7 @@ def _ours(kind: str, known: JSONObject, changes: tuple[Change, ...]) -> JSONObje
     if kind == names.TRAIN_JOB:
         value = wire_of_train_job(known)
     elif kind in names.RUNTIMES:
-        value = wire_object(kind, known)
+        value = ResourceProperties(known).wire_object(kind)
     else:
         return None
     patched = patch.apply_patch(value, changes)
@@ -69,7 +70,8 @@ def _ours(kind: str, known: JSONObject, changes: tuple[Change, ...]) -> JSONObje
 def _rendered(kind: str, whole: JSONObject) -> JSONObject | None:
     target = targets.open_target(whole["target"])
     if kind == names.TRAIN_JOB:
-        run = rendering.compose_run(whole, str(whole["name"]), runtime_of(whole), target)
-        return rendering.by_role(run.objects, str(whole["name"]))
-    runtime = runtime_of({"runtime": wire_object(kind, whole)})
+        job = TrainJobProperties(whole)
+        run = rendering.compose_run(job, job.name, runtime_of(job), target)
+        return rendering.by_role(run.objects, job.name)
+    runtime = read_runtime(ResourceProperties(whole).wire_object(kind))
     return training_runtime.example_objects(whole, runtime, target)[0]

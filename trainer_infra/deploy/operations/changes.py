@@ -9,6 +9,7 @@ from typing import Final
 
 from trainer_infra.deploy.operations import declared_run, digests
 from trainer_infra.deploy.operations.answers import Difference
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import identity
@@ -30,13 +31,18 @@ def train_job_difference(olds: JSONObject, news: JSONObject) -> Difference:
         identity.identity_of_spec(news["spec"]) != identity.identity_of_spec(olds["spec"])
     ):
         replaces.append("spec")
-    known = not is_unknown(news.get("annotations"))
-    if known and declared_run.settings_of(news) != declared_run.settings_of(olds):
+    known, old, new = (
+        not is_unknown(news.get("annotations")),
+        *map(TrainJobProperties, (olds, news)),
+    )
+    if known and declared_run.settings_of(new) != declared_run.settings_of(old):
         replaces.append("annotations")
     suspends = not replaces and news["spec"] != olds["spec"]
-    drifted = bool(olds.get("drift"))
     changes = (
-        bool(replaces) or suspends or drifted or any(_differs(key, olds, news) for key in IN_PLACE)
+        bool(replaces)
+        or suspends
+        or bool(old.drift)
+        or any(_differs(key, olds, news) for key in IN_PLACE)
     )
     same_name = all(news.get(key) == olds.get(key) for key in ("name", "namespace"))
     # Two objects of one name cannot live side by side.

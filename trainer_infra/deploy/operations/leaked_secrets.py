@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from trainer_infra.api.finding import path_text
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSON, JSONObject, json_leaves
 
@@ -12,7 +13,7 @@ LONG_SECRET: Final = 8
 """From this many characters on, a secret is looked for in what is shown."""
 
 
-def leaked_secrets(inputs: JSONObject, shown: JSONObject) -> Iterator[Problem]:
+def leaked_secrets(job: TrainJobProperties, shown: JSONObject) -> Iterator[Problem]:
     """Places where a secret's value stands in plain text.
 
     Only those of `LONG_SECRET` characters and more are looked for: a shorter one may well be a word
@@ -20,13 +21,13 @@ def leaked_secrets(inputs: JSONObject, shown: JSONObject) -> Iterator[Problem]:
     """
     secrets = [
         (key, text)
-        for key, value in (inputs.get("secretData") or {}).items()
+        for key, value in job.secret_data.items()
         for text in _texts_in(value)
         if len(text) >= LONG_SECRET
     ]
     if not secrets:
         return
-    written = {key: inputs.get(key) for key in ("spec", "labels", "annotations", "code")}
+    written = {key: job.json.get(key) for key in ("spec", "labels", "annotations", "code")}
     for place in (written, {"rendered": shown}):
         leaks = [
             Problem(

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.output_places import outputs_root
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
@@ -42,7 +43,7 @@ def option_problems(inputs: JSONObject) -> Iterator[Problem]:
             yield Problem(name, what, got=value)
     if "outputs" in inputs and not is_unknown(inputs["outputs"]):
         is_local = inputs["target"] == targets.LOCAL
-        root = outputs_root(inputs)
+        root = outputs_root(TrainJobProperties(inputs))
         yield from kept_outputs.output_problems(inputs["outputs"], root, with_folders=is_local)
 
 

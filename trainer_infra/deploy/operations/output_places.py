@@ -7,29 +7,28 @@ them. Called by `declared_run`, `rendering` and `options`.
 from collections.abc import Mapping
 
 from trainer_infra.deploy.operations import targets
-from trainer_infra.json_values import JSONObject
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.local import run_folder
 from trainer_infra.trainers import kept_outputs
 
 
-def outputs_root(inputs: JSONObject) -> str:
+def outputs_root(job: TrainJobProperties) -> str:
     """The address below which a run's outputs are kept where they have none of their own."""
-    if given := inputs.get("outputsAt"):
+    if given := job.json.get("outputsAt"):
         return str(given)
-    return f"{run_folder.state_home()}/outputs" if inputs["target"] == targets.LOCAL else ""
+    return f"{run_folder.state_home()}/outputs" if job.target == targets.LOCAL else ""
 
 
-def output_places(inputs: JSONObject, name: str) -> Mapping[str, str]:
+def output_places(job: TrainJobProperties, name: str) -> Mapping[str, str]:
     """Where each output of the run of that name is kept."""
-    run = {"namespace": str(inputs["namespace"]), "run": name}
-    given = inputs.get("outputs")
+    run = {"namespace": job.namespace, "run": name}
     # What is no mapping is a problem of the options, which are judged besides.
-    given = given if isinstance(given, Mapping) else {}
-    places = kept_outputs.output_addresses(given, outputs_root(inputs), run)
-    if inputs["target"] != targets.LOCAL:
+    given = job.outputs if isinstance(job.outputs, Mapping) else {}
+    places = kept_outputs.output_addresses(given, outputs_root(job), run)
+    if job.target != targets.LOCAL:
         return places
     # The folder that stands for volume claims on this machine has one for each namespace in it.
-    volumes = f"{run_folder.state_home()}/volumes/{inputs['namespace']}/"
+    volumes = f"{run_folder.state_home()}/volumes/{job.namespace}/"
     return {
         key: each.replace(kept_outputs.CLAIM, volumes)
         if each.startswith(kept_outputs.CLAIM)

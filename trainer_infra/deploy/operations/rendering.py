@@ -6,15 +6,16 @@ again and so submits exactly what was shown. Called by `operations`, and by
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy.operations import declared_run
-from trainer_infra.deploy.operations.declared_run import owner_of, runtime_of
+from trainer_infra.deploy.operations.declared_run import runtime_of
 from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
 from trainer_infra.deploy.operations.output_places import output_places
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import plugin_registry
@@ -27,57 +28,58 @@ from trainer_infra.trainers.compose import Composition
 class Preview:
     """What is known of a TrainJob before deployment."""
 
-    inputs: JSONObject
+    inputs: TrainJobProperties
     """The inputs with name, runtime and rendering filled in."""
     warnings: tuple[str, ...]
     """What is worth knowing of a new run although nothing is wrong."""
 
 
-def preview_run(inputs: JSONObject, olds: JSONObject, target: Target) -> Preview:
+def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Target) -> Preview:
     """Everything that can be known before deployment.
 
-    When what makes the run what it is did not change since `olds`, the job keeps the name, the
+    When what makes the run what it is did not change since it was born, the job keeps the name, the
     runtime and the rendering it was born with: a new release or an edited runtime retrains nothing
     and changes nothing (design rule 2).
 
     Raises:
         InvalidInput: holds every problem that can be known before deployment.
     """
-    same = declared_run.is_same_run(inputs, olds)
+    same = declared_run.is_same_run(job, born)
     if same:
-        name, runtime = str(olds["name"]), runtime_of(olds)
-        inputs = {**inputs, **{key: olds.get(key) for key in ("code", "plugins", "outputs")}}
+        name, runtime = born.name, runtime_of(born)
+        job = job.with_values(**{key: born.json.get(key) for key in ("code", "plugins", "outputs")})
     else:
-        runtime = runtime_of(inputs)
-        name = declared_run.name_of(inputs, runtime)
-    if inputs.get("outputs"):
-        inputs = {**inputs, "outputs": output_places(inputs, name)}
-    run = compose_run(inputs, name, runtime, target)
-    shown = by_role(run.objects, name)
-    leaks = tuple(leaked_secrets(inputs, shown))
-    packages = (inputs.get("code") or {}).get("packages") or ()
-    impossible = target.problems(run.job.to_wire(), run.objects, packages)
+        runtime = runtime_of(job)
+        name = declared_run.name_of(job, runtime)
+    if job.outputs:
+        job = job.with_values(outputs=output_places(job, name))
+    run = compose_run(job, name, runtime, target)
+    shown: Mapping[str, JSONObject] = by_role(run.objects, name)
+    leaks = tuple(leaked_secrets(job, shown))
+    impossible = target.problems(run.job.to_wire(), run.objects, job.packages)
     if leaks or impossible:
         raise InvalidInput((*leaks, *impossible))
-    if same and _is_shown_alike(inputs, olds):
-        shown = olds["rendered"]
-    filled = {**inputs, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
+    if same and _is_shown_alike(job, born):
+        shown = born.rendered
+    filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
     plain = {key: value for key, value in filled.items() if value is not None}
-    return Preview(plain, () if same else run.warnings)
+    return Preview(TrainJobProperties(plain), () if same else run.warnings)
 
 
-def compose_run(inputs: JSONObject, name: str, runtime: Runtime, target: Target) -> Composition:
+def compose_run(
+    properties: TrainJobProperties, name: str, runtime: Runtime, target: Target
+) -> Composition:
     """Every object of the run, as its target writes it; its outputs have their places by now.
 
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
     """
-    job = declared_run.wire_object(names.TRAIN_JOB, {**inputs, "name": name})
-    plugins = plugin_registry.plugins_with(inputs.get("plugins") or ())
-    job = kept_outputs.attach_outputs(job, runtime, inputs.get("outputs") or {}, plugins)
-    secrets = sorted(inputs.get("secretData") or {})
-    behaviour = target.behaviour(plugins, owner_of(inputs))
-    return compose.compose(job, runtime, declared_run.code_of(inputs), secrets, behaviour)
+    job = properties.with_values(name=name).wire_object(names.TRAIN_JOB)
+    plugins = plugin_registry.plugins_with(properties.plugins)
+    job = kept_outputs.attach_outputs(job, runtime, properties.outputs, plugins)
+    behaviour = target.behaviour(plugins, properties.owner)
+    secrets = sorted(properties.secret_data)
+    return compose.compose(job, runtime, properties.code, secrets, behaviour)
 
 
 def by_role(objects: Iterable[JSONObject], job: str) -> dict[str, JSONObject]:
@@ -91,15 +93,12 @@ def _role(item: JSONObject, prefix: str) -> str:
     return f"{item['kind']}-{suffix}" if suffix else str(item["kind"])
 
 
-def _is_shown_alike(inputs: JSONObject, olds: JSONObject) -> bool:
+def _is_shown_alike(now: TrainJobProperties, born: TrainJobProperties) -> bool:
     """Whether what may change in place leaves the rendering of an unchanged run as it is."""
-    keys = ("labels", "annotations")
-    secrets = [sorted(each.get("secretData") or {}) for each in (inputs, olds)]
-    suspends = [bool(each["spec"].get("suspend")) for each in (inputs, olds)]
     return (
-        all(inputs.get(key) == olds.get(key) for key in keys)
-        and replace(owner_of(inputs), backend="") == replace(owner_of(olds), backend="")
-        and secrets[0] == secrets[1]
-        and suspends[0] == suspends[1]
-        and "rendered" in olds
+        all(now.json.get(key) == born.json.get(key) for key in ("labels", "annotations"))
+        and replace(now.owner, backend="") == replace(born.owner, backend="")
+        and now.secret_data.keys() == born.secret_data.keys()
+        and now.is_suspended == born.is_suspended
+        and "rendered" in born.json
     )

@@ -18,8 +18,8 @@ from trainer_infra.deploy.operations import (
     targets,
 )
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
-from trainer_infra.deploy.operations.declared_run import owner_of
 from trainer_infra.deploy.operations.place import ResourcePlace, place_of
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.remediation_through_replace import (
     remember_remediation,
     with_remediation,
@@ -58,13 +58,14 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
     problems = (*choice, *options.option_problems(news))
     if choice or is_unknown(news):
         return CheckAnswer(news, problems)
+    job, born = TrainJobProperties(news), TrainJobProperties(olds)
     try:
-        preview = rendering.preview_run(news, olds, session.target(news))
+        preview = rendering.preview_run(job, born, session.target(news))
     except InvalidInput as error:
         return CheckAnswer(news, (*problems, *options.named_once(error.problems, news)))
     if not problems:
-        _tell(preview, news, olds, session)
-    return CheckAnswer(preview.inputs, problems)
+        _tell(preview, job, born, session)
+    return CheckAnswer(preview.inputs.json, problems)
 
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
@@ -75,40 +76,40 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Submit the run exactly as it was shown."""
-    target = session.target(given)
-    run = target.submit(submission_of(given, target), adopt=bool(given.get("adopt")))
+    job, target = TrainJobProperties(given), session.target(given)
+    run = target.submit(submission_of(job, target), adopt=job.adopts)
     session.created.add(run.uid)
-    messages = session.messages(given["owner"]["urn"])
+    messages = session.messages(job.urn)
     messages.info(sentences.submitted_line([(run.namespace, run.name)]))
-    return CreateAnswer(f"{run.namespace}/{run.name}", digests.with_digests(outputs_of(given, run)))
+    return CreateAnswer(f"{run.namespace}/{run.name}", digests.with_digests(outputs_of(job, run)))
 
 
-def submission_of(given: JSONObject, target: Target) -> Submission:
+def submission_of(job: TrainJobProperties, target: Target) -> Submission:
     """What a target is asked to run.
 
     Raises:
         Refused: The rendering is not that of the specification.
     """
-    runtime = declared_run.runtime_of(given)
-    run = rendering.compose_run(given, given["name"], runtime, target)
-    if plain_json(rendering.by_role(run.objects, given["name"])) != given["rendered"]:
+    runtime = declared_run.runtime_of(job)
+    run = rendering.compose_run(job, job.name, runtime, target)
+    if plain_json(rendering.by_role(run.objects, job.name)) != job.rendered:
         raise Refused(
-            f"TrainJob {given['name']}: rendered is not what its spec renders to; "
+            f"TrainJob {job.name}: rendered is not what its spec renders to; "
             "change the spec instead"
         )
-    if given.get("maxParallel"):
-        # The gate of the batch starts it when it is its turn, as Kueue does with what it queues.
-        held = {**given, "spec": {**given["spec"], "suspend": True}}
-        run = rendering.compose_run(held, given["name"], runtime, target)
+    if job.is_held:
+        # As Kueue holds what it queues.
+        held = job.with_values(spec={**job.spec, "suspend": True})
+        run = rendering.compose_run(held, job.name, runtime, target)
     return Submission(
         job=run.job.to_wire(),
         runtime=run.runtime.to_wire(),
         objects=run.objects,
-        secret_data=given.get("secretData") or {},
-        packages=tuple((given.get("code") or {}).get("packages") or ()),
-        owner=owner_of(given),
-        content=declared_run.content_of(given, run.runtime),
-        plugins=tuple(given.get("plugins") or ()),
+        secret_data=job.secret_data,
+        packages=job.packages,
+        owner=job.owner,
+        content=declared_run.content_of(job, run.runtime),
+        plugins=job.plugins,
     )
 
 
@@ -117,66 +118,65 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
     A run that another owner took over is theirs, and gone for this one.
     """
-    place = _place(state, session)
-    messages = session.messages(state["owner"]["urn"])
+    job = TrainJobProperties(state)
+    place, messages = _place(job, session), session.messages(job.urn)
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; it is kept as it was last seen")
-        return Present({**state, "lastSeen": f"unknown (on {state['host']})"})
+        return Present({**state, "lastSeen": f"unknown (on {job.host})"})
     try:
-        run = place.target.get(state["namespace"], state["name"], state["uid"])
+        run = place.target.get(*job.key)
     except Unreadable as error:
-        messages.warn(f"{state['name']} stays as it was last seen: {error}")
+        messages.warn(f"{job.name} stays as it was last seen: {error}")
         return Present(state)
-    if run is not None and not run.owner.is_same(owner_of(state)):
+    if run is not None and not run.owner.is_same(job.owner):
         messages.warn(f"{sentences.taken_by(run)}; {TAKE_BACK}")
         run = None
     if run is None:
         return None
     if failure := sentences.failed_briefly(run):
         messages.warn(failure)
-    return Present({**outputs_of(state, run), "host": place.host})
+    return Present({**outputs_of(job, run), "host": place.host})
 
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
     """Bring the run to what the program says, in place; the outputs."""
-    return digests.with_digests(update_run(olds, news, session))
+    updated = update_run(TrainJobProperties(olds), TrainJobProperties(news), session)
+    return digests.with_digests(updated)
 
 
-def update_run(olds: JSONObject, news: JSONObject, session: StackSession) -> dict[str, Any]:
+def update_run(
+    old: TrainJobProperties, new: TrainJobProperties, session: StackSession
+) -> dict[str, Any]:
     """What is known of a run once it was suspended or resumed, got secret values, or was repaired.
 
     Raises:
         NotAvailable: The run is gone, or cannot be reached.
         Refused: It is another owner's by now.
     """
-    place = _place(olds, session)
+    place = _place(old, session)
     target = place.required()
-    key = (olds["namespace"], olds["name"], olds["uid"])
-    gone = NotAvailable(f"TrainJob {olds['name']} is gone; run `pulumi refresh`")
-    run = target.get(*key)
+    gone = NotAvailable(f"TrainJob {old.name} is gone; run `pulumi refresh`")
+    run = target.get(*old.key)
     if run is None:
         raise gone
-    owner = _kept(run, olds, news)
-    if news.get("secretData") != olds.get("secretData"):
-        target.update_secrets(*key, news.get("secretData") or {}, owner=run.owner)
-    if olds.get("drift"):
+    owner = _kept(run, old.owner, new.owner)
+    if new.json.get("secretData") != old.json.get("secretData"):
+        target.update_secrets(*old.key, new.secret_data, owner=run.owner)
+    if old.drift:
         # What is in objects of the run, of which the record has only the names.
-        code = declared_run.code_of(news)
-        config_maps = (config_map(news, code),) if code else ()
-        target.repair(*key, Contents(news.get("secretData") or {}, config_maps), owner=run.owner)
-    wanted = bool(news["spec"].get("suspend"))
-    if wanted != bool(olds["spec"].get("suspend")):
-        target.suspend(*key, wanted, owner=run.owner)
+        config_maps = (config_map(new.json, new.code),) if new.code else ()
+        target.repair(*old.key, Contents(new.secret_data, config_maps), owner=run.owner)
+    if new.is_suspended != old.is_suspended:
+        target.suspend(*old.key, new.is_suspended, owner=run.owner)
     if owner != run.owner:
-        target.give(*key, owner, owner=run.owner)
-    run = target.get(*key)
+        target.give(*old.key, owner, owner=run.owner)
+    run = target.get(*old.key)
     if run is None:
         raise gone
-    outputs = outputs_of({**news, "owner": owner_to_json(owner)}, run)
-    return {**outputs, "host": place.host}
+    return {**outputs_of(new.with_values(owner=owner_to_json(owner)), run), "host": place.host}
 
 
-def _kept(run: Run, olds: JSONObject, news: JSONObject) -> Owner:
+def _kept(run: Run, before: Owner, after: Owner) -> Owner:
     """Whose the run is after an update: the stack or the resource may have another name by now.
 
     The state had its old name until this update; one that was killed wrote the new one already.
@@ -184,7 +184,6 @@ def _kept(run: Run, olds: JSONObject, news: JSONObject) -> Owner:
     Raises:
         Refused: It is another owner's.
     """
-    before, after = owner_of(olds), owner_of(news)
     if not (run.owner.is_same(before) or run.owner.is_same(after)):
         raise Refused(f"{sentences.taken_by(run)}, so nothing of it is changed; {TAKE_BACK}")
     return after if after.backend else replace(after, backend=run.owner.backend)
@@ -196,28 +195,23 @@ def delete(state: JSONObject, session: StackSession) -> None:
     A forced replacement of an unchanged job (`pulumi up --replace`) creates first, which finds this
     very run, and then deletes the original: the run stays.
     """
-    target = _place(state, session).required()
-    messages = session.messages(state["owner"]["urn"])
-    if state["uid"] in session.created:
+    job = TrainJobProperties(state)
+    target, messages = _place(job, session).required(), session.messages(job.urn)
+    if job.key.uid in session.created:
         messages.info(
-            f"{state['name']} is kept: the same content is the same run; raise attempt to run it again"
+            f"{job.name} is kept: the same content is the same run; raise attempt to run it again"
         )
         return
-    timeout = float(state.get("deleteTimeout", 60))
-    key = (state["namespace"], state["name"], state["uid"])
-    warning = target.delete(*key, timeout, owner=owner_of(state))
+    warning = target.delete(*job.key, job.delete_timeout, owner=job.owner)
     if warning:
         messages.warn(warning)
-    if state.get("outputs"):
-        messages.info(
-            f"the outputs of {state['name']} are kept: {sentences.metrics_line(state['outputs'])}"
-        )
+    if job.outputs:
+        messages.info(f"the outputs of {job.name} are kept: {sentences.metrics_line(job.outputs)}")
 
 
-def _place(state: JSONObject, session: StackSession) -> ResourcePlace:
-    key = (state["namespace"], state["name"], state["uid"])
-    what = f"TrainJob {state['name']}"
-    return place_of(state, what, lambda target: is_found(target, *key), session)
+def _place(job: TrainJobProperties, session: StackSession) -> ResourcePlace:
+    what = f"TrainJob {job.name}"
+    return place_of(job.json, what, lambda target: is_found(target, *job.key), session)
 
 
 def is_found(target: Target, namespace: str, name: str, uid: str) -> bool:
@@ -228,38 +222,40 @@ def is_found(target: Target, namespace: str, name: str, uid: str) -> bool:
         return True
 
 
-def outputs_of(given: JSONObject, run: Run) -> dict[str, Any]:
+def outputs_of(job: TrainJobProperties, run: Run) -> dict[str, Any]:
     """What is known of a run: its inputs, and how it was seen."""
-    kept = {key: given[key] for key in given if key != "drift"}
+    kept = {key: each for key, each in job.json.items() if key != "drift"}
     seen = {"uid": run.uid, "host": run.host, "lastSeen": gate.phase_of(run)}
     drift = {"drift": dict(run.drift)} if run.drift else {}
-    return {**kept, **seen, **drift, "outputs": given.get("outputs") or {}}
+    return {**kept, **seen, **drift, "outputs": job.outputs}
 
 
-def failure_of(given: JSONObject, session: StackSession) -> str:
+def failure_of(job: TrainJobProperties, session: StackSession) -> str:
     """That a run without a gate failed; empty where that is not known."""
     try:
-        run = session.target(given).get(given["namespace"], given["name"])
+        run = session.target(job.json).get(job.namespace, job.name)
     except TrainerInfraError:
         # A preview goes on without its place; what is wrong with it is said of what is new.
         return ""
-    is_its = run is not None and run.owner.is_same(owner_of(given))
+    is_its = run is not None and run.owner.is_same(job.owner)
     return sentences.failed_briefly(run) if run is not None and is_its else ""
 
 
-def _tell(preview: Preview, given: JSONObject, olds: JSONObject, session: StackSession) -> None:
+def _tell(
+    preview: Preview, job: TrainJobProperties, born: TrainJobProperties, session: StackSession
+) -> None:
     """Say what is worth knowing at preview though nothing is wrong."""
-    messages = session.messages(given["owner"]["urn"])
-    if declared_run.is_same_run(given, olds):
-        if remark := declared_run.older_runtime(given, olds):
+    messages = session.messages(job.urn)
+    if declared_run.is_same_run(job, born):
+        if remark := declared_run.older_runtime(job, born):
             messages.info(remark)
-        if "waitFor" not in given and (failure := failure_of(preview.inputs, session)):
+        if not job.has_gate and (failure := failure_of(preview.inputs, session)):
             messages.warn(failure)
         return
-    if declared_run.is_of_another_runtime(given, olds):
-        name = preview.inputs["runtime"]["metadata"]["name"]
+    if declared_run.is_of_another_runtime(job, born):
+        name = declared_run.runtime_of(preview.inputs).metadata.name
         messages.info(f"its runtime {name} has changed, so it runs again; {KEEP}")
-    objects = tuple(preview.inputs["rendered"].values())
-    of_target = session.new_remarks(session.target(given).warnings(objects))
+    objects = tuple(preview.inputs.rendered.values())
+    of_target = session.new_remarks(session.target(job.json).warnings(objects))
     for warning in (*preview.warnings, *of_target):
         messages.warn(warning)

@@ -13,8 +13,9 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import changes, options, rendering, targets
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
-from trainer_infra.deploy.operations.declared_run import owner_of, runtime_of, wire_object
+from trainer_infra.deploy.operations.declared_run import read_runtime
 from trainer_infra.deploy.operations.place import ResourcePlace, place_of
+from trainer_infra.deploy.operations.properties import RuntimeProperties, TrainJobProperties
 from trainer_infra.deploy.operations.remediation_through_replace import (
     remember_remediation,
     with_remediation,
@@ -49,19 +50,20 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
         return CheckAnswer(news, problems)
     if is_unknown(news):
         return CheckAnswer(news)
+    given, born = RuntimeProperties(news), RuntimeProperties(olds)
     try:
-        runtime = runtime_of({"runtime": wire_object(news["kind"], news)})
+        runtime = read_runtime(given.wire)
     except InvalidInput as error:
         return CheckAnswer(news, options.named_once(error.problems, news))
-    same = olds.get("spec") and all(olds.get(key) == news.get(key) for key in REPLACING)
-    before = runtime_of({"runtime": wire_object(olds["kind"], olds)}) if same else None
-    behaviour = Behaviour(plugin_registry.plugins_with(news.get("plugins") or ()))
+    same = born.spec and all(olds.get(key) == news.get(key) for key in REPLACING)
+    before = read_runtime(born.wire) if same else None
+    behaviour = Behaviour(plugin_registry.plugins_with(given.plugins))
     verdict = admission.judge_runtime(runtime, before, behaviour)
     if verdict.problems:
         return CheckAnswer(news, verdict.problems)
-    messages, target = session.messages(news["owner"]["urn"]), session.target(news)
+    messages, target = session.messages(given.urn), session.target(news)
     rendered, remarks = example_objects(news, runtime, target)
-    for each in (*verdict.warnings, *remarks, *_missing(news["kind"], target.runtimes)):
+    for each in (*verdict.warnings, *remarks, *_missing(given.kind, target.runtimes)):
         messages.warn(each)
     return CheckAnswer({**news, "rendered": rendered})
 
@@ -76,7 +78,7 @@ def example_objects(
         "spec": {"runtimeRef": {"name": runtime.metadata.name, "kind": runtime.kind}},
     }
     try:
-        run = rendering.compose_run(job, EXAMPLE, runtime, target)
+        run = rendering.compose_run(TrainJobProperties(job), EXAMPLE, runtime, target)
     except InvalidInput as error:
         problems = "; ".join(map(str, error.problems))
         return None, (f"no example is shown, a TrainJob on it has to say more: {problems}",)
@@ -103,33 +105,33 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Make the object, where there is a place for it."""
-    target = session.target(given)
-    host = target.host(str(given.get("namespace") or ""))
-    id_ = "/".join(filter(None, (given.get("namespace"), given["name"])))
+    declared, target = RuntimeProperties(given), session.target(given)
+    host = target.host(declared.namespace)
+    id_ = "/".join(filter(None, (declared.namespace, declared.name)))
     if target.runtimes is None:
         return CreateAnswer(id_, {**given, "host": host})
-    owner, adopt = owner_of(given), bool(given.get("adopt"))
-    stored = target.runtimes.create(wire_object(given["kind"], given), owner, adopt=adopt)
+    stored = target.runtimes.create(declared.wire, declared.owner, adopt=declared.adopts)
     session.created.add(stored["metadata"]["uid"])
-    return CreateAnswer(id_, _outputs(given, host, stored, target.runtimes))
+    return CreateAnswer(id_, _outputs(declared, host, stored, target.runtimes))
 
 
 def read(state: JSONObject, session: StackSession) -> Present | None:
     """The runtime as it is now; one of another cluster stays as it was, another owner's is gone."""
-    place, store = _place(state, session)
+    kept = RuntimeProperties(state)
+    place, store = _place(kept, session)
     if store is None:
         return Present(state)
-    messages = session.messages(state["owner"]["urn"])
+    messages = session.messages(kept.urn)
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; it is kept as it was")
         return Present(state)
-    stored = store.get(wire_object(state["kind"], state))
-    if stored is None or stored["metadata"]["uid"] != state["uid"]:
+    stored = store.get(kept.wire)
+    if stored is None or stored["metadata"]["uid"] != kept.uid:
         return None
-    if other := store.other_owner(stored, owner_of(state)):
-        messages.warn(f"{_shown(state)} belongs to {other} now; {TAKE_BACK}")
+    if other := store.other_owner(stored, kept.owner):
+        messages.warn(f"{kept.shown} belongs to {other} now; {TAKE_BACK}")
         return None
-    seen = _outputs(state, place.host, stored, store)
+    seen = _outputs(kept, place.host, stored, store)
     if seen.get("drift") == state.get("drift"):
         return Present(seen)
     # The next `up` sees inputs that the program does not have, and repairs.
@@ -142,49 +144,49 @@ def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObj
     Raises:
         Refused: It is another owner's by now.
     """
-    place, store = _place(olds, session)
+    kept, given = RuntimeProperties(olds), RuntimeProperties(news)
+    place, store = _place(kept, session)
     if store is None:
-        return {**news, "host": olds["host"]}
+        return {**news, "host": kept.host}
     place.required()
-    stored = store.get(wire_object(olds["kind"], olds))
-    others = [store.other_owner(stored, owner_of(each)) for each in (olds, news)] if stored else []
+    stored = store.get(kept.wire)
+    others = [store.other_owner(stored, each.owner) for each in (kept, given)] if stored else []
     if others and all(others):
-        raise Refused(
-            f"{_shown(olds)} belongs to {others[0]} now, so it is not changed; {TAKE_BACK}"
-        )
-    stored = store.apply(wire_object(news["kind"], news), owner_of(news), olds["uid"])
-    return _outputs(news, place.host, stored, store)
+        raise Refused(f"{kept.shown} belongs to {others[0]} now, so it is not changed; {TAKE_BACK}")
+    stored = store.apply(given.wire, given.owner, kept.uid)
+    return _outputs(given, place.host, stored, store)
 
 
 def delete(state: JSONObject, session: StackSession) -> None:
     """Delete the object; TrainJobs keep the runtime that they were born with."""
-    if state.get("uid") in session.created:
+    kept = RuntimeProperties(state)
+    if kept.uid in session.created:
         return
-    place, store = _place(state, session)
+    place, store = _place(kept, session)
     if store is None:
         return
     place.required()
-    if sentence := store.delete(wire_object(state["kind"], state), owner_of(state), state["uid"]):
-        session.messages(state["owner"]["urn"]).warn(sentence)
+    if sentence := store.delete(kept.wire, kept.owner, kept.uid):
+        session.messages(kept.urn).warn(sentence)
 
 
-def _shown(state: JSONObject) -> str:
-    return f"{state['kind']} {state['name']}"
-
-
-def _place(state: JSONObject, session: StackSession) -> tuple[ResourcePlace, RuntimeStore | None]:
+def _place(
+    kept: RuntimeProperties, session: StackSession
+) -> tuple[ResourcePlace, RuntimeStore | None]:
     """Where the object of a state is, and what stores it there."""
 
     def is_there(target: Target) -> bool:
-        stored = target.runtimes.get(wire_object(state["kind"], state)) if target.runtimes else None
-        return stored is not None and stored["metadata"]["uid"] == state["uid"]
+        stored = target.runtimes.get(kept.wire) if target.runtimes else None
+        return stored is not None and stored["metadata"]["uid"] == kept.uid
 
-    place = place_of(state, _shown(state), is_there, session)
+    place = place_of(kept.json, kept.shown, is_there, session)
     return place, place.target.runtimes
 
 
-def _outputs(given: JSONObject, host: str, stored: JSONObject, store: RuntimeStore) -> JSONObject:
-    kept = {key: given[key] for key in given if key != "drift"}
-    drift = dict(store.drift(wire_object(given["kind"], given), owner_of(given), stored))
+def _outputs(
+    given: RuntimeProperties, host: str, stored: JSONObject, store: RuntimeStore
+) -> JSONObject:
+    kept = {key: each for key, each in given.json.items() if key != "drift"}
+    drift = dict(store.drift(given.wire, given.owner, stored))
     seen = {"uid": stored["metadata"]["uid"], "host": host}
     return kept | seen | ({"drift": drift} if drift else {})

@@ -10,15 +10,12 @@ from trainer_infra.trainers.wire_types.security_contexts import SecurityContextA
 from trainer_infra.trainers.wire_types.train_job import ResourceClaimArgs
 from trainer_infra.trainers.wire_types.volumes import VolumeMountArgs
 
-
 class ExecActionArgs(TypedDict, total=False):
     command: Input[Sequence[Input[str]]]
-
 
 class HTTPHeaderArgs(TypedDict, total=False):
     name: Required[Input[str]]
     value: Required[Input[str]]
-
 
 class HTTPGetActionArgs(TypedDict, total=False):
     host: Input[str]
@@ -27,15 +24,12 @@ class HTTPGetActionArgs(TypedDict, total=False):
     port: Required[Input[int | str]]
     scheme: Input[str]
 
-
 class SleepActionArgs(TypedDict, total=False):
     seconds: Required[Input[int]]
-
 
 class TCPSocketActionArgs(TypedDict, total=False):
     host: Input[str]
     port: Required[Input[int | str]]
-
 
 class LifecycleHandlerArgs(TypedDict, total=False):
     exec: ExecActionArgs
@@ -43,17 +37,14 @@ class LifecycleHandlerArgs(TypedDict, total=False):
     sleep: SleepActionArgs
     tcpSocket: TCPSocketActionArgs
 
-
 class LifecycleArgs(TypedDict, total=False):
     postStart: LifecycleHandlerArgs
     preStop: LifecycleHandlerArgs
     stopSignal: Input[str]
 
-
 class GRPCActionArgs(TypedDict, total=False):
     port: Required[Input[int]]
     service: Input[str]
-
 
 class ProbeArgs(TypedDict, total=False):
     exec: ExecActionArgs
@@ -67,7 +58,6 @@ class ProbeArgs(TypedDict, total=False):
     terminationGracePeriodSeconds: Input[int]
     timeoutSeconds: Input[int]
 
-
 class ContainerPortArgs(TypedDict, total=False):
     containerPort: Required[Input[int]]
     hostIP: Input[str]
@@ -75,32 +65,26 @@ class ContainerPortArgs(TypedDict, total=False):
     name: Input[str]
     protocol: Input[str]
 
-
 class ContainerResizePolicyArgs(TypedDict, total=False):
     resourceName: Required[Input[str]]
     restartPolicy: Required[Input[str]]
-
 
 class ResourceRequirementsArgs(TypedDict, total=False):
     claims: Sequence[ResourceClaimArgs]
     limits: Input[Mapping[str, Input[int | str]]]
     requests: Input[Mapping[str, Input[int | str]]]
 
-
 class ContainerRestartExitCodesArgs(TypedDict, total=False):
     operator: Required[Input[str]]
     values: Input[Sequence[Input[int]]]
-
 
 class ContainerRestartRuleArgs(TypedDict, total=False):
     action: Required[Input[str]]
     exitCodes: ContainerRestartExitCodesArgs
 
-
 class VolumeDeviceArgs(TypedDict, total=False):
     devicePath: Required[Input[str]]
     name: Required[Input[str]]
-
 
 class ContainerArgs(TypedDict, total=False):
     args: Input[Sequence[Input[str]]]

@@ -6,17 +6,14 @@ from typing import Required, TypedDict
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
 
-
 class ConfigMapKeySelectorArgs(TypedDict, total=False):
     key: Required[Input[str]]
     name: Input[str]
     optional: Input[bool]
 
-
 class ObjectFieldSelectorArgs(TypedDict, total=False):
     apiVersion: Input[str]
     fieldPath: Required[Input[str]]
-
 
 class FileKeySelectorArgs(TypedDict, total=False):
     key: Required[Input[str]]
@@ -24,18 +21,15 @@ class FileKeySelectorArgs(TypedDict, total=False):
     path: Required[Input[str]]
     volumeName: Required[Input[str]]
 
-
 class ResourceFieldSelectorArgs(TypedDict, total=False):
     containerName: Input[str]
     divisor: Input[int | str]
     resource: Required[Input[str]]
 
-
 class SecretKeySelectorArgs(TypedDict, total=False):
     key: Required[Input[str]]
     name: Input[str]
     optional: Input[bool]
-
 
 class EnvVarSourceArgs(TypedDict, total=False):
     configMapKeyRef: ConfigMapKeySelectorArgs
@@ -44,28 +38,23 @@ class EnvVarSourceArgs(TypedDict, total=False):
     resourceFieldRef: ResourceFieldSelectorArgs
     secretKeyRef: SecretKeySelectorArgs
 
-
 class EnvVarArgs(TypedDict, total=False):
     name: Required[Input[str]]
     value: Input[str] | Secret
     valueFrom: Input[EnvVarSourceArgs]
-
 
 class ContainerEnvVarArgs(TypedDict, total=False):
     name: Required[Input[str]]
     value: Input[str]
     valueFrom: EnvVarSourceArgs
 
-
 class ConfigMapEnvSourceArgs(TypedDict, total=False):
     name: Input[str]
     optional: Input[bool]
 
-
 class SecretEnvSourceArgs(TypedDict, total=False):
     name: Input[str]
     optional: Input[bool]
-
 
 class EnvFromSourceArgs(TypedDict, total=False):
     configMapRef: ConfigMapEnvSourceArgs

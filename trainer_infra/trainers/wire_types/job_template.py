@@ -8,36 +8,29 @@ from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.wire_types.object_references import LabelSelectorArgs, ObjectMetaArgs
 from trainer_infra.trainers.wire_types.pod_template import PodTemplateSpecArgs
 
-
 class ExitCodesRequirementArgs(TypedDict, total=False):
     containerName: Input[str]
     operator: Required[Input[str]]
     values: Required[Input[Sequence[Input[int]]]]
 
-
 class PodConditionPatternArgs(TypedDict, total=False):
     status: Input[str]
     type: Required[Input[str]]
-
 
 class PodFailurePolicyRuleArgs(TypedDict, total=False):
     action: Required[Input[str]]
     onExitCodes: ExitCodesRequirementArgs
     onPodConditions: Sequence[PodConditionPatternArgs]
 
-
 class PodFailurePolicyArgs(TypedDict, total=False):
     rules: Required[Sequence[PodFailurePolicyRuleArgs]]
-
 
 class JobSuccessPolicyRuleArgs(TypedDict, total=False):
     succeededCount: Input[int]
     succeededIndexes: Input[str]
 
-
 class JobSuccessPolicyArgs(TypedDict, total=False):
     rules: Required[Sequence[JobSuccessPolicyRuleArgs]]
-
 
 class JobSpecArgs(TypedDict, total=False):
     activeDeadlineSeconds: Input[int]
@@ -56,7 +49,6 @@ class JobSpecArgs(TypedDict, total=False):
     suspend: Input[bool]
     template: Required[PodTemplateSpecArgs]
     ttlSecondsAfterFinished: Input[int]
-
 
 class JobTemplateSpecArgs(TypedDict, total=False):
     metadata: ObjectMetaArgs

@@ -6,10 +6,8 @@ from typing import Required, TypedDict
 
 from trainer_infra.trainers.input import Input
 
-
 class LocalObjectReferenceArgs(TypedDict, total=False):
     name: Input[str]
-
 
 class ObjectMetaArgs(TypedDict, total=False):
     annotations: Input[Mapping[str, Input[str]]]
@@ -18,17 +16,14 @@ class ObjectMetaArgs(TypedDict, total=False):
     name: Input[str]
     namespace: Input[str]
 
-
 class SelectorRequirementArgs(TypedDict, total=False):
     key: Required[Input[str]]
     operator: Required[Input[str]]
     values: Input[Sequence[Input[str]]]
 
-
 class LabelSelectorArgs(TypedDict, total=False):
     matchExpressions: Sequence[SelectorRequirementArgs]
     matchLabels: Input[Mapping[str, Input[str]]]
-
 
 class TypedObjectReferenceArgs(TypedDict, total=False):
     apiGroup: Input[str]

@@ -5,30 +5,22 @@ from collections.abc import Sequence
 from typing import Required, TypedDict
 
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.wire_types.object_references import (
-    LabelSelectorArgs,
-    SelectorRequirementArgs,
-)
-
+from trainer_infra.trainers.wire_types.object_references import LabelSelectorArgs, SelectorRequirementArgs
 
 class NodeSelectorTermArgs(TypedDict, total=False):
     matchExpressions: Sequence[SelectorRequirementArgs]
     matchFields: Sequence[SelectorRequirementArgs]
 
-
 class PreferredNodeAffinityArgs(TypedDict, total=False):
     preference: Required[NodeSelectorTermArgs]
     weight: Required[Input[int]]
 
-
 class RequiredNodeAffinityArgs(TypedDict, total=False):
     nodeSelectorTerms: Required[Sequence[NodeSelectorTermArgs]]
-
 
 class NodeAffinityArgs(TypedDict, total=False):
     preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredNodeAffinityArgs]
     requiredDuringSchedulingIgnoredDuringExecution: RequiredNodeAffinityArgs
-
 
 class PodAffinityTermArgs(TypedDict, total=False):
     labelSelector: LabelSelectorArgs
@@ -38,31 +30,25 @@ class PodAffinityTermArgs(TypedDict, total=False):
     namespaces: Input[Sequence[Input[str]]]
     topologyKey: Required[Input[str]]
 
-
 class PreferredPodAffinityArgs(TypedDict, total=False):
     podAffinityTerm: Required[PodAffinityTermArgs]
     weight: Required[Input[int]]
-
 
 class PodAffinityArgs(TypedDict, total=False):
     preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredPodAffinityArgs]
     requiredDuringSchedulingIgnoredDuringExecution: Sequence[PodAffinityTermArgs]
 
-
 class PodAntiAffinityArgs(TypedDict, total=False):
     preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredPodAffinityArgs]
     requiredDuringSchedulingIgnoredDuringExecution: Sequence[PodAffinityTermArgs]
-
 
 class AffinityArgs(TypedDict, total=False):
     nodeAffinity: NodeAffinityArgs
     podAffinity: PodAffinityArgs
     podAntiAffinity: PodAntiAffinityArgs
 
-
 class SchedulingGateArgs(TypedDict, total=False):
     name: Required[Input[str]]
-
 
 class TolerationArgs(TypedDict, total=False):
     effect: Input[str]
@@ -70,7 +56,6 @@ class TolerationArgs(TypedDict, total=False):
     operator: Input[str]
     tolerationSeconds: Input[int]
     value: Input[str]
-
 
 class TopologySpreadConstraintArgs(TypedDict, total=False):
     labelSelector: LabelSelectorArgs

@@ -6,53 +6,37 @@ from typing import Any, Required, TypedDict
 
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.wire_types.container import ContainerArgs, ResourceRequirementsArgs
-from trainer_infra.trainers.wire_types.object_references import (
-    LocalObjectReferenceArgs,
-    ObjectMetaArgs,
-)
-from trainer_infra.trainers.wire_types.pod_placement import (
-    AffinityArgs,
-    SchedulingGateArgs,
-    TolerationArgs,
-    TopologySpreadConstraintArgs,
-)
+from trainer_infra.trainers.wire_types.object_references import LocalObjectReferenceArgs, ObjectMetaArgs
+from trainer_infra.trainers.wire_types.pod_placement import AffinityArgs, SchedulingGateArgs, TolerationArgs, TopologySpreadConstraintArgs
 from trainer_infra.trainers.wire_types.security_contexts import PodSecurityContextArgs
 from trainer_infra.trainers.wire_types.volumes import VolumeArgs
-
 
 class DNSConfigOptionArgs(TypedDict, total=False):
     name: Input[str]
     value: Input[str]
-
 
 class DNSConfigArgs(TypedDict, total=False):
     nameservers: Input[Sequence[Input[str]]]
     options: Sequence[DNSConfigOptionArgs]
     searches: Input[Sequence[Input[str]]]
 
-
 class HostAliasArgs(TypedDict, total=False):
     hostnames: Input[Sequence[Input[str]]]
     ip: Required[Input[str]]
 
-
 class PodOSArgs(TypedDict, total=False):
     name: Required[Input[str]]
 
-
 class ReadinessGateArgs(TypedDict, total=False):
     conditionType: Required[Input[str]]
-
 
 class PodResourceClaimArgs(TypedDict, total=False):
     name: Required[Input[str]]
     resourceClaimName: Input[str]
     resourceClaimTemplateName: Input[str]
 
-
 class SchedulingGroupArgs(TypedDict, total=False):
     podGroupName: Input[str]
-
 
 class PodSpecArgs(TypedDict, total=False):
     activeDeadlineSeconds: Input[int]
@@ -97,7 +81,6 @@ class PodSpecArgs(TypedDict, total=False):
     tolerations: Sequence[TolerationArgs]
     topologySpreadConstraints: Sequence[TopologySpreadConstraintArgs]
     volumes: Sequence[VolumeArgs]
-
 
 class PodTemplateSpecArgs(TypedDict, total=False):
     metadata: ObjectMetaArgs

@@ -6,28 +6,16 @@ from typing import Required, TypedDict
 
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.wire_types.env_vars import ContainerEnvVarArgs
-from trainer_infra.trainers.wire_types.object_references import (
-    LocalObjectReferenceArgs,
-    ObjectMetaArgs,
-)
-from trainer_infra.trainers.wire_types.pod_placement import (
-    AffinityArgs,
-    SchedulingGateArgs,
-    TolerationArgs,
-)
-from trainer_infra.trainers.wire_types.security_contexts import (
-    PodSecurityContextArgs,
-    SecurityContextArgs,
-)
+from trainer_infra.trainers.wire_types.object_references import LocalObjectReferenceArgs, ObjectMetaArgs
+from trainer_infra.trainers.wire_types.pod_placement import AffinityArgs, SchedulingGateArgs, TolerationArgs
+from trainer_infra.trainers.wire_types.security_contexts import PodSecurityContextArgs, SecurityContextArgs
 from trainer_infra.trainers.wire_types.volumes import VolumeArgs, VolumeMountArgs
-
 
 class ContainerPatchArgs(TypedDict, total=False):
     env: Sequence[ContainerEnvVarArgs]
     name: Required[Input[str]]
     securityContext: SecurityContextArgs
     volumeMounts: Sequence[VolumeMountArgs]
-
 
 class PodSpecPatchArgs(TypedDict, total=False):
     affinity: AffinityArgs
@@ -42,38 +30,30 @@ class PodSpecPatchArgs(TypedDict, total=False):
     tolerations: Sequence[TolerationArgs]
     volumes: Sequence[VolumeArgs]
 
-
 class PodTemplateSpecPatchArgs(TypedDict, total=False):
     metadata: ObjectMetaArgs
     spec: PodSpecPatchArgs
 
-
 class JobSpecPatchArgs(TypedDict, total=False):
     template: PodTemplateSpecPatchArgs
-
 
 class JobTemplatePatchArgs(TypedDict, total=False):
     metadata: ObjectMetaArgs
     spec: JobSpecPatchArgs
 
-
 class ReplicatedJobPatchArgs(TypedDict, total=False):
     name: Required[Input[str]]
     template: JobTemplatePatchArgs
 
-
 class JobSetSpecPatchArgs(TypedDict, total=False):
     replicatedJobs: Sequence[ReplicatedJobPatchArgs]
-
 
 class JobSetTemplatePatchArgs(TypedDict, total=False):
     metadata: ObjectMetaArgs
     spec: JobSetSpecPatchArgs
 
-
 class TrainingRuntimeSpecPatchArgs(TypedDict, total=False):
     template: JobSetTemplatePatchArgs
-
 
 class RuntimePatchArgs(TypedDict, total=False):
     manager: Required[Input[str]]

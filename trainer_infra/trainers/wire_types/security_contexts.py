@@ -6,16 +6,13 @@ from typing import Any, Required, TypedDict
 
 from trainer_infra.trainers.input import Input
 
-
 class AppArmorProfileArgs(TypedDict, total=False):
     localhostProfile: Input[str]
     type: Required[Input[str]]
 
-
 class CapabilitiesArgs(TypedDict, total=False):
     add: Input[Sequence[Input[str]]]
     drop: Input[Sequence[Input[str]]]
-
 
 class SELinuxOptionsArgs(TypedDict, total=False):
     level: Input[str]
@@ -23,11 +20,9 @@ class SELinuxOptionsArgs(TypedDict, total=False):
     type: Input[str]
     user: Input[str]
 
-
 class SeccompProfileArgs(TypedDict, total=False):
     localhostProfile: Input[str]
     type: Required[Input[str]]
-
 
 class SecurityContextArgs(TypedDict, total=False):
     allowPrivilegeEscalation: Input[bool]
@@ -43,11 +38,9 @@ class SecurityContextArgs(TypedDict, total=False):
     seccompProfile: SeccompProfileArgs
     windowsOptions: Input[Mapping[str, Any]]
 
-
 class SysctlArgs(TypedDict, total=False):
     name: Required[Input[str]]
     value: Required[Input[str]]
-
 
 class PodSecurityContextArgs(TypedDict, total=False):
     appArmorProfile: AppArmorProfileArgs

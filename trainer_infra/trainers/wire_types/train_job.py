@@ -8,7 +8,6 @@ from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.wire_types.env_vars import EnvVarArgs
 from trainer_infra.trainers.wire_types.object_references import LocalObjectReferenceArgs
 
-
 class DatasetInitializerArgs(TypedDict, total=False):
     env: Input[Sequence[Input[EnvVarArgs]]]
     """EnvVar objects for the initializer container, at most 128."""
@@ -16,7 +15,6 @@ class DatasetInitializerArgs(TypedDict, total=False):
     """LocalObjectReference to a Secret with access data."""
     storageUri: Input[str]
     """Where it is, `<scheme>://...`; empty or None when env says it."""
-
 
 class ModelInitializerArgs(TypedDict, total=False):
     env: Input[Sequence[Input[EnvVarArgs]]]
@@ -26,24 +24,20 @@ class ModelInitializerArgs(TypedDict, total=False):
     storageUri: Input[str]
     """Where it is, `<scheme>://...`; empty or None when env says it."""
 
-
 class InitializerArgs(TypedDict, total=False):
     dataset: Input[DatasetInitializerArgs]
     """The dataset; None for no dataset initializer."""
     model: Input[ModelInitializerArgs]
     """The model; None for no model initializer."""
 
-
 class ResourceClaimArgs(TypedDict, total=False):
     name: Required[Input[str]]
     request: Input[str]
-
 
 class ResourcesPerNodeArgs(TypedDict, total=False):
     claims: Sequence[ResourceClaimArgs]
     limits: Input[Mapping[str, Input[int | str]]]
     requests: Input[Mapping[str, Input[int | str]]]
-
 
 class TrainerArgs(TypedDict, total=False):
     args: Input[Sequence[Input[str]]]

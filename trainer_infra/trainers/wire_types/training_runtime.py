@@ -9,11 +9,9 @@ from trainer_infra.trainers.wire_types.job_template import JobTemplateSpecArgs
 from trainer_infra.trainers.wire_types.object_references import ObjectMetaArgs
 from trainer_infra.trainers.wire_types.volume_sources import PersistentVolumeClaimSpecArgs
 
-
 class FluxMLPolicyArgs(TypedDict, total=False):
     numProcPerNode: Input[int]
     """Processes per node, at least 1; None means 1."""
-
 
 class MPIMLPolicyArgs(TypedDict, total=False):
     mpiImplementation: Input[Literal["OpenMPI", ""]]
@@ -25,23 +23,19 @@ class MPIMLPolicyArgs(TypedDict, total=False):
     sshAuthMountPath: Input[str]
     """Folder of the SSH keys; None means `/root/.ssh`."""
 
-
 class EnvInjectionTargetArgs(TypedDict, total=False):
     containerNames: Required[Input[Sequence[Input[str]]]]
     """1 to 8 containers, without `node`, which always gets them."""
     jobName: Required[Input[str]]
     """Name of the replicated job; key of the list."""
 
-
 class EnvInjectionArgs(TypedDict, total=False):
     targets: Sequence[EnvInjectionTargetArgs]
     """At most 16, one per replicated job."""
 
-
 class TorchMLPolicyArgs(TypedDict, total=False):
     envInjection: EnvInjectionArgs
     """Further containers that get the variables."""
-
 
 class MLPolicyArgs(TypedDict, total=False):
     flux: FluxMLPolicyArgs
@@ -57,11 +51,9 @@ class MLPolicyArgs(TypedDict, total=False):
     xgboost: Input[Mapping[str, Any]]
     """XGBoost."""
 
-
 class CoschedulingPodGroupPolicyArgs(TypedDict, total=False):
     scheduleTimeoutSeconds: Input[int]
     """Seconds that the gang may wait; None means 60."""
-
 
 class NetworkTopologyArgs(TypedDict, total=False):
     highestTierAllowed: Input[int]
@@ -69,11 +61,9 @@ class NetworkTopologyArgs(TypedDict, total=False):
     mode: Input[Literal["hard", "soft"]]
     """`hard` or `soft`; None means `hard`."""
 
-
 class VolcanoPodGroupPolicyArgs(TypedDict, total=False):
     networkTopology: NetworkTopologyArgs
     """Placement by network distance."""
-
 
 class PodGroupPolicyArgs(TypedDict, total=False):
     coscheduling: CoschedulingPodGroupPolicyArgs
@@ -81,47 +71,31 @@ class PodGroupPolicyArgs(TypedDict, total=False):
     volcano: VolcanoPodGroupPolicyArgs
     """Volcano."""
 
-
 class CoordinatorArgs(TypedDict, total=False):
     jobIndex: Input[int]
     podIndex: Input[int]
     replicatedJob: Required[Input[str]]
 
-
 class FailurePolicyRuleArgs(TypedDict, total=False):
-    action: Required[
-        Input[
-            Literal[
-                "FailJobSet",
-                "RestartJobSet",
-                "RestartJobSetAndIgnoreMaxRestarts",
-                "RestartJob",
-                "RestartJobAndIgnoreMaxRestarts",
-            ]
-        ]
-    ]
+    action: Required[Input[Literal["FailJobSet", "RestartJobSet", "RestartJobSetAndIgnoreMaxRestarts", "RestartJob", "RestartJobAndIgnoreMaxRestarts"]]]
     name: Required[Input[str]]
     onJobFailureMessagePatterns: Input[Sequence[Input[str]]]
     onJobFailureReasons: Input[Sequence[Input[str]]]
     targetReplicatedJobs: Input[Sequence[Input[str]]]
-
 
 class JobSetFailurePolicyArgs(TypedDict, total=False):
     maxRestarts: Input[int]
     restartStrategy: Input[Literal["Recreate", "BlockingRecreate", "InPlaceRestart"]]
     rules: Sequence[FailurePolicyRuleArgs]
 
-
 class NetworkArgs(TypedDict, total=False):
     enableDNSHostnames: Input[bool]
     publishNotReadyAddresses: Input[bool]
     subdomain: Input[str]
 
-
 class DependsOnArgs(TypedDict, total=False):
     name: Required[Input[str]]
     status: Required[Input[Literal["Ready", "Complete"]]]
-
 
 class ReplicatedJobArgs(TypedDict, total=False):
     dependsOn: Sequence[DependsOnArgs]
@@ -130,19 +104,15 @@ class ReplicatedJobArgs(TypedDict, total=False):
     replicas: Input[int]
     template: Required[JobTemplateSpecArgs]
 
-
 class StartupPolicyArgs(TypedDict, total=False):
     startupPolicyOrder: Required[Input[Literal["AnyOrder", "InOrder"]]]
-
 
 class JobSetSuccessPolicyArgs(TypedDict, total=False):
     operator: Required[Input[Literal["All", "Any"]]]
     targetReplicatedJobs: Input[Sequence[Input[str]]]
 
-
 class VolumeClaimRetentionPolicyArgs(TypedDict, total=False):
     whenDeleted: Input[Literal["Delete", "Retain"]]
-
 
 class PersistentVolumeClaimArgs(TypedDict, total=False):
     apiVersion: Input[str]
@@ -151,11 +121,9 @@ class PersistentVolumeClaimArgs(TypedDict, total=False):
     spec: PersistentVolumeClaimSpecArgs
     status: Input[Mapping[str, Any]]
 
-
 class VolumeClaimPolicyArgs(TypedDict, total=False):
     retentionPolicy: VolumeClaimRetentionPolicyArgs
     templates: Sequence[PersistentVolumeClaimArgs]
-
 
 class JobSetSpecArgs(TypedDict, total=False):
     coordinator: CoordinatorArgs
@@ -169,13 +137,11 @@ class JobSetSpecArgs(TypedDict, total=False):
     ttlSecondsAfterFinished: Input[int]
     volumeClaimPolicies: Sequence[VolumeClaimPolicyArgs]
 
-
 class JobSetTemplateSpecArgs(TypedDict, total=False):
     metadata: ObjectMetaArgs
     """Labels and annotations of the JobSet; its name is always the TrainJob's."""
     spec: JobSetSpecArgs
     """A JobSetSpec (JobSet v0.12), as written."""
-
 
 class TrainingRuntimeSpecArgs(TypedDict, total=False):
     mlPolicy: MLPolicyArgs

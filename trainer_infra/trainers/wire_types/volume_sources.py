@@ -5,22 +5,13 @@ from collections.abc import Mapping, Sequence
 from typing import Required, TypedDict
 
 from trainer_infra.trainers.input import Input
-from trainer_infra.trainers.wire_types.env_vars import (
-    ObjectFieldSelectorArgs,
-    ResourceFieldSelectorArgs,
-)
-from trainer_infra.trainers.wire_types.object_references import (
-    LabelSelectorArgs,
-    ObjectMetaArgs,
-    TypedObjectReferenceArgs,
-)
-
+from trainer_infra.trainers.wire_types.env_vars import ObjectFieldSelectorArgs, ResourceFieldSelectorArgs
+from trainer_infra.trainers.wire_types.object_references import LabelSelectorArgs, ObjectMetaArgs, TypedObjectReferenceArgs
 
 class KeyToPathArgs(TypedDict, total=False):
     key: Required[Input[str]]
     mode: Input[int]
     path: Required[Input[str]]
-
 
 class ConfigMapVolumeSourceArgs(TypedDict, total=False):
     defaultMode: Input[int]
@@ -28,24 +19,20 @@ class ConfigMapVolumeSourceArgs(TypedDict, total=False):
     name: Input[str]
     optional: Input[bool]
 
-
 class DownwardAPIVolumeFileArgs(TypedDict, total=False):
     fieldRef: ObjectFieldSelectorArgs
     mode: Input[int]
     path: Required[Input[str]]
     resourceFieldRef: ResourceFieldSelectorArgs
 
-
 class TypedLocalObjectReferenceArgs(TypedDict, total=False):
     apiGroup: Input[str]
     kind: Required[Input[str]]
     name: Required[Input[str]]
 
-
 class VolumeResourceRequirementsArgs(TypedDict, total=False):
     limits: Input[Mapping[str, Input[int | str]]]
     requests: Input[Mapping[str, Input[int | str]]]
-
 
 class PersistentVolumeClaimSpecArgs(TypedDict, total=False):
     accessModes: Input[Sequence[Input[str]]]
@@ -58,15 +45,12 @@ class PersistentVolumeClaimSpecArgs(TypedDict, total=False):
     volumeMode: Input[str]
     volumeName: Input[str]
 
-
 class PersistentVolumeClaimTemplateArgs(TypedDict, total=False):
     metadata: ObjectMetaArgs
     spec: Required[PersistentVolumeClaimSpecArgs]
 
-
 class EphemeralVolumeSourceArgs(TypedDict, total=False):
     volumeClaimTemplate: PersistentVolumeClaimTemplateArgs
-
 
 class ClusterTrustBundleProjectionArgs(TypedDict, total=False):
     labelSelector: LabelSelectorArgs
@@ -75,16 +59,13 @@ class ClusterTrustBundleProjectionArgs(TypedDict, total=False):
     path: Required[Input[str]]
     signerName: Input[str]
 
-
 class ConfigMapProjectionArgs(TypedDict, total=False):
     items: Sequence[KeyToPathArgs]
     name: Input[str]
     optional: Input[bool]
 
-
 class DownwardAPIProjectionArgs(TypedDict, total=False):
     items: Sequence[DownwardAPIVolumeFileArgs]
-
 
 class PodCertificateProjectionArgs(TypedDict, total=False):
     certificateChainPath: Input[str]
@@ -95,18 +76,15 @@ class PodCertificateProjectionArgs(TypedDict, total=False):
     signerName: Required[Input[str]]
     userAnnotations: Input[Mapping[str, Input[str]]]
 
-
 class SecretProjectionArgs(TypedDict, total=False):
     items: Sequence[KeyToPathArgs]
     name: Input[str]
     optional: Input[bool]
 
-
 class ServiceAccountTokenProjectionArgs(TypedDict, total=False):
     audience: Input[str]
     expirationSeconds: Input[int]
     path: Required[Input[str]]
-
 
 class VolumeProjectionArgs(TypedDict, total=False):
     clusterTrustBundle: ClusterTrustBundleProjectionArgs
@@ -115,7 +93,6 @@ class VolumeProjectionArgs(TypedDict, total=False):
     podCertificate: PodCertificateProjectionArgs
     secret: SecretProjectionArgs
     serviceAccountToken: ServiceAccountTokenProjectionArgs
-
 
 class ProjectedVolumeSourceArgs(TypedDict, total=False):
     defaultMode: Input[int]

@@ -6,14 +6,7 @@ from typing import Any, Required, TypedDict
 
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.wire_types.object_references import LocalObjectReferenceArgs
-from trainer_infra.trainers.wire_types.volume_sources import (
-    ConfigMapVolumeSourceArgs,
-    DownwardAPIVolumeFileArgs,
-    EphemeralVolumeSourceArgs,
-    KeyToPathArgs,
-    ProjectedVolumeSourceArgs,
-)
-
+from trainer_infra.trainers.wire_types.volume_sources import ConfigMapVolumeSourceArgs, DownwardAPIVolumeFileArgs, EphemeralVolumeSourceArgs, KeyToPathArgs, ProjectedVolumeSourceArgs
 
 class VolumeMountArgs(TypedDict, total=False):
     mountPath: Required[Input[str]]
@@ -24,7 +17,6 @@ class VolumeMountArgs(TypedDict, total=False):
     subPath: Input[str]
     subPathExpr: Input[str]
 
-
 class CSIVolumeSourceArgs(TypedDict, total=False):
     driver: Required[Input[str]]
     fsType: Input[str]
@@ -32,44 +24,36 @@ class CSIVolumeSourceArgs(TypedDict, total=False):
     readOnly: Input[bool]
     volumeAttributes: Input[Mapping[str, Input[str]]]
 
-
 class DownwardAPIVolumeSourceArgs(TypedDict, total=False):
     defaultMode: Input[int]
     items: Sequence[DownwardAPIVolumeFileArgs]
-
 
 class EmptyDirVolumeSourceArgs(TypedDict, total=False):
     medium: Input[str]
     sizeLimit: Input[int | str]
 
-
 class HostPathVolumeSourceArgs(TypedDict, total=False):
     path: Required[Input[str]]
     type: Input[str]
 
-
 class ImageVolumeSourceArgs(TypedDict, total=False):
     pullPolicy: Input[str]
     reference: Input[str]
-
 
 class NFSVolumeSourceArgs(TypedDict, total=False):
     path: Required[Input[str]]
     readOnly: Input[bool]
     server: Required[Input[str]]
 
-
 class PersistentVolumeClaimVolumeSourceArgs(TypedDict, total=False):
     claimName: Required[Input[str]]
     readOnly: Input[bool]
-
 
 class SecretVolumeSourceArgs(TypedDict, total=False):
     defaultMode: Input[int]
     items: Sequence[KeyToPathArgs]
     optional: Input[bool]
     secretName: Input[str]
-
 
 class VolumeArgs(TypedDict, total=False):
     awsElasticBlockStore: Input[Mapping[str, Any]]

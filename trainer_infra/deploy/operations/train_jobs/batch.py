@@ -22,6 +22,7 @@ from trainer_infra.deploy.operations import (
 )
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.place import place_of_batch
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import Messages, StackSession
 from trainer_infra.deploy.operations.train_jobs import member_pool, members
@@ -83,10 +84,10 @@ def _checked(one: JSONObject, old: JSONObject, target: Target) -> _CheckedMember
     if is_unknown(one):
         return _CheckedMember(one, problems)
     try:
-        preview = rendering.preview_run(one, old, target)
+        preview = rendering.preview_run(TrainJobProperties(one), TrainJobProperties(old), target)
     except InvalidInput as error:
         return _CheckedMember(one, (*problems, *options.named_once(error.problems, one)))
-    return _CheckedMember(preview.inputs, problems, None if problems else preview)
+    return _CheckedMember(preview.inputs.json, problems, None if problems else preview)
 
 
 def _parallelism(news: JSONObject, named: Mapping[str, JSONObject]) -> Iterator[Problem]:
@@ -114,16 +115,18 @@ def _tell(
 ) -> None:
     """Say what is worth knowing at preview though nothing is wrong, in one message of each kind."""
     messages, declared = session.messages(news["owner"]["urn"]), members_of(news)
-    kept, failed, warned, objects = [], [], [], []
+    kept, failed, warned = [], [], []
+    objects: list[JSONObject] = []
     for name, preview in previews.items():
-        old = before.get(name, {})
+        old = TrainJobProperties(before.get(name, {}))
         if declared_run.is_same_run(preview.inputs, old):
-            kept += [(name, declared_run.older_runtime(declared[name], old))]
+            now = TrainJobProperties(declared[name])
+            kept += [(name, declared_run.older_runtime(now, old))]
             if not news.get("waitFor"):
                 failed += [(name, train_job.failure_of(preview.inputs, session))]
             continue
         warned += [(name, each) for each in preview.warnings]
-        objects += preview.inputs["rendered"].values()
+        objects += preview.inputs.rendered.values()
     if lines := member_lines(each for each in kept if each[1]):
         messages.info(lines)
     for lines in (member_lines(warned), member_lines(each for each in failed if each[1])):
@@ -268,7 +271,7 @@ def _read(target: Target, old: JSONObject | None, entry: JSONObject) -> tuple[Ke
         return None, ""
     if not run.owner.is_same(owner_from_json(entry["owner"])):
         return None, f"{sentences.taken_by(run)}; {train_job.TAKE_BACK}"
-    state = train_job.outputs_of(old, run)
+    state = train_job.outputs_of(TrainJobProperties(old), run)
     return Kept(state, {**entry, **members.entry_of(state)}), sentences.failed_briefly(run)
 
 

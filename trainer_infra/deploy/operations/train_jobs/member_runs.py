@@ -6,9 +6,10 @@ or updated is kept as it was, and a run that could not be deleted is kept by its
 """
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
 from trainer_infra.deploy.operations import train_job
+from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs.member_pool import Attempt
 from trainer_infra.deploy.operations.train_jobs.members import (
@@ -21,9 +22,6 @@ from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.run import owner_from_json
 from trainer_infra.runs.target import Target
-
-DELETE_TIMEOUT: Final = 60.0
-"""Seconds that a delete waits where the program does not say."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +69,9 @@ class MemberRuns:
         return self._submitted(new)
 
     def _submitted(self, new: JSONObject) -> Kept:
-        submission = train_job.submission_of(new, self.target)
-        run = self.target.submit(submission, adopt=bool(new.get("adopt")))
-        state = train_job.outputs_of(new, run)
+        job = TrainJobProperties(new)
+        run = self.target.submit(train_job.submission_of(job, self.target), adopt=job.adopts)
+        state = train_job.outputs_of(job, run)
         return Kept(state, entry_of(state))
 
     def _replace(self, member: MemberRun, old: JSONObject, new: JSONObject) -> Kept:
@@ -94,7 +92,7 @@ class MemberRuns:
 
     def _update(self, member: MemberRun, old: JSONObject, new: JSONObject) -> Kept:
         self._sweep(member)
-        state = train_job.update_run(old, new, self.session)
+        state = train_job.update_run(TrainJobProperties(old), TrainJobProperties(new), self.session)
         return Kept(state, entry_of(state))
 
     def _delete(self, member: MemberRun) -> Kept:
@@ -121,9 +119,8 @@ class MemberRuns:
             self._end({**key, "owner": member.known["owner"]}, {})
 
     def _end(self, run: JSONObject, settings: JSONObject) -> None:
-        timeout = float(settings.get("deleteTimeout", DELETE_TIMEOUT))
-        key = (run["namespace"], run["name"], run["uid"])
-        sentence = self.target.delete(*key, timeout, owner=owner_from_json(run["owner"]))
+        ended, timeout = TrainJobProperties(run), TrainJobProperties(settings).delete_timeout
+        sentence = self.target.delete(*ended.key, timeout, owner=ended.owner)
         if sentence:
             self.warnings.append(sentence)
 

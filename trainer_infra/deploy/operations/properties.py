@@ -1,0 +1,204 @@
+"""Properties of our resources as typed values: what a program gave, and what the state keeps. Pure.
+
+The engine's JSON is read here; its keys are an API (design "Names that are an API"). A value keeps the
+JSON that it was read from, so that what an earlier or a later release wrote is not lost on the way back.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+from trainer_infra import names
+from trainer_infra.json_values import JSONObject
+from trainer_infra.runs.run import Owner, owner_from_json
+from trainer_infra.trainers.code import Code
+
+DELETE_TIMEOUT: Final = 60.0
+"""Seconds that a delete waits where the program does not say."""
+
+
+class RunAddress(NamedTuple):
+    """What finds the very run of a state again."""
+
+    namespace: str
+    name: str
+    uid: str
+
+
+@dataclass(frozen=True, slots=True)
+class ResourceProperties:
+    """Inputs of a resource, or its state."""
+
+    json: JSONObject
+
+    @property
+    def name(self) -> str:
+        """Of the object; empty in inputs of a TrainJob whose run is named by its content."""
+        return str(self.json.get("name") or "")
+
+    @property
+    def namespace(self) -> str:
+        """Of the object; empty for one of the whole cluster."""
+        return str(self.json.get("namespace") or "")
+
+    @property
+    def host(self) -> str:
+        """Of a state: which machine or cluster has the object."""
+        return str(self.json["host"])
+
+    @property
+    def uid(self) -> str:
+        """Of a state: the object's; empty where none was made."""
+        return str(self.json.get("uid") or "")
+
+    @property
+    def owner(self) -> Owner:
+        """Who declares the object."""
+        return owner_from_json(self.json["owner"])
+
+    @property
+    def urn(self) -> str:
+        """Of the resource that messages are about."""
+        return str(self.json["owner"]["urn"])
+
+    @property
+    def spec(self) -> JSONObject:
+        """Of the object."""
+        return self.json.get("spec") or {}
+
+    @property
+    def plugins(self) -> tuple[str, ...]:
+        """Plugins of other packages, as `module:name`."""
+        return tuple(self.json.get("plugins") or ())
+
+    @property
+    def adopts(self) -> bool:
+        """Whether it takes over an object of its name."""
+        return bool(self.json.get("adopt"))
+
+    @property
+    def drift(self) -> JSONObject:
+        """Of a state: fields that another writer changed."""
+        return self.json.get("drift") or {}
+
+    def wire_object(self, kind: str) -> dict[str, Any]:
+        """The object as a manifest would have it."""
+        keys = ("name", "namespace", "labels", "annotations")
+        return {
+            "apiVersion": names.API_VERSION,
+            "kind": kind,
+            "metadata": {key: self.json[key] for key in keys if self.json.get(key)},
+            "spec": self.spec,
+        }
+
+
+class RuntimeProperties(ResourceProperties):
+    """A TrainingRuntime or ClusterTrainingRuntime resource."""
+
+    __slots__ = ()
+
+    @property
+    def kind(self) -> str:
+        """Which of the two it is."""
+        return str(self.json["kind"])
+
+    @property
+    def wire(self) -> dict[str, Any]:
+        """The runtime as a manifest would have it."""
+        return self.wire_object(self.kind)
+
+    @property
+    def shown(self) -> str:
+        """As a sentence names it."""
+        return f"{self.kind} {self.name}"
+
+
+class TrainJobProperties(ResourceProperties):
+    """A TrainJob resource, or a member of a batch."""
+
+    __slots__ = ()
+
+    def with_values(self, **values: Any) -> "TrainJobProperties":
+        """The properties with other values, by their keys in JSON."""
+        return TrainJobProperties({**self.json, **values})
+
+    @property
+    def resource(self) -> str:
+        """The Pulumi resource's name."""
+        return str(self.json["resource"])
+
+    @property
+    def target(self) -> str:
+        """`local` or `kubernetes`."""
+        return str(self.json["target"])
+
+    @property
+    def key(self) -> RunAddress:
+        """Of a state: what finds its run again."""
+        return RunAddress(self.namespace, self.name, str(self.json["uid"]))
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether the spec suspends it."""
+        return bool(self.spec.get("suspend"))
+
+    @property
+    def annotations(self) -> JSONObject:
+        """Of the TrainJob."""
+        return self.json.get("annotations") or {}
+
+    @property
+    def runtime(self) -> JSONObject | None:
+        """The runtime in wire form; None in inputs that name one of the catalog."""
+        return self.json.get("runtime")
+
+    @property
+    def has_runtime_of_program(self) -> bool:
+        """Whether the runtime stands in the program, and is not another resource."""
+        return self.runtime is not None and not self.json.get("runtimeResource")
+
+    @property
+    def code(self) -> Code | None:
+        """What the trainer packed; None where the job brings its own command."""
+        return Code.from_wire(self.json["code"]) if self.json.get("code") else None
+
+    @property
+    def packages(self) -> tuple[str, ...]:
+        """Requirements of the code."""
+        return tuple((self.json.get("code") or {}).get("packages") or ())
+
+    @property
+    def secret_data(self) -> Mapping[str, str]:
+        """Values of the run's own Secret."""
+        return self.json.get("secretData") or {}
+
+    @property
+    def outputs(self) -> Any:
+        """Addresses by name of an output; in inputs whatever the program gave."""
+        return self.json.get("outputs") or {}
+
+    @property
+    def attempt(self) -> Any:
+        """Which try of the same content it is, from 1; in inputs whatever the program gave."""
+        return self.json.get("attempt", 1)
+
+    @property
+    def delete_timeout(self) -> float:
+        """Seconds that a delete waits."""
+        return float(self.json.get("deleteTimeout", DELETE_TIMEOUT))
+
+    @property
+    def has_gate(self) -> bool:
+        """Whether another resource waits for its run."""
+        return "waitFor" in self.json
+
+    @property
+    def is_held(self) -> bool:
+        """Whether the gate of its batch starts it when it is its turn."""
+        return bool(self.json.get("maxParallel"))
+
+    @property
+    def rendered(self) -> Mapping[str, JSONObject]:
+        """The objects of the run by their role, as a check filled them in."""
+        objects: Mapping[str, JSONObject] = self.json["rendered"]
+        return objects
