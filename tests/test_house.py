@@ -51,6 +51,9 @@ ONE_NAME_OF_TWO: Final = {"ClusterTrainingRuntime", "TrainJob", "TrainingRuntime
 NOUNS_ALL_THE_SAME: Final = {"markdown", "privileged", "screen", "unknown"}
 """Modules named for a field of a pod, a terminal, and what is not known yet, as engines call it."""
 
+ANSWERS_OF_THE_API: Final = {"Expired", "Interrupted", "Refused", "Unauthorized"}
+"""Errors, named as HTTP and Kubernetes name them."""
+
 
 def listing() -> list[str]:
     """The files of the package, as a stranger sees them."""
@@ -67,6 +70,12 @@ def nodes_of(kind: type[Node]) -> Iterator[tuple[Path, Node]]:
 def test_a_class_name_is_that_of_one_class() -> None:
     counts = Counter(node.name for _, node in nodes_of(ast.ClassDef))
     assert {name for name, count in counts.items() if count > 1} == ONE_NAME_OF_TWO
+
+
+def test_no_class_is_named_by_a_bare_participle() -> None:
+    participle = re.compile(r"_?[A-Z][a-z]+(ed|wn|uilt|aid)")
+    wrong = {node.name for _, node in nodes_of(ast.ClassDef) if participle.fullmatch(node.name)}
+    assert wrong - ANSWERS_OF_THE_API == set()
 
 
 def test_at_most_two_of_five_public_functions_have_a_name_of_one_word() -> None:
@@ -147,8 +156,8 @@ def test_every_module_says_what_it_is() -> None:
 
 
 def test_every_public_name_can_be_imported() -> None:
-    assert trainer_infra.__all__ == sorted(trainer_infra.__all__)
-    assert dir(trainer_infra) == trainer_infra.__all__
+    assert dir(trainer_infra) == sorted(set(trainer_infra.__all__))
+    assert len(set(trainer_infra.__all__)) == len(trainer_infra.__all__)
     for name in trainer_infra.__all__:
         assert getattr(trainer_infra, name).__name__ == name
 

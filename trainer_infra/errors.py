@@ -4,7 +4,7 @@
     ├── InvalidInput          what the user wrote cannot work; holds every Problem found
     ├── NotAvailable          a tool, a file or a place that is needed is missing
     │   └── Unreadable        what is kept of a run is damaged
-    ├── Refused               doing it would harm somebody else's object
+    ├── Refused               doing it would harm another owner's object
     ├── RunFailed             the training itself failed
     ├── Interrupted           Ctrl-C was pressed
     └── Bug                   our own mistake
@@ -70,7 +70,7 @@ class Unreadable(NotAvailable):
 
 
 class Refused(TrainerInfraError):
-    """Doing it would harm an object that belongs to somebody else."""
+    """Doing it would harm an object that belongs to another owner."""
 
 
 class RunFailed(TrainerInfraError):

@@ -6,7 +6,7 @@ from typing import Any, Final, TypeAlias
 JSON: TypeAlias = Any
 """Any JSON value; a tuple stands for a list as well."""
 JSONObject: TypeAlias = Mapping[str, Any]
-"""A JSON object that nobody changes."""
+"""A JSON object that no code changes."""
 JSONDict: TypeAlias = dict[str, Any]
 """A JSON object that is being made."""
 JSONPath: TypeAlias = tuple[str | int, ...]

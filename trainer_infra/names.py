@@ -15,6 +15,8 @@ TRAIN_JOB: Final = "TrainJob"
 TRAINING_RUNTIME: Final = "TrainingRuntime"
 CLUSTER_TRAINING_RUNTIME: Final = "ClusterTrainingRuntime"
 RUNTIMES: Final = frozenset((TRAINING_RUNTIME, CLUSTER_TRAINING_RUNTIME))
+DEFAULT_NAMESPACE: Final = "default"
+"""Where an object is that names no namespace."""
 WITH_PODS: Final = RUNTIMES | {TRAIN_JOB, JOBSET}
 """Kinds in which pods are written, or which render to some."""
 

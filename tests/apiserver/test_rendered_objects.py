@@ -24,7 +24,7 @@ from trainer_infra.api import manifests
 from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
-from trainer_infra.local.jobset import replicated_job, volume_claim_policies
+from trainer_infra.local.jobset import pods, replicated_job
 from trainer_infra.render import pipeline
 
 JSON = dict[str, Any]
@@ -126,7 +126,7 @@ def jobs(jobset: JSON) -> Iterator[JSON]:
         template = copy.deepcopy(entry["template"])
         pod = template["spec"]["template"]["spec"]
         pod.setdefault("restartPolicy", "OnFailure")
-        claims = volume_claim_policies.claim_volumes(jobset, pod)
+        claims = pods.claim_volumes(jobset, pod)
         pod["volumes"] = [*(pod.get("volumes") or ()), *claims]
         name = replicated_job.job_name(jobset["metadata"]["name"], entry["name"], 0)
         yield {

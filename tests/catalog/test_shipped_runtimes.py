@@ -7,7 +7,7 @@ import pytest
 from trainer_infra import catalog
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.catalog.shipped_runtime import Shipped
+from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
 
@@ -48,20 +48,20 @@ def test_flux_has_the_image_and_policy_of_the_references_example(reference: Any)
 
 
 @each_runtime
-def test_each_is_valid_and_read_back_as_it_is(shipped: Shipped) -> None:
+def test_each_is_valid_and_read_back_as_it_is(shipped: ShippedRuntime) -> None:
     runtime = shipped.runtime()
     assert ClusterTrainingRuntime.from_wire(runtime.to_wire()) == runtime
     assert catalog.get(shipped.name) == runtime
 
 
 @each_runtime
-def test_each_says_what_it_is_for_in_one_line(shipped: Shipped) -> None:
+def test_each_says_what_it_is_for_in_one_line(shipped: ShippedRuntime) -> None:
     assert 20 <= len(shipped.purpose) <= 70
     assert "\n" not in shipped.purpose
 
 
 @each_runtime
-def test_each_renders_a_job_that_names_its_nodes(shipped: Shipped) -> None:
+def test_each_renders_a_job_that_names_its_nodes(shipped: ShippedRuntime) -> None:
     jobs = render(shipped.name, numNodes=1, command=["true"])
     assert "node" in {each["name"] for each in jobs}
     assert node(jobs)["name"] == "node"

@@ -17,7 +17,7 @@ from trainer_infra.lifecycle.plan import plan
 from trainer_infra.local import run_folder, runs
 from trainer_infra.local.target import ThisMachine
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs.run import Submission
 from trainer_infra.trainers import compose
@@ -43,7 +43,7 @@ def planned(submission: Submission, how: Behaviour, uid: str = "") -> tuple[Mapp
     metadata = {**submission.job["metadata"], **({"uid": uid} if uid else {})}
     job = TrainJob.from_wire({**submission.job, "metadata": metadata})
     runtime = catalog.get(job.spec.runtime_ref.name)
-    return plan(job, runtime, Observed(None), NOW, how).apply
+    return plan(job, runtime, ObservedObjects(None), NOW, how).apply
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from trainer_infra.runs.causes import kueue as causes
-from trainer_infra.runs.causes import kueue_quota, kueue_workload
+from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.causes.kueue import KueueCause
 from trainer_infra.runs.causes.kueue_workload import QueuedWorkload, Queueing
 
@@ -220,13 +220,13 @@ def test_why_a_cluster_queue_is_inactive_is_read_from_it(reason: str, cause: Kue
 def test_what_can_never_fit_is_known_by_every_flavor_of_a_pod_set(
     message: str, never: bool
 ) -> None:
-    assert kueue_quota.never_fits(message, None) is never
+    assert kueue_workload.never_fits(message, None) is never
 
 
 def test_a_flavor_that_the_message_does_not_name_may_fit() -> None:
     message = NO_FIT + MORE.format("a")
-    assert kueue_quota.never_fits(message, cluster_queue("", "", "a"))
-    assert not kueue_quota.never_fits(message, cluster_queue("", "", "a", "b"))
+    assert kueue_workload.never_fits(message, cluster_queue("", "", "a"))
+    assert not kueue_workload.never_fits(message, cluster_queue("", "", "a", "b"))
 
 
 def test_a_jobset_without_workload_is_waited_for_a_minute() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 from tests.cluster.world import RUNNING, container, ended
 from tests.fake_api_server.memory import Memory
 from trainer_infra import names
-from trainer_infra.cluster.last_seen import FailedPod, LastSeen
+from trainer_infra.cluster.last_seen import FailedPod, LastSeenPods
 from trainer_infra.kube.resource import POD
 
 JOBSET = {"metadata": {"uid": "u1"}, "status": {"restarts": 1}}
@@ -38,7 +38,7 @@ async def until(condition: Callable[[], Any]) -> Any:
 def test_a_failed_pod_is_known_with_its_last_lines_after_it_was_deleted() -> None:
     async def story() -> dict[str, FailedPod]:
         client = Memory()
-        seen = LastSeen(client)
+        seen = LastSeenPods(client)
         assert seen.failed_pods("default", JOBSET) == {}
         for each in (pod("good", RUNNING), pod("bad", ended(3)), pod("old", ended(3), "0")):
             await client.create(each, manager="kubelet")

@@ -130,11 +130,15 @@ def test_why_a_container_ended_is_said(
     assert (run.failure.pod, run.failure.reason) == (POD, reason)
 
 
+@pytest.mark.parametrize("is_there", [True, False])
 def test_a_job_past_its_deadline_is_the_trainjobs_deadline(
-    cluster: Cluster, world: World, job: Job
+    cluster: Cluster, world: World, job: Job, is_there: bool
 ) -> None:
     job.spec = {"activeDeadlineSeconds": 60}
     cluster.submit(job.submission())
+    if is_there:
+        # Its container ignored SIGTERM, and the Job controller has not taken it away as yet.
+        world.pod(POD, phase="Failed", containerStatuses=[container(ended(137))])
     labels = {"jobset.sigs.k8s.io/jobset-name": "tj"}
     pod = {"spec": {"restartPolicy": "Never", "containers": [{"name": "node", "image": "none"}]}}
     world.make(
@@ -156,6 +160,7 @@ def test_a_job_past_its_deadline_is_the_trainjobs_deadline(
         "TrainJob exceeded its active deadline of 60 s; Job tj-node-0: Job was active longer than "
         "specified deadline (DeadlineExceeded)"
     )
+    assert run.failure is None
 
 
 def test_a_jobset_that_is_gone_before_the_end_is_a_loss_that_is_never_run_again(

@@ -42,7 +42,7 @@ def pack(tmp_path: Path) -> Path:
         from trainer_infra.crossguard import policy_pack
         from trainer_infra.rules.pack import Enforcement, Pack, Selection, Setting
 
-        policy_pack.serve(
+        policy_pack.serve_pack(
             Pack(
                 "acme",
                 selection=Selection(tags=("pod-security",)),
@@ -141,7 +141,7 @@ def test_a_configuration_is_stricter_in_one_environment_and_an_exemption_is_told
         from trainer_infra.crossguard import policy_pack
         from trainer_infra.rules import packs
 
-        policy_pack.serve(packs.TRAINING, Path(__file__).with_name("policy.yaml"))
+        policy_pack.serve_pack(packs.TRAINING, Path(__file__).with_name("policy.yaml"))
         """)
     )
     (pack / "policy.yaml").write_text(
@@ -174,7 +174,7 @@ def test_parameters_are_the_packs_unless_pulumi_is_given_others(stack: Stack, pa
             "nodes-limit": Setting(enforcement=Enforcement.MANDATORY, parameters={"nodes": 2}),
             "image-latest": Setting(parameters={"tags": ["nightly"]}),
         }
-        policy_pack.serve(Pack("acme", selection=Selection(ids=()), settings=settings))
+        policy_pack.serve_pack(Pack("acme", selection=Selection(ids=()), settings=settings))
         """)
     )
     stack.program("""

@@ -6,7 +6,7 @@ Copied into a project's folder, whose program and whose serving process import i
 import threading
 from typing import Any
 
-from pulumi.dynamic import CreateResult, Resource
+from pulumi.dynamic import CheckResult, CreateResult, Resource
 from typing_extensions import override
 
 from trainer_infra.deploy.provider import Provider
@@ -20,6 +20,10 @@ _HERE = threading.Barrier(TOGETHER)
 
 class MeetingProvider(Provider):
     """Of ours, as far as the serving process knows."""
+
+    @override
+    def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
+        return CheckResult(news, [])
 
     @override
     def create(self, props: dict[str, Any]) -> CreateResult:

@@ -1,6 +1,6 @@
 """One process may serve several stacks: what is of one is not of the other."""
 
-from trainer_infra.deploy.operations.answers import Checked
+from trainer_infra.deploy.operations.answers import CheckAnswer
 from trainer_infra.deploy.operations.remediation_through_replace import (
     remember_remediation,
     with_remediation,
@@ -21,7 +21,7 @@ def test_a_remark_is_made_once_in_each_stack() -> None:
 
 def test_what_a_policy_changed_is_kept_in_its_stack_alone() -> None:
     one, other = StackSession(), StackSession()
-    answer = Checked({"owner": OWNER, "spec": {"suspend": False}})
+    answer = CheckAnswer({"owner": OWNER, "spec": {"suspend": False}})
     remedied = {"owner": OWNER, "spec": {"suspend": True}}
     assert with_remediation(answer, one) == answer
     remember_remediation(remedied, one)

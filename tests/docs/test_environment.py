@@ -9,7 +9,7 @@ from tests.deploy.project import Stack
 from tests.docs import page
 from trainer_infra import catalog, names
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.catalog.shipped_runtime import Shipped
+from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.cluster.provider.behaviour import provider_behaviour
 from trainer_infra.errors import InvalidInput
 from trainer_infra.local import pod_environment
@@ -72,7 +72,7 @@ def of_page(runtime: str) -> dict[str, set[str]]:
 
 
 @pytest.mark.parametrize("shipped", catalog.RUNTIMES, ids=lambda each: each.name)
-def test_the_page_has_the_variables_that_each_runtime_sets(shipped: Shipped) -> None:
+def test_the_page_has_the_variables_that_each_runtime_sets(shipped: ShippedRuntime) -> None:
     rendered = {name: set(each) for name, each in variables(shipped.name).items()}
     assert of_page(shipped.name) == rendered
 

@@ -67,7 +67,8 @@ FAILURES = {
         failure="Error",
     ),
     "killed": Failing(
-        ("sh", "-c", "kill -9 $$$$"),
+        # A container's first process cannot be killed from inside.
+        ("sh", "-c", "sh -c 'kill -9 $$$$'; exit $$?"),
         "FailedJobs",
         f"{POD}container node ended with exit code 137: killed (SIGKILL)",
         failure="Error",

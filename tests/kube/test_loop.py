@@ -142,11 +142,11 @@ def python(program: str) -> str:
 def test_a_forked_child_has_a_loop_of_its_own() -> None:
     printed = python(
         "import os\n"
-        "from trainer_infra.kube.loop import run\n"
+        "from trainer_infra.kube.loop import run_in_loop\n"
         "async def pid(): return os.getpid()\n"
-        "assert run(pid()) == os.getpid()\n"
+        "assert run_in_loop(pid()) == os.getpid()\n"
         "child = os.fork()\n"
-        "assert run(pid()) == os.getpid()\n"
+        "assert run_in_loop(pid()) == os.getpid()\n"
         "if child: assert os.waitpid(child, 0)[1] == 0\n"
         "print('parent' if child else 'child', flush=True)\n"
     )
@@ -156,10 +156,10 @@ def test_a_forked_child_has_a_loop_of_its_own() -> None:
 def test_it_works_while_the_interpreter_ends() -> None:
     printed = python(
         "import atexit\n"
-        "from trainer_infra.kube.loop import run\n"
+        "from trainer_infra.kube.loop import run_in_loop\n"
         "async def hello(): return 'hello'\n"
-        "atexit.register(lambda: print(run(hello())))\n"
-        "run(hello())\n"
+        "atexit.register(lambda: print(run_in_loop(hello())))\n"
+        "run_in_loop(hello())\n"
     )
     assert printed == "hello\n"
 
@@ -172,8 +172,8 @@ def test_a_client_that_is_not_closed_does_not_spoil_the_end_of_a_program(tmp_pat
     )
     printed = python(
         "from trainer_infra.kube import http\n"
-        "from trainer_infra.kube.loop import run\n"
-        f"client = run(http.connect({str(config)!r}))\n"
+        "from trainer_infra.kube.loop import run_in_loop\n"
+        f"client = run_in_loop(http.connect_client({str(config)!r}))\n"
         "print(client.server)\n"
     )
     assert printed == "http://127.0.0.1:1\n"

@@ -21,7 +21,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.lifecycle import admission
 from trainer_infra.lifecycle.admission import Before, Verdict
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 POLICY = (
     "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html#runtime-deprecation-policy"
@@ -360,7 +360,7 @@ def test_a_job_without_patches_is_given_back_as_it_is() -> None:
 
 def test_a_finished_job_may_still_be_labelled_when_all_is_gone() -> None:
     done = job(status={"conditions": [condition("Complete", "True", "AllJobsCompleted")]})
-    gone = Before(done, Observed(jobset=None))
+    gone = Before(done, ObservedObjects(jobset=None))
     assert (
         admission.judge_train_job(job(metadata={"finalizers": ["a.io/b"]}), None, gone) == Verdict()
     )

@@ -28,7 +28,7 @@ from trainer_infra.lifecycle.plan import Plan, plan
 from trainer_infra.render import snapshot
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 TTL = "trainer-infra.dev/ttl-seconds-after-finished"
 ENDS = ("AllJobsCompleted", "FailedJobs", "DeadlineExceeded")
@@ -134,7 +134,7 @@ live = st.none() | st.builds(
     st.booleans(),
 )
 worlds = st.builds(
-    lambda found, inside, keeps: Observed(
+    lambda found, inside, keeps: ObservedObjects(
         jobset=found,
         pods=inside,
         snapshot=snapshot.config_map(job(), RUNTIME) if keeps else None,
@@ -158,12 +158,12 @@ def finished(status: dict[str, Any]) -> bool:
 @settings(max_examples=200, deadline=None)
 @given(jobs, worlds, moments, st.booleans(), behaviours)
 def test_every_plan_is_sound(
-    train_job: TrainJob, observed: Observed, now: Any, gone: bool, behaviour: Behaviour
+    train_job: TrainJob, observed: ObservedObjects, now: Any, gone: bool, behaviour: Behaviour
 ) -> None:
     before = copy.deepcopy((train_job, observed))
     runtime = None if gone else RUNTIME
 
-    def planned(of: TrainJob, world: Observed) -> Plan:
+    def planned(of: TrainJob, world: ObservedObjects) -> Plan:
         return plan(of, runtime, world, now, behaviour=behaviour)
 
     result = planned(train_job, observed)
@@ -190,7 +190,7 @@ def test_every_plan_is_sound(
 @settings(max_examples=100, deadline=None)
 @given(jobs, jobs, worlds, st.booleans(), behaviours)
 def test_every_verdict_is_sound(
-    old: TrainJob, new: TrainJob, observed: Observed, gone: bool, behaviour: Behaviour
+    old: TrainJob, new: TrainJob, observed: ObservedObjects, gone: bool, behaviour: Behaviour
 ) -> None:
     inputs = copy.deepcopy((old, new, observed))
     runtime, before = None if gone else RUNTIME, Before(old, observed)
@@ -209,8 +209,8 @@ def test_every_verdict_is_sound(
 
 
 def _carried_out(
-    train_job: TrainJob, observed: Observed, result: Plan, status: dict[str, Any]
-) -> tuple[TrainJob, Observed]:
+    train_job: TrainJob, observed: ObservedObjects, result: Plan, status: dict[str, Any]
+) -> tuple[TrainJob, ObservedObjects]:
     """The world after a driver did what the plan says, before anybody else acts."""
     found, kept = observed.jobset, observed.snapshot
     for each in result.apply:
@@ -222,6 +222,6 @@ def _carried_out(
         found = None
     told = frozenset((each.reason, each.message) for each in result.events)
     stored = train_job.to_wire() | ({"status": status} if status else {})
-    return TrainJob.from_wire(stored), Observed(
+    return TrainJob.from_wire(stored), ObservedObjects(
         jobset=found, snapshot=kept, pods=observed.pods, events_written=told
     )

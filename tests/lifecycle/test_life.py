@@ -24,7 +24,7 @@ from trainer_infra.lifecycle.events import LONGEST, Event
 from trainer_infra.lifecycle.plan import RETRY, ObjectRef, Plan, plan
 from trainer_infra.render import snapshot
 from trainer_infra.render.behaviour import REFERENCE, Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 
@@ -39,7 +39,7 @@ def on(kind: str, api_group: str = "trainer.kubeflow.org", name: str = "mine") -
 
 def test_q13_a_kind_of_runtime_that_does_not_exist_is_the_jobs_end() -> None:
     unknown = job(runtimeRef=on("Recipe", "acme.io"))
-    result = plan(unknown, None, Observed(jobset=None), NOW)
+    result = plan(unknown, None, ObservedObjects(jobset=None), NOW)
     failed = {
         "type": "Failed",
         "status": "True",
@@ -51,7 +51,7 @@ def test_q13_a_kind_of_runtime_that_does_not_exist_is_the_jobs_end() -> None:
     assert result == Plan(
         status={"conditions": [failed]}, events=(Event("Warning", "TrainJobFailed", told),)
     )
-    assert plan(unknown, None, Observed(jobset=None), NOW, behaviour=REFERENCE) == Plan()
+    assert plan(unknown, None, ObservedObjects(jobset=None), NOW, behaviour=REFERENCE) == Plan()
 
 
 @pytest.mark.parametrize(
@@ -80,20 +80,22 @@ def test_a_job_without_its_runtime_says_so_once_and_is_tried_again(kind: str, wh
         "TrainJobResourcesCreationFailed",
         f"TrainJob resources reconciliation failed: {why}",
     )
-    assert plan(early, None, Observed(jobset=None), NOW) == Plan(
+    assert plan(early, None, ObservedObjects(jobset=None), NOW) == Plan(
         events=(event,), requeue_after=RETRY
     )
     told = frozenset({(event.reason, event.message)})
-    assert plan(early, None, Observed(jobset=None, events_written=told), NOW) == Plan(
+    assert plan(early, None, ObservedObjects(jobset=None, events_written=told), NOW) == Plan(
         requeue_after=RETRY
     )
 
 
 def test_a_job_without_its_runtime_is_suspended_and_overdue_all_the_same() -> None:
     early = job(runtimeRef=on("TrainingRuntime"), suspend=True)
-    assert plan(early, None, Observed(jobset=None), NOW).status == {"conditions": [SUSPENDED]}
+    assert plan(early, None, ObservedObjects(jobset=None), NOW).status == {
+        "conditions": [SUSPENDED]
+    }
     limited = job(runtimeRef=on("TrainingRuntime"), activeDeadlineSeconds=10)
-    status = plan(limited, None, Observed(jobset=None), NOW).status or {}
+    status = plan(limited, None, ObservedObjects(jobset=None), NOW).status or {}
     assert [each["reason"] for each in status["conditions"]] == ["DeadlineExceeded"]
 
 
@@ -119,7 +121,7 @@ def test_a_snapshot_that_is_not_the_jobs_own_is_named_and_the_live_runtime_not_u
     stored = job(metadata={"uid": "u"})
     owner = {"metadata": {"ownerReferences": [{"uid": "u", "controller": True}]}}
     found = {**snapshot.config_map(stored, RUNTIME), **owner, **change}
-    result = plan(stored, RUNTIME, Observed(jobset=None, snapshot=found), NOW)
+    result = plan(stored, RUNTIME, ObservedObjects(jobset=None, snapshot=found), NOW)
     assert (result.apply, result.status) == ((), None)
     assert f"invalid runtime snapshot: {why}" in result.events[0].message
 
@@ -175,21 +177,21 @@ spec:
                   resources: {}
 """
     found = {"metadata": {"name": "tj-runtime-snapshot"}, "data": {"runtime": text}}
-    (applied,) = plan(job(), None, Observed(jobset=None, snapshot=found), NOW).apply
+    (applied,) = plan(job(), None, ObservedObjects(jobset=None, snapshot=found), NOW).apply
     assert applied["kind"] == "JobSet"
 
 
 def test_snapshot_of_a_runtime_that_cannot_be_used_is_made_in_the_reference_only() -> None:
     broken = job(initializer={"model": {"storageUri": "hf://a/b"}})
-    assert plan(broken, RUNTIME, Observed(jobset=None), NOW).apply == ()
-    exact = plan(broken, RUNTIME, Observed(jobset=None), NOW, behaviour=REFERENCE)
+    assert plan(broken, RUNTIME, ObservedObjects(jobset=None), NOW).apply == ()
+    exact = plan(broken, RUNTIME, ObservedObjects(jobset=None), NOW, behaviour=REFERENCE)
     assert exact.apply == (snapshot.config_map(broken, RUNTIME),)
 
 
 def test_deletion_of_a_job_leaves_it_alone() -> None:
     going = job(metadata={"deletionTimestamp": "2026-11-21T12:00:20Z"})
-    assert plan(going, RUNTIME, Observed(jobset=None), NOW) == Plan()
-    assert plan(going, RUNTIME, Observed(jobset=None), NOW, behaviour=REFERENCE).apply
+    assert plan(going, RUNTIME, ObservedObjects(jobset=None), NOW) == Plan()
+    assert plan(going, RUNTIME, ObservedObjects(jobset=None), NOW, behaviour=REFERENCE).apply
 
 
 def test_patches_on_one_field_are_told_with_the_first_apply_only() -> None:
@@ -248,7 +250,7 @@ def test_an_event_is_never_longer_than_kubernetes_takes() -> None:
 def test_plugins_add_to_the_status_in_their_order() -> None:
     def seconds(name: str) -> Plugin:
         def status(
-            _job: TrainJob, so_far: Mapping[str, Any], _observed: Observed
+            _job: TrainJob, so_far: Mapping[str, Any], _observed: ObservedObjects
         ) -> Mapping[str, Any]:
             told = so_far.get("trainerStatus", {}).get("metrics", [])
             metrics = [*told, {"name": name, "value": "1"}]
@@ -298,7 +300,7 @@ def test_ttl_lets_a_finished_job_go_when_it_has_passed(on_runtime: bool) -> None
         wire["metadata"].update(annotations)
         runtime = type(RUNTIME).from_wire(wire)
     done = job(status=COMPLETE, metadata={} if on_runtime else annotations)
-    there = Observed(jobset=None, snapshot=snapshot.config_map(done, runtime))
+    there = ObservedObjects(jobset=None, snapshot=snapshot.config_map(done, runtime))
     assert plan(done, None, there, NOW) == Plan(requeue_after=90.0)
     late = NOW + timedelta(seconds=90)
     told = Event(

@@ -22,14 +22,14 @@ from trainer_infra.lifecycle.events import Event
 from trainer_infra.lifecycle.plan import RETRY, ObjectRef, Plan, plan
 from trainer_infra.render import pipeline, snapshot
 from trainer_infra.render.behaviour import REFERENCE
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 CREATED = Event("Normal", "TrainJobResourcesCreated", "Applied JobSet tj")
 
 
 def test_a_new_job_applies_snapshot_and_jobset() -> None:
     new = job()
-    assert plan(new, RUNTIME, Observed(jobset=None), NOW) == Plan(
+    assert plan(new, RUNTIME, ObservedObjects(jobset=None), NOW) == Plan(
         apply=(snapshot.config_map(new, RUNTIME), *pipeline.render(new, RUNTIME)),
         events=(
             Event(
@@ -235,12 +235,12 @@ def test_a_suspended_job_has_no_deadline() -> None:
 
 def test_a_job_of_another_manager_is_left_alone() -> None:
     other = job(managedBy="kueue.x-k8s.io/multikueue")
-    assert plan(other, RUNTIME, Observed(jobset=None), NOW) == Plan()
+    assert plan(other, RUNTIME, ObservedObjects(jobset=None), NOW) == Plan()
 
 
 def test_what_cannot_be_rendered_is_an_event_and_leaves_the_conditions() -> None:
     broken = job(initializer={"model": {"storageUri": "hf://a/b"}})
-    result = plan(broken, RUNTIME, Observed(jobset=None), NOW)
+    result = plan(broken, RUNTIME, ObservedObjects(jobset=None), NOW)
     assert (result.apply, result.status) == ((), None)
     (event,) = result.events
     assert result.requeue_after == RETRY
@@ -272,5 +272,5 @@ def test_the_snapshot_is_used_instead_of_the_live_runtime() -> None:
 def test_a_damaged_snapshot_is_named(change: dict[str, Any], why: str) -> None:
     new = job()
     damaged = {**snapshot.config_map(new, RUNTIME), **change}
-    result = plan(new, RUNTIME, Observed(jobset=None, snapshot=damaged), NOW)
+    result = plan(new, RUNTIME, ObservedObjects(jobset=None, snapshot=damaged), NOW)
     assert why in result.events[0].message

@@ -6,7 +6,7 @@ from typing import Any
 from trainer_infra import catalog
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.render import pipeline, snapshot
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 RUNTIME = catalog.get("jax-distributed")
 CREATED = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
@@ -58,9 +58,9 @@ def condition(kind: str, status: str, reason: str, message: str = "m") -> dict[s
     }
 
 
-def seen(train_job: TrainJob, live: dict[str, Any] | None, **more: Any) -> Observed:
+def seen(train_job: TrainJob, live: dict[str, Any] | None, **more: Any) -> ObservedObjects:
     """What a driver sees when the runtime snapshot is there."""
-    return Observed(jobset=live, snapshot=snapshot.config_map(train_job, RUNTIME), **more)
+    return ObservedObjects(jobset=live, snapshot=snapshot.config_map(train_job, RUNTIME), **more)
 
 
 def patch(manager: str = "acme.io/x", **replicated_job: Any) -> dict[str, Any]:

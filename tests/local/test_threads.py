@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from tests.local.jobs import Job, finished, lines, python
-from trainer_infra.local import threads
+from trainer_infra.local import pod_setup
 
 SHOW = (
     "import os; print(*sorted(f'{k}={v}' for k, v in os.environ.items() if '_NUM_THREADS' in k), "
@@ -14,7 +14,9 @@ SHOW = (
 
 
 def limited(own: dict[str, str] | None = None, **resources: Any) -> set[str]:
-    return set(threads.thread_variables({"name": "c", "resources": resources}, own or {}).values())
+    return set(
+        pod_setup.thread_variables({"name": "c", "resources": resources}, own or {}).values()
+    )
 
 
 @pytest.mark.parametrize(
@@ -33,7 +35,7 @@ def limited(own: dict[str, str] | None = None, **resources: Any) -> set[str]:
 def test_threads_are_the_processors_by_the_processes(
     resources: dict[str, Any], processes: str, limit: set[str]
 ) -> None:
-    assert limited({threads.PROCESSES: processes}, **resources) == limit
+    assert limited({pod_setup.PROCESSES: processes}, **resources) == limit
 
 
 def test_a_program_that_sets_one_sets_all() -> None:

@@ -24,7 +24,7 @@ from trainer_infra.lifecycle import admission, jobs_status
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import REFERENCE, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS, train_job_status, volcano
 
@@ -64,7 +64,7 @@ def ours(case: Case, deviations: frozenset[Deviation] = REFERENCE.deviations) ->
     job, runtime = _typed(case)
     old = None if case.old_train_job is None else TrainJob.from_wire(case.old_train_job)
     jobset = next((each for each in case.existing if each["kind"] == "JobSet"), None)
-    observed = Observed(jobset=jobset, objects=case.existing)
+    observed = ObservedObjects(jobset=jobset, objects=case.existing)
     behaviour = Behaviour(_plugins(case), deviations)
     job = admission.with_defaults(job, old, reference.NOW)
     of_runtime = admission.judge_runtime(runtime, behaviour=behaviour)

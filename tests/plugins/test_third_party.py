@@ -17,7 +17,7 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.lifecycle.plan import plan
 from trainer_infra.render import pipeline, plugin_registry
 from trainer_infra.render.behaviour import Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.plugins import PLUGINS
 
 NAME = "acme_managers:PLUGIN"
@@ -118,8 +118,8 @@ def test_it_says_when_its_objects_are_written_and_reports_a_status() -> None:
     jobs = [{"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}]
     running = {"spec": {"suspend": False}, "status": {"replicatedJobsStatus": jobs}}
 
-    first = plan(trainjob, on, Observed(None), NOW, behaviour)
-    later = plan(with_report, on, Observed(running), NOW, behaviour)
+    first = plan(trainjob, on, ObservedObjects(None), NOW, behaviour)
+    later = plan(with_report, on, ObservedObjects(running), NOW, behaviour)
 
     assert [each["kind"] for each in first.apply] == ["ConfigMap", "ConfigMap", "JobSet"]
     assert [each["metadata"]["name"] for each in later.apply] == ["tj-runtime-snapshot"]

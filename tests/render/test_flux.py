@@ -12,7 +12,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.plugins import flux
 
 ON = runtime()
@@ -170,7 +170,7 @@ def test_scripts_and_certificate_are_written_again_each_time() -> None:
         }
     )
     objects = pipeline.render(job, ON)
-    observed = Observed(jobset=None, objects=objects)
+    observed = ObservedObjects(jobset=None, objects=objects)
     assert pipeline.due_objects(job, ON, observed) == objects
 
 

@@ -9,7 +9,7 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import gang, pipeline, resolve
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Watch
 from trainer_infra.render.plugins import coscheduling, volcano
 
@@ -131,7 +131,7 @@ def test_a_pod_group_is_left_alone_while_the_job_runs(
 ) -> None:
     group = {"apiVersion": there, "kind": "PodGroup", "metadata": {"name": "tj"}}
     jobset = {"spec": {"suspend": suspend}}
-    observed = Observed(jobset=jobset, objects=(group,) if there else ())
+    observed = ObservedObjects(jobset=jobset, objects=(group,) if there else ())
     due = pipeline.due_objects(train_job(suspend=suspend), TUNE, observed)
     assert ("PodGroup" in {each["kind"] for each in due}) == written
 

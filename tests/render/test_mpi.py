@@ -9,7 +9,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.plugins import mpi
 
 GPUS = {"limits": {"nvidia.com/gpu": 4}}
@@ -203,7 +203,7 @@ def test_keys_are_written_once_and_the_hostfile_always() -> None:
     stored = {"kind": "Secret", "metadata": {"name": "tj-mpi-ssh-auth"}}
 
     def kinds(*objects: dict[str, Any]) -> list[str]:
-        observed = Observed(jobset=None, objects=objects)
+        observed = ObservedObjects(jobset=None, objects=objects)
         return [each["kind"] for each in pipeline.due_objects(job(), on, observed)]
 
     assert kinds() == ["Secret", "ConfigMap", "JobSet"]

@@ -5,7 +5,7 @@ from datetime import date
 from typing import Any
 
 from trainer_infra.review import check, sources
-from trainer_infra.review.check import Asked
+from trainer_infra.review.check import CheckScope
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Report
 from trainer_infra.rules import pack
@@ -26,7 +26,7 @@ def by(*rules: str, **configuration: Any) -> ResolvedConfiguration:
 
 
 def of(documents: Sequence[Document], *rules: str, **asked: Any) -> Report:
-    return check.check_documents(documents, Asked(by(*rules), TODAY, **asked))
+    return check.check_documents(documents, CheckScope(by(*rules), TODAY, **asked))
 
 
 def of_text(text: str, *rules: str, file: str = "a.yaml", **asked: Any) -> Report:

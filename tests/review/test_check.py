@@ -4,7 +4,7 @@ from datetime import date
 
 from tests.review import checked
 from trainer_infra.review import check, documents, sources
-from trainer_infra.review.check import Asked
+from trainer_infra.review.check import CheckScope
 from trainer_infra.review.report import Excuse, Place
 from trainer_infra.rules.finding import Severity
 
@@ -104,9 +104,11 @@ def test_an_exemption_excuses_until_its_day_and_is_told_where_it_excuses_nothing
     excused = Excuse("team-a", "why", date(2026, 11, 22), is_expired=False)
     expired = Excuse("team-a", "why", date(2026, 11, 22), is_expired=True)
 
-    today = check.check_documents(found, Asked(settled, date(2026, 11, 22), Severity.LOW))
-    tomorrow = check.check_documents(found, Asked(settled, date(2026, 11, 23), Severity.LOW))
-    partly = check.check_documents(found, Asked(settled, date(2026, 11, 22), is_judged={0: False}))
+    today = check.check_documents(found, CheckScope(settled, date(2026, 11, 22), Severity.LOW))
+    tomorrow = check.check_documents(found, CheckScope(settled, date(2026, 11, 23), Severity.LOW))
+    partly = check.check_documents(
+        found, CheckScope(settled, date(2026, 11, 22), is_judged={0: False})
+    )
 
     assert [each.excuse for each in today.items] == [excused] * 2
     assert [each.excuse for each in tomorrow.items] == [expired] * 2

@@ -74,7 +74,7 @@ def test_a_check_says_the_same_in_one_process_and_in_many() -> None:
         for index, text in enumerate(texts)
         for each in documents.read_documents(text, f"job-{index}.yaml")
     )
-    asked = check.Asked(checked.by(), checked.TODAY)
+    asked = check.CheckScope(checked.by(), checked.TODAY)
     report = check.check_documents(read, asked, processes.spread_work)
     assert report == check.check_documents(read, asked)
     assert {each.rule.id for each in report.items} >= {"literal-secrets", "ttl", "image-latest"}

@@ -2,7 +2,7 @@
 
 import pytest
 
-from trainer_infra.trainers.custom import undefined_names
+from trainer_infra.trainers.custom import function
 
 NONE: dict[str, int] = {}
 CASES = {
@@ -71,4 +71,4 @@ CASES = {
 
 @pytest.mark.parametrize(("text", "expected"), CASES.values(), ids=CASES)
 def test_undefined(text: str, expected: dict[str, int]) -> None:
-    assert undefined_names.undefined_names(text) == expected
+    assert function.undefined_names(text) == expected

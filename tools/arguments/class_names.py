@@ -52,7 +52,6 @@ NAMES: Final[Mapping[str, str]] = {
     f"{_PATCH}{_POD}.spec": "PodSpecPatch",
     f"{_PATCH}{_POD}.spec.containers[]": "ContainerPatch",
     f"{_PATCH}{_POD}.spec.initContainers[]": "ContainerPatch",
-    f"{_PATCH}{_POD}.spec.securityContext": "PodSecurityContextPatch",
     "TrainingRuntime.template": "JobSetTemplateSpec",
     "TrainingRuntime.template.spec": "JobSetSpec",
     "TrainingRuntime.template.spec.failurePolicy": "JobSetFailurePolicy",
@@ -69,7 +68,7 @@ NAMES: Final[Mapping[str, str]] = {
     "successPolicy.rules[]": "JobSuccessPolicyRule",
     f"{_JOB}{_POD}": "PodTemplateSpec",
     f"{_JOB}{_POD}.spec": "PodSpec",
-    f"{_JOB}{_POD}.spec.securityContext": "PodSecurityContext",
+    "template.spec.securityContext": "PodSecurityContext",
     "initContainers[]": "Container",
     "hostAliases[]": "HostAlias",
     "resizePolicy[]": "ContainerResizePolicy",
@@ -100,7 +99,6 @@ NAMES: Final[Mapping[str, str]] = {
     "secret.items[]": "KeyToPath",
     "downwardAPI.items[]": "DownwardAPIVolumeFile",
     "csi": "CSIVolumeSource",
-    "iscsi": "ISCSIVolumeSource",
     "nfs": "NFSVolumeSource",
     "sources[]": "VolumeProjection",
     "volumeClaimTemplate": "PersistentVolumeClaimTemplate",
@@ -131,14 +129,15 @@ PLAIN: Final = (
         f"volumes[].{kind}"
         for kind in (
             "awsElasticBlockStore", "azureDisk", "azureFile", "cephfs", "cinder", "fc", "flexVolume",
-            "flocker", "gcePersistentDisk", "gitRepo", "glusterfs", "photonPersistentDisk",
+            "flocker", "gcePersistentDisk", "gitRepo", "glusterfs", "iscsi", "photonPersistentDisk",
             "portworxVolume", "quobyte", "rbd", "scaleIO", "storageos", "vsphereVolume",
         )
     ),
+    "windowsOptions",
     "ephemeralContainers[]",
     "templates[].status",
 )  # fmt: skip
-"""Ends of paths that get no class: volumes that Kubernetes deprecates, and what no runtime may set."""
+"""Ends of paths that get no class: what Kubernetes deprecates, no training uses or no runtime may set."""
 
 MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     "object_references": (
@@ -155,7 +154,7 @@ MODULES: Final[Mapping[str, tuple[str, tuple[str, ...]]]] = {
     ),
     "security_contexts": (
         "Security contexts of a container and of a pod",
-        ("SecurityContext", "PodSecurityContext", "PodSecurityContextPatch"),
+        ("SecurityContext", "PodSecurityContext"),
     ),
     "pod_placement": (
         "On which nodes a pod may run",

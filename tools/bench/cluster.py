@@ -96,7 +96,7 @@ def main() -> None:
         for index in range(arguments.rounds):
             with _place(kubeconfig, image) as place:
                 found.append(MEASUREMENTS[name](place, arguments.batch))
-            # It takes minutes: whoever waits sees that it goes on.
+            # It takes minutes: the reader sees that it goes on.
             print(
                 f"{name}, round {index + 1}: {json.dumps(found[-1])}", file=sys.stderr, flush=True
             )

@@ -166,7 +166,7 @@ def _packs(folder: Path, rounds: int) -> dict[str, float]:
             # One after the other: what else the machine does should cost all of them the same.
             for pack, arguments in packs.items():
                 found[pack].append(_cost(program, (*command, *arguments)))
-            # It takes minutes: whoever waits sees that it goes on.
+            # It takes minutes: the reader sees that it goes on.
             print(f"{what}, round {index + 1} of {rounds}", file=sys.stderr, flush=True)
         measured |= _told(what, found)
     return measured

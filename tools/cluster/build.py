@@ -37,7 +37,7 @@ class Program:
     package: str
     """Import path of its main package."""
     ldflags: str = "-s -w"
-    """What the linker is told: without symbols, and the version where the program wants one."""
+    """The linker's flags: without symbols, and the version where the program wants one."""
 
 
 def cache() -> Path:

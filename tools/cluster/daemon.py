@@ -154,14 +154,19 @@ def stop(name: str) -> None:
 
 
 def _state(who: Identity) -> str | None:
-    """The kernel's letter for what a process does; None when it has ended."""
+    """The kernel's letter for what a process does; None when it has ended.
+
+    A killed process whose first thread is a zombie holds its port until the last thread is gone.
+    """
+    process = Path(f"/proc/{who.pid}")
     try:
-        stat = Path(f"/proc/{who.pid}/stat").read_text("utf-8")
+        stat = (process / "stat").read_text("utf-8")
+        threads = len(list((process / "task").iterdir()))
     except OSError:
         return None
     letter = stat.rpartition(")")[2].split()[0]
     same = parsed(f"{_BOOT.read_text().strip()} {stat}") == who
-    return letter if same and letter not in {"Z", "X"} else None
+    return letter if same and (letter not in {"Z", "X"} or threads > 1) else None
 
 
 def _entering(component: Component) -> list[str]:

@@ -68,7 +68,7 @@ def component(etcd: str, port: int) -> Component:
     kubelets = certificates.client("kube-apiserver-kubelet-client", "system:masters")
     flags = _shared_flags(service_accounts(), credentials.tokens()) | {
         "etcd-servers": etcd,
-        "bind-address": "0.0.0.0",  # noqa: S104  all of a network that nobody else is in
+        "bind-address": "0.0.0.0",  # noqa: S104  all of a network that only the cluster is in
         "advertise-address": ADDRESS,
         "secure-port": "6443",
         "tls-cert-file": str(server),

@@ -28,7 +28,7 @@ def folder() -> Path:
 
 
 def made(*parts: str) -> Path:
-    """A folder below the cluster's, made where it is missing; nobody else may enter the first."""
+    """A folder below the cluster's, made where it is missing; no other user may enter the first."""
     folder().mkdir(mode=0o700, exist_ok=True)
     inner = folder().joinpath(*parts)
     inner.mkdir(parents=True, exist_ok=True)

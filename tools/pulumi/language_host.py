@@ -135,7 +135,7 @@ def plugin_command(request: language.RunPluginRequest) -> list[str]:
 
 
 def outcome(code: int) -> language.RunResponse:
-    """What the engine is told about a program that ended with `code` (negative: by a signal)."""
+    """The answer to the engine about a program that ended with `code` (negative: by a signal)."""
     if code == 0:
         return language.RunResponse()
     if code == BAIL:

@@ -52,7 +52,7 @@ class FailurePolicyRule(CheckedModel):
     name: str
     """1 to 128 letters, digits, `_`, `,` and `:`; unique in the policy."""
     action: str
-    """`FailJobSet`, `RestartJobSet`, or `RestartJobSetAndIgnoreMaxRestarts`, which counts not."""
+    """`FailJobSet`, `RestartJobSet`, or `RestartJobSetAndIgnoreMaxRestarts`, which does not count."""
     on_job_failure_reasons: tuple[str, ...] | None = None
     """Reasons of the Job's Failed condition; None or empty for any."""
     on_job_failure_message_patterns: tuple[str, ...] | None = None
@@ -72,7 +72,11 @@ class FailurePolicyRule(CheckedModel):
         for position, reason in enumerate(self.on_job_failure_reasons or ()):
             yield from checked_model.one_of(f"onJobFailureReasons[{position}]", reason, REASONS)
         for position, pattern in enumerate(self.on_job_failure_message_patterns or ()):
-            yield from _pattern(f"onJobFailureMessagePatterns[{position}]", pattern)
+            path = f"onJobFailureMessagePatterns[{position}]"
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                yield Problem(path, f"is not a regular expression: {error}", pattern)
 
 
 class FailurePolicy(CheckedModel):
@@ -111,10 +115,3 @@ def _ungated(
         yield Problem(path, what, value, f"use {' or '.join(known)}")
     else:
         yield from checked_model.one_of(path, value, known)
-
-
-def _pattern(path: str, pattern: str) -> Iterator[Problem]:
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        yield Problem(path, f"is not a regular expression: {error}", pattern)

@@ -67,11 +67,11 @@ class FaultTolerance(CheckedModel):
     max_restarts: StrictInt = 3
     """Restarts of all nodes together until the next failure is final."""
     ignore_preemption: StrictBool = True
-    """Whether a restart after preemption, eviction or the loss of a node counts not."""
+    """Whether a restart after preemption, eviction or the loss of a node does not count."""
     retry_exit_codes: tuple[StrictInt, ...] = (SIGKILL, SIGTERM)
     """Exit codes of the infrastructure, 1 to 255, after which the nodes restart."""
     uncounted_exit_codes: tuple[StrictInt, ...] = ()
-    """Those of `retry_exit_codes` whose restart counts not. 143 makes a pod that somebody deleted
+    """Those of `retry_exit_codes` whose restart does not count. 143 makes a pod that a user deleted
     free, which Kubernetes does not mark; a program that always ends so is started for ever."""
     fail_fast_exit_codes: tuple[StrictInt, ...] | None = None
     """Exit codes of the user's errors, which end the run at once; None for every other code. With
@@ -110,7 +110,13 @@ class FaultTolerance(CheckedModel):
         rules = self._rules()
         pod_rules = tuple(pod_rule for _, _, pod_rule in rules)
         job_set_rules = tuple(
-            _job_set_rule(name, action, index) for index, (name, action, _) in enumerate(rules)
+            FailurePolicyRule(
+                name=name,
+                action=action,
+                on_job_failure_reasons=(names.POD_FAILURE_POLICY,),
+                on_job_failure_message_patterns=(f"matching FailJob rule at index {index}$",),
+            )
+            for index, (name, action, _) in enumerate(rules)
         )
         return Policies(
             failure=FailurePolicy(
@@ -198,15 +204,6 @@ def _of_job(policies: Policies) -> dict[str, Any]:
     if policies.pod_failure:
         job_spec["podFailurePolicy"] = policies.pod_failure.to_wire()
     return job_spec
-
-
-def _job_set_rule(name: str, action: str, index: int) -> FailurePolicyRule:
-    return FailurePolicyRule(
-        name=name,
-        action=action,
-        on_job_failure_reasons=(names.POD_FAILURE_POLICY,),
-        on_job_failure_message_patterns=(f"matching FailJob rule at index {index}$",),
-    )
 
 
 def _training(spec: JSONObject) -> Iterator[tuple[str, dict[str, Any]]]:

@@ -71,7 +71,11 @@ class Quantity:
     def __str__(self) -> str:
         whole, rest = divmod(self.nanos, _NANOS)
         if self.notation is Notation.BINARY and not rest and abs(whole) >= _KIBI:
-            return _binary_text(whole)
+            power = 0
+            while whole % _KIBI == 0 and power < len(_BINARY):
+                whole //= _KIBI
+                power += 1
+            return f"{whole}{('', *_BINARY)[power]}"
         return _decimal_text(self.nanos, self.notation)
 
 
@@ -135,14 +139,6 @@ def quantity_value(value: str | float) -> int:
         ValueError: when it is not a quantity; the message is a sentence.
     """
     return int(parse_quantity(value).to_integral_value(ROUND_UP))
-
-
-def _binary_text(whole: int) -> str:
-    power = 0
-    while whole % _KIBI == 0 and power < len(_BINARY):
-        whole //= _KIBI
-        power += 1
-    return f"{whole}{('', *_BINARY)[power]}"
 
 
 def _decimal_text(nanos: int, notation: Notation) -> str:

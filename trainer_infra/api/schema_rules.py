@@ -21,7 +21,7 @@ _LABEL: Final = "must be lower-case letters, digits and -, with a letter first a
 
 
 @dataclass(frozen=True, slots=True)
-class Broken:
+class BrokenRule:
     """A rule that does not hold."""
 
     path: tuple[str, ...]
@@ -44,7 +44,7 @@ class _Rule:
     """What to do about what is at the path."""
 
 
-def broken_rules(rule: str, value: Any) -> Broken | None:
+def broken_rules(rule: str, value: Any) -> BrokenRule | None:
     """What breaks a rule; None when it holds or is about an update.
 
     Args:
@@ -58,20 +58,16 @@ def broken_rules(rule: str, value: Any) -> Broken | None:
         holds = known.holds(value)
     except KeyError as missing:
         # The API server cannot evaluate the rule either, and refuses.
-        return Broken((), value, f"needs {missing.args[0]}, which a rule of the schema reads")
+        return BrokenRule((), value, f"needs {missing.args[0]}, which a rule of the schema reads")
     except (AttributeError, TypeError):
         # A part of another type than the schema wants: that is reported already.
         return None
     if holds:
         return None
-    got = _at(value, known.path)
-    return Broken(known.path, got, known.what, known.fix(got))
-
-
-def _at(value: Any, path: tuple[str, ...]) -> object:
-    for part in path:
+    for part in known.path:
         value = value.get(part)
-    return value
+    got = value
+    return BrokenRule(known.path, got, known.what, known.fix(got))
 
 
 def _name_is_rfc1035(value: Mapping[str, Any]) -> bool:

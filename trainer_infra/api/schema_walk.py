@@ -62,7 +62,15 @@ class Walk:
         if "$ref" in schema:
             schema = self.shared[schema["$ref"]]
         if "x-kubernetes-int-or-string" in schema:
-            self._int_or_string(value, schema, path)
+            is_quantity = "pattern" in schema
+            if isinstance(value, str):
+                self._string(value, schema, path)
+            elif is_quantity and isinstance(value, float) and math.isfinite(value):
+                # The API server refuses it too, with an error that names neither remedy nor reason.
+                self.add(path, "must not be a fraction without quotes", value, f'write "{value}"')
+            elif isinstance(value, bool) or not isinstance(value, int):
+                what = _QUANTITY if is_quantity else "a whole number or a string"
+                self.add(path, f"must be {what}{_null(value)}", value)
         elif self._has_type(value, schema, path):
             self._inside(value, schema, path)
             if "x-kubernetes-validations" in schema:
@@ -77,7 +85,12 @@ class Walk:
             case "string":
                 self._string(value, schema, path)
             case "integer":
-                self._integer(value, schema, path)
+                low, high = _INTEGERS.get(schema.get("format", ""), _LARGEST_NUMBER)
+                least, most = schema.get("minimum", low), schema.get("maximum", high)
+                if value < least:
+                    self.add(path, f"must be at least {least}", value)
+                if value > most:
+                    self.add(path, f"must be at most {most}", value)
             case _:
                 pass
 
@@ -88,17 +101,6 @@ class Walk:
         scalar = types is str and isinstance(value, (bool, int, float))
         self.add(path, f"must be {words}{_null(value)}", value, QUOTE if scalar else "")
         return False
-
-    def _int_or_string(self, value: object, schema: Schema, path: Path) -> None:
-        is_quantity = "pattern" in schema
-        if isinstance(value, str):
-            self._string(value, schema, path)
-        elif is_quantity and isinstance(value, float) and math.isfinite(value):
-            # The API server refuses it too, with an error that names neither remedy nor reason.
-            self.add(path, "must not be a fraction without quotes", value, f'write "{value}"')
-        elif isinstance(value, bool) or not isinstance(value, int):
-            what = _QUANTITY if is_quantity else "a whole number or a string"
-            self.add(path, f"must be {what}{_null(value)}", value)
 
     def _object(self, value: Mapping[Any, Any], schema: Schema, path: Path) -> None:
         fields: Schema = schema.get("properties", {})
@@ -169,9 +171,6 @@ class Walk:
             self.add(path, f"must be at least {_count(least, 'character')} long", value)
         if "enum" in schema and value not in schema["enum"]:
             self.add(path, f"must be {_listed(map(repr, schema['enum']), 'or')}", value)
-        self._form(value, schema, path)
-
-    def _form(self, value: str, schema: Schema, path: Path) -> None:
         pattern = schema.get("pattern")
         if pattern is not None and not _compiled(pattern).search(value):
             meant = quantity.nearest_quantity(value) if pattern == _QUANTITY_PATTERN else ""
@@ -179,14 +178,6 @@ class Walk:
             self.add(path, _WORDS.get(pattern, f"must match {pattern}"), value, fix)
         if schema.get("format") == "date-time" and not _DATE_TIME.fullmatch(value):
             self.add(path, "must be a time such as 2026-01-31T12:00:00Z", value)
-
-    def _integer(self, value: int, schema: Schema, path: Path) -> None:
-        low, high = _INTEGERS.get(schema.get("format", ""), _LARGEST_NUMBER)
-        least, most = schema.get("minimum", low), schema.get("maximum", high)
-        if value < least:
-            self.add(path, f"must be at least {least}", value)
-        if value > most:
-            self.add(path, f"must be at most {most}", value)
 
     def _rules(self, value: Any, schema: Schema, path: Path) -> None:
         for rule in schema["x-kubernetes-validations"]:

@@ -44,10 +44,6 @@ def as_kubectl(text: str) -> Scalar:
         return float(text.lower().replace(".", "", 1))
     if text[0] not in "+-.0123456789":
         return text
-    return _number(text)
-
-
-def _number(text: str) -> Scalar:
     plain = text.replace("_", "") if text[0] != "." else text
     whole = _INTEGER.fullmatch(plain)
     if whole is not None:

@@ -11,10 +11,10 @@ from typing import Final
 
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.catalog import data_cache, mpi, one_job, torchtune
-from trainer_infra.catalog.shipped_runtime import Shipped
+from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.errors import InvalidInput, Problem
 
-RUNTIMES: Final[tuple[Shipped, ...]] = (
+RUNTIMES: Final[tuple[ShippedRuntime, ...]] = (
     one_job.TORCH_DISTRIBUTED,
     one_job.JAX_DISTRIBUTED,
     one_job.XGBOOST_DISTRIBUTED,

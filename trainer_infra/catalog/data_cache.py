@@ -10,7 +10,7 @@ from trainer_infra import names
 from trainer_infra.api.runtime import MLPolicy, Torch, TrainingRuntimeSpec
 from trainer_infra.catalog import replicated_jobs, shipped_runtime
 from trainer_infra.catalog.one_job import TORCH_IMAGE
-from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, Shipped
+from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, ShippedRuntime
 
 SERVICE_ACCOUNT: Final = "kubeflow-trainer-cache-initializer"
 CACHE_IMAGE: Final = f"{IMAGES}/data-cache:{TAG}"
@@ -41,7 +41,7 @@ def _spec() -> TrainingRuntimeSpec:
     )
 
 
-TORCH_DISTRIBUTED_WITH_CACHE: Final = Shipped(
+TORCH_DISTRIBUTED_WITH_CACHE: Final = ShippedRuntime(
     "torch-distributed-with-cache",
     "torch",
     "PyTorch with torchrun, fed from a distributed data cache",

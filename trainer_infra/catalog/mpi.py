@@ -9,7 +9,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.runtime import MPI, MLPolicy, TrainingRuntimeSpec
 from trainer_infra.catalog import replicated_jobs, shipped_runtime
-from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, Shipped
+from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, ShippedRuntime
 
 HOME: Final = "/home/mpiuser"
 USER: Final = 1000
@@ -45,14 +45,14 @@ def _job(name: str, image: str, ancestor: str | None, **container: Any) -> dict[
     return replicated_jobs.replicated_job(name, node, ancestor, securityContext={"fsGroup": USER})
 
 
-DEEPSPEED_DISTRIBUTED: Final = Shipped(
+DEEPSPEED_DISTRIBUTED: Final = ShippedRuntime(
     "deepspeed-distributed",
     "deepspeed",
     "DeepSpeed on GPU nodes, started by mpirun",
     lambda: _spec(f"{IMAGES}/deepspeed-runtime:{TAG}"),
 )
 
-MLX_DISTRIBUTED: Final = Shipped(
+MLX_DISTRIBUTED: Final = ShippedRuntime(
     "mlx-distributed",
     "mlx",
     "MLX with its CUDA backend, started by mpirun",

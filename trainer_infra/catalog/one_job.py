@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from trainer_infra.api.runtime import JAX, Flux, MLPolicy, Torch, TrainingRuntimeSpec, XGBoost
 from trainer_infra.catalog import replicated_jobs, shipped_runtime
-from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, Shipped
+from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, ShippedRuntime
 
 TORCH_IMAGE: Final = "pytorch/pytorch:2.13.0-cuda13.0-cudnn9-runtime"
 
@@ -20,28 +20,28 @@ def _spec(image: str, **framework: Any) -> TrainingRuntimeSpec:
     )
 
 
-TORCH_DISTRIBUTED: Final = Shipped(
+TORCH_DISTRIBUTED: Final = ShippedRuntime(
     "torch-distributed",
     "torch",
     "PyTorch with torchrun, on any number of nodes",
     lambda: _spec(TORCH_IMAGE, torch=Torch()),
 )
 
-JAX_DISTRIBUTED: Final = Shipped(
+JAX_DISTRIBUTED: Final = ShippedRuntime(
     "jax-distributed",
     "jax",
     "JAX with jax.distributed, a process on each node",
     lambda: _spec("nvcr.io/nvidia/jax:25.10-py3", jax=JAX()),
 )
 
-XGBOOST_DISTRIBUTED: Final = Shipped(
+XGBOOST_DISTRIBUTED: Final = ShippedRuntime(
     "xgboost-distributed",
     "xgboost",
     "XGBoost with its tracker, a worker for each GPU",
     lambda: _spec(f"{IMAGES}/xgboost-runtime:{TAG}", xgboost=XGBoost()),
 )
 
-FLUX_DISTRIBUTED: Final = Shipped(
+FLUX_DISTRIBUTED: Final = ShippedRuntime(
     "flux-distributed",
     "flux",
     "MPI and HPC programs under the Flux scheduler",
@@ -49,7 +49,7 @@ FLUX_DISTRIBUTED: Final = Shipped(
     lambda: _spec("ubuntu:jammy", flux=Flux()),
 )
 
-PLAIN_DISTRIBUTED: Final = Shipped(
+PLAIN_DISTRIBUTED: Final = ShippedRuntime(
     "plain-distributed",
     "plain",
     "any program on numbered nodes, without a framework",

@@ -24,7 +24,7 @@ TAG: Final = "v2.3.0"
 
 
 @dataclass(frozen=True, slots=True)
-class Shipped:
+class ShippedRuntime:
     """One runtime of the catalog."""
 
     name: str

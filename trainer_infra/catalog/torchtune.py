@@ -12,7 +12,7 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.api.runtime import MLPolicy, Torch, TrainingRuntimeSpec
 from trainer_infra.catalog import replicated_jobs, shipped_runtime
-from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, Shipped
+from trainer_infra.catalog.shipped_runtime import IMAGES, TAG, ShippedRuntime
 
 WORKSPACE: Final = "/workspace"
 MODEL: Final = f"{WORKSPACE}/model"
@@ -43,14 +43,23 @@ class _Model:
     """Size of that volume: the model, its data and one output."""
 
 
-def _torchtune(name: str, purpose: str, model: _Model) -> Shipped:
-    return Shipped(name, "torchtune", purpose, partial(_spec, model))
+def _torchtune(name: str, purpose: str, model: _Model) -> ShippedRuntime:
+    return ShippedRuntime(name, "torchtune", purpose, partial(_spec, model))
 
 
 def _spec(model: _Model) -> TrainingRuntimeSpec:
     node = replicated_jobs.node_job(
         f"{IMAGES}/torchtune-trainer:{TAG}",
-        command=_command(model),
+        command=[
+            *("tune", "run", f"--rdzv_endpoint={model.rendezvous}"),
+            *("full_finetune_distributed", "--config", model.config),
+            "dataset=torchtune.datasets.instruct_dataset",
+            "dataset.source=parquet",
+            f"dataset.data_dir={WORKSPACE}/dataset/data",
+            f"output_dir={WORKSPACE}/output",
+            *model.tokenizer,
+            f"checkpointer.checkpoint_dir={MODEL}",
+        ],
         resources={"limits": {"nvidia.com/gpu": model.gpus}},
         volumeMounts=[_mount()],
     )
@@ -84,19 +93,6 @@ def _initializer(name: str, uri: str) -> dict[str, Any]:
         "volumeMounts": [_mount()],
     }
     return replicated_jobs.replicated_job(name, container, name)
-
-
-def _command(model: _Model) -> list[str]:
-    return [
-        *("tune", "run", f"--rdzv_endpoint={model.rendezvous}"),
-        *("full_finetune_distributed", "--config", model.config),
-        "dataset=torchtune.datasets.instruct_dataset",
-        "dataset.source=parquet",
-        f"dataset.data_dir={WORKSPACE}/dataset/data",
-        f"output_dir={WORKSPACE}/output",
-        *model.tokenizer,
-        f"checkpointer.checkpoint_dir={MODEL}",
-    ]
 
 
 def _llama(size: str) -> _Model:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import typer
 
 from trainer_infra import catalog
-from trainer_infra.catalog.shipped_runtime import Shipped
+from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.cli import render, screen, table
 from trainer_infra.cli.table import Column
 from trainer_infra.errors import InvalidInput, Problem
@@ -27,12 +27,19 @@ def show(names: Sequence[str], output: str) -> None:
     Raises:
         InvalidInput: holds a problem for each name that the catalog does not have.
     """
-    found = _chosen(names)
+    known = {each.name: each for each in catalog.RUNTIMES}
+    unknown = [name for name in names if name not in known]
+    if unknown:
+        what = "is not a runtime of the catalog"
+        raise InvalidInput(Problem("", what, name, catalog.advice(name)) for name in unknown)
+    found = [known[name] for name in names] or catalog.RUNTIMES
     if output == "table":
         typer.echo(
             "\n".join(
                 table.table_lines(
-                    COLUMNS, [_row(each) for each in found], screen.screen_of_stdout()
+                    COLUMNS,
+                    [(each.name, each.framework, each.purpose, _image(each)) for each in found],
+                    screen.screen_of_stdout(),
                 )
             )
         )
@@ -41,20 +48,7 @@ def show(names: Sequence[str], output: str) -> None:
     typer.echo(render.objects_text(objects, output), nl=False)
 
 
-def _chosen(names: Sequence[str]) -> Sequence[Shipped]:
-    known = {each.name: each for each in catalog.RUNTIMES}
-    unknown = [name for name in names if name not in known]
-    if unknown:
-        what = "is not a runtime of the catalog"
-        raise InvalidInput(Problem("", what, name, catalog.advice(name)) for name in unknown)
-    return [known[name] for name in names] or catalog.RUNTIMES
-
-
-def _row(shipped: Shipped) -> tuple[str, ...]:
-    return (shipped.name, shipped.framework, shipped.purpose, _image(shipped))
-
-
-def _image(shipped: Shipped) -> str:
+def _image(shipped: ShippedRuntime) -> str:
     """The image that trains, and how many others there are."""
     template = shipped.runtime().to_wire()["spec"]["template"]["spec"]
     pods = [each["template"]["spec"]["template"]["spec"] for each in template["replicatedJobs"]]

@@ -60,7 +60,7 @@ class CheckRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class _Given:
+class _MendingInputs:
     """What stays as it is while files are mended."""
 
     settled: ResolvedConfiguration
@@ -68,7 +68,7 @@ class _Given:
     stdin: SourceObjects
     """The objects of stdin, which can be read once."""
     there: "Live | None"
-    """What the cluster has; None where nobody asked."""
+    """What the cluster has; None where it was not read."""
     before: tuple[Document, ...] | None
     """The objects of the revision to compare with; None where there is none."""
     known: frozenset[str]
@@ -101,22 +101,18 @@ def run(asked: CheckRequest) -> int:
     # What a check makes is of use until its end: looking for rubbish takes as long as the check.
     gc.disable()
     try:
-        return _run(asked)
+        given = _given(asked)
+        report = _report(asked, given)
+        if asked.fix:
+            report = _mended(asked, given, report)
+        if asked.write_baseline:
+            _write(asked.write_baseline, baseline.baseline_text(report))
+        for form, file in asked.outputs:
+            _write(file, FORMATS[form](report))
+        typer.echo(_shown(asked, report), nl=False)
+        return report.exit_code()
     finally:
         gc.enable()
-
-
-def _run(asked: CheckRequest) -> int:
-    given = _given(asked)
-    report = _report(asked, given)
-    if asked.fix:
-        report = _mended(asked, given, report)
-    if asked.write_baseline:
-        _write(asked.write_baseline, baseline.baseline_text(report))
-    for form, file in asked.outputs:
-        _write(file, FORMATS[form](report))
-    typer.echo(_shown(asked, report), nl=False)
-    return report.exit_code()
 
 
 def _write(file: str, words: str) -> None:
@@ -132,13 +128,13 @@ def _shown(asked: CheckRequest, report: Report) -> str:
     return FORMATS[asked.form](report)
 
 
-def _given(asked: CheckRequest) -> _Given:
+def _given(asked: CheckRequest) -> _MendingInputs:
     settled, there = _settled(asked), _there(*asked.cluster) if asked.cluster else None
     if there and not there.problems:
         # What a cluster does not have either is nowhere.
         settled = replace(settled, is_whole=True)
     ref = asked.changed_from
-    return _Given(
+    return _MendingInputs(
         settled,
         sources.read_sources([each for each in asked.paths if each == sources.STDIN]),
         there,
@@ -169,12 +165,12 @@ def _read(asked: CheckRequest, stdin: SourceObjects) -> SourceObjects:
     )
 
 
-def _report(asked: CheckRequest, given: _Given) -> Report:
+def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
     found, there, before = _read(asked, given.stdin), given.there, given.before
     judged = there.documents() if there and not asked.paths else found.documents
     report = checking.check_documents(
         judged,
-        checking.Asked(
+        checking.CheckScope(
             settled=given.settled,
             today=datetime.now(UTC).date(),
             fail_on=Severity(asked.fail_on),
@@ -208,7 +204,7 @@ def _there(kubeconfig: str | None, context: str | None) -> "Live":
     return live.read_live(kubeconfig, context)
 
 
-def _mended(asked: CheckRequest, given: _Given, report: Report) -> Report:
+def _mended(asked: CheckRequest, given: _MendingInputs, report: Report) -> Report:
     """The report on files that were mended as far as it can be done safely."""
     written: dict[str, None] = {}
     for _ in range(PASSES):

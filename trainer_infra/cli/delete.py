@@ -9,7 +9,7 @@ from collections.abc import Sequence
 import typer
 
 from trainer_infra.cli import get, named_runs, removal, screen, selection
-from trainer_infra.cli.selection import RunSelection
+from trainer_infra.cli.options import RunSelection
 from trainer_infra.cli.target import RunPlace
 
 

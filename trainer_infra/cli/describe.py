@@ -62,8 +62,13 @@ def show(place: RunPlace, name: str) -> None:
 
 def _whole(place: RunPlace, run: Run, shown: Screen) -> Iterator[str]:
     inside = shown.indented(len(INDENT))
-    yield from _aligned(_facts(place, run), shown)
-    yield from _section("Drift", _drift(run))
+    facts = _facts(place, run)
+    known_facts = {name: value for name, value in facts.items() if value}
+    width = max(map(len, known_facts)) + 1
+    for name, value in known_facts.items():
+        style = PHASES.get(value, "") if name == "Phase" else ""
+        yield f"{f'{name}:'.ljust(width)}  {shown.paint(value, style)}"
+    yield from _section("Drift", (f"{where}: {what}" for where, what in run.drift.items()))
     yield from _section("Conditions", _conditions(run, inside))
     if run.status.get("jobsStatus"):
         yield from _section("Steps", nodes.step_rows(run, inside))
@@ -96,23 +101,11 @@ def _facts(place: RunPlace, run: Run) -> Mapping[str, str]:
     }
 
 
-def _aligned(facts: Mapping[str, str], shown: Screen) -> Iterator[str]:
-    known_facts = {name: value for name, value in facts.items() if value}
-    width = max(map(len, known_facts)) + 1
-    for name, value in known_facts.items():
-        style = PHASES.get(value, "") if name == "Phase" else ""
-        yield f"{f'{name}:'.ljust(width)}  {shown.paint(value, style)}"
-
-
 def _section(title: str, lines: Iterator[str]) -> Iterator[str]:
     """A title and what is below it; nothing where there is nothing."""
     found = list(lines)
     if found:
         yield from ("", f"{title}:", *(f"{INDENT}{line}" for line in found))
-
-
-def _drift(run: Run) -> Iterator[str]:
-    return (f"{where}: {what}" for where, what in run.drift.items())
 
 
 def _conditions(run: Run, shown: Screen) -> Iterator[str]:

@@ -26,7 +26,7 @@ class ReadDocuments:
     problems: tuple[Problem, ...] = ()
     """Of every file and document that could not be read."""
     unread: frozenset[str] = frozenset()
-    """Names of objects that have problems: whoever refers to one has no problem of its own."""
+    """Names of objects that have problems: an object that refers to one has no problem of its own."""
 
 
 def read_documents(paths: Sequence[str]) -> ReadDocuments:

@@ -1,6 +1,6 @@
 """`trainer-infra gc --older-than`: runs that ended long ago and that no stack has.
 
-Called by `runs`. Nobody owns what `trainer-infra run` made. A run that a stack declared is nobody's
+Called by `runs`. What `trainer-infra run` made has no owner. A run that a stack declared has none
 once no state of its backend has it; the states of a backend are known in the folder of a Pulumi
 program that uses it.
 """
@@ -12,14 +12,15 @@ from pathlib import Path
 import typer
 
 from trainer_infra.cli import gc_stack, named_runs, removal, selection, stack_states, target
-from trainer_infra.cli.target import RunPlace, TargetRequest
+from trainer_infra.cli.options import TargetRequest
+from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy import stack_config
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Run
 
 
 def collect(asked: TargetRequest, older_than: float, *, confirmed: bool) -> int:
-    """List the runs that ended longer ago and that nobody has, ask, and delete them; the exit code.
+    """List the runs that ended longer ago and that have no owner, ask, and delete them; the exit code.
 
     Args:
         asked: where the runs are; what is not given is taken from the program here.

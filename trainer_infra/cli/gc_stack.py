@@ -12,7 +12,8 @@ from typing import Final
 import typer
 
 from trainer_infra.cli import named_runs, removal, selection, stack_states, target
-from trainer_infra.cli.target import RunPlace, TargetRequest
+from trainer_infra.cli.options import TargetRequest
+from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.stack_config import Project
 from trainer_infra.errors import NotAvailable

@@ -14,8 +14,8 @@ import typer
 
 from trainer_infra.api import yamltext
 from trainer_infra.cli import named_runs, nodes, screen, selection, table
+from trainer_infra.cli.options import RunSelection
 from trainer_infra.cli.screen import PHASES, PIPE, Screen
-from trainer_infra.cli.selection import RunSelection
 from trainer_infra.cli.table import Column
 from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES

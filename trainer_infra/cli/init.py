@@ -45,7 +45,7 @@ _OPTIONS: Final = """\
     {virtualenv}
 """
 _EMPTY: Final = """\
-# The passphrase of this stack is empty: whoever has this file can read the secrets in it. Before you
+# The passphrase of this stack is empty: anyone with this file can read the secrets in it. Before you
 # store one, run `pulumi stack change-secrets-provider passphrase`.
 """
 
@@ -83,7 +83,16 @@ def create(wanted: StarterRequest) -> None:
     """
     pulumi = _pulumi()
     folder = Path(wanted.directory).resolve()
-    _refuse_project(folder)
+    if folder.exists() and not folder.is_dir():
+        raise Refused(f"{folder} is a file; name a folder, which need not exist")
+    files = (*backend.PROJECT_FILES, SETTINGS, *PROGRAM)
+    if there := [each for each in files if (folder / each).exists()]:
+        begin = f"; begin its stack with `pulumi stack init {STACK}` and `pulumi up`, or"
+        known = begin if set(there) & set(backend.PROJECT_FILES) else ";"
+        raise Refused(
+            f"{folder} has {', '.join(there)} already, and nothing was written{known} make another "
+            "project in a new folder: `trainer-infra init NAME`"
+        )
     environment = _environment(folder)
     name = wanted.name or re.sub("[^A-Za-z0-9_.-]+", "-", folder.name).strip("-") or "training"
     try:
@@ -110,19 +119,6 @@ def _pulumi() -> str:
             "(https://www.pulumi.com/docs/install), and run this again"
         )
     return found
-
-
-def _refuse_project(folder: Path) -> None:
-    if folder.exists() and not folder.is_dir():
-        raise Refused(f"{folder} is a file; name a folder, which need not exist")
-    files = (*backend.PROJECT_FILES, SETTINGS, *PROGRAM)
-    if there := [each for each in files if (folder / each).exists()]:
-        begin = f"; begin its stack with `pulumi stack init {STACK}` and `pulumi up`, or"
-        known = begin if set(there) & set(backend.PROJECT_FILES) else ";"
-        raise Refused(
-            f"{folder} has {', '.join(there)} already, and nothing was written{known} make another "
-            "project in a new folder: `trainer-infra init NAME`"
-        )
 
 
 def _environment(folder: Path) -> StarterEnvironment:

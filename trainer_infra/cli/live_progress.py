@@ -45,7 +45,7 @@ def follow_runs(run: Run) -> Run:
     """Show a run until it has ended and all its lines are shown; the run as it ended.
 
     Raises:
-        NotAvailable: somebody deleted it meanwhile.
+        NotAvailable: it was deleted meanwhile.
     """
     with _view() as view:
         reader = _Lines(run, view)
@@ -57,17 +57,13 @@ def follow_runs(run: Run) -> Run:
             last = run
             time.sleep(INTERVAL)
             reader.check()
-            run = _seen(run)
+            found = runs.get(run.namespace, run.name, run.uid)
+            if found is None:
+                raise NotAvailable(f"run {run.name} is gone: it was deleted while it was followed")
+            run = found
         reader.join(LAST_LINES)
         view.state(run)
     return run
-
-
-def _seen(run: Run) -> Run:
-    found = runs.get(run.namespace, run.name, run.uid)
-    if found is None:
-        raise NotAvailable(f"run {run.name} is gone: it was deleted while it was followed")
-    return found
 
 
 class _Lines(threading.Thread):

@@ -47,7 +47,17 @@ def show(place: RunPlace, name: str, wanted: LogsRequest) -> None:
     """
     run = named_runs.known_run(place, name)
     if wanted.follow:
-        run = _started(place, run)
+        # The run once a pod of it has started or it has ended; says meanwhile what it waits for.
+        # A pod whose sidecar alone has started may never come to what is to be read.
+        said = ""
+        while not _is_over(run) and (not run.started or (run.stuck and run.phase == CREATED)):
+            why = _waits(run)
+            if why != said:
+                typer.echo(f"{run.name} {why}", err=True)
+            said = why
+            run = _later(place, run)
+        # A run that is being deleted looks lost until its record is gone too.
+        run = _later(place, run) if run.phase == LOST else run
     lines = _opened(place, run, wanted)
     with _watched(place, run) if wanted.follow else nullcontext():
         for pod, line in lines:
@@ -105,22 +115,6 @@ def _lines(place: RunPlace, run: Run, wanted: LogsRequest) -> Iterator[tuple[str
         return of(f"{run.name}-{wanted.pod}")
     except NotAvailable:
         return of(wanted.pod)
-
-
-def _started(place: RunPlace, run: Run) -> Run:
-    """The run once a pod of it has started or it has ended; says meanwhile what it waits for.
-
-    A pod whose sidecar alone has started may never come to what is to be read.
-    """
-    said = ""
-    while not _is_over(run) and (not run.started or (run.stuck and run.phase == CREATED)):
-        why = _waits(run)
-        if why != said:
-            typer.echo(f"{run.name} {why}", err=True)
-        said = why
-        run = _later(place, run)
-    # A run that is being deleted looks lost until its record is gone too.
-    return _later(place, run) if run.phase == LOST else run
 
 
 def _later(place: RunPlace, run: Run) -> Run:

@@ -24,6 +24,7 @@ from trainer_infra.cli.options import (
     RuntimeOfPython,
     TableFormat,
     TargetName,
+    with_option_groups,
 )
 from trainer_infra.errors import TrainerInfraError
 
@@ -209,7 +210,7 @@ def run(
     )
     try:
         made = submission.submission_of(
-            file, submission.Named(name, namespace, tuple(plugin or ())), python
+            file, submission.RunNaming(name, namespace, tuple(plugin or ())), python
         )
     except submission.RunUsage as error:
         raise typer.BadParameter(str(error), context) from error
@@ -226,7 +227,7 @@ for _command in (
     runs.delete,
     runs.gc,
 ):
-    app.command()(_command)
+    app.command()(with_option_groups(_command))
 
 
 @app.command()

@@ -27,7 +27,7 @@ Placed: TypeAlias = tuple[Source, FieldPath, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Migrated:
+class MigratedJob:
     """A v1 job of a file and what became of it."""
 
     origin: str
@@ -57,9 +57,9 @@ def show(files: Sequence[str], output: str) -> None:
         raise InvalidInput(problems)
 
 
-def _migrated(files: Sequence[str]) -> tuple[list[Migrated], list[Problem], int]:
+def _migrated(files: Sequence[str]) -> tuple[list[MigratedJob], list[Problem], int]:
     """What became of the jobs of files, every problem, and how many objects have one."""
-    found: list[Migrated] = []
+    found: list[MigratedJob] = []
     problems: list[Problem] = []
     refused = 0
     for file in files:
@@ -96,7 +96,7 @@ def _of_folder(folder: str) -> tuple[list[Placed], Sequence[Problem]]:
     return jobs, [Problem("", each) for each in found.problems]
 
 
-def _one(source: Source, path: FieldPath, value: Any) -> Migrated:
+def _one(source: Source, path: FieldPath, value: Any) -> MigratedJob:
     wrong = [
         *source.findings,
         *(replace(each, path=(*path, *each.path)) for each in migrate.v1_findings(value)),
@@ -118,7 +118,7 @@ def _one(source: Source, path: FieldPath, value: Any) -> Migrated:
         raise InvalidInput(problems) from None
     lines = ((source.place((*path, *note.path))[0], note) for note in migration.notes)
     lost = tuple(f"{source.file}:{line}: {note}" for line, note in lines)
-    return Migrated(f"{origin} ({place})", migration, lost)
+    return MigratedJob(f"{origin} ({place})", migration, lost)
 
 
 def _objects(value: Any) -> Iterator[tuple[FieldPath, Any]]:
@@ -130,7 +130,7 @@ def _objects(value: Any) -> Iterator[tuple[FieldPath, Any]]:
         yield (), value
 
 
-def _yaml(found: Sequence[Migrated]) -> str:
+def _yaml(found: Sequence[MigratedJob]) -> str:
     documents = [
         text
         for each in found
@@ -142,7 +142,7 @@ def _yaml(found: Sequence[Migrated]) -> str:
     return "---\n".join(documents)
 
 
-def _comment(each: Migrated) -> str:
+def _comment(each: MigratedJob) -> str:
     lines = [f"From {each.origin}.", *(f"- {note}" for note in each.migration.notes)]
     return "".join(f"# {line}\n" for text in lines for line in text.splitlines())
 
@@ -151,7 +151,7 @@ def _document(value: Any) -> str:
     return yamltext.dump_yaml([value.to_wire()])
 
 
-def _json(found: Sequence[Migrated]) -> str:
+def _json(found: Sequence[MigratedJob]) -> str:
     items = [
         value.to_wire()
         for each in found
@@ -161,11 +161,11 @@ def _json(found: Sequence[Migrated]) -> str:
     return json.dumps(whole, indent=2, ensure_ascii=False) + "\n"
 
 
-def _python(found: Sequence[Migrated]) -> str:
+def _python(found: Sequence[MigratedJob]) -> str:
     return program_text([each.migration for each in found], [_comment(each) for each in found])
 
 
-_FORMATS: Final[Mapping[str, Callable[[Sequence[Migrated]], str]]] = {
+_FORMATS: Final[Mapping[str, Callable[[Sequence[MigratedJob]], str]]] = {
     "yaml": _yaml,
     "json": _json,
     "python": _python,

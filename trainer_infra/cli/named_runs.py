@@ -2,7 +2,7 @@
 
 For every command that is given a run's name. Those that only read take the beginning of a name
 too, and the name of a Pulumi resource, where one run alone can be meant; those that change something
-want the whole name and are told what it could be.
+want the whole name, and an error lists what it could be.
 """
 
 import difflib

@@ -1,8 +1,16 @@
-"""Options that several commands share. Called by `main`; imports little besides typer."""
+"""Options that several commands share. Called by `main`; imports little besides typer.
+
+Options that belong together are the fields of a frozen value: `with_option_groups` puts them into a
+command's signature where it takes one.
+"""
 
 import re
+from collections.abc import Callable
+from dataclasses import dataclass, fields, is_dataclass
 from enum import StrEnum
-from typing import Annotated
+from functools import wraps
+from inspect import Parameter, signature
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -118,6 +126,63 @@ Kubeconfig = Annotated[
 Context = Annotated[
     str | None, typer.Option(metavar="NAME", help="Kubernetes: a context of the kubeconfig.")
 ]
+
+
+@dataclass(frozen=True, slots=True)
+class TargetRequest:
+    """Where a command's runs live, as its options say; None where one is not given."""
+
+    namespace: Namespace = None
+    target: Target = None
+    kubeconfig: Kubeconfig = None
+    """One path or several (`os.pathsep`)."""
+    context: Context = None
+
+
+@dataclass(frozen=True, slots=True)
+class RunSelection:
+    """What is asked of a run; empty for all of them."""
+
+    project: OfProject = None
+    stack: OfStack = None
+    """Perhaps with the project before it, and with the organization before that."""
+    phase: InPhase = None
+    """One of these."""
+    older_than: OlderThan = None
+    """Seconds since it was created, at least."""
+    newer_than: NewerThan = None
+    """Seconds since it was created, at most."""
+
+    def __bool__(self) -> bool:
+        return any(getattr(self, each.name) for each in fields(self))
+
+
+def with_option_groups(command: Callable[..., None]) -> Callable[..., None]:
+    """The command as typer reads it: the fields of each option group among its parameters."""
+    hints = get_type_hints(command, include_extras=True)
+    groups: dict[str, Any] = {name: each for name, each in hints.items() if is_dataclass(each)}
+    parameters = []
+    for each in signature(command).parameters.values():
+        if each.name not in groups:
+            parameters.append(
+                each.replace(kind=Parameter.KEYWORD_ONLY, annotation=hints[each.name])
+            )
+            continue
+        inside = get_type_hints(groups[each.name], include_extras=True)
+        for option in fields(groups[each.name]):
+            made = Parameter(option.name, Parameter.KEYWORD_ONLY, default=option.default)
+            parameters.append(made.replace(annotation=inside[option.name]))
+
+    @wraps(command)
+    def called(**values: Any) -> None:
+        for name, group in groups.items():
+            values[name] = group(**{each.name: values.pop(each.name) for each in fields(group)})
+        command(**values)
+
+    called.__annotations__ = {each.name: each.annotation for each in parameters}
+    vars(called)["__signature__"] = signature(command).replace(parameters=parameters)
+    return called
+
 
 Plugins = Annotated[
     list[str] | None,

@@ -134,7 +134,7 @@ _Pack = Annotated[
 ]
 
 
-class Shown(StrEnum):
+class RulesFormat(StrEnum):
     """How rules are listed."""
 
     TABLE = "table"
@@ -155,7 +155,9 @@ def list_rules(
         list[str] | None,
         typer.Option(metavar="NAME", help="Only those of one of these standards; repeatable."),
     ] = None,
-    output: Annotated[Shown, typer.Option("--output", "-o", help="Format.")] = Shown.TABLE,
+    output: Annotated[
+        RulesFormat, typer.Option("--output", "-o", help="Format.")
+    ] = RulesFormat.TABLE,
 ) -> None:
     """List the policy rules."""
     from trainer_infra.cli import rules as command

@@ -28,7 +28,7 @@ def remove_runs(
     def one(run: Run) -> TrainerInfraError | str:
         try:
             key = (run.namespace, run.name, run.uid)
-            # Of another owner since it was listed: then it is nobody's here to delete.
+            # Of another owner since it was listed: then it is not ours to delete.
             return place.target.delete(*key, timeout, owner=run.owner)
         except TrainerInfraError as error:
             return error

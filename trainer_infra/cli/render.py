@@ -12,7 +12,7 @@ from trainer_infra import names
 from trainer_infra.api import yamltext
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.cli import documents
-from trainer_infra.cli.runtimes import Given
+from trainer_infra.cli.runtimes import CommandDocuments
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import plugin_registry
@@ -47,7 +47,7 @@ def render_documents(
     deviations = REFERENCE.deviations if like_reference else ALL
     behaviour = Behaviour(plugin_registry.plugins_with(plugins), deviations)
     found = documents.read_documents(sources)
-    given = Given(found.documents)
+    given = CommandDocuments(found.documents)
     problems = [*found.problems, *given.problems(behaviour.deviations)]
     objects: list[JSONObject] = []
     warnings: list[str] = []

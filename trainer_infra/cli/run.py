@@ -30,7 +30,9 @@ def run(submission: Submission, *, detach: bool) -> int:
     try:
         submitted = runs.submit(submission)
         if detach:
-            _detached(submitted)
+            typer.echo(f"{submitted.name} is submitted")
+            typer.echo(f"follow it:         {sentences.command('logs -f', submitted)}")
+            typer.echo(f"end and remove it: {sentences.command('delete', submitted)}")
             return 0
         ended = live_progress.follow_runs(submitted)
     except KeyboardInterrupt:
@@ -43,14 +45,8 @@ def run(submission: Submission, *, detach: bool) -> int:
     return 0
 
 
-def _detached(run: Run) -> None:
-    typer.echo(f"{run.name} is submitted")
-    typer.echo(f"follow it:         {sentences.command('logs -f', run)}")
-    typer.echo(f"end and remove it: {sentences.command('delete', run)}")
-
-
 def _named(submission: Submission) -> Run | None:
-    """The run of the submission's name, whosever it is."""
+    """The run of the submission's name, whatever its owner."""
     metadata = submission.job["metadata"]
     return runs.get(metadata["namespace"], metadata["name"])
 

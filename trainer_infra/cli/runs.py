@@ -13,54 +13,24 @@ from trainer_infra.cli.options import (
     AllNamespaces,
     Context,
     EndedBefore,
-    InPhase,
     Kubeconfig,
     Name,
     Names,
-    Namespace,
-    NewerThan,
-    OfProject,
-    OfStack,
-    OlderThan,
-    PhaseName,
+    RunSelection,
     TableFormat,
-    Target,
     TargetName,
+    TargetRequest,
     Yes,
 )
 
 if TYPE_CHECKING:
-    from trainer_infra.cli.selection import RunSelection
-    from trainer_infra.cli.target import RunPlace, TargetRequest
+    from trainer_infra.cli.target import RunPlace
 
 
-def _selection(
-    project: str | None,
-    stack: str | None,
-    phases: list[PhaseName] | None,
-    older_than: float | None,
-    newer_than: float | None,
-) -> "RunSelection":
-    from trainer_infra.cli.selection import RunSelection
-
-    chosen = tuple(each.value for each in phases or ())
-    return RunSelection(project, stack, chosen, older_than, newer_than)
-
-
-def _asked(
-    target: TargetName | None, kubeconfig: str | None, context: str | None, namespace: str | None
-) -> "TargetRequest":
-    from trainer_infra.cli.target import TargetRequest
-
-    return TargetRequest(target and target.value, kubeconfig, context, namespace)
-
-
-def _place(
-    target: TargetName | None, kubeconfig: str | None, context: str | None, namespace: str | None
-) -> "RunPlace":
+def _place(asked: TargetRequest) -> "RunPlace":
     from trainer_infra.cli import target as targets
 
-    return targets.chosen_place(_asked(target, kubeconfig, context, namespace))
+    return targets.chosen_place(asked)
 
 
 def get(
@@ -68,26 +38,19 @@ def get(
     output: Annotated[
         TableFormat, typer.Option("--output", "-o", help="Format.")
     ] = TableFormat.TABLE,
-    project: OfProject = None,
-    stack: OfStack = None,
-    phase: InPhase = None,
-    older_than: OlderThan = None,
-    newer_than: NewerThan = None,
-    namespace: Namespace = None,
+    *,
+    selection: RunSelection,
     all_namespaces: AllNamespaces = False,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
+    asked: TargetRequest,
 ) -> None:
     """List runs, the newest last, or show one in detail."""
     from trainer_infra.cli import get as command
 
-    selection = _selection(project, stack, phase, older_than, newer_than)
     if name is not None and all_namespaces:
         raise typer.BadParameter("--all-namespaces lists runs: leave NAME out, or give -n")
     if name is not None and selection:
         raise typer.BadParameter("options that choose runs are for a list: leave NAME out")
-    place = _place(target, kubeconfig, context, namespace)
+    place = _place(asked)
     if name is not None:
         command.show_one(place, name, output.value)
     else:
@@ -96,17 +59,11 @@ def get(
         )
 
 
-def describe(
-    name: Name,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
+def describe(name: Name, *, asked: TargetRequest) -> None:
     """Show all there is to know of a run, and why it waits."""
     from trainer_infra.cli import describe as command
 
-    command.show(_place(target, kubeconfig, context, namespace), name)
+    command.show(_place(asked), name)
 
 
 def logs(
@@ -118,55 +75,35 @@ def logs(
     tail: Annotated[
         int | None, typer.Option(min=0, metavar="N", help="Only the last N lines of each pod.")
     ] = None,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
+    *,
+    asked: TargetRequest,
 ) -> None:
     """Print what a run's pods wrote."""
     from trainer_infra.cli import logs as command
 
-    place = _place(target, kubeconfig, context, namespace)
+    place = _place(asked)
     command.show(place, name, command.LogsRequest(pod, follow, tail))
 
 
-def suspend(
-    run_names: Names,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
+def suspend(run_names: Names, *, asked: TargetRequest) -> None:
     """Hold runs back: their pods end, and start again when they are resumed."""
     from trainer_infra.cli import suspend as command
 
-    command.suspend(_place(target, kubeconfig, context, namespace), run_names, value=True)
+    command.suspend(_place(asked), run_names, value=True)
 
 
-def resume(
-    run_names: Names,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
+def resume(run_names: Names, *, asked: TargetRequest) -> None:
     """Let suspended runs go on."""
     from trainer_infra.cli import suspend as command
 
-    command.suspend(_place(target, kubeconfig, context, namespace), run_names, value=False)
+    command.suspend(_place(asked), run_names, value=False)
 
 
-def retry(
-    run_names: Names,
-    namespace: Namespace = None,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
-) -> None:
+def retry(run_names: Names, *, asked: TargetRequest) -> None:
     """Run runs again that failed, as they were submitted."""
     from trainer_infra.cli import retry as command
 
-    command.retry(_place(target, kubeconfig, context, namespace), run_names)
+    command.retry(_place(asked), run_names)
 
 
 def delete(
@@ -184,22 +121,15 @@ def delete(
     ignore_not_found: Annotated[
         bool, typer.Option("--ignore-not-found", help="A run that is gone is no error.")
     ] = False,
-    project: OfProject = None,
-    stack: OfStack = None,
-    phase: InPhase = None,
-    older_than: OlderThan = None,
-    newer_than: NewerThan = None,
+    *,
+    selection: RunSelection,
     yes: Yes = False,
-    namespace: Namespace = None,
     all_namespaces: AllNamespaces = False,
-    target: Target = None,
-    kubeconfig: Kubeconfig = None,
-    context: Context = None,
+    asked: TargetRequest,
 ) -> None:
     """End runs and remove what is left of them: those named, or those that options choose."""
     from trainer_infra.cli import delete as command
 
-    selection = _selection(project, stack, phase, older_than, newer_than)
     if bool(run_names) == bool(selection):
         raise typer.BadParameter(
             "give the names of runs, or options that choose them, such as --stack: "
@@ -207,7 +137,7 @@ def delete(
         )
     if run_names and all_namespaces:
         raise typer.BadParameter("--all-namespaces is for options that choose runs, not for names")
-    place = _place(target, kubeconfig, context, namespace)
+    place = _place(asked)
     if run_names:
         done = command.delete(place, run_names, timeout=timeout, ignore_not_found=ignore_not_found)
     else:
@@ -234,12 +164,12 @@ def gc(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
 ) -> None:
-    """Delete what nobody needs: runs that a stack lost, old runs, environments of packages."""
-    asked = _asked(target, kubeconfig, context, namespace)
+    """Delete what is not needed: runs that a stack lost, old runs, environments of packages."""
+    asked = TargetRequest(namespace, target, kubeconfig, context)
     if cache:
         from trainer_infra.cli import gc_cache
 
-        if stack or any((target, kubeconfig, context, namespace)):
+        if stack or asked != TargetRequest():
             raise typer.BadParameter(
                 "--cache is about this machine, it takes --older-than and --yes"
             )

@@ -1,7 +1,6 @@
 """Which runtime each TrainJob of some documents runs on: one of the same documents, or shipped.
 
-Called by `render` and `submission`. A TrainingRuntime serves TrainJobs of its own namespace, a
-ClusterTrainingRuntime all of them (reference behaviour 4.2).
+Called by `render` and `submission`.
 """
 
 from collections import Counter
@@ -12,16 +11,14 @@ from trainer_infra import catalog, names
 from trainer_infra.api.manifests import ManifestDocument
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.catalog.runtime_key import RuntimeKey, runtime_key
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.render import runtime_ref
 from trainer_infra.render.deviation import ALL, Deviation
 
-DEFAULT_NAMESPACE = "default"
-Key = tuple[str, str, str]
-
 
 @dataclass(frozen=True, slots=True)
-class Given:
+class CommandDocuments:
     """The documents of one command."""
 
     documents: tuple[ManifestDocument, ...]
@@ -38,17 +35,17 @@ class Given:
             InvalidInput: It is in neither place.
         """
         _, kind, name = job.spec.runtime_ref.named
-        wanted = (kind, _scope(kind, job.metadata.namespace), name)
+        wanted = runtime_key(kind, job.metadata.namespace, name)
         for each in self.documents:
             if not isinstance(each.object, TrainJob) and document_key(each) == wanted:
                 return each.object
         if kind == names.TRAINING_RUNTIME:
-            raise InvalidInput([_missing(name, wanted[1])])
+            raise InvalidInput([_missing(name, wanted.namespace)])
         return catalog.get(name)
 
     def problems(self, deviations: frozenset[Deviation] = ALL) -> Iterator[Problem]:
         """Objects without a name or there twice, and runtimes on which nothing can run."""
-        seen = Counter[Key]()
+        seen = Counter[RuntimeKey]()
         for each in self.documents:
             if not each.object.metadata.name:
                 what, fix = "is missing", "write one: generateName needs an API server"
@@ -57,7 +54,9 @@ class Given:
             seen[document_key(each)] += 1
             if seen[document_key(each)] == 2:  # noqa: PLR2004  said once
                 what = f"{each.object.kind} is in the documents more than once"
-                yield Problem("metadata.name", what, got=document_key(each)[2], where=_place(each))
+                yield Problem(
+                    "metadata.name", what, got=each.object.metadata.name, where=_place(each)
+                )
             if not isinstance(each.object, TrainJob):
                 found = runtime_ref.of_runtime(each.object, deviations)
                 yield from (_at(problem, each) for problem in found)
@@ -71,14 +70,10 @@ class Given:
             yield _at(problem, runtimes.get(problem.where, job))
 
 
-def document_key(document: ManifestDocument) -> Key:
-    """Kind, namespace (empty for cluster-scoped kinds) and name of a document's object."""
+def document_key(document: ManifestDocument) -> RuntimeKey:
+    """Kind, namespace and name of a document's object, a TrainJob's too."""
     kind, metadata = document.object.kind, document.object.metadata
-    return kind, _scope(kind, metadata.namespace), metadata.name
-
-
-def _scope(kind: str, namespace: str | None) -> str:
-    return "" if kind == names.CLUSTER_TRAINING_RUNTIME else namespace or DEFAULT_NAMESPACE
+    return runtime_key(kind, metadata.namespace, metadata.name)
 
 
 def _missing(name: str, namespace: str) -> Problem:

@@ -4,29 +4,10 @@ Called by `get`, `delete`, `gc_ended` and `gc_stack`.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from trainer_infra.cli.options import RunSelection
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Owner, Run
-
-
-@dataclass(frozen=True, slots=True)
-class RunSelection:
-    """What is asked of a run; empty for all of them."""
-
-    project: str | None = None
-    """Its Pulumi project."""
-    stack: str | None = None
-    """Its stack, perhaps with the project before it, and with the organization before that."""
-    phases: tuple[str, ...] = ()
-    """One of these."""
-    older_than: float | None = None
-    """Seconds since it was created, at least."""
-    newer_than: float | None = None
-    """Seconds since it was created, at most."""
-
-    def __bool__(self) -> bool:
-        return self != RunSelection()
 
 
 def select_runs(runs: Iterable[Run], selection: RunSelection) -> tuple[Run, ...]:
@@ -56,7 +37,7 @@ def _fits(run: Run, asked: RunSelection) -> bool:
     return (
         all(run.owner.project == each for each in projects)
         and (not stack or run.owner.stack == stack)
-        and (not asked.phases or run.phase in asked.phases)
+        and (not asked.phase or run.phase in asked.phase)
         and (asked.older_than is None or age >= asked.older_than)
         and (asked.newer_than is None or age <= asked.newer_than)
     )

@@ -19,7 +19,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.catalog import one_job
 from trainer_infra.cli import documents
-from trainer_infra.cli.runtimes import DEFAULT_NAMESPACE, Given
+from trainer_infra.cli.runtimes import CommandDocuments
 from trainer_infra.errors import InvalidInput, Problem, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local import capacity, unsupported_fields
@@ -67,7 +67,7 @@ class Python:
 
 
 @dataclass(frozen=True, slots=True)
-class Named:
+class RunNaming:
     """What the run is called, and what renders it."""
 
     name: str | None
@@ -77,7 +77,7 @@ class Named:
     """Listed plugins, as `render.plugin_registry` takes them."""
 
 
-def submission_of(file: str, named: Named, python: Python) -> Submission:
+def submission_of(file: str, named: RunNaming, python: Python) -> Submission:
     """What to run.
 
     Raises:
@@ -118,13 +118,13 @@ def _is_shell(path: Path) -> bool:
     return False
 
 
-def _of_yaml(file: str, named: Named, python: Python) -> Submission:
+def _of_yaml(file: str, named: RunNaming, python: Python) -> Submission:
     used = [each.name for each in fields(python) if getattr(python, each.name)]
     if used:
         shown = ", ".join("ARGS" if each == "words" else f"--{each}" for each in used)
         raise RunUsage(f"{shown}: only for a Python file, a TrainJob says it in its spec")
     found = documents.read_documents([file])
-    given = Given(found.documents)
+    given = CommandDocuments(found.documents)
     problems = (*found.problems, *given.problems())
     if problems:
         raise InvalidInput(problems)
@@ -135,7 +135,7 @@ def _of_yaml(file: str, named: Named, python: Python) -> Submission:
         raise InvalidInput([Problem("metadata.namespace", what, own, where=file)])
     runtime = given.runtime_of(job)
     wire = job.to_wire()
-    metadata = {**wire["metadata"], "namespace": own or named.namespace or DEFAULT_NAMESPACE}
+    metadata = {**wire["metadata"], "namespace": own or named.namespace or names.DEFAULT_NAMESPACE}
     return _submission({**wire, "metadata": metadata}, runtime, named.plugins)
 
 
@@ -155,7 +155,7 @@ def _only(jobs: Sequence[TrainJob], name: str | None, file: str) -> TrainJob:
     raise InvalidInput([problem])
 
 
-def _of_python(file: str, named: Named, python: Python) -> Submission:
+def _of_python(file: str, named: RunNaming, python: Python) -> Submission:
     shipped = {each.name: each for each in catalog.RUNTIMES}
     name = python.runtime or PLAIN
     if name not in shipped:
@@ -180,7 +180,7 @@ def _of_python(file: str, named: Named, python: Python) -> Submission:
         "kind": names.TRAIN_JOB,
         "metadata": {
             "name": named.name or name_of(file),
-            "namespace": named.namespace or DEFAULT_NAMESPACE,
+            "namespace": named.namespace or names.DEFAULT_NAMESPACE,
         },
         "spec": {"runtimeRef": {"name": name}, "trainer": packed.trainer},
     }

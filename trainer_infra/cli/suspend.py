@@ -18,7 +18,7 @@ def suspend(place: RunPlace, run_names: Sequence[str], *, value: bool) -> None:
 
     Raises:
         NotAvailable: names every name that is unknown.
-        Refused: A run has ended, or is suspended and resumed by somebody else.
+        Refused: A run has ended, or Kueue suspends and resumes it.
     """
     word = "suspended" if value else "resumed"
     runs = named_runs.known_runs(place, run_names)

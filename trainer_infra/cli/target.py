@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from trainer_infra import names
+from trainer_infra.cli.options import TargetRequest
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.targets import KUBERNETES, LOCAL, PROVIDER, TARGETS
@@ -23,20 +25,6 @@ from trainer_infra.runs.target import Target
 
 if TYPE_CHECKING:
     from trainer_infra.cluster.provider.runs import Cluster
-
-
-@dataclass(frozen=True, slots=True)
-class TargetRequest:
-    """The options of a command; None where one is not given."""
-
-    target: str | None = None
-    """`local` or `kubernetes`."""
-    kubeconfig: str | None = None
-    """One path or several (`os.pathsep`)."""
-    context: str | None = None
-    """Of the kubeconfig."""
-    namespace: str | None = None
-    """Of the runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,7 +81,9 @@ def _place(asked: TargetRequest, stacks: Sequence[Settings]) -> RunPlace:
     found = _connection(asked, stacks)
     if found.kind == LOCAL:
         this_machine = targets.open_target(LOCAL)
-        return RunPlace(this_machine, LOCAL, "on this machine", asked.namespace or "default")
+        return RunPlace(
+            this_machine, LOCAL, "on this machine", asked.namespace or names.DEFAULT_NAMESPACE
+        )
     seen = kubeconfig_context.context_of(found.kubeconfig, found.context)
     shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
     cluster = targets.open_cluster(found.kubeconfig, found.context)
@@ -114,7 +104,13 @@ def _connection(asked: TargetRequest, stacks: Sequence[Settings]) -> _Connection
         return _Connection(kind or LOCAL, None, asked.context)
     if _target(stack) == LOCAL:
         return _Connection(LOCAL)
-    _engine(stack)
+    engine = stack.get("engine")
+    if engine not in (None, PROVIDER):
+        raise NotAvailable(
+            f"stack {stack.stack} of project {stack.project.name} has trainer:engine {engine!r}; "
+            f"the command knows the runs of engine {PROVIDER}, for others use "
+            "`kubectl get trainjobs`, or name a cluster with --kubeconfig"
+        )
     return _Connection(KUBERNETES, _kubeconfig(stack), asked.context or stack.get("context"))
 
 
@@ -149,16 +145,6 @@ def _target(stack: Settings) -> str:
             f"which is not one of {', '.join(TARGETS)}; name one with --target"
         )
     return found
-
-
-def _engine(stack: Settings) -> None:
-    engine = stack.get("engine")
-    if engine not in (None, PROVIDER):
-        raise NotAvailable(
-            f"stack {stack.stack} of project {stack.project.name} has trainer:engine {engine!r}; "
-            f"the command knows the runs of engine {PROVIDER}, for others use "
-            "`kubectl get trainjobs`, or name a cluster with --kubeconfig"
-        )
 
 
 def _kubeconfig(stack: Settings) -> str | None:

@@ -17,9 +17,7 @@ async def all_results(requests: Iterable[Awaitable[T]]) -> list[T]:
         Exception: The first error by order, once every request has ended.
     """
     results = await asyncio.gather(*requests, return_exceptions=True)
-    found: list[T] = []
     for each in results:
         if isinstance(each, BaseException):
             raise each
-        found.append(each)
-    return found
+    return [each for each in results if not isinstance(each, BaseException)]

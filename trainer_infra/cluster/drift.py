@@ -1,4 +1,4 @@
-"""Fields of ours that somebody changed, found by managed fields. Pure.
+"""Fields of ours that another writer changed, found by managed fields. Pure.
 
 Called by `provider` and `runtimes` with what was applied (the record's objects) and what is there. Only fields that we
 applied count; what the server, a webhook, JobSet or Kueue adds is theirs. `spec.suspend` never
@@ -77,7 +77,7 @@ def _compared(key: str, value: Any) -> Any:
 
 
 def _of_secret(keys: JSONObject, live: JSONObject, writers: Writers) -> Iterator[tuple[str, str]]:
-    """Keys that are gone or whose value somebody else wrote; the value itself is nobody's to see."""
+    """Keys that are gone or whose value another writer wrote; the value itself is not shown."""
     for key in keys:
         path, now = f"data.{key}", live.get("data") or {}
         owners = _narrowed(_narrowed(writers, "f:data"), f"f:{key}")
@@ -144,7 +144,7 @@ def _narrowed_to_item(writers: Writers, name: JSONObject) -> Writers:
 
 
 def _narrowed(writers: Writers, key: str) -> Writers:
-    """Writers of a field; where nobody has parts of what it is in, that is one value as a whole."""
+    """Writers of a field; where no writer has parts of what it is in, that is one value as a whole."""
     if not any(each.fields for each in writers):
         return writers
     return [

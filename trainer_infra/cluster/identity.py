@@ -1,4 +1,4 @@
-"""Which cluster a run is on: what tells clusters apart, whoever asks and by whichever address. Pure.
+"""Which cluster a run is on: what tells clusters apart, whatever user asks and by whichever address. Pure.
 
 Read by `served`, kept as text in `Run.host`, and so in states. The UID of namespace kube-system is
 made once and never again, but not every account may read it. What every account that may submit can

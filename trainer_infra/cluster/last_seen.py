@@ -1,8 +1,8 @@
-"""Pods that failed while somebody looked, kept when Kubernetes deletes them.
+"""Pods that failed while a program looked, kept when Kubernetes deletes them.
 
 A Job whose pods have restartPolicy OnFailure (JobSet's default) deletes its last failed pod at once,
 and with it exit code, reason and log. Asked by a `Session` for a run that is looked at closely: the pods
-of its namespace are watched from then on, until nobody has looked for a while.
+of its namespace are watched from then on, until no program has looked for a while.
 """
 
 import asyncio
@@ -36,7 +36,7 @@ class FailedPod:
     """The last lines of its log, where they could still be read."""
 
 
-class LastSeen:
+class LastSeenPods:
     """Failed pods of the namespaces that are looked at; lives in one event loop."""
 
     def __init__(self, client: KubeClient) -> None:

@@ -50,7 +50,7 @@ async def surroundings_of(
 async def with_reason(
     client: KubeClient, seen: Observation, run: Run, failed: Mapping[str, FailedPod]
 ) -> Observation:
-    """What is seen of a run that failed: with the log of its pod, or the Jobs where none failed.
+    """What is seen of a run that failed: its Jobs, where one may be late, and the log of its pod.
 
     Args:
         client: the cluster.
@@ -58,10 +58,11 @@ async def with_reason(
         run: as it is by that.
         failed: pods that failed and were deleted since, by name.
     """
-    if run.failure is None:
+    if run.failure is None or _has_deadline(seen.jobset):
         selection = ObjectSelection(JOB, run.namespace, f"{names.JOBSET_NAME_LABEL}={run.name}")
         with suppress(Answer):
-            return replace(seen, jobs=tuple((await client.list(selection)).items))
+            seen = replace(seen, jobs=tuple((await client.list(selection)).items))
+    if run.failure is None:
         return seen
     name = run.failure.pod
     pod = next(each for each in seen.pods if run_pods.name(each) == name)
@@ -70,6 +71,11 @@ async def with_reason(
     if not lines and name in failed:
         lines = failed[name].lines
     return replace(seen, lines={name: lines})
+
+
+def _has_deadline(jobset: JSONObject | None) -> bool:
+    jobs = ((jobset or {}).get("spec") or {}).get("replicatedJobs") or ()
+    return any(each["template"]["spec"].get("activeDeadlineSeconds") for each in jobs)
 
 
 def with_failed(

@@ -6,7 +6,7 @@ rule 2).
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.sentences import Owned
+from trainer_infra.runs.sentences import OwnedRun
 
 
 def is_of(value: JSONObject, uid: str) -> bool:
@@ -21,7 +21,7 @@ def is_going(value: JSONObject) -> bool:
 
 
 def owner_shown(value: JSONObject) -> str:
-    """Whose the object is: a run of ours, another controller's, or whoever wrote it first."""
+    """Whose the object is: a run of ours, another controller's, or the first writer's."""
     metadata = value["metadata"]
     labels = metadata.get("labels") or {}
     controller = next(
@@ -48,6 +48,6 @@ def object_shown(value: JSONObject) -> str:
     return f"{value['kind']} {metadata.get('namespace', '')}/{metadata['name']}"
 
 
-def run_shown(record: Owned) -> str:
+def run_shown(record: OwnedRun) -> str:
     """A run as an error names it."""
     return f"run {record.namespace}/{record.name}"

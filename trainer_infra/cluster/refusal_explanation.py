@@ -33,18 +33,14 @@ def explain_refusal(error: Answer | NotServed, value: JSONObject) -> TrainerInfr
     """The error to raise in place of a refusal of an object."""
     where = ownership.object_shown(value)
     if isinstance(error, NotServed):
-        return _not_served(error)
+        if error.api_version.partition("/")[0] == names.JOBSET_API_VERSION.partition("/")[0]:
+            return NotAvailable(f"the cluster does not serve JobSet; {INSTALL_JOBSET}")
+        return error
     if isinstance(error, NotFound):
         return _not_found(error, where, value["metadata"].get("namespace", ""))
     if isinstance(error, Invalid):
         return _invalid(error, where)
     return Refused(_sentence(error, where))
-
-
-def _not_served(error: NotServed) -> TrainerInfraError:
-    if error.api_version.partition("/")[0] == names.JOBSET_API_VERSION.partition("/")[0]:
-        return NotAvailable(f"the cluster does not serve JobSet; {INSTALL_JOBSET}")
-    return error
 
 
 def _not_found(error: NotFound, where: str, namespace: str) -> TrainerInfraError:

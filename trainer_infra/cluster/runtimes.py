@@ -83,7 +83,7 @@ def with_owner(value: JSONObject, owner: Owner) -> JSONObject:
 def taken_by(there: JSONObject, owner: Owner) -> str:
     """Whose the runtime is by now, when it is another owner's; else empty.
 
-    What somebody removed says nothing: that is drift.
+    What another writer removed says nothing: that is drift.
     """
     ours, found = _marks(with_owner({"metadata": {}}, owner)), _marks(there)
     differ = any(found.get(key, ours[key]) != ours[key] for key in ours)
@@ -105,11 +105,11 @@ async def create_runtime(client: KubeClient, value: JSONObject, *, adopt: bool) 
     Args:
         client: the cluster.
         value: the runtime, labelled.
-        adopt: take over a runtime of that name that somebody else made.
+        adopt: take over a runtime of that name that another owner made.
 
     Raises:
         NotAvailable: The cluster does not serve the kind.
-        Refused: One of that name is somebody else's, or the cluster says no.
+        Refused: One of that name is another owner's, or the cluster says no.
         InvalidInput: The cluster finds problems in it.
     """
     there = await live_runtime(client, value)
@@ -122,7 +122,7 @@ async def create_runtime(client: KubeClient, value: JSONObject, *, adopt: bool) 
 
 
 async def apply_runtime(client: KubeClient, value: JSONObject, uid: str = "") -> JSONObject:
-    """The runtime as stored, with every field as it is declared, whoever changed it.
+    """The runtime as stored, with every field as it is declared, whatever writer changed it.
 
     Args:
         client: the cluster.

@@ -2,12 +2,12 @@
 
 import time
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, TypeAlias
 
 from trainer_infra import names
-from trainer_infra.cluster.last_seen import LastSeen
+from trainer_infra.cluster.last_seen import LastSeenPods
 from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.cluster.rights import Rights
 from trainer_infra.json_values import JSONObject
@@ -33,13 +33,13 @@ class Session:
     """Lists and nodes that were just read."""
     asked: deque[tuple[float, tuple[str, str]]] = field(default_factory=deque)
     """When which run was asked for."""
-    last_seen: LastSeen = field(init=False)
+    last_seen: LastSeenPods = field(init=False)
     """Pods that failed between two looks."""
     rights: Rights = field(init=False)
     """What this account may do."""
 
     def __post_init__(self) -> None:
-        self.last_seen = LastSeen(self.client)
+        self.last_seen = LastSeenPods(self.client)
         self.rights = Rights(self.client)
 
     async def close(self) -> None:
@@ -69,17 +69,14 @@ class Session:
         selection = ObjectSelection(POD, namespace, names.JOBSET_NAME_LABEL)
 
         async def ask() -> Mapping[tuple[str, str], list[JSONObject]]:
-            return _by_jobset((await self.client.list(selection)).items)
+            pods = (await self.client.list(selection)).items
+            found: dict[tuple[str, str], list[JSONObject]] = {}
+            for each in pods:
+                name = each["metadata"]["labels"][names.JOBSET_NAME_LABEL]
+                found.setdefault((each["metadata"]["namespace"], name), []).append(each)
+            return found
 
         return await self.cache.answer(selection, ask)
-
-
-def _by_jobset(pods: Sequence[JSONObject]) -> dict[tuple[str, str], list[JSONObject]]:
-    found: dict[tuple[str, str], list[JSONObject]] = {}
-    for each in pods:
-        name = each["metadata"]["labels"][names.JOBSET_NAME_LABEL]
-        found.setdefault((each["metadata"]["namespace"], name), []).append(each)
-    return found
 
 
 def _key(value: JSONObject) -> tuple[str, str]:

@@ -6,11 +6,12 @@ Resources of pulumi_kubernetes are objects as they are. Nothing else is judged.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any, Final
 
 from trainer_infra import names
+from trainer_infra.catalog.runtime_key import RuntimeKey
 from trainer_infra.crossguard.values import plain_value
 from trainer_infra.deploy.operations.declared_run import wire_object
 from trainer_infra.deploy.operations.train_jobs.members import members_of
@@ -18,10 +19,9 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules import tree
 from trainer_infra.rules.subject import AnyRuntime, Subject
-from trainer_infra.rules.tree import Key
 from trainer_infra.rules.value import UNKNOWN
 
-Runtimes = Mapping[Key, AnyRuntime]
+Runtimes = Mapping[RuntimeKey, AnyRuntime]
 
 NONE: Final[Runtimes] = MappingProxyType({})
 """No runtimes."""
@@ -63,7 +63,7 @@ def _objects(
     ours = class_of_type(kind)
     if is_plain(kind):
         value = {key: each for key, each in properties.items() if not key.startswith("__")}
-        yield "", _as_it_is(value, runtimes)
+        yield "", tree.subject_with_runtime(value, runtimes, runtimes)
     elif ours == names.TRAIN_JOB:
         yield "", train_job(properties)
     elif ours == "TrainJobs" and isinstance(properties.get("jobs"), Mapping):
@@ -86,17 +86,9 @@ def is_plain(kind: str) -> bool:
     return kind.startswith(_KUBERNETES)
 
 
-def runtimes_among(declared: Iterable[DeclaredObject]) -> dict[Key, AnyRuntime]:
+def runtimes_among(declared: Iterable[DeclaredObject]) -> dict[RuntimeKey, AnyRuntime]:
     """Those of the objects that are runtimes, to which others may refer."""
     return tree.runtimes(each.subject.object.raw for each in declared)
-
-
-def _as_it_is(value: JSONObject, runtimes: Runtimes) -> Subject:
-    key = tree.runtime_reference(value)
-    if key is None:
-        return rule_subject.subject_of(value)
-    made = rule_subject.subject_of(value, runtimes.get(key) or tree.shipped_runtime(key))
-    return replace(made, runtime_is_judged=key in runtimes)
 
 
 def wire_of_train_job(properties: JSONObject) -> dict[str, Any]:

@@ -188,7 +188,7 @@ def _after_all(
 
 
 def _said(applied: PackRule) -> dict[str, Any]:
-    """What CrossGuard is told of a rule."""
+    """What CrossGuard shows of a rule."""
     rule, properties = applied.rule, _properties(applied)
     return {
         "name": rule.id,

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidationArgs
 
+from trainer_infra.catalog.runtime_key import RuntimeKey
 from trainer_infra.crossguard import declared_objects
 from trainer_infra.crossguard.declared_objects import DeclaredObject
 from trainer_infra.rules import exemption, judge, world
@@ -22,7 +23,6 @@ from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
 from trainer_infra.rules.pack import PackRule
 from trainer_infra.rules.subject import AnyRuntime, Subject
-from trainer_infra.rules.tree import Key
 from trainer_infra.rules.world import World
 
 Verdict = tuple[DeclaredObject, RuleVerdict]
@@ -62,7 +62,7 @@ class Verdicts:
         self._rules = tuple(rules)
         self._last = _Last()
         self._declared: dict[str, tuple[DeclaredObject, ...]] = {}
-        self._runtimes: dict[Key, AnyRuntime] = {}
+        self._runtimes: dict[RuntimeKey, AnyRuntime] = {}
 
     def of_resource(self, args: ResourceValidationArgs) -> JudgedResource:
         """What is known of a resource."""

@@ -30,7 +30,7 @@ FILE: Final = "file://"
 ID_FILE: Final = "trainer-infra-id"
 """In the folder `.pulumi` of a backend that is a folder."""
 NO_ORGANIZATION: Final = "organization"
-"""What a program is told where its backend has none."""
+"""What the program prints where its backend has none."""
 SERVICE: Final = "https://api.pulumi.com"
 _ID: Final = re.compile(r"[-.A-Za-z0-9]{16,120}")
 _TELLING: Final = ("domain", "endpoint", "storage_account", "table")

@@ -25,7 +25,7 @@ from pulumi.output import Unknown
 from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc, provider_pb2, status_pb2
 
 from trainer_infra import names
-from trainer_infra.deploy.operations.answers import Unfinished
+from trainer_infra.deploy.operations.answers import UnfinishedOperation
 from trainer_infra.deploy.operations.connection import Connection
 from trainer_infra.deploy.operations.session import EngineGone, StackSession
 from trainer_infra.deploy.operations.values import plain_json
@@ -116,7 +116,7 @@ SESSION: Final = StackSession(EngineMessages, config_file=_config_file)
 def while_engine_lives() -> Iterator[None]:
     """End the process when the engine is gone.
 
-    The command that asked was killed: this process must not wait on for nobody. What it waits for goes
+    The command that asked was killed: this process must not wait on. What it waits for goes
     on, and the next `pulumi up` waits for it again.
     """
     try:
@@ -161,7 +161,7 @@ class _OneLine:
     def format_exc() -> str:
         """The message of an error of ours; the whole traceback of a bug."""
         error = sys.exc_info()[1]
-        if isinstance(error, Unfinished):
+        if isinstance(error, UnfinishedOperation):
             call = sys._getframe(1).f_locals  # noqa: SLF001  the SDK hands over nothing else
             call["context"].set_trailing_metadata(((DETAILS, _details(error, call["request"])),))
         if isinstance(error, KeyError) and error.args == ("__provider",):
@@ -174,7 +174,7 @@ DETAILS: Final = "grpc-status-details-bin"
 """Where gRPC carries a status whole."""
 
 
-def _details(error: Unfinished, request: Any) -> bytes:
+def _details(error: UnfinishedOperation, request: Any) -> bytes:
     """The status that tells the engine what was made all the same, of a request to create or update."""
     failed = provider_pb2.ErrorResourceInitFailed(id=error.created.id, reasons=[str(error)])
     is_update = isinstance(request, provider_pb2.UpdateRequest)

@@ -46,7 +46,7 @@ def plain_inputs(value: Any) -> Any:
 
 
 @dataclass(slots=True)
-class _Opened:
+class _OpenedValue:
     complete: bool = True
     """Whether every value is known."""
     known: bool = True
@@ -66,7 +66,7 @@ def open_outputs(
     where `then` cannot do without it, the whole result is. The Outputs are not secret: `judge` gets
     Secret objects, also of values that are not known yet, and raises where they must not stand.
     """
-    state = _Opened()
+    state = _OpenedValue()
 
     async def compute() -> Mapping[str, Any]:
         plain = await _open(value, state)
@@ -105,7 +105,7 @@ def _begun(what: Coroutine[Any, Any, T]) -> "asyncio.Task[T]":
     return task
 
 
-async def _open(value: Any, state: _Opened) -> Any:
+async def _open(value: Any, state: _OpenedValue) -> Any:
     if isinstance(value, Secret):
         inner = await _open(value.value, state)
         return inner if isinstance(inner, Secret) else Secret(inner)

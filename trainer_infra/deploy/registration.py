@@ -7,17 +7,20 @@ under which URN.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import fields, replace
+from datetime import date
 from typing import Any, Final
 
 import pulumi
 from pulumi.dynamic import Resource
 
 from trainer_infra import names
-from trainer_infra.deploy import engine_values, outputs, secret_door, secret_transform
+from trainer_infra.api.finding import path_text
+from trainer_infra.deploy import outputs, secret_door, secret_transform
 from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to_inputs
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
+from trainer_infra.json_values import JSONObject, JSONPath, json_leaves
 from trainer_infra.trainers.array_values import as_python
 
 PARTS: Final = ("runtime", "spec", "code", "labels", "annotations", "secretData")
@@ -29,6 +32,8 @@ SETTINGS: Final[Mapping[str, Callable[[pulumi.Config, str], Any]]] = {
     "plugins": pulumi.Config.get_object,
 }
 """Keys of `trainer:` in the stack's configuration, and how each is read."""
+_HIDDEN: Final = "secretData"
+"""Input whose values are shown nowhere."""
 
 
 def refuse_unknown_arguments(args: Mapping[str, Any], known: type, where: str) -> None:
@@ -56,7 +61,7 @@ def run_inputs(args: TrainJobArgs, where: str) -> dict[str, Any]:
     """
     inputs = {
         "name": args.get("name"),
-        "namespace": args.get("namespace", "default"),
+        "namespace": args.get("namespace", names.DEFAULT_NAMESPACE),
         "attempt": args.get("attempt", 1),
         "adopt": args.get("adopt", False),
         "deleteTimeout": args.get("delete_timeout", 60),
@@ -84,7 +89,7 @@ def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
 
     def made(plain: Mapping[str, Any]) -> dict[str, Any]:
         found = _inputs(Arguments.from_mapping(plain), where)
-        _refuse(engine_values.uncarried_values(found), where)
+        _refuse(uncarried_values(found), where)
         return found
 
     if not outputs.has_output(whole):
@@ -117,7 +122,7 @@ def closed_inputs(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
 
     def judge(plain: Mapping[str, Any]) -> None:
         _refuse(secret_door.misplaced_secrets(plain, ""), where)
-        _refuse(engine_values.uncarried_values(plain), where)
+        _refuse(uncarried_values(plain), where)
 
     own = {key: value for key, value in inputs.items() if key not in {"owner", "urn"}}
     given = as_python(outputs.plain_inputs(own))
@@ -146,7 +151,7 @@ def _refuse(problems: Iterator[Problem], where: str) -> None:
 def stack_settings() -> dict[str, Any]:
     """What the stack's configuration says of every resource of ours.
 
-    A target has no default, so that nobody trains on a machine by accident; its engine has one.
+    A target has no default, so that no program trains on a machine by accident; its engine has one.
     """
     secret = (key for key in SETTINGS if pulumi.runtime.is_config_secret(f"trainer:{key}"))
     _refuse(
@@ -218,3 +223,51 @@ def resource_urn(
     parent = opts.parent if opts else None
     made = pulumi.resource.create_urn(name, f"pulumi-python:{kind._resource_type_name}", parent)  # noqa: SLF001  Pulumi keeps it there
     return secret_transform.after_transforms(made, opts)
+
+
+def uncarried_values(inputs: JSONObject) -> Iterator[Problem]:
+    """A problem for each value and key that the engine's protocol cannot carry.
+
+    What the protocol says of one ends in a traceback. YAML gives dates, a sweep numbers as keys, and
+    bytes that are no UTF-8 give texts that no encoding has.
+    """
+    for path, value in json_leaves(inputs):
+        yield from _problems(path, value)
+    for path, key in _keys(inputs, ()):
+        if isinstance(key, str):
+            yield from _problems((*path, key), key)
+        else:
+            yield Problem(path_text(path), "must have texts as keys", key, f'write "{key}"')
+
+
+def _problems(path: JSONPath, value: Any) -> Iterator[Problem]:
+    what, fix = _uncarried(value)
+    if what:
+        got = None if path[0] == _HIDDEN else value
+        visible = path_text(path).encode("utf-8", "backslashreplace").decode()
+        yield Problem(visible, what, got, fix)
+
+
+def _keys(value: Any, path: JSONPath) -> Iterator[tuple[JSONPath, Any]]:
+    """Every key, with the path of its mapping."""
+    if isinstance(value, Mapping):
+        for key, each in value.items():
+            yield path, key
+            yield from _keys(each, (*path, key))
+    elif isinstance(value, list | tuple):
+        for index, each in enumerate(value):
+            yield from _keys(each, (*path, index))
+
+
+def _uncarried(value: Any) -> tuple[str, str]:
+    """What is wrong with a value, and what to do; both empty where nothing is."""
+    if isinstance(value, str):
+        whole = not any("\ud800" <= each <= "\udfff" for each in value)
+        what = "cannot be encoded, it has half of a surrogate pair in it"
+        fix = "decode bytes with their own encoding, without surrogateescape"
+        return ("", "") if whole else (what, fix)
+    if isinstance(value, int | float | None):
+        return "", ""
+    kind = type(value).__name__
+    what = f"must be text, a number, true or false, a list or a mapping, not {kind}"
+    return what, f'quote it: "{value}"' if isinstance(value, date) else ""

@@ -140,7 +140,7 @@ class TrainingRuntime(RuntimeResource):
             opts: Options of the resource.
             args: See `TrainingRuntimeArgs`.
         """
-        args.setdefault("namespace", "default")
+        args.setdefault("namespace", names.DEFAULT_NAMESPACE)
         super().__init__(resource_name, spec, opts, **args)
 
 

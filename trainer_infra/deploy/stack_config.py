@@ -54,7 +54,7 @@ class Settings:
     values: JSONObject
     """As the files have them: a secret is a mapping with `secure`."""
     file: Path | None = None
-    """The file of its settings where the command was told of another one than its own."""
+    """The file of its settings where the command names another one than its own."""
 
     def get(self, key: str) -> str | None:
         """A value as text, a secret opened by the Pulumi command; None when it is not set.

@@ -29,7 +29,12 @@ def why_unreachable(error: BaseException) -> str:
     if isinstance(found, ssl.SSLCertVerificationError):
         return _certificate(found)
     if isinstance(found, ssl.SSLError):
-        return _tls(found)
+        reason = str(found.reason or "").replace("_", " ").lower()
+        if reason in {"wrong version number", "http request", "record layer failure"}:
+            return "it does not speak TLS; is `https://` right in the kubeconfig's server?"
+        if "certificate" in reason:
+            return f"it refuses our certificate ({reason}); sign in again"
+        return f"TLS fails ({reason or 'no reason is given'})"
     said = _of_http(error) or _of_system(found)
     # A message of the library's is the last resort: one line of it, never an object.
     return (
@@ -67,15 +72,6 @@ def _certificate(error: ssl.SSLCertVerificationError) -> str:
             "server in the kubeconfig, or set tls-server-name to a name that the certificate has"
         )
     return f"certificate verify failed, {said}"
-
-
-def _tls(error: ssl.SSLError) -> str:
-    reason = str(error.reason or "").replace("_", " ").lower()
-    if reason in {"wrong version number", "http request", "record layer failure"}:
-        return "it does not speak TLS; is `https://` right in the kubeconfig's server?"
-    if "certificate" in reason:
-        return f"it refuses our certificate ({reason}); sign in again"
-    return f"TLS fails ({reason or 'no reason is given'})"
 
 
 def _of_http(error: BaseException) -> str:

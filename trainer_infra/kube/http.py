@@ -16,6 +16,7 @@ from urllib.parse import quote
 
 from typing_extensions import override
 
+from trainer_infra import names
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import answer_body, log_lines, watching
@@ -84,26 +85,18 @@ class HttpClient(KubeClient):
     @property
     @override
     def server(self) -> str:
-        """The server's URL, for messages."""
         return self._transport.server
 
     @override
     def within(self, seconds: float) -> KubeClient:
-        """This client for requests that all have an answer, or an error that says why not, by then."""
         return HttpClient(self._transport, self._kinds, time.monotonic() + seconds)
 
     @override
     async def close(self) -> None:
-        """End every connection."""
         await self._transport.close()
 
     @override
     async def resource(self, api_version: str, kind: str) -> Resource:
-        """A kind as the server serves it, asked once for all kinds of its version.
-
-        Raises:
-            NotServed: The server does not know it.
-        """
         found = self._kinds.get((api_version, kind))
         if found is None:
             self._kinds.update(await self._discovered(api_version, kind))
@@ -134,19 +127,11 @@ class HttpClient(KubeClient):
 
     @override
     async def get(self, resource: Resource, name: str, namespace: str = "") -> JSONObject:
-        """One object.
-
-        Raises:
-            NotFound: There is none of that name.
-        """
         return await self._value(_reading(resource, name, namespace))
 
     @override
     async def list(self, selection: ObjectSelection) -> Page:
-        """All selected objects, read in pages of `PAGE`; a list that expires half way begins anew.
-
-        The second time it is asked for in one piece, which cannot expire.
-        """
+        """As `KubeClient.list`; the second time in one piece, which cannot expire."""
         try:
             return await self._listed(selection, {"limit": str(PAGE)})
         except Expired:
@@ -172,16 +157,11 @@ class HttpClient(KubeClient):
 
     @override
     async def create(self, value: JSONObject, *, manager: str, dry_run: bool = False) -> JSONObject:
-        """A new object, as stored.
+        """As `KubeClient.create`, for once.
 
         Where it is not known whether a try reached the server, it is sent again. If the object is
         there then, it is ours when it was made since the first try by the server's clock, by this
-        manager, and holds all that was sent; otherwise somebody else was first.
-
-        Raises:
-            Exists: There is one of that name.
-            NotFound: Its namespace does not exist.
-            Invalid: What it says cannot be.
+        manager, and holds all that was sent; otherwise another writer was first.
         """
         resource, name, namespace = await self._place(value)
         request = KubeRequest(
@@ -210,16 +190,6 @@ class HttpClient(KubeClient):
     async def apply(
         self, value: JSONObject, *, manager: str, force: bool = False, dry_run: bool = False
     ) -> JSONObject:
-        """Server-side apply: the object as stored; created where it is missing.
-
-        With a `metadata.resourceVersion` or `metadata.uid` it is applied to that one only. Fields
-        that the server does not know are refused, not dropped.
-
-        Raises:
-            Conflict: Others own a field and have another value, and not `force`; or it is another
-                version or another object.
-            Invalid: What it says cannot be, or changes what cannot change.
-        """
         query = {"fieldManager": manager, "force": _word(force), "fieldValidation": "Strict"}
         return await self._patch("apply", value, "", query | _dry(dry_run))
 
@@ -227,12 +197,6 @@ class HttpClient(KubeClient):
     async def patch_status(
         self, value: JSONObject, *, manager: str, force: bool = True
     ) -> JSONObject:
-        """Server-side apply of the status subresource: the object as stored.
-
-        Raises:
-            NotFound: The object, or the subresource of its kind, does not exist.
-            Conflict: As for `apply`.
-        """
         query = {"fieldManager": manager, "force": _word(force), "fieldValidation": "Strict"}
         return await self._patch("apply the status of", value, "status", query)
 
@@ -264,14 +228,10 @@ class HttpClient(KubeClient):
         uid: str = "",
         propagation: Propagation = "Background",
     ) -> None:
-        """Begin to delete an object; it is gone when its finalizers are done.
+        """As `KubeClient.delete`.
 
         Where it is not known whether a try reached the server and the object is then gone, it
         counts as deleted.
-
-        Raises:
-            NotFound: There is none of that name.
-            Conflict: It has another uid.
         """
         options = {
             "apiVersion": "v1",
@@ -288,30 +248,19 @@ class HttpClient(KubeClient):
 
     @override
     def watch(self, selection: ObjectSelection, since: str) -> AsyncGenerator[ObjectChange, None]:
-        """Changes after the resourceVersion `since`, with bookmarks, without an end.
-
-        A lost connection is resumed where it broke, as often as needed.
-
-        Raises:
-            Expired: `since` is too long ago: list again.
-        """
         return watching.watch_changes(self._transport, selection, since)
 
     @override
     def logs(self, wanted: LogOf) -> AsyncGenerator[str, None]:
-        """The lines of a container's log, without their line ends.
-
-        Raises:
-            NotFound: There is no such pod.
-            Invalid: Its container has not started, or has no such name.
-        """
         return log_lines.log_lines(self._transport, wanted)
 
     async def _place(self, value: JSONObject) -> tuple[Resource, str, str]:
         """Kind, name and namespace of an object; without one it is in `default`."""
         resource = await self.resource(value["apiVersion"], value["kind"])
         metadata = value["metadata"]
-        namespace = metadata.get("namespace") or "default" if resource.namespaced else ""
+        namespace = (
+            metadata.get("namespace") or names.DEFAULT_NAMESPACE if resource.namespaced else ""
+        )
         return resource, metadata.get("name") or "", namespace
 
     async def _value(self, request: KubeRequest) -> dict[str, Any]:

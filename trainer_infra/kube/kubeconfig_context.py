@@ -12,6 +12,7 @@ from typing import Final
 
 import yaml
 
+from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 
 IN_POD: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount/namespace")
@@ -42,7 +43,7 @@ def context_of(kubeconfig: str | None, name: str | None) -> KubeconfigContext:
     wanted = name or next(filter(None, named), "")
     contexts = [context for each in files for context in each.get("contexts") or ()]
     found = next((each.get("context") for each in contexts if each.get("name") == wanted), None)
-    return KubeconfigContext(wanted, str((found or {}).get("namespace") or "default"))
+    return KubeconfigContext(wanted, str((found or {}).get("namespace") or names.DEFAULT_NAMESPACE))
 
 
 def _files(kubeconfig: str | None) -> Iterator[JSONObject]:

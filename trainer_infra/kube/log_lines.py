@@ -34,7 +34,7 @@ async def log_lines(transport: "Transport", wanted: LogOf) -> AsyncGenerator[str
         NotFound: There is no such pod.
         Invalid: Its container has not started, or has no such name.
     """
-    seen = _Seen()
+    seen = _SeenLines()
     while True:
         try:
             async with aclosing(_one_stream(transport, wanted, seen)) as stream:
@@ -52,7 +52,7 @@ async def log_lines(transport: "Transport", wanted: LogOf) -> AsyncGenerator[str
 
 
 async def _one_stream(
-    transport: "Transport", wanted: LogOf, seen: "_Seen"
+    transport: "Transport", wanted: LogOf, seen: "_SeenLines"
 ) -> AsyncGenerator[str, None]:
     """The new lines of one connection, until it ends."""
     async with transport.stream(_request(wanted, seen.resume()), SILENCE) as chunks:
@@ -67,7 +67,7 @@ async def _one_stream(
             yield f"{time} {text}" if wanted.since else text
 
 
-class _Seen:
+class _SeenLines:
     """Which lines have come."""
 
     def __init__(self) -> None:

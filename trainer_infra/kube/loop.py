@@ -90,7 +90,13 @@ def iterate_in_loop(source: AsyncIterator[T]) -> Generator[T, None, None]:
             yield item
     finally:
         if isinstance(source, AsyncGenerator):
-            _close(source)
+            # Close a generator, also where the garbage collector does it in the loop's own
+            # thread.
+            background = _process.background()
+            if threading.current_thread() is background.thread:
+                background.loop.create_task(_closed(source))
+            else:
+                run_in_loop(_closed(source), _CANCELLED_WITHIN)
 
 
 class _Call:
@@ -126,15 +132,6 @@ class _Call:
 
 async def _next(source: AsyncIterator[Any]) -> Any:
     return await anext(source, _END)
-
-
-def _close(source: "AsyncGenerator[Any, Any]") -> None:
-    """Close a generator, also where the garbage collector does it in the loop's own thread."""
-    background = _process.background()
-    if threading.current_thread() is background.thread:
-        background.loop.create_task(_closed(source))
-    else:
-        run_in_loop(_closed(source), _CANCELLED_WITHIN)
 
 
 async def _closed(source: "AsyncGenerator[Any, Any]") -> None:

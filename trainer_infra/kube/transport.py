@@ -112,7 +112,7 @@ class Transport:
             headers={"User-Agent": "trainer-infra"},
             timeout=aiohttp.ClientTimeout(total=None, sock_connect=_CONNECT, sock_read=_ANSWER),
         )
-        # A DELETE that aiohttp repeats by itself answers 404, and nobody knows that it was ours.
+        # A DELETE that aiohttp repeats by itself answers 404, which does not show that it was ours.
         self._session._retry_connection = False  # noqa: SLF001  aiohttp.test_utils sets it too
         self._at_exit = partial(_end, self._session, asyncio.get_running_loop(), os.getpid())
         atexit.register(self._at_exit)

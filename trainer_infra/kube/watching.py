@@ -51,14 +51,14 @@ async def watch_changes(
                 async for change in watch:
                     since, tries = change.value["metadata"]["resourceVersion"], transport.tries()
                     yield change
-        except _Ended as ended:
+        except _WatchEnded as ended:
             if tries.pause(known=True) is None:
                 raise ended.answer from None
         if since == before:
             await asyncio.sleep(_AGAIN)
 
 
-class _Ended(Exception):
+class _WatchEnded(Exception):
     """The server ended a watch with an error of its own, or with what is no event."""
 
     def __init__(self, answer: Answer | NotKubernetes) -> None:
@@ -101,9 +101,9 @@ def _change(line: bytes, asked: str, server: str) -> ObjectChange:
         # Also a line that the server did not end, because the connection was lost on the way.
         pass
     what, fix = "with a line that is not an event", "is a proxy in between that changes answers?"
-    raise _Ended(NotKubernetes(server, asked, what, fix, again=True))
+    raise _WatchEnded(NotKubernetes(server, asked, what, fix, again=True))
 
 
 def _error(said: dict[str, Any], asked: str) -> Exception:
     answer = refusals.of_status(said.get("code") or 500, said, asked)
-    return answer if isinstance(answer, Expired) else _Ended(answer)
+    return answer if isinstance(answer, Expired) else _WatchEnded(answer)

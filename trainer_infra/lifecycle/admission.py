@@ -1,4 +1,4 @@
-"""What an API server is told of a TrainJob or a runtime before it is stored.
+"""What admission decides about a TrainJob or a runtime before it is stored.
 
 Called by `deploy.operations.training_runtime` for runtimes; a driver that stores TrainJobs calls the
 rest. `with_defaults` completes a TrainJob, `judge_train_job` and `judge_runtime` give every problem and
@@ -17,13 +17,13 @@ from datetime import datetime
 from trainer_infra import names
 from trainer_infra.api import transitions
 from trainer_infra.api.runtime import Runtime
-from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.api.trainjob import RuntimePatch, TrainJob
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.lifecycle import due_objects, immutable_fields, patch_times
+from trainer_infra.lifecycle import conditions, due_objects, immutable_fields
 from trainer_infra.render import pipeline, runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Before:
 
     job: TrainJob
     """The TrainJob as stored."""
-    observed: Observed = Observed(jobset=None)  # noqa: RUF009  frozen
+    observed: ObservedObjects = ObservedObjects(jobset=None)  # noqa: RUF009  frozen
     """What belongs to it: at least its JobSet and its runtime snapshot."""
 
 
@@ -54,7 +54,7 @@ def with_defaults(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJo
         old: what is stored; None for a create.
         now: the time that new and changed patches get.
     """
-    return patch_times.with_patch_times(job, old, now)
+    return with_patch_times(job, old, now)
 
 
 def judge_train_job(
@@ -157,3 +157,28 @@ def _verdict(
             for each in problems
         ),
     )
+
+
+def with_patch_times(job: TrainJob, old: TrainJob | None, now: datetime) -> TrainJob:
+    """The TrainJob with a time in every patch.
+
+    A patch that did not change keeps its stored time and a changed one gets `now`, whatever the
+    user wrote; a new one keeps the time that it has. Rule: reference behaviour 5.3.
+    """
+    if job.spec.runtime_patches is None:
+        return job
+    known = {each.manager: each for each in (old.spec.runtime_patches if old else None) or ()}
+    patches = tuple(
+        _stamped(each, known.get(each.manager), now) for each in job.spec.runtime_patches
+    )
+    spec = job.spec.model_copy(update={"runtime_patches": patches})
+    return job.model_copy(update={"spec": spec})
+
+
+def _stamped(patch: RuntimePatch, old: RuntimePatch | None, now: datetime) -> RuntimePatch:
+    time: str | None = conditions.timestamp(now)
+    if old is None:
+        time = patch.time or time
+    elif immutable_fields.comparable_fields(old) == immutable_fields.comparable_fields(patch):
+        time = old.time
+    return patch.model_copy(update={"time": time})

@@ -14,7 +14,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render import owner, pipeline, runtime_ref, snapshot
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,7 @@ NO_OBJECTS: Final = DueObjects()
 def due_objects(
     job: TrainJob,
     runtime: Runtime | None,
-    observed: Observed,
+    observed: ObservedObjects,
     behaviour: Behaviour,
 ) -> DueObjects:
     """The objects to write now; a snapshot that exists is used instead of the live runtime."""
@@ -52,7 +52,7 @@ def due_objects(
     return DueObjects((*first, *due))
 
 
-def runtime_born_with(job: TrainJob, runtime: Runtime | None, observed: Observed) -> Runtime:
+def runtime_born_with(job: TrainJob, runtime: Runtime | None, observed: ObservedObjects) -> Runtime:
     """The runtime that a TrainJob was born with: its snapshot, before there is one the live one.
 
     Raises:

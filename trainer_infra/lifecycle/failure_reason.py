@@ -57,7 +57,9 @@ class FailureReason:
         words = _WORDS[self.kind].format(container=self.container)
         code = "" if self.exit_code is None else f" with exit code {self.exit_code}"
         why = "" if self.kind == FailureKind.OUT_OF_MEMORY else exit_code_meaning(self.exit_code)
-        said = _shortened(self.message)
+        # The message on one line; of a long one the end, where a traceback names the error.
+        line = " ".join(self.message.split())
+        said = line if len(line) <= MESSAGE_LENGTH else f"…{line[-MESSAGE_LENGTH:]}"
         parts = (f"pod {self.pod}: {words}{code}", why, said)
         return ": ".join(part for part in parts if part)
 
@@ -251,9 +253,3 @@ def _status(pod: JSONObject) -> JSONObject:
 
 def _name(pod: JSONObject) -> str:
     return str(pod["metadata"]["name"])
-
-
-def _shortened(message: str) -> str:
-    """The message on one line; of a long one the end, where a traceback names the error."""
-    line = " ".join(message.split())
-    return line if len(line) <= MESSAGE_LENGTH else f"…{line[-MESSAGE_LENGTH:]}"

@@ -15,7 +15,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 OPTIONAL: Final = ("initializer", "trainer", "activeDeadlineSeconds")
 """Immutable fields of the spec that may be absent."""
@@ -45,7 +45,7 @@ def of_presence(old: TrainJob, new: TrainJob) -> Iterable[Problem]:
             )
 
 
-def of_patches(old: TrainJob, new: TrainJob, observed: Observed) -> Iterable[Problem]:
+def of_patches(old: TrainJob, new: TrainJob, observed: ObservedObjects) -> Iterable[Problem]:
     """Patches that change while pods may run; messages of reference behaviour 5.1."""
     if not patches_differ(old, new):
         return

@@ -1,6 +1,7 @@
 """Why a Job failed, in its own condition: what is known of a failure that no pod shows.
 
-Called by `status` where no pod has a reason: a Job past its deadline deletes its pods.
+Called by `status`, and by `runs.view`: a Job past its deadline ends its pods, which have failed then
+as if by themselves, or are gone.
 """
 
 from collections.abc import Iterable

@@ -8,7 +8,7 @@ Rules: reference behaviour 4.2 and 4.5 to 4.9; docs/lifecycle.md.
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from trainer_infra import names
@@ -16,7 +16,7 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions, due_objects, events, failure_reason, status, ttl
+from trainer_infra.lifecycle import conditions, due_objects, events, failure_reason, status
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.due_objects import NO_OBJECTS, DueObjects
 from trainer_infra.lifecycle.events import Event
@@ -24,7 +24,7 @@ from trainer_infra.lifecycle.status import TrainJobCase
 from trainer_infra.render import patch_conflicts, runtime_ref, ttl_seconds_after_finished
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +59,7 @@ was made or changed."""
 def plan(
     job: TrainJob,
     runtime: Runtime | None,
-    observed: Observed,
+    observed: ObservedObjects,
     now: datetime,
     behaviour: Behaviour = OURS,
 ) -> Plan:
@@ -139,7 +139,7 @@ def _seconds_until_ttl(
     with suppress(InvalidInput):
         runtime = due_objects.runtime_born_with(case.job, runtime, case.observed)
     seconds = ttl_seconds_after_finished.ttl_seconds(case.job, runtime)
-    return ttl.seconds_until_ttl(seconds, current, case.now)
+    return seconds_until_ttl(seconds, current, case.now)
 
 
 def _events(
@@ -178,3 +178,16 @@ def _next_look(
         None if due.error is None else RETRY,
     )
     return min((each for each in looks if each is not None), default=None)
+
+
+def seconds_until_ttl(seconds: int | None, current: Conditions, now: datetime) -> float | None:
+    """Seconds until the TrainJob is deleted, 0 or negative when that is due; None for never.
+
+    They count from the condition that ended the job. The reference has no such thing.
+    """
+    ends = (conditions.find_condition(current, kind) for kind in (names.COMPLETE, names.FAILED))
+    end = next((each for each in ends if each is not None and each["status"] == "True"), None)
+    if seconds is None or end is None:
+        return None
+    ended = conditions.parse_timestamp(end["lastTransitionTime"])
+    return (ended + timedelta(seconds=seconds) - now).total_seconds()

@@ -23,7 +23,7 @@ from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.render import runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 MESSAGE_LENGTH: Final = 32_768
 """Characters that a condition's message may have."""
@@ -48,7 +48,7 @@ class TrainJobCase:
 
     job: TrainJob
     """As stored, with its status."""
-    observed: Observed
+    observed: ObservedObjects
     now: datetime
     behaviour: Behaviour = OURS
     delegation: Delegation = NOTHING
@@ -125,19 +125,21 @@ def _conditions(case: TrainJobCase, current: Conditions) -> Conditions:
 
 
 def _with_reason(case: TrainJobCase, ended: Conditions) -> Conditions:
-    """The conditions with the reason of a pod in the Failed message, else of a Job."""
+    """The conditions with the reason of a pod in the Failed message, else of a Job.
+
+    A Job past its deadline goes before its pods: what they ended with is how it ended them.
+    """
     failed = conditions.find_condition(ended, names.FAILED)
     if failed is None or not case.ours(Deviation.FAILURE_REASON):
         return ended
     pod = failure_reason.first_failure(case.observed.pods)
-    if pod is not None:
-        return _explained(ended, failed, pod.sentence())
     job = job_failure.first_failed_job(case.observed.jobs)
+    if pod is not None and (job is None or not job.is_late):
+        return _explained(ended, failed, pod.sentence())
     if job is None:
         return ended
     seconds = case.job.spec.active_deadline_seconds
     if case.delegation.deadline and job.is_late and seconds is not None:
-        # A Job past its deadline deletes its pods: then this is the TrainJob's deadline.
         late = {"reason": names.DEADLINE_EXCEEDED, "message": deadline.deadline_message(seconds)}
         failed = {**failed, **late}
     return _explained(ended, failed, job.sentence())

@@ -11,8 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Final
 
-import psutil
-
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local import processes
@@ -21,7 +19,7 @@ from trainer_infra.local.pod_log import PodLog
 
 CHUNK: Final = 64 * 1024
 DRAIN: Final = 1.0
-"""Seconds that the pipe of an ended container may stay open in somebody's hands."""
+"""Seconds that the pipe of an ended container may stay open in another process."""
 
 
 KILL_ROUNDS: Final = 10
@@ -84,7 +82,12 @@ class ContainerProcess:
 
     def kill(self) -> bool:
         """SIGKILL to all its processes, as a failed liveness probe does; whether there were any."""
-        family = self._family()
+        # Every process that began in this container, adopted ones too. By the mark, or by the
+        # session for a program that wrote over its environment.
+        every = processes.descendants(os.getpid())
+        mark = self.setup.command.env[names.PROCESS_MARK]
+        session = processes.in_session(every, self._child.pid) if self._child else []
+        family = [*processes.marked_processes(every, mark), *session]
         processes.kill_processes(family)
         return bool(family)
 
@@ -126,16 +129,6 @@ class ContainerProcess:
         finally:
             if not child.exit.done():
                 os.killpg(child.pid, signal.SIGKILL)
-
-    def _family(self) -> list[psutil.Process]:
-        """Every process that began in this container, adopted ones too.
-
-        By the mark, or by the session for a program that wrote over its environment.
-        """
-        every = processes.descendants(os.getpid())
-        mark = self.setup.command.env[names.PROCESS_MARK]
-        session = processes.in_session(every, self._child.pid) if self._child else []
-        return [*processes.marked_processes(every, mark), *session]
 
     def _read(self, handle: int) -> None:
         try:

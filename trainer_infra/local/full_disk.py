@@ -1,4 +1,4 @@
-"""When the disk is full or not to be written: how it is recognised, what a user is told. Pure."""
+"""When the disk is full or not to be written: how it is recognised, and what the message says. Pure."""
 
 import errno
 from pathlib import Path

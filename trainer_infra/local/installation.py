@@ -118,7 +118,7 @@ class _Shell:
 
 
 async def _installer(packages: Sequence[str], shell: _Shell) -> Installer:
-    """Who installs, as the log says: uv where it is there and can be told what pip is told, else pip.
+    """Who installs, as the log says: uv where it is there and takes the settings of pip, else pip.
 
     Raises:
         NotAvailable: The installer that the user asks for is not there.

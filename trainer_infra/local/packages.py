@@ -52,7 +52,7 @@ def is_whole(venv: Path) -> bool:
 async def ready_environment(packages: Sequence[str], children: Children, mark: str) -> Path | None:
     """The virtual environment with these packages, installed when it is not there yet.
 
-    This process holds its lock until it ends, so that nobody removes it meanwhile.
+    This process holds its lock until it ends, so that no collection removes it meanwhile.
 
     Raises:
         NotAvailable: The installation failed; the message says why.

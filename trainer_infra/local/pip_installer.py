@@ -43,13 +43,20 @@ def failure_reason(lines: Sequence[str]) -> str:
     said = " ".join(errors)
     broken = [found for line in lines if (found := re.search(BROKEN, line))]
     if broken and ("(from versions: none)" in said or "Max retries" in said):
-        # An object of urllib3 is in the words: its address tells nobody anything.
+        # An object of urllib3 is in the words: its address says nothing to a user.
         error = re.sub(r"<[^<>]* object at \w+>: ", "", broken[-1][1] or broken[-1][2])
         return installer.no_answer(error)
     if "conflicting dependencies" in said:
         return _conflict(lines)
     if any("[end of output]" in line for line in lines):
-        return _build(lines)
+        # What a package's own build said last: of builds inside of builds the innermost ends
+        # first.
+        end = next(i for i, line in enumerate(lines) if "[end of output]" in line)
+        last = next((line.strip() for line in reversed(lines[:end]) if line.strip()), "")
+        failed = installer.matches_of(r"ERROR: Failed building wheel for (\S+)", lines)
+        collected = installer.matches_of(r"Collecting (\S+)", lines[:end])
+        package = next((each[1] for each in (*failed, *reversed(collected))), "a package")
+        return f"building {package} failed: {last}"
     if errors and errors[0] == "Exception:":
         return lines[-1].strip()
     return _missing(errors) or " ".join(line.strip() for line in lines[-3:])
@@ -65,16 +72,6 @@ def _conflict(lines: Sequence[str]) -> str:
             break
         causes.append(line.strip())
     return f"{lines[first].removeprefix('ERROR: ').rstrip('.')}: {'; '.join(causes)}"
-
-
-def _build(lines: Sequence[str]) -> str:
-    """What a package's own build said last: of builds inside of builds the innermost ends first."""
-    end = next(i for i, line in enumerate(lines) if "[end of output]" in line)
-    last = next((line.strip() for line in reversed(lines[:end]) if line.strip()), "")
-    failed = installer.matches_of(r"ERROR: Failed building wheel for (\S+)", lines)
-    collected = installer.matches_of(r"Collecting (\S+)", lines[:end])
-    package = next((each[1] for each in (*failed, *reversed(collected))), "a package")
-    return f"building {package} failed: {last}"
 
 
 def _missing(errors: Sequence[str]) -> str:

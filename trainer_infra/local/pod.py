@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput
-from trainer_infra.local import full_disk, out_of_memory, probes
+from trainer_infra.local import full_disk, probes
 from trainer_infra.local.children import Children
 from trainer_infra.local.container import ContainerProcess, ContainerSetup
 from trainer_infra.local.jobset.pods import ObservedPod, PodPhase, Start
@@ -26,6 +26,7 @@ KILLED: Final = 137
 """Exit code of a process that SIGKILL ended."""
 SIDECAR_PAUSE: Final = 1.0
 """Seconds before a sidecar that ended is started again."""
+VMSTAT: Final = Path("/proc/vmstat")
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +206,7 @@ class PodTry:
             Failed: It failed, or cannot be started.
         """
         container = ContainerProcess(setup, self._children, self._log, self._grace)
-        kills = out_of_memory.kernel_kills()
+        kills = kernel_kills()
         watch = asyncio.get_running_loop().create_task(probes.watch_probes(container, ready))
         try:
             code = await container.run()
@@ -216,7 +217,7 @@ class PodTry:
             watch.cancel()
         self._last = setup.name
         if code != 0:
-            ran_out = code == KILLED and out_of_memory.kernel_kills() > kills
+            ran_out = code == KILLED and kernel_kills() > kills
             raise ContainerFailed(setup.name, code, "OOMKilled" if ran_out else "Error")
 
     def _readiness(self, name: str) -> Callable[[bool], None]:
@@ -234,3 +235,17 @@ class PodTry:
             self._hooks.disk_full(Path(error.filename or self._path), error)
         else:
             self._log.line(f"trainer-infra: {what} cannot start: {error}")
+
+
+def kernel_kills() -> int:
+    """How many processes the kernel ended for memory since it booted; 0 where it does not count.
+
+    The count is of the whole machine (proc(5), `oom_kill`), also for what a control group limits: a
+    program that SIGKILL ended while it grew ran out of memory, with hardly a doubt.
+    """
+    try:
+        lines = VMSTAT.read_text().splitlines()
+    except OSError:
+        return 0
+    counts = (line.split() for line in lines if line.startswith("oom_kill "))
+    return next((int(count) for _, count in counts), 0)

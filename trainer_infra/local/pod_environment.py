@@ -90,7 +90,14 @@ def container_variables(container: JSONObject, place: PodContext) -> Variables:
 
 def container_environment(own: Variables, place: PodContext, mounts: Mounts) -> dict[str, str]:
     """The whole environment of a container: this machine's, defaults, then its own."""
-    return _defaults(place) | {
+    # What a process on one machine needs and a pod's image or network would give it.
+    return {
+        **place.machine,
+        "PYTHONUNBUFFERED": "1",
+        "GLOO_SOCKET_IFNAME": _LOOPBACK_INTERFACE,
+        "TP_SOCKET_IFNAME": _LOOPBACK_INTERFACE,
+        "HOSTNAME": str(place.pod["spec"].get("hostname") or place.pod["metadata"]["name"]),
+    } | {
         name: value if name in own.opaque else file_text(value, place, mounts)
         for name, value in own.values.items()
     }
@@ -104,17 +111,6 @@ def expand_word(value: str, own: Variables, place: PodContext, mounts: Mounts) -
 def file_text(value: str, place: PodContext, mounts: Mounts) -> str:
     """A text with endpoint names as loopback addresses and mount paths as folders."""
     return mounts.local(loopback.local_text(value, place.network))
-
-
-def _defaults(place: PodContext) -> dict[str, str]:
-    """What a process on one machine needs and a pod's image or network would give it."""
-    return {
-        **place.machine,
-        "PYTHONUNBUFFERED": "1",
-        "GLOO_SOCKET_IFNAME": _LOOPBACK_INTERFACE,
-        "TP_SOCKET_IFNAME": _LOOPBACK_INTERFACE,
-        "HOSTNAME": str(place.pod["spec"].get("hostname") or place.pod["metadata"]["name"]),
-    }
 
 
 def _from_objects(container: JSONObject, place: PodContext, found: list[Problem]) -> dict[str, str]:

@@ -63,14 +63,11 @@ class PodLog:
             os.close(self._handle)
             self._handle = None
 
-    def _remember(self, text: bytes) -> None:
-        """Keep the last lines as a terminal shows them: of a progress bar the last state."""
-        for line in text.split(b"\n")[:-1][-LAST_LINES:]:
-            self._last.append(line.rstrip(b"\r").rpartition(b"\r")[2].decode(errors="replace"))
-
     def _write(self, text: bytes) -> None:
         text = self._hidden.content(text)
-        self._remember(text)
+        # Keep the last lines as a terminal shows them: of a progress bar the last state.
+        for line in text.split(b"\n")[:-1][-LAST_LINES:]:
+            self._last.append(line.rstrip(b"\r").rpartition(b"\r")[2].decode(errors="replace"))
         view = memoryview(text)
         try:
             if self._handle is None:

@@ -4,17 +4,31 @@ Called by `reconciler` for each try; what comes next is `container`.
 """
 
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local import pod_environment, threads, volumes
+from trainer_infra.local import pod_environment, volumes
 from trainer_infra.local.children import Command
 from trainer_infra.local.container import ContainerSetup
 from trainer_infra.local.mounts import Mounts
 from trainer_infra.local.pod import PodSetup
 from trainer_infra.local.pod_environment import PodContext
+from trainer_infra.render import resources
+
+VARIABLES: Final = (
+    "OMP_NUM_THREADS",
+    "OPENBLAS_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+)
+"""Read by OpenMP (PyTorch, XGBoost, LightGBM, scikit-learn) and by the libraries below NumPy."""
+PROCESSES: Final = "PET_NPROC_PER_NODE"
+"""torchrun's number of processes, or a word such as `auto`, for which torchrun sets threads itself."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +59,7 @@ def prepare_pod(place: PodContext, ground: PodFolders) -> PodSetup:
         mounts = volumes.mounts_of(container, folders, own.values)
         name = str(container["name"])
         environment = {
-            **threads.thread_variables(container, own.values),
+            **thread_variables(container, own.values),
             **pod_environment.container_environment(own, place, mounts),
             **_mounted(mounts),
             names.PROCESS_MARK: f"{ground.mark}/{name}",
@@ -75,3 +89,23 @@ def _working_folder(path: str, mounts: Mounts, work: Path) -> Path:
         folder = work / path.lstrip("/")
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder
+
+
+def thread_variables(container: JSONObject, own: Mapping[str, str]) -> dict[str, str]:
+    """The variables that limit threads; none where the container asks for no processors, or sets one.
+
+    Without them each library starts a thread for every processor of the machine, and containers that
+    asked for one each hinder one another. torchrun's rule, one thread for each of several processes,
+    comes out of it where there are as many as processors.
+
+    Args:
+        container: its request counts, else its limit.
+        own: the variables that it defines.
+    """
+    processes = own.get(PROCESSES, "1")
+    if any(name in own for name in VARIABLES) or not processes.isdecimal():
+        return {}
+    processors = resources.cpus(container.get("resources") or {})
+    if not processors:
+        return {}
+    return dict.fromkeys(VARIABLES, str(max(1, processors // max(1, int(processes)))))

@@ -7,7 +7,7 @@ it is gone.
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC
 from typing import Any, Final
 
 from trainer_infra import names
@@ -22,7 +22,7 @@ NOT_STARTED: Final = 128
 
 
 @dataclass(frozen=True, slots=True)
-class PodTried:
+class ObservedTry:
     """One try of a pod and what it said last."""
 
     pod: ObservedPod
@@ -31,7 +31,7 @@ class PodTried:
 
 
 def wire_pods(
-    jobset: JSONObject | None, tries: Sequence[PodTried], since: int
+    jobset: JSONObject | None, tries: Sequence[ObservedTry], since: int
 ) -> tuple[JSONObject, ...]:
     """Every try as a pod.
 
@@ -60,7 +60,7 @@ def planned_pods(jobset: JSONObject | None) -> tuple[JSONObject, ...]:
 
 
 def last_lines(
-    jobset: JSONObject | None, tries: Iterable[PodTried], since: int
+    jobset: JSONObject | None, tries: Iterable[ObservedTry], since: int
 ) -> Mapping[str, tuple[str, ...]]:
     """The last lines by pod: of the try that failed first, which is the one that a failure names."""
     found: dict[str, tuple[str, ...]] = {}
@@ -103,7 +103,7 @@ def _state(pod: ObservedPod) -> JSONObject:
         "message": pod.message,
         "startedAt": started,
         # Parts of a second: of several pods that fail, the first one is named.
-        "finishedAt": _precise(pod.finished),
+        "finishedAt": pod.finished.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ"),
     }
     return {"terminated": ended}
 
@@ -124,7 +124,3 @@ def _metadata(jobset: JSONObject, pod: PodId) -> dict[str, Any]:
 
 def _name(jobset: JSONObject, pod: PodId) -> str:
     return endpoints.pod_name(jobset["metadata"]["name"], pod.job, pod.replica, pod.index)
-
-
-def _precise(moment: datetime) -> str:
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -18,7 +18,7 @@ _TYPES: Final = {"TCP": socket.SOCK_STREAM, "UDP": socket.SOCK_DGRAM}
 
 
 def free_port() -> int:
-    """A port of the loopback interface that nobody uses now."""
+    """A port of the loopback interface that no process uses now."""
     with socket.socket() as probe:
         probe.bind((LOOPBACK, 0))
         return int(probe.getsockname()[1])
@@ -30,7 +30,13 @@ def ports_in_use(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
     The rendezvous port is left out: it becomes a free one.
     """
     return tuple(
-        _problem(path, container, port["containerPort"], f"JobSet {jobset['metadata']['name']}")
+        Problem(
+            f"{path}.ports",
+            f"container {container['name']} wants a port that is in use on this machine",
+            got=port["containerPort"],
+            fix="declare another port, or end the program that listens on it",
+            where=f"JobSet {jobset['metadata']['name']}",
+        )
         for jobset in objects
         if jobset["kind"] == "JobSet"
         for above, pod in unsupported_fields.pod_specs(jobset)
@@ -38,16 +44,6 @@ def ports_in_use(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
         for port in container.get("ports") or ()
         if port["containerPort"] != names.RENDEZVOUS_PORT
         and _taken(port["containerPort"], port.get("protocol", "TCP"))
-    )
-
-
-def _problem(path: str, container: JSONObject, port: int, where: str) -> Problem:
-    return Problem(
-        f"{path}.ports",
-        f"container {container['name']} wants a port that is in use on this machine",
-        got=port,
-        fix="declare another port, or end the program that listens on it",
-        where=where,
     )
 
 

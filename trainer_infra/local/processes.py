@@ -35,7 +35,7 @@ class ProcessIdentity:
 
 
 def identity_of(pid: int) -> ProcessIdentity | None:
-    """Who has this pid now; None when nobody has, or only a zombie."""
+    """The process that has this pid now; None when none has, or only a zombie."""
     try:
         process = psutil.Process(pid)
         if process.status() == psutil.STATUS_ZOMBIE:
@@ -120,12 +120,12 @@ def in_session(processes: Iterable[psutil.Process], leader: int) -> list[psutil.
 
 
 def find_everywhere(mark: str) -> list[psutil.Process]:
-    """The marked processes of the whole machine, whoever their parent is by now."""
+    """The marked processes of the whole machine, whatever their parent is by now."""
     return [each for each in marked_processes(psutil.process_iter(), mark) if _lives(each)]
 
 
 def virtual_environments() -> frozenset[str]:
-    """The virtual environments that processes of this user run in, whoever started them."""
+    """The virtual environments that processes of this user run in, whatever started them."""
     found = set()
     for each in psutil.process_iter():
         try:
@@ -143,7 +143,7 @@ def _lives(process: psutil.Process) -> bool:
 
 
 def kill_processes(processes: Iterable[psutil.Process]) -> None:
-    """SIGKILL each, by identity: psutil refuses a pid that somebody else has by now."""
+    """SIGKILL each, by identity: psutil refuses a pid that another process has by now."""
     for each in processes:
         try:
             each.kill()

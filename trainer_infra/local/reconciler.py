@@ -39,11 +39,11 @@ from trainer_infra.local.jobset.pods import PodPhase, Start
 from trainer_infra.local.pod import PodCallbacks, PodSetup, PodTry
 from trainer_infra.local.pod_environment import PodContext
 from trainer_infra.local.pod_setup import PodFolders
-from trainer_infra.local.pod_wire_form import PodTried
+from trainer_infra.local.pod_wire_form import ObservedTry
 from trainer_infra.local.run_folder import RunFolder
 from trainer_infra.render import plugin_registry, resolve
 from trainer_infra.render.behaviour import Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.runs import view
 from trainer_infra.runs.redaction import Redaction
 from trainer_infra.runs.run import Run, run_from_json, run_to_json
@@ -180,7 +180,7 @@ class Reconciler:
             if report is not None:
                 self._status = {**self._status, "trainerStatus": report}
         now = datetime.now(UTC)
-        observed = Observed(self._jobset, pods=observed_pods)
+        observed = ObservedObjects(self._jobset, pods=observed_pods)
         plan = lifecycle.plan(self._job(), self._runtime, observed, now, self._behaviour)
         for each in plan.apply:
             self._keep(each)
@@ -316,14 +316,14 @@ class Reconciler:
     def _pods(self) -> tuple[JSONObject, ...]:
         return pod_wire_form.wire_pods(self._jobset, self._tried(), self._state.run)
 
-    def _tried(self) -> tuple[PodTried, ...]:
-        return tuple(PodTried(each.pod, each.last_lines) for each in self._tries)
+    def _tried(self) -> tuple[ObservedTry, ...]:
+        return tuple(ObservedTry(each.pod, each.last_lines) for each in self._tries)
 
     def _not_written(self, path: Path, error: OSError) -> None:
         """End the run because the disk is full; the reserve makes room for saying so.
 
         Raises:
-            OSError: The disk is not full: another error, which nobody can handle.
+            OSError: The disk is not full: another error, which no caller can handle.
         """
         if not full_disk.is_full(error):
             raise error

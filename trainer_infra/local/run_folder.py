@@ -175,7 +175,10 @@ def create_folder(
     runs = state_home() / "runs"
     runs.mkdir(mode=0o700, parents=True, exist_ok=True)
     target.path.parent.mkdir(mode=0o700, exist_ok=True)
-    _sweep(runs)
+    # Remove what a killed submit left behind: it may hold secrets.
+    for left in runs.glob(".new-*"):
+        if not psutil.pid_exists(int(left.name.split("-")[1])):
+            shutil.rmtree(left, ignore_errors=True)
     made = RunFolder(Path(tempfile.mkdtemp(dir=runs, prefix=f".new-{os.getpid()}-")))
     try:
         for part in (made.logs, made.pods, made.claims, made.progress):
@@ -188,13 +191,6 @@ def create_folder(
     except BaseException:
         shutil.rmtree(made.path, ignore_errors=True)
         raise
-
-
-def _sweep(runs: Path) -> None:
-    """Remove what a killed submit left behind: it may hold secrets."""
-    for left in runs.glob(".new-*"):
-        if not psutil.pid_exists(int(left.name.split("-")[1])):
-            shutil.rmtree(left, ignore_errors=True)
 
 
 def remove_folder(target: RunFolder) -> None:
@@ -232,7 +228,7 @@ def locked_folder(target: RunFolder) -> Iterator[None]:
 
 
 def _hold(path: Path) -> int:
-    """An exclusively locked handle of a file that nobody removed meanwhile."""
+    """An exclusively locked handle of a file that no process removed meanwhile."""
     while True:
         handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         fcntl.flock(handle, fcntl.LOCK_EX)

@@ -61,7 +61,7 @@ def present_run(target: RunFolder, uid: str = "", owner: Owner | None = None) ->
     Args:
         target: its folder.
         uid: of the run; empty for whichever has the name.
-        owner: whose it has to be; None for whoever's it is.
+        owner: whose it has to be; None for any owner.
 
     Raises:
         NotAvailable: There is no run of that name, or it has another uid.

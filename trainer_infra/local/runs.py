@@ -1,7 +1,8 @@
 """Runs on this machine: submit, look, suspend, read logs, delete. The facade of the local target.
 
-Called by `target`, and by `cli.run`. A run is a folder (`folder`) and a supervisor process
-(`supervisor`), one per run; nothing else stays behind when both are gone.
+Called by `target`, and by `cli.run`. A run is a folder (`run_folder`) and a supervisor process
+(`supervisor`), one per run; nothing else stays behind when both are gone. Functions about a run that
+is there raise what `runs.target.Target` says.
 """
 
 import platform
@@ -13,12 +14,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
+from trainer_infra import names
 from trainer_infra.errors import InvalidInput, NotAvailable, Unreadable
 from trainer_infra.lifecycle import conditions
 from trainer_infra.local import (
     full_disk,
     guard,
-    log_files,
     ports,
     processes,
     run_folder,
@@ -34,9 +35,7 @@ from trainer_infra.runs.run import (
     FINISHED,
     SUSPENDED,
     Contents,
-    Failure,
     Listing,
-    Node,
     Owner,
     Run,
     Submission,
@@ -44,25 +43,12 @@ from trainer_infra.runs.run import (
     run_to_json,
 )
 
-__all__ = [
-    "Failure",
-    "Node",
-    "Owner",
-    "Run",
-    "Submission",
-    "delete",
-    "get",
-    "give",
-    "list_runs",
-    "logs",
-    "repair",
-    "submit",
-    "suspend",
-    "update_secrets",
-]
-
 SUSPEND_TIMEOUT: Final = 5.0
 """Seconds to wait for the supervisor to have seen what the user wants."""
+PAUSE: Final = 0.1
+"""Seconds between two looks at files that a container may still write."""
+Line = tuple[str, str]
+"""Pod and line."""
 
 
 def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
@@ -74,7 +60,7 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
 
     Args:
         submission: What to run.
-        adopt: Take over a run of that name that somebody else declared; one with other content is
+        adopt: Take over a run of that name that another owner declared; one with other content is
             replaced.
         timeout: Seconds to wait for the supervisor.
 
@@ -111,7 +97,7 @@ def submit(submission: Submission, *, adopt: bool = False, timeout: float = 20) 
 
 
 def get(namespace: str, name: str, uid: str = "") -> Run | None:
-    """The run as it is now, whoever's it is; None when it is gone or has another uid.
+    """The run as it is now, whatever its owner; None when it is gone or has another uid.
 
     A run whose supervisor is gone while it is unfinished is Failed with reason SupervisorLost, and
     recorded so. A run of another machine, seen through a shared home, is as it was recorded there.
@@ -144,12 +130,7 @@ def list_runs(namespace: str | None = None) -> Listing:
 
 
 def suspend(namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None) -> Run:
-    """Suspend or resume a run; returns once its supervisor has seen it. A finished run stays.
-
-    Raises:
-        NotAvailable: There is no such run.
-        Refused: It is another owner's by now.
-    """
+    """Suspend or resume a run; returns once its supervisor has seen it. A finished run stays."""
     target = run_folder.folder_of(namespace, name)
     with run_folder.locked_folder(target):
         run = run_record.present_run(target, uid, owner)
@@ -167,12 +148,7 @@ def suspend(namespace: str, name: str, uid: str, value: bool, *, owner: Owner | 
 def update_secrets(
     namespace: str, name: str, uid: str, data: Mapping[str, str], *, owner: Owner | None = None
 ) -> None:
-    """Replace the secret values: running pods keep the old ones, later tries get the new.
-
-    Raises:
-        NotAvailable: There is no such run.
-        Refused: It is another owner's by now.
-    """
+    """Replace the secret values: running pods keep the old ones, later tries get the new."""
     target = run_folder.folder_of(namespace, name)
     with run_folder.locked_folder(target):
         run_record.present_run(target, uid, owner)
@@ -180,12 +156,7 @@ def update_secrets(
 
 
 def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None) -> None:
-    """Make a run another owner's.
-
-    Raises:
-        NotAvailable: There is no such run.
-        Refused: It is another owner's by now.
-    """
+    """Make a run another owner's."""
     target = run_folder.folder_of(namespace, name)
     with run_folder.locked_folder(target):
         run_record.give_owner(target, run_record.present_run(target, uid, owner), to)
@@ -194,12 +165,7 @@ def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None 
 def repair(
     namespace: str, name: str, uid: str, _contents: Contents, *, owner: Owner | None = None
 ) -> Run:
-    """The run as it is: nobody else writes a run's folder.
-
-    Raises:
-        NotAvailable: There is no such run.
-        Refused: It is another owner's by now.
-    """
+    """The run as it is: no other writer has a run's folder."""
     return run_record.present_run(run_folder.folder_of(namespace, name), uid, owner)
 
 
@@ -244,9 +210,6 @@ def logs(
         pod: Only this pod.
         follow: Go on until the run has ended and all was read.
         tail: Begin with the last lines only, as many per pod.
-
-    Raises:
-        NotAvailable: There is no such run, or it never had such a pod.
     """
     target = run_folder.folder_of(namespace, name)
     run = run_record.present_run(target)
@@ -259,17 +222,15 @@ def logs(
         return tuple(sorted(target.logs.glob(f"{pod or '*'}.log")))
 
     if not follow:
-        return log_files.read_lines(files, tail)
-    return log_files.follow_lines(files, _over(target), tail)
-
-
-def _over(target: RunFolder) -> Callable[[], bool]:
-    return lambda: not run_folder.is_supervised(target)
+        return read_lines(files, tail)
+    return follow_lines(files, lambda: not run_folder.is_supervised(target), tail)
 
 
 def _folder(submission: Submission) -> RunFolder:
     metadata = submission.job["metadata"]
-    return run_folder.folder_of(metadata.get("namespace") or "default", metadata["name"])
+    return run_folder.folder_of(
+        metadata.get("namespace") or names.DEFAULT_NAMESPACE, metadata["name"]
+    )
 
 
 def _claimed(target: RunFolder, run: Run, submission: Submission, *, adopt: bool) -> Run | None:
@@ -330,3 +291,56 @@ def _lost(target: RunFolder) -> Run | None:
         return run
     processes.kill_everywhere(run.uid)
     return guard.record_loss(target, "and its guard are gone")
+
+
+def read_lines(files: Callable[[], tuple[Path, ...]], tail: int | None) -> Iterator[Line]:
+    """The lines that are there now; of each pod the last `tail`."""
+    for path in files():
+        lines = _lines(_after(path, 0))
+        for line in lines if tail is None else lines[max(0, len(lines) - tail) :]:
+            yield path.stem, line
+
+
+def follow_lines(
+    files: Callable[[], tuple[Path, ...]], ended: Callable[[], bool], tail: int | None
+) -> Iterator[Line]:
+    """The lines that are there, then each new one, until `ended` and all was read."""
+    offsets: dict[Path, int] = {}
+    first = True
+    while True:
+        over = ended()
+        for path in files():
+            if path not in offsets:
+                offsets[path] = _skip(path, tail) if first else 0
+            data = _after(path, offsets[path])
+            whole = data if over else data[: data.rfind(b"\n") + 1]
+            offsets[path] += len(whole)
+            for line in _lines(whole):
+                yield path.stem, line
+        if over:
+            return
+        first = False
+        time.sleep(PAUSE)
+
+
+def _lines(data: bytes) -> list[str]:
+    lines = data.decode(errors="replace").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def _after(path: Path, offset: int) -> bytes:
+    """What a file has behind an offset; nothing when the run was deleted meanwhile."""
+    try:
+        with path.open("rb") as file:
+            file.seek(offset)
+            return file.read()
+    except FileNotFoundError:
+        return b""
+
+
+def _skip(path: Path, tail: int | None) -> int:
+    """Where the last `tail` lines begin."""
+    if tail is None:
+        return 0
+    lines = _after(path, 0).split(b"\n")[:-1]
+    return sum(len(line) + 1 for line in lines[: max(0, len(lines) - tail)])

@@ -66,22 +66,18 @@ async def supervise(target: RunFolder) -> None:
     loop.add_signal_handler(signal.SIGUSR1, reconciler.wake)
     loop.add_signal_handler(signal.SIGTERM, end, signal.SIGTERM)
     loop.add_signal_handler(signal.SIGHUP, _guard_died, target)
-    _sign(target)
+    # Write who supervises: from now on signals come, so their handlers are there.
+    who = {"supervisor": os.getpid(), "guard": os.getppid()}
+    found = {role: processes.identity_of(pid) for role, pid in who.items()}
+    run_folder.write_json(
+        target.identities, {role: asdict(each) for role, each in found.items() if each is not None}
+    )
     await reconciler.run()
     processes.kill_descendants(os.getpid())
     if received:
         # The guard reads from this how the supervisor ended.
         loop.remove_signal_handler(signal.SIGTERM)
         os.kill(os.getpid(), signal.SIGTERM)
-
-
-def _sign(target: RunFolder) -> None:
-    """Write who supervises: from now on signals come, so their handlers are there."""
-    who = {"supervisor": os.getpid(), "guard": os.getppid()}
-    found = {role: processes.identity_of(pid) for role, pid in who.items()}
-    run_folder.write_json(
-        target.identities, {role: asdict(each) for role, each in found.items() if each is not None}
-    )
 
 
 def _guard_died(target: RunFolder) -> None:

@@ -1,7 +1,7 @@
 """What the local target cannot run, and why. Pure: called at preview and by `runs.submit`.
 
 Only what would change results is a problem: an image is not pulled and a node selector has nothing
-to select, which harms nobody; a container without a command would not run at all.
+to select, which harms no other pod; a container without a command would not run at all.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +11,8 @@ from typing import Any, Final
 from trainer_infra import names
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.jobset import unsupported_fields
+from trainer_infra.local.jobset import replicated_job
+from trainer_infra.local.jobset.failure_policy import FAIL, RESTART, RESTART_FREELY
 
 VOLUMES: Final = frozenset(
     {
@@ -22,10 +23,12 @@ VOLUMES: Final = frozenset(
 """Volume kinds that can be a folder."""
 SOURCES: Final = frozenset({"configMap", "secret", "downwardAPI"})
 """Kinds of a projected volume's sources."""
+_GATED = "is behind a feature gate of JobSet that is off by default"
+_LOCAL = "is not supported on this machine"
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class JobSetNames:
     """What a JobSet's fields may refer to."""
 
     keys: Mapping[tuple[str, str], frozenset[str]]
@@ -51,7 +54,7 @@ def unsupported_here(objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
         problem
         for each in objects
         if each["kind"] == "JobSet"
-        for problem in _in_jobset(each, Known(keys, f"JobSet {each['metadata']['name']}"))
+        for problem in _in_jobset(each, JobSetNames(keys, f"JobSet {each['metadata']['name']}"))
     )
 
 
@@ -87,8 +90,8 @@ def _keys(value: JSONObject) -> frozenset[str]:
     return frozenset(key for part in parts for key in value.get(part) or ())
 
 
-def _in_jobset(jobset: JSONObject, known: Known) -> Iterator[Problem]:
-    for problem in unsupported_fields.unsupported_fields(jobset["spec"]):
+def _in_jobset(jobset: JSONObject, known: JobSetNames) -> Iterator[Problem]:
+    for problem in unsupported_fields(jobset["spec"]):
         yield replace(problem, where=known.where)
     claims = {
         template["metadata"]["name"]
@@ -106,7 +109,7 @@ def _in_jobset(jobset: JSONObject, known: Known) -> Iterator[Problem]:
 
 
 def _in_container(
-    path: str, container: JSONObject, mountable: set[str], known: Known
+    path: str, container: JSONObject, mountable: set[str], known: JobSetNames
 ) -> Iterator[Problem]:
     if not container.get("command"):
         what = "is missing: the entrypoint of an image cannot run on this machine"
@@ -123,7 +126,7 @@ def _in_container(
             yield Problem(f"{path}.{probe}.grpc", what, fix=fix, where=known.where)
 
 
-def _in_volume(path: str, volume: JSONObject, known: Known) -> Iterator[Problem]:
+def _in_volume(path: str, volume: JSONObject, known: JobSetNames) -> Iterator[Problem]:
     for kind in sorted(set(volume) - {"name"} - VOLUMES):
         fix = "use a persistentVolumeClaim, hostPath or emptyDir, which are folders here"
         what = "cannot be a folder on this machine"
@@ -135,7 +138,7 @@ def _in_volume(path: str, volume: JSONObject, known: Known) -> Iterator[Problem]
         yield from _in_projected(f"{path}.projected.sources[{index}]", source, known)
 
 
-def _in_projected(path: str, source: JSONObject, known: Known) -> Iterator[Problem]:
+def _in_projected(path: str, source: JSONObject, known: JobSetNames) -> Iterator[Problem]:
     for kind, value in source.items():
         if kind not in SOURCES:
             what, fix = "cannot be made on this machine", "leave it out for this target"
@@ -144,7 +147,7 @@ def _in_projected(path: str, source: JSONObject, known: Known) -> Iterator[Probl
             yield from _reference(f"{path}.{kind}", value, (kind, "name"), known)
 
 
-def _in_env(path: str, container: JSONObject, known: Known) -> Iterator[Problem]:
+def _in_env(path: str, container: JSONObject, known: JobSetNames) -> Iterator[Problem]:
     for index, entry in enumerate(container.get("envFrom") or ()):
         for field, kind in (("configMapRef", "configMap"), ("secretRef", "secret")):
             if field in entry:
@@ -159,7 +162,7 @@ def _in_env(path: str, container: JSONObject, known: Known) -> Iterator[Problem]
 
 
 def _reference(
-    path: str, source: JSONObject, kind_and_field: tuple[str, str], known: Known
+    path: str, source: JSONObject, kind_and_field: tuple[str, str], known: JobSetNames
 ) -> Iterator[Problem]:
     """A ConfigMap or Secret, or a key of it, that is not there and not optional."""
     if source.get("optional"):
@@ -178,3 +181,32 @@ def _reference(
         if key not in keys:
             what = f"names a key that {shown} {name} does not have"
             yield Problem(path, what, key, fix, known.where)
+
+
+def unsupported_fields(spec: JSONObject) -> tuple[Problem, ...]:
+    """Every field of a JobSetSpec that would be run otherwise than on a cluster.
+
+    JobSet v0.12 has those of the failure policy behind feature gates that are off, so that a cluster
+    refuses them too.
+    """
+    return (*_in_failure_policy(spec), *_in_jobs(spec))
+
+
+def _in_failure_policy(spec: JSONObject) -> Iterator[Problem]:
+    policy = spec.get("failurePolicy") or {}
+    for index, rule in enumerate(policy.get("rules") or ()):
+        if rule["action"] not in {FAIL, RESTART, RESTART_FREELY}:
+            path = f"spec.failurePolicy.rules[{index}].action"
+            yield Problem(path, _GATED, rule["action"], f"use {RESTART}")
+    strategy = policy.get("restartStrategy", "Recreate")
+    if strategy not in {"Recreate", "BlockingRecreate"}:
+        path = "spec.failurePolicy.restartStrategy"
+        yield Problem(path, _GATED, strategy, "use Recreate or BlockingRecreate")
+
+
+def _in_jobs(spec: JSONObject) -> Iterator[Problem]:
+    for index, job in enumerate(replicated_job.read_jobs(spec)):
+        if job.spec.get("successPolicy"):
+            path = f"spec.replicatedJobs[{index}].template.spec.successPolicy"
+            got = job.spec["successPolicy"]
+            yield Problem(path, _LOCAL, got, "use the JobSet's own successPolicy")

@@ -72,7 +72,8 @@ def migrate_job(value: Mapping[str, Any]) -> Migration:
     whole = base.without_nulls(value)
     job = V1Job(whole["apiVersion"], whole["kind"], whole["metadata"], whole["spec"])
     parts = KINDS[job.kind](job)
-    schedulers = _schedulers(parts)
+    pods = (each["template"]["spec"]["template"]["spec"] for each in parts.jobs)
+    schedulers = {pod["schedulerName"] for pod in pods if pod.get("schedulerName")}
     runtime = TrainingRuntime.from_wire(
         _runtime(job, parts, run_policy.gang_policy(job, schedulers))
     )
@@ -138,11 +139,6 @@ def _owner_notes(job: V1Job) -> tuple[Note, ...]:
         for key in ("ownerReferences", "finalizers")
         if job.metadata.get(key)
     )
-
-
-def _schedulers(parts: Parts) -> set[str]:
-    pods = (each["template"]["spec"]["template"]["spec"] for each in parts.jobs)
-    return {pod["schedulerName"] for pod in pods if pod.get("schedulerName")}
 
 
 def _with_pod_fields(replicated_job: JSONObject, added: JSONObject) -> dict[str, Any]:

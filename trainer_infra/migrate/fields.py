@@ -109,19 +109,15 @@ def _specs() -> dict[tuple[str, str], Schema]:
 
 
 def _replicas(field: str, *types: str) -> dict[str, Schema]:
-    replica = _object(
-        replicas=_COUNT,
-        restartPolicy=_enum("Always", "OnFailure", "Never", "ExitCode"),
-        template=_pod_template(),
-    )
-    return {field: _object(**dict.fromkeys(types, replica))}
-
-
-def _pod_template() -> Schema:
-    """The pod template of a JobSet's published schema."""
+    # The pod template of a JobSet's published schema.
     kinds, shared = schema.published_schema()
     found = kinds["JobSetSpec"]
     for name in ("replicatedJobs", "items", "template", "spec", "template"):
         found = shared[found["$ref"]] if "$ref" in found else found
         found = found["items"] if name == "items" else found["properties"][name]
-    return found
+    replica = _object(
+        replicas=_COUNT,
+        restartPolicy=_enum("Always", "OnFailure", "Never", "ExitCode"),
+        template=found,
+    )
+    return {field: _object(**dict.fromkeys(types, replica))}

@@ -36,7 +36,10 @@ def pytorch_parts(job: V1Job) -> Parts:
         InvalidInput: It has no replicas, or containers that cannot be told apart.
     """
     found = nodes.read_nodes(job, DEFAULTS, "Master", "Worker")
-    processes = _processes(job)
+    # Processes per node where a number was written.
+    written = job.spec.get("nprocPerNode", "")
+    number: int | None = (job.spec.get("elasticPolicy") or {}).get("nProcPerNode")
+    processes = int(written) if written.isdecimal() else number
     world = found.count * (processes or 1)
     told = _variables(job, found, world)
     env = {"PYTHONUNBUFFERED": 1, **_elastic_env(job, found.kept), **told}
@@ -70,13 +73,6 @@ def _variables(job: V1Job, found: nodes.Nodes, world: int) -> dict[str, Any]:
     return {
         name: value for name, value in written.items() if re.search(rf"(?<!\w){name}(?!\w)", words)
     }
-
-
-def _processes(job: V1Job) -> int | None:
-    """Processes per node where a number was written."""
-    written = job.spec.get("nprocPerNode", "")
-    number: int | None = (job.spec.get("elasticPolicy") or {}).get("nProcPerNode")
-    return int(written) if written.isdecimal() else number
 
 
 def _nproc_notes(job: V1Job) -> Iterator[Note]:

@@ -1,7 +1,7 @@
 """Replica types of a v1 job (`Master`, `Worker`, `Launcher`) and the pods they become.
 
 For the files of the kinds. In v2 all nodes of a training are alike: of two replica types
-that train, the template of the workers is kept, and what differs in the master's is told.
+that train, the template of the workers is kept, and a note says what differs in the master's.
 """
 
 import re
@@ -175,7 +175,7 @@ def _by_role(replica: Replica) -> dict[str, Any]:
 
 
 def _differing(dropped: Any, kept: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """Path and value of what differs; items of lists are told apart by their names."""
+    """Path and value of what differs; names identify items of lists."""
     if dropped == kept:
         return
     pair = _named(dropped), _named(kept)

@@ -41,7 +41,10 @@ def job_spec(replica: Replica, limit: int | None, pod_template: JSONObject) -> d
     spec = {**pod_template["spec"], "restartPolicy": ON_FAILURE if in_place else NEVER}
     made: dict[str, Any] = {"backoffLimit": 0 if replica.restart_policy == NEVER else retries}
     if replica.restart_policy == EXIT_CODE:
-        made["podFailurePolicy"] = _permanent().to_wire()
+        codes = OnExitCodes(values=tuple(range(1, LAST_PERMANENT + 1)), container_name=names.NODE)
+        made["podFailurePolicy"] = PodFailurePolicy(
+            rules=(PodFailurePolicyRule(action=FAIL_JOB, on_exit_codes=codes),)
+        ).to_wire()
     return {**made, "template": {**pod_template, "spec": spec}}
 
 
@@ -57,8 +60,3 @@ def restart_notes(replica: Replica, limit: int | None) -> Iterator[Note]:
             "of the runtime's job"
         )
         yield Note(path, replica.restart_policy, advice)
-
-
-def _permanent() -> PodFailurePolicy:
-    codes = OnExitCodes(values=tuple(range(1, LAST_PERMANENT + 1)), container_name=names.NODE)
-    return PodFailurePolicy(rules=(PodFailurePolicyRule(action=FAIL_JOB, on_exit_codes=codes),))

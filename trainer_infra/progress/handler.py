@@ -76,7 +76,13 @@ async def _accepted(
     request: Request, authenticator: Authenticator, store: Store
 ) -> Mapping[str, Any]:
     """The body of the answer to a request that is fine."""
-    namespace, name = _target(request)
+    # Namespace and name of the TrainJob that a request is about.
+    if _length(request) > LARGEST_BODY:
+        raise _Refusal(413, "RequestEntityTooLarge", "Payload too large")
+    match = _PATH.fullmatch(request.path)
+    if match is None or request.method != "POST":
+        raise _Refusal(404, "NotFound", "Not found")
+    namespace, name = match[1], match[2]
     token = _bearer(request.headers.get("authorization", ""))
     reporter = await authenticator.reporter(token, namespace, name) if token else None
     if reporter is None:
@@ -102,16 +108,6 @@ class _Refusal(Exception):
             "reason": reason,
             "code": code,
         }
-
-
-def _target(request: Request) -> tuple[str, str]:
-    """Namespace and name of the TrainJob that a request is about."""
-    if _length(request) > LARGEST_BODY:
-        raise _Refusal(413, "RequestEntityTooLarge", "Payload too large")
-    match = _PATH.fullmatch(request.path)
-    if match is None or request.method != "POST":
-        raise _Refusal(404, "NotFound", "Not found")
-    return match[1], match[2]
 
 
 def _status(request: Request, name: str) -> dict[str, Any] | None:

@@ -20,7 +20,7 @@ class Deviation(StrEnum):
     Q4 = "Q4"
     """Addresses follow the trainer's own job name and network.subdomain."""
     Q5 = "Q5"
-    """An MPI implementation that nobody knows is refused at validation, not at each reconcile."""
+    """An unknown MPI implementation is refused at validation, not at each reconcile."""
     Q7 = "Q7"
     """A TrainJob's name that is too long for JobSet is refused."""
     Q8 = "Q8"
@@ -70,7 +70,7 @@ class Deviation(StrEnum):
     FAILURE_REASON = "failure-reason"
     """The Failed message names the pod that failed first, and why, or how long the deadline was."""
     EVENTS = "events"
-    """Transitions and waiting pods are events, and nothing is told twice."""
+    """Transitions and waiting pods are events, and no event repeats another."""
 
 
 ALL: Final = frozenset(Deviation)

@@ -19,7 +19,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render import child_metadata, pod_requests, resolve
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft, PodSet
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Watch
 
 READY: Final = "Ready"
@@ -91,19 +91,21 @@ def with_mark(
 
 def pod_group(draft: Draft, api_version: str, spec: JSONObject) -> JSONObject:
     """The PodGroup named as the TrainJob: member count, resources and the scheduler's own `spec`."""
+    # At least 1: an API server refuses the PodGroup of a TrainJob without nodes otherwise (Q21).
+    total = sum(each.count for each in counted_members(draft))
     return {
         "apiVersion": api_version,
         "kind": names.POD_GROUP,
         "metadata": child_metadata.metadata_of_child(draft.job, ""),
         "spec": {
-            "minMember": _min_member(draft),
+            "minMember": max(1, total) if draft.ours(Deviation.Q21) else total,
             "minResources": _min_resources(draft),
             **spec,
         },
     }
 
 
-def should_write(pod_group: JSONObject, job: TrainJob, observed: Observed) -> bool:
+def should_write(pod_group: JSONObject, job: TrainJob, observed: ObservedObjects) -> bool:
     """A PodGroup is left alone once it is there, unless the TrainJob is suspended."""
     return bool(job.spec.suspend) or not any(
         each["kind"] == names.POD_GROUP and each["apiVersion"] == pod_group["apiVersion"]
@@ -131,12 +133,6 @@ def _uses_runtime_class(runtime_class: JSONObject, job: TrainJob, runtime: Runti
     jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
     used = {resolve.pod_spec(each).get("runtimeClassName") for each in jobs}
     return bool(job.spec.suspend) and runtime_class["metadata"]["name"] in used
-
-
-def _min_member(draft: Draft) -> int:
-    """At least 1: an API server refuses the PodGroup of a TrainJob without nodes otherwise (Q21)."""
-    total = sum(each.count for each in counted_members(draft))
-    return max(1, total) if draft.ours(Deviation.Q21) else total
 
 
 def _min_resources(draft: Draft) -> JSONObject:

@@ -1,6 +1,6 @@
 """What a driver sees of one TrainJob's world: the input of `lifecycle.plan` and of two phases.
 
-Plugins read it to leave a running object alone and to report a status; nobody changes it.
+Plugins read it to leave a running object alone and to report a status; no plugin changes it.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from trainer_infra.json_values import JSONObject
 
 
 @dataclass(frozen=True, slots=True)
-class Observed:
+class ObservedObjects:
     """Live objects, in wire form."""
 
     jobset: JSONObject | None

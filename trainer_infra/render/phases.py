@@ -14,7 +14,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.draft import Draft
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +76,9 @@ class Plugin:
     """Build 5: the objects."""
     complete: Callable[[JSONObject, TrainJob], JSONObject] | None = None
     """What an engine adds to an object of the run, whatever made it, as it is stored."""
-    should_write: Callable[[JSONObject, TrainJob, Observed], bool] | None = None
+    should_write: Callable[[JSONObject, TrainJob, ObservedObjects], bool] | None = None
     """Whether an object that `build` made is written now, given what is there; None for always."""
-    status: Callable[[TrainJob, JSONObject, Observed], JSONObject] | None = None
+    status: Callable[[TrainJob, JSONObject, ObservedObjects], JSONObject] | None = None
     """TrainJobStatus: the status so far, and what the plugin makes of it, in wire form."""
     watches: tuple[Watch, ...] = ()
     """WatchExtension: the objects besides TrainJobs whose events a controller must follow."""

@@ -22,7 +22,7 @@ from trainer_infra.render import (
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import ENFORCING, Plugin
 
 
@@ -47,7 +47,7 @@ def render(
 def due_objects(
     job: TrainJob,
     runtime: Runtime,
-    observed: Observed,
+    observed: ObservedObjects,
     behaviour: Behaviour = OURS,
 ) -> tuple[JSONObject, ...]:
     """Those objects of `render` that are written now, given what is there.

@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api.base import KubeModel
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
-from trainer_infra.render import env_var, merge, resources
+from trainer_infra.render import merge, resources
 from trainer_infra.render.deviation import ALL, Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet
 
@@ -35,7 +36,7 @@ def first_draft(job: TrainJob, runtime: Runtime, deviations: frozenset[Deviation
         _with_resources(_with_replicas(each), job, runtime)
         for each in _in_order(spec.get("replicatedJobs"), order)
     ]
-    job = job if Deviation.ENV_VAR in deviations else env_var.with_converted_variables(job)
+    job = job if Deviation.ENV_VAR in deviations else with_converted_variables(job)
     return Draft(
         job=job,
         runtime=runtime,
@@ -159,3 +160,36 @@ def _container(template: JSONObject) -> Container:
         volume_mounts=tuple(template.get("volumeMounts") or ()),
         resources=template.get("resources"),
     )
+
+
+def with_converted_variables(job: TrainJob) -> TrainJob:
+    """A copy of the TrainJob whose variables are as the reference's converter leaves them.
+
+    It keeps of a variable's source what it knows: a field's path without its API version, and
+    nothing of a key in a file. Rule: reference behaviour 2.4.
+    """
+    spec, source = job.spec, job.spec.initializer
+    changed: dict[str, KubeModel] = {}
+    if spec.trainer is not None:
+        changed["trainer"] = _with_env(spec.trainer, spec.trainer.env)
+    if source is not None:
+        parts = {"dataset": source.dataset, "model": source.model}
+        given = {name: _with_env(each, each.env) for name, each in parts.items() if each}
+        changed["initializer"] = source.model_copy(update=given)
+    return job.model_copy(update={"spec": spec.model_copy(update=changed)})
+
+
+def _with_env(part: KubeModel, env: Iterable[JSONObject] | None) -> KubeModel:
+    if env is None:
+        return part
+    return part.model_copy(update={"env": tuple(_variable(each) for each in env)})
+
+
+def _variable(variable: JSONObject) -> JSONObject:
+    source = variable.get("valueFrom")
+    if source is None:
+        return variable
+    kept = {key: value for key, value in source.items() if key != "fileKeyRef"}
+    if "fieldRef" in kept:
+        kept["fieldRef"] = {"fieldPath": kept["fieldRef"]["fieldPath"]}
+    return {"name": variable["name"], "valueFrom": kept}

@@ -11,7 +11,7 @@ from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
-from trainer_infra.render import pod_group_policy, resolve
+from trainer_infra.render import resolve
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Draft
 
@@ -93,7 +93,7 @@ def of_runtime(runtime: Runtime, deviations: frozenset[Deviation]) -> Iterable[P
     where = f"{runtime.kind} {runtime.metadata.name}"
     jobs = ((template.spec if template else None) or {}).get("replicatedJobs") or ()
     if Deviation.Q10 in deviations:
-        yield from pod_group_policy.pod_group_policy_problems(runtime)
+        yield from pod_group_policy_problems(runtime)
     if not jobs and Deviation.RUNTIME in deviations:
         yield Problem("spec.template.spec.replicatedJobs", "must have a job", where=where)
     for index, job in enumerate(jobs):
@@ -117,3 +117,16 @@ def _absent(job: TrainJob) -> str:
     """What an API server answers."""
     _, kind, name = job.spec.runtime_ref.named
     return f'{kind.lower()}s.{names.GROUP} "{name}" not found'
+
+
+def pod_group_policy_problems(runtime: Runtime) -> Iterable[Problem]:
+    """Both policies at once: the API documents the rule, and nothing else checks it (Q10)."""
+    policy = runtime.spec.pod_group_policy
+    if policy is not None and policy.coscheduling is not None and policy.volcano is not None:
+        yield Problem(
+            "spec.podGroupPolicy",
+            "must have only one of coscheduling and volcano",
+            got=policy.to_wire(),
+            fix="remove one of them: a pod has one scheduler",
+            where=f"{runtime.kind} {runtime.metadata.name}",
+        )

@@ -25,7 +25,7 @@ def config_map(job: TrainJob, runtime: Runtime) -> JSONObject:
         "apiVersion": "v1",
         "kind": "ConfigMap",
         "metadata": child_metadata.metadata_of_child(job, names.SNAPSHOT_SUFFIX),
-        # Sorted: the same runtime is the same text, whoever carried it.
+        # Sorted: the same runtime is the same text, however its keys were ordered.
         "data": {names.SNAPSHOT_KEY: _yaml(json.dumps(runtime.to_wire(), sort_keys=True))},
     }
 
@@ -66,7 +66,7 @@ def runtime_in_snapshot(job: TrainJob, snapshot: JSONObject) -> Runtime:
 
 @lru_cache(maxsize=128)
 def _parsed(text: str) -> Kind:
-    """The object in a text; TrainJobs on one runtime have the same text, and nobody changes it."""
+    """The object in a text; TrainJobs on one runtime have the same text, and no code changes it."""
     # Go writes null for times that are not set.
     return manifests.parse_object(base.without_nulls(yaml.load(text, Loader=yaml.CSafeLoader)))
 

@@ -92,7 +92,15 @@ def torchtune_problems(draft: Draft) -> Iterable[Problem]:
             "LoRA fine-tuning is not supported for multi-node training in TorchTune",
             got=nodes,
         )
-    yield from _of_args(draft)
+    for position, arg in enumerate(_args(draft)):
+        key = arg.partition("=")[0]
+        if key in MANAGED:
+            yield Problem(
+                f"spec.trainer.args[{position}]",
+                f'must not set immutable config "{key}" in trainer args; '
+                "it is managed by the runtime",
+                got=arg,
+            )
 
 
 def _of_qlora(draft: Draft, name: str, nodes: int) -> Iterable[Problem]:
@@ -114,18 +122,6 @@ def _of_qlora(draft: Draft, name: str, nodes: int) -> Iterable[Problem]:
             f"must have gpu resource with value 1 for {name} model when using QLoRA",
             got=trainer.resources_per_node if trainer else None,
         )
-
-
-def _of_args(draft: Draft) -> Iterable[Problem]:
-    for position, arg in enumerate(_args(draft)):
-        key = arg.partition("=")[0]
-        if key in MANAGED:
-            yield Problem(
-                f"spec.trainer.args[{position}]",
-                f'must not set immutable config "{key}" in trainer args; '
-                "it is managed by the runtime",
-                got=arg,
-            )
 
 
 def _of_runtime(draft: Draft, what: str, fix: str = "") -> Problem:

@@ -3,19 +3,21 @@
 Pure; called by `cli.check` with what `sources` read.
 """
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from trainer_infra.api.finding import FieldFinding as OfYaml
-from trainer_infra.api.finding import path_text
+from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import document_place, edits, fingerprint
+from trainer_infra.review import edits
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
-from trainer_infra.review.report import Excuse, Item, Report, UnseenRule, object_name
+from trainer_infra.review.report import Excuse, Item, Place, Report, UnseenRule, object_name
 from trainer_infra.rules import exemption, judge, pack, tree, world
 from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.exemption import Exemption, State
@@ -29,10 +31,14 @@ from trainer_infra.rules.world import World
 T = TypeVar("T")
 _SHOWN: Final = 120
 """Characters of a value in a report."""
+MOST_LINES: Final = 5
+"""Lines of an excerpt."""
+DIGITS: Final = 16
+_JSON: Final = json.JSONEncoder(default=str)
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class CheckScope:
     """What is to be checked, beside the documents."""
 
     settled: ResolvedConfiguration
@@ -52,7 +58,7 @@ class Asked:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
+class _ObjectFindings:
     """What was found in one object."""
 
     items: tuple[Item, ...]
@@ -61,7 +67,9 @@ class _Found:
     problems: tuple[str, ...]
 
 
-Spread = Callable[[Callable[[int], _Found], int, Sequence[object]], Iterable[_Found]]
+Spread = Callable[
+    [Callable[[int], _ObjectFindings], int, Sequence[object]], Iterable[_ObjectFindings]
+]
 """Does work on each number below a count, in order; the last is what stands in many results."""
 
 
@@ -71,7 +79,7 @@ def one_by_one(work: Callable[[int], T], count: int, _known: Sequence[object]) -
 
 
 def check_documents(
-    documents: Sequence[Document], asked: Asked, spread: Spread = one_by_one
+    documents: Sequence[Document], asked: CheckScope, spread: Spread = one_by_one
 ) -> Report:
     """The report on the documents.
 
@@ -114,7 +122,7 @@ def check_documents(
     )
 
 
-def _problems(asked: Asked, found: Iterable[_Found]) -> Iterator[str]:
+def _problems(asked: CheckScope, found: Iterable[_ObjectFindings]) -> Iterator[str]:
     yield from asked.problems
     yield from (each for one in found for each in one.problems)
 
@@ -126,10 +134,10 @@ class _Knowledge:
     rules: tuple[PackRule, ...]
     around: World
     redaction: ReportRedaction
-    asked: Asked
+    asked: CheckScope
 
 
-def _found(document: Document, subject: Subject, known: _Knowledge) -> _Found:
+def _found(document: Document, subject: Subject, known: _Knowledge) -> _ObjectFindings:
     own = exemption.annotated_exemptions(subject)
     exemptions = (*own.exemptions, *known.asked.settled.exemptions)
     judged = tuple(judge.judge(subject, known.around, known.rules))
@@ -141,7 +149,7 @@ def _found(document: Document, subject: Subject, known: _Knowledge) -> _Found:
         )
         used.update(filter(None, (excusing,)))
         items.append(_item(document, subject, (chosen, finding, excusing), known))
-    return _Found(
+    return _ObjectFindings(
         tuple(items),
         tuple(map(known.redaction.unseen, _unseen(subject, judged))),
         frozenset(used),
@@ -177,7 +185,7 @@ def _item(
 ) -> Item:
     chosen, finding, excusing = found
     hidden = known.redaction
-    mark = fingerprint.fingerprint(chosen.rule.id, document.value, finding.path, finding.what)
+    mark = fingerprint(chosen.rule.id, document.value, finding.path, finding.what)
     of_rule = finding if isinstance(finding, Finding) else Finding(finding.path, finding.what)
     item = Item(
         rule=chosen.rule,
@@ -191,7 +199,7 @@ def _item(
         fix=finding.fix,
         seen_at=of_rule.seen_at,
         runtime=_runtime(document) if of_rule.inherited else "",
-        place=document_place.place_in_document(document, finding.path),
+        place=place_in_document(document, finding.path),
         fingerprint=mark,
         edits=edits.edits(document, of_rule.patch),
         excuse=_excuse(excusing, known.asked.today) if excusing else None,
@@ -216,8 +224,41 @@ def _order(rules: Iterable[PackRule]) -> Callable[[Item], tuple[str, int, int, i
     return lambda item: (item.place.file, item.place.line, item.place.column, places[item.rule.id])
 
 
-def _unused(asked: Asked, used: frozenset[Exemption]) -> Iterator[str]:
+def _unused(asked: CheckScope, used: frozenset[Exemption]) -> Iterator[str]:
     for each in asked.settled.exemptions:
         if each not in used:
             whose = f"{each.kind} {each.namespace}/{each.name}"
             yield f"{each.owner}'s exemption from {each.rule} for {whose} excuses nothing"
+
+
+def place_in_document(document: Document, path: Path) -> Place:
+    """Where what stands at a path, or what is nearest above it, is written."""
+    if document.source is None:
+        return Place(document.file)
+    whole = document.at(path)
+    line, column = document.place(whole)
+    end_line, end_column = document.end(whole)
+    shown = document.lines[line - 1 : min(end_line, line - 1 + MOST_LINES)]
+    return Place(document.file, line, column, end_line, end_column, shown or ("",))
+
+
+def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> str:
+    """16 hex digits by which baselines and SARIF know a finding when its file is edited elsewhere.
+
+    They are of rule, object, place and clause; positions in lists are names where they can be.
+    """
+    metadata = value.get("metadata")
+    named = metadata if isinstance(metadata, Mapping) else {}
+    whose = [value.get("kind"), named.get("namespace"), named.get("name")]
+    place: list[str] = []
+    at: Any = value
+    for key in path:
+        if isinstance(key, int):
+            at = at[key] if isinstance(at, list) and key < len(at) else None
+            name = at.get("name") if isinstance(at, Mapping) else None
+            place.append(f"[{name if name is not None else key}]")
+        else:
+            at = at.get(key) if isinstance(at, Mapping) else None
+            place.append(str(key))
+    text = _JSON.encode([rule, whose, place, what])
+    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

@@ -7,13 +7,13 @@ change cannot be made without touching something else, a human has to make it.
 import json
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import pairwise
 from typing import Any, Final
 
-from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode
+from yaml.nodes import CollectionNode, MappingNode, Node, ScalarNode, SequenceNode
 
 from trainer_infra.api import yamltext
 from trainer_infra.api.finding import Path
-from trainer_infra.review import yaml_aliases
 from trainer_infra.review.documents import Document
 from trainer_infra.review.report import Edit
 from trainer_infra.rules.finding import REMOVED, Change
@@ -28,6 +28,9 @@ _NOTHING: Final = frozenset({"", "~", "null", "Null", "NULL"})
 _MERGE: Final = "<<"
 _TWO_ESCAPES: Final = re.compile(r"\\u[dD][89abAB]")
 """In JSON: a character that counts as another number of columns when it is read as YAML."""
+_ANCHOR: Final = re.compile(r"&([^\s,\[\]{}]+)")
+_PROPERTIES: Final = re.compile(r"(?:![^\s&]*\s+)?&([^\s,\[\]{}]+)")
+"""At the beginning of a node: a tag, and the anchor."""
 
 
 def edits(document: Document, patch: Iterable[Change]) -> tuple[Edit, ...]:
@@ -45,7 +48,7 @@ def edits(document: Document, patch: Iterable[Change]) -> tuple[Edit, ...]:
 
 def _edit(document: Document, path: Path, value: Any) -> Piece | None:
     source = document.source
-    if source is None or yaml_aliases.is_shared(document, path) or _is_shifted(document):
+    if source is None or is_shared(document, path) or _is_shifted(document):
         return None
     node = source.node(path)
     if node is not None:
@@ -66,7 +69,12 @@ def _replaced(document: Document, node: Node, value: Any) -> Piece | None:
     if end is None or _has_more(document, node, start, end):
         return None
     if start == end:
-        return _instead_of_nothing(document, start, value)
+        # A value behind its colon or dash.
+        before = document.lines[start[0] - 1][: start[1] - 1]
+        if not before.rstrip().endswith((":", "-")):
+            return None
+        space = "" if before.endswith(" ") else " "
+        return start, start, f"{space}{_flow(document, value)}"
     if isinstance(node, CollectionNode) and not node.flow_style:
         kind = Mapping if isinstance(node, MappingNode) else list
         is_like = isinstance(value, kind) and len(value) > 0
@@ -74,21 +82,12 @@ def _replaced(document: Document, node: Node, value: Any) -> Piece | None:
     return start, end, _flow(document, value)
 
 
-def _instead_of_nothing(document: Document, at: Position, value: Any) -> Piece | None:
-    """A value behind its colon or dash."""
-    before = document.lines[at[0] - 1][: at[1] - 1]
-    if not before.rstrip().endswith((":", "-")):
-        return None
-    space = "" if before.endswith(" ") else " "
-    return at, at, f"{space}{_flow(document, value)}"
-
-
 def _has_more(document: Document, node: Node, start: Position, end: Position) -> bool:
     """Whether there is something in it that would be lost: comments, or anchors for others."""
     if isinstance(node, ScalarNode):
         return node.style in ("|", ">") and "#" in document.lines[start[0] - 1][start[1] :]
     lines = document.lines[start[0] - 1 : end[0]]
-    return yaml_aliases.has_anchor(lines) or any("#" in each for each in lines)
+    return has_anchor(lines) or any("#" in each for each in lines)
 
 
 def _removed(document: Document, path: Path) -> Piece | None:
@@ -103,7 +102,7 @@ def _removed(document: Document, path: Path) -> Piece | None:
     is_alone = document.lines[line - 1][: column - 1].strip() == ""
     if len(names) == 1 or names.count(path[-1]) > 1 or _MERGE in names or not is_alone:
         return None
-    if end is None or yaml_aliases.has_anchor(document.lines[line - 1 : end[0]]):
+    if end is None or has_anchor(document.lines[line - 1 : end[0]]):
         return None
     return (line, 1), (end[0] + 1, 1), ""
 
@@ -165,15 +164,11 @@ def _last(document: Document, node: Node) -> Position | None:
     while isinstance(node, CollectionNode) and not node.flow_style and node.value:
         last = node.value[-1]
         key, below = last if isinstance(last, tuple) else (node, last)
-        if yaml_aliases.is_alias(key, below):
+        if is_alias(key, below):
             line = key.start_mark.line
             is_here = key is not node and "*" in document.lines[line][key.end_mark.column :]
             return (line + 1, len(document.lines[line]) + 1) if is_here else None
-        if (
-            key is node
-            and len(node.value) > 1
-            and yaml_aliases.alias_begins(below) < yaml_aliases.alias_ends(node.value[-2])
-        ):
+        if key is node and len(node.value) > 1 and alias_begins(below) < alias_ends(node.value[-2]):
             return None
         node = below
     return _behind(document, node)
@@ -181,7 +176,7 @@ def _last(document: Document, node: Node) -> Position | None:
 
 def _behind(document: Document, node: Node) -> Position:
     """Behind the node; libyaml has a text block end where the next token begins."""
-    line, column = yaml_aliases.alias_ends(node)
+    line, column = alias_ends(node)
     is_text = isinstance(node, ScalarNode) and node.style in ("|", ">")
     here = document.lines[line][:column] if line < len(document.lines) else ""
     if not is_text or here.strip():
@@ -230,3 +225,61 @@ def _is_shifted(document: Document) -> bool:
 
 def _start(node: Node) -> Position:
     return node.start_mark.line + 1, node.start_mark.column + 1
+
+
+def is_shared(document: Document, path: Path) -> bool:
+    """Whether what stands at a path, or above it, is an alias, or is what an alias stands for."""
+    nodes = tuple(_way(document, path))
+    if any(_is_alias(document, above, key, below) for (above, _), (below, key) in pairwise(nodes)):
+        return True
+    return any(_is_used(document, each) for each, _ in nodes)
+
+
+def has_anchor(lines: Iterable[str]) -> bool:
+    """Whether there may be an anchor in the lines, which an alias elsewhere may need."""
+    return any(_ANCHOR.search(each) for each in lines)
+
+
+def is_alias(key: Node, value: Node) -> bool:
+    """Whether a field's value is written elsewhere: before its key."""
+    return alias_begins(value) < alias_begins(key)
+
+
+def alias_begins(node: Node) -> tuple[int, int]:
+    """Line and column, from 0."""
+    return node.start_mark.line, node.start_mark.column
+
+
+def alias_ends(node: Node) -> tuple[int, int]:
+    """Line and column behind it, from 0."""
+    return node.end_mark.line, node.end_mark.column
+
+
+def _way(document: Document, path: Path) -> Iterator[tuple[Node, str | int]]:
+    """The nodes from the root down to a path, as far as there are any, with their keys."""
+    if document.source is not None:
+        for length in range(len(path) + 1):
+            node = document.source.node(path[:length])
+            if node is None:
+                return
+            yield node, path[length - 1] if length else ""
+
+
+def _is_alias(document: Document, above: Node, key: str | int, below: Node) -> bool:
+    """Whether it is written elsewhere than its parent, or merged into it."""
+    if isinstance(above, SequenceNode):
+        return alias_begins(below) < max(
+            [alias_begins(above), *map(alias_ends, above.value[: int(key)])]
+        )
+    fields = document.source.fields[id(above)] if document.source else {}
+    name = fields[key][0]
+    is_own = isinstance(above, MappingNode) and any(each is name for each, _ in above.value)
+    return not is_own or is_alias(name, below)
+
+
+def _is_used(document: Document, node: Node) -> bool:
+    """Whether it has an anchor that an alias refers to."""
+    line, column = alias_begins(node)
+    text = document.lines[line][column:] if line < len(document.lines) else ""
+    anchor = _PROPERTIES.match(text)
+    return anchor is not None and any(f"*{anchor[1]}" in each for each in document.lines)

@@ -27,7 +27,14 @@ def junit_text(report: Report) -> str:
         _add_file(root, file, by_file[file], report)
     _add_check(root, report)
     for suite in root:
-        _complete(suite)
+        # The suite with its output, which Ant wants to be there, and its figures.
+        if suite.find("system-out") is None:
+            ET.SubElement(suite, "system-out")
+        ET.SubElement(suite, "system-err")
+        tags = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
+        for name, tag in tags.items():
+            suite.set(name, str(sum(1 for _ in suite.iter(tag))))
+        suite.set("time", "0")
     ET.indent(root)
     return f'<?xml version="1.0" encoding="utf-8"?>\n{ET.tostring(root, encoding="unicode")}\n'
 
@@ -104,14 +111,3 @@ def _add_suite(root: ET.Element, name: str) -> ET.Element:
 
 def _add_passed(suite: ET.Element, name: str, of: str) -> ET.Element:
     return ET.SubElement(suite, "testcase", name=name, classname=of, time="0")
-
-
-def _complete(suite: ET.Element) -> None:
-    """The suite with its output, which Ant wants to be there, and its figures."""
-    if suite.find("system-out") is None:
-        ET.SubElement(suite, "system-out")
-    ET.SubElement(suite, "system-err")
-    tags = {"tests": "testcase", "failures": "failure", "errors": "error", "skipped": "skipped"}
-    for name, tag in tags.items():
-        suite.set(name, str(sum(1 for _ in suite.iter(tag))))
-    suite.set("time", "0")

@@ -1,4 +1,4 @@
-"""The objects of a cluster that policy is about, as if somebody had written them.
+"""The objects of a cluster that policy is about, as if a user had written them.
 
 Called by `cli.check --cluster`: with files they are what there is beside those, without files they
 are what is judged. What a server adds by itself is left out.
@@ -65,7 +65,7 @@ class Live:
     """Kinds that could not be read, a sentence each."""
 
     def documents(self) -> tuple[Document, ...]:
-        """What is judged: what somebody made, not what controllers made of it."""
+        """What is judged: what a user made, not what controllers made of it."""
         return tuple(
             Document(each, f"cluster: {_named(each)}", None, is_editable=False)
             for each in self.objects

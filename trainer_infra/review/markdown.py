@@ -1,7 +1,7 @@
 """A report as Markdown, for the summary of a CI step or a comment on a pull request. Pure.
 
 What users wrote is escaped so that it is text: no markup, no HTML, no link under other words, and
-`@name` calls nobody.
+`@name` notifies no user.
 """
 
 import re
@@ -25,10 +25,15 @@ _ESCAPES: Final = {
 
 def markdown_text(report: Report) -> str:
     """The report: verdict, table by severity, findings by file, exemptions and notes."""
+    rows = []
+    for severity, count in summary.count_by_severity(report).items():
+        same = [each for each in report.items if each.severity == severity]
+        exempt = sum(summary.is_exempt(each) for each in same)
+        rows.append((severity, str(count), str(exempt), str(sum(each.is_known for each in same))))
     parts = (
         (f"## {summary.verdict(report)}",),
         (f"{summary.scope(report)}.",),
-        _severities(report),
+        _table(("Severity", "Findings", "Exempt", "In the baseline"), rows),
         _list("Could not be read", report.problems),
         _findings(report),
         _exemptions(report.items),
@@ -50,15 +55,6 @@ def _fitted(lines: Iterable[str]) -> str:
             break
         kept.append(line)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip() + "\n"
-
-
-def _severities(report: Report) -> Iterator[str]:
-    rows = []
-    for severity, count in summary.count_by_severity(report).items():
-        same = [each for each in report.items if each.severity == severity]
-        exempt = sum(summary.is_exempt(each) for each in same)
-        rows.append((severity, str(count), str(exempt), str(sum(each.is_known for each in same))))
-    return _table(("Severity", "Findings", "Exempt", "In the baseline"), rows)
 
 
 def _findings(report: Report) -> Iterator[str]:

@@ -48,7 +48,17 @@ def find_pack(name: str) -> PackInFolder:
     """
     if any(each.name == name for each in packs.PACKS) or not Path(name).is_dir():
         return PackInFolder(packs.get_pack(name))
-    return PackInFolder(_imported(Path(name)), Path(name))
+    folder = Path(name)
+    path = folder / MODULE
+    where = os.fspath(path)
+    if not path.is_file():
+        fix = f"write {MODULE} with `{NAME} = Pack(...)`, or name one of our packs"
+        raise InvalidInput([Problem("", "is not there", fix=fix, where=where)])
+    pack = getattr(_module(path), NAME, None)
+    if not isinstance(pack, Pack):
+        fix = f"write `{NAME} = Pack(...)`"
+        raise InvalidInput([Problem(NAME, "must be a Pack", pack, fix, where)])
+    return PackInFolder(pack, Path(name))
 
 
 def first_example(where: PackInFolder | None, rule: str) -> Case | None:
@@ -108,19 +118,6 @@ def _cases(path: Path) -> tuple[Case, ...]:
         return Cases(**value).cases
     except InvalidInput as error:
         raise InvalidInput(replace(each, where=where) for each in error.problems) from None
-
-
-def _imported(folder: Path) -> Pack:
-    path = folder / MODULE
-    where = os.fspath(path)
-    if not path.is_file():
-        fix = f"write {MODULE} with `{NAME} = Pack(...)`, or name one of our packs"
-        raise InvalidInput([Problem("", "is not there", fix=fix, where=where)])
-    pack = getattr(_module(path), NAME, None)
-    if not isinstance(pack, Pack):
-        fix = f"write `{NAME} = Pack(...)`"
-        raise InvalidInput([Problem(NAME, "must be a Pack", pack, fix, where)])
-    return pack
 
 
 def _module(path: Path) -> ModuleType:

@@ -2,7 +2,7 @@
 
 A rule must find nothing in a good object, and in the bad one exactly the field in which the two
 differ; where it has a patch, nothing is to be found after it. A form is a way to judge: `plain_findings` here,
-others by whoever calls.
+others by the caller.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -71,7 +71,7 @@ def failed_examples(
         for name, form in forms.items():
             try:
                 said = tuple(_said(each, form))
-            except Exception as error:  # noqa: BLE001  a rule of somebody else's may do anything
+            except Exception as error:  # noqa: BLE001  a rule of another package may do anything
                 said = (f"raised {type(error).__name__}: {error}",)
             yield from (
                 FailedExample(each.chosen.rule.id, each.case.name, name, what) for what in said

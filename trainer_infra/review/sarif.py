@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 from trainer_infra.json_values import JSONDict
 from trainer_infra.review import as_json, one_line, summary
-from trainer_infra.review.report import Edit, Item, Place, Report
+from trainer_infra.review.report import Item, Report
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.rule import AnyRule
 
@@ -117,7 +117,13 @@ def _location(item: Item) -> JSONDict:
     }
     physical: JSONDict = {"artifactLocation": _artifact(item.place.file)}
     if item.place.line:
-        physical["region"] = _region(item.place)
+        span = _span(
+            (item.place.line, item.place.column), (item.place.end_line, item.place.end_column)
+        )
+        region: JSONDict = {name: number for name, number in span.items() if number}
+        if item.place.excerpt:
+            region["snippet"] = {"text": "\n".join(item.place.excerpt)}
+        physical["region"] = region
     logical = {
         "name": one_line.one_line(item.path) or summary.object_on_line(item),
         "fullyQualifiedName": f"{summary.object_on_line(item)}: {one_line.one_line(item.path)}",
@@ -134,28 +140,18 @@ def _artifact(file: str) -> JSONDict:
     return {"uri": f"file://{path}"} if is_whole else {"uri": path, "uriBaseId": "%SRCROOT%"}
 
 
-def _region(place: Place) -> JSONDict:
-    span = _span((place.line, place.column), (place.end_line, place.end_column))
-    region: JSONDict = {name: number for name, number in span.items() if number}
-    if place.excerpt:
-        region["snippet"] = {"text": "\n".join(place.excerpt)}
-    return region
-
-
 def _fix(item: Item) -> JSONDict:
     by_file: dict[str, list[JSONDict]] = {}
     for each in item.edits:
-        by_file.setdefault(each.file, []).append(_replacement(each))
+        region = _span(each.start, each.end)
+        by_file.setdefault(each.file, []).append(
+            {"deletedRegion": region, "insertedContent": {"text": each.text}}
+        )
     changes = [
         {"artifactLocation": _artifact(file), "replacements": replacements}
         for file, replacements in by_file.items()
     ]
     return {"description": _message(item.fix or item.rule.fix), "artifactChanges": changes}
-
-
-def _replacement(edit: Edit) -> JSONDict:
-    region = _span(edit.start, edit.end)
-    return {"deletedRegion": region, "insertedContent": {"text": edit.text}}
 
 
 def _span(start: tuple[int, int], end: tuple[int, int]) -> JSONDict:

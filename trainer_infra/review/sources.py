@@ -74,7 +74,10 @@ def _once(found: Iterable[Document]) -> Iterator[Document]:
 
 def _read(path: str, values: Sequence[str]) -> SourceObjects:
     if path == STDIN:
-        return _stdin()
+        found = _file(STDIN)
+        return replace(
+            found, documents=tuple(replace(e, is_editable=False) for e in found.documents)
+        )
     where = Path(path)
     if not where.exists():
         return SourceObjects(problems=(f"{path}: is not there",))
@@ -96,11 +99,6 @@ def text_of(path: str) -> tuple[str, str]:
     except UnicodeDecodeError as error:
         why = f"is not UTF-8 text: {error.reason}"
     raise InvalidInput([Problem("", why, where=name)])
-
-
-def _stdin() -> SourceObjects:
-    found = _file(STDIN)
-    return replace(found, documents=tuple(replace(e, is_editable=False) for e in found.documents))
 
 
 def _folder(folder: Path, values: Sequence[str]) -> SourceObjects:

@@ -19,7 +19,7 @@ _LOGGED: Final = re.compile(r'^[EF]\d{4} .*?\] "command failed" err="(?P<said>.*
 _SAYS: Final = ("error", "fatal")
 """How the line begins that says what is wrong; below it may stand what the program read."""
 _LONGEST: Final = 4000
-"""Characters of a sentence that are told."""
+"""Characters of a sentence that are shown."""
 
 
 def find_tool(*names: str) -> str | None:

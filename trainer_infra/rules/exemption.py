@@ -1,4 +1,4 @@
-"""An exemption: somebody answers, until a day, for a rule that an object breaks.
+"""An exemption: a named person answers, until a day, for a rule that an object breaks.
 
 Written as an annotation of the object or in the configuration; always with owner, reason and expiry,
 and always told in the report. Once it has expired, the finding fails again.

@@ -17,7 +17,7 @@ class Severity(StrEnum):
     LOW = "low"
     """Better done otherwise."""
     MEDIUM = "medium"
-    """Costs somebody time or money some day."""
+    """Will cost time or money some day."""
     HIGH = "high"
     """Fails, or harms others, when it comes to it."""
     CRITICAL = "critical"

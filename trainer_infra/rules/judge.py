@@ -11,7 +11,7 @@ from trainer_infra.api.finding import Path
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.rule import AnyRule, Context, Parameters
 from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Unseen, Value
+from trainer_infra.rules.value import UnseenValue, Value
 from trainer_infra.rules.world import World
 
 
@@ -70,7 +70,7 @@ def _judged(
     for place in places:
         try:
             found += rule.check(place, context)
-        except Unseen as error:
+        except UnseenValue as error:
             missed[error.path] = None
     if not found and not missed:
         return None

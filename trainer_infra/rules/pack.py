@@ -31,7 +31,7 @@ class Enforcement(StrEnum):
     REMEDIATE = "remediate"
     """The object is changed as the finding's patch says; without a patch as mandatory."""
     DISABLED = "disabled"
-    """The rule is not applied, by nobody."""
+    """The rule is off for every object."""
 
 
 class Setting(KubeModel):

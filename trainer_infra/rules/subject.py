@@ -18,7 +18,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import origin, rendering
 from trainer_infra.rules.rendering import Rendering
-from trainer_infra.rules.value import Origin, Root, Unseen, Value
+from trainer_infra.rules.value import Origin, Root, UnseenValue, Value
 
 T = TypeVar("T")
 
@@ -43,7 +43,7 @@ class AnyRuntime:
 
 
 @dataclass(frozen=True, slots=True)
-class Rendered:
+class TrainJobRendering:
     """What a TrainJob renders to."""
 
     objects: tuple[Value, ...] = ()
@@ -56,7 +56,7 @@ class Rendered:
     """As of a `Rendering`."""
 
 
-NOTHING: Final = Rendered()
+NOTHING: Final = TrainJobRendering()
 """What every other kind renders to."""
 
 
@@ -64,7 +64,7 @@ NOTHING: Final = Rendered()
 class _Kept:
     """What was made of a subject, to be used by the next rule."""
 
-    rendered: Rendered | None = None
+    rendered: TrainJobRendering | None = None
     places: dict[Any, tuple[tuple[Any, ...], tuple[Path, ...]]] = field(default_factory=dict)
 
 
@@ -80,8 +80,8 @@ class Subject:
     """Whether that is a subject too: rules say of it what is wrong with it."""
     behaviour: Behaviour = OURS
     """What renders it."""
-    render: Callable[["Subject"], Rendered] = lambda _: NOTHING
-    """What makes `rendered`, `problems` and `unseen`, once somebody asks for one of them."""
+    render: Callable[["Subject"], TrainJobRendering] = lambda _: NOTHING
+    """What makes `rendered`, `problems` and `unseen`, once a rule asks for one of them."""
     _kept: _Kept = field(default_factory=_Kept, init=False, repr=False, compare=False)
 
     @property
@@ -104,7 +104,7 @@ class Subject:
         """Whether it was found before that nothing is wrong with it by its schema."""
         return self._made().fits_schema
 
-    def _made(self) -> Rendered:
+    def _made(self) -> TrainJobRendering:
         kept = self._kept
         if kept.rendered is None:
             kept.rendered = self.render(self)
@@ -142,7 +142,7 @@ class Subject:
 
     @property
     def noted(self) -> dict[Path, None]:
-        """What was not known among what was read of it, since somebody last emptied it."""
+        """What was not known among what was read of it, since it was last emptied."""
         return self.object.root.unseen
 
     def places(
@@ -163,7 +163,7 @@ class Subject:
         """What it finds until something without which it cannot go on is not known."""
         try:
             yield from find(self)
-        except Unseen as error:
+        except UnseenValue as error:
             self.noted[error.path] = None
 
     def once(self, find: Callable[["Subject"], Iterable[T]]) -> tuple[T, ...]:
@@ -206,15 +206,15 @@ def with_rendered(subject: Subject, objects: Iterable[JSONObject]) -> Subject:
     return replace(subject, render=partial(_rendered, made=Rendering(tuple(objects))))
 
 
-def _render(runtime: Runtime, subject: Subject) -> Rendered:
+def _render(runtime: Runtime, subject: Subject) -> TrainJobRendering:
     return _rendered(
         subject, rendering.rendering_of(subject.object.raw, runtime, subject.behaviour)
     )
 
 
-def _rendered(subject: Subject, made: Rendering) -> Rendered:
+def _rendered(subject: Subject, made: Rendering) -> TrainJobRendering:
     objects = tuple(_object(subject, each, made.unseen) for each in made.objects)
-    return Rendered(objects, made.problems, made.unseen, made.fits_schema)
+    return TrainJobRendering(objects, made.problems, made.unseen, made.fits_schema)
 
 
 def _object(subject: Subject, value: JSONObject, unseen: Iterable[Path]) -> Value:

@@ -9,15 +9,13 @@ from dataclasses import replace
 from functools import cache
 from typing import Any
 
-from trainer_infra import catalog, names
-from trainer_infra.errors import InvalidInput
+from trainer_infra import names
+from trainer_infra.catalog import runtime_key as runtime_keys
+from trainer_infra.catalog.runtime_key import RuntimeKey, runtime_key
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules.subject import AnyRuntime, Subject, subject_of
 from trainer_infra.rules.value import UNKNOWN
-
-Key = tuple[str, str, str]
-"""Kind, namespace and name; the namespace of cluster-scoped kinds is empty."""
 
 
 def subjects_of(
@@ -32,27 +30,35 @@ def subjects_of(
     """
     own = runtimes(judged)
     known = {**runtimes(others), **own}
-    return tuple(_subject(each, own, known, behaviour) for each in judged)
+    return tuple(subject_with_runtime(each, own, known, behaviour) for each in judged)
 
 
-def runtimes(objects: Iterable[JSONObject]) -> dict[Key, AnyRuntime]:
+def runtimes(objects: Iterable[JSONObject]) -> dict[RuntimeKey, AnyRuntime]:
     """Those of the objects that are runtimes."""
     found = {}
     for each in objects:
         metadata = each.get("metadata")
         kind = _text(each.get("kind"))
         if kind in names.RUNTIMES and isinstance(metadata, Mapping):
-            namespace = metadata.get("namespace") if kind == names.TRAINING_RUNTIME else None
-            found[kind, _text(namespace), _text(metadata.get("name"))] = AnyRuntime.read(each)
+            key = runtime_key(kind, _text(metadata.get("namespace")), _text(metadata.get("name")))
+            found[key] = AnyRuntime.read(each)
     return found
 
 
-def _subject(
+def subject_with_runtime(
     value: JSONObject,
-    own: Mapping[Key, AnyRuntime],
-    known: Mapping[Key, AnyRuntime],
-    behaviour: Behaviour,
+    own: Mapping[RuntimeKey, AnyRuntime],
+    known: Mapping[RuntimeKey, AnyRuntime],
+    behaviour: Behaviour = OURS,
 ) -> Subject:
+    """The subject of an object; with its runtime, known or shipped, where it is a TrainJob.
+
+    Args:
+        value: As it was written.
+        own: Runtimes that are judged themselves.
+        known: Those and all others that are known.
+        behaviour: What renders TrainJobs.
+    """
     key = runtime_reference(value)
     if key is None:
         return subject_of(value, behaviour=behaviour)
@@ -60,7 +66,7 @@ def _subject(
     return replace(made, runtime_is_judged=key in own)
 
 
-def runtime_reference(value: JSONObject) -> Key | None:
+def runtime_reference(value: JSONObject) -> RuntimeKey | None:
     """What runtime a TrainJob refers to; None for other kinds, and where it is not known."""
     spec, metadata = value.get("spec"), value.get("metadata")
     named = spec.get("runtimeRef") if isinstance(spec, Mapping) else None
@@ -68,12 +74,11 @@ def runtime_reference(value: JSONObject) -> Key | None:
         return None
     name, kind = named.get("name"), named.get("kind") or names.CLUSTER_TRAINING_RUNTIME
     namespace = metadata.get("namespace") if isinstance(metadata, Mapping) else None
-    of_namespace = kind == names.TRAINING_RUNTIME
-    if UNKNOWN in (name, kind) or (of_namespace and namespace is UNKNOWN):
+    if UNKNOWN in (name, kind) or (kind == names.TRAINING_RUNTIME and namespace is UNKNOWN):
         return None
     if named.get("apiGroup") not in (None, names.GROUP):
         return None
-    return _text(kind), _text(namespace) if of_namespace else "", _text(name)
+    return runtime_key(_text(kind), _text(namespace), _text(name))
 
 
 def _text(value: Any) -> str:
@@ -81,13 +86,7 @@ def _text(value: Any) -> str:
 
 
 @cache
-def shipped_runtime(key: Key) -> AnyRuntime | None:
+def shipped_runtime(key: RuntimeKey) -> AnyRuntime | None:
     """The catalog's runtime of that kind and name; None where it has none."""
-    kind, _, name = key
-    if kind != names.CLUSTER_TRAINING_RUNTIME:
-        return None
-    try:
-        runtime = catalog.get(name)
-    except InvalidInput:
-        return None
-    return AnyRuntime(runtime.to_wire(), runtime)
+    runtime = runtime_keys.shipped_runtime(key)
+    return None if runtime is None else AnyRuntime(runtime.to_wire(), runtime)

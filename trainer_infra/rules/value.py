@@ -39,7 +39,7 @@ _path_text: Final = lru_cache(maxsize=1 << 12)(path_text)
 """TrainJobs on one runtime have the same paths."""
 
 
-class Unseen(Exception):
+class UnseenValue(Exception):
     """A value that a rule needs is not known yet."""
 
     def __init__(self, path: Path) -> None:
@@ -66,7 +66,7 @@ class Root:
     written: Callable[[Path], Origin] = Origin
     """Where the user wrote what stands at a path of this object."""
     unseen: dict[Path, None] = field(default_factory=dict)
-    """Written paths of lists and mappings that were not known, since somebody last emptied it; the
+    """Written paths of lists and mappings that were not known, since it was last emptied; the
     objects that a subject has share it."""
     gaps: tuple[Path, ...] = ()
     """Places below which what is absent is not known: something that is not may yet fill them."""
@@ -80,7 +80,7 @@ class Value:
     """What stands at a place of an object.
 
     Attributes:
-        raw: The JSON value as it is, or a Mark; whoever takes it takes care of unknown ones in it.
+        raw: The JSON value as it is, or a Mark; the caller takes care of unknown ones in it.
         root: The object that it is in.
         path: From the root of its object.
     """
@@ -239,7 +239,7 @@ class Value:
 
     def _known(self) -> Any:
         if self.raw is UNKNOWN:
-            raise Unseen(self.written.path)
+            raise UnseenValue(self.written.path)
         return self.raw
 
     def _raw_below(self, key: str | int) -> Any:

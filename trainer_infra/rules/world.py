@@ -23,7 +23,7 @@ class World:
     """By kind, namespace and name; the namespace of cluster-scoped ones is empty. Kinds of several
     API groups may have one name."""
     pools: tuple[Pool, ...] = ()
-    """The machines that there are; none where nobody declared any."""
+    """The machines that there are; none where none is declared."""
     is_whole: bool = False
     """Whether what is not here is nowhere: a cluster was read, or the user says so."""
     _sorted: Mapping[tuple[str, str | None, str | None], tuple[Subject, ...]] = field(

@@ -42,16 +42,13 @@ def advice(message: str, last_lines: Sequence[str]) -> str:
     # What started the training may say more after its traceback, as torchrun does.
     modules = (_MODULE.search(line) for line in reversed(lines))
     if found := next(filter(None, modules), None):
-        return _module(found[1])
+        name = found[1]
+        top = name.partition(".")[0]
+        return f"the Python of the job has no module {top!r}: {_add(_DISTRIBUTIONS.get(top, top))}"
     if lines and (found := _FILE.search(lines[-1])):
         return _file(found[1])
     found = _PROGRAM.search(message)
     return _program(found[1] or found[2]) if found else ""
-
-
-def _module(name: str) -> str:
-    top = name.partition(".")[0]
-    return f"the Python of the job has no module {top!r}: {_add(_DISTRIBUTIONS.get(top, top))}"
 
 
 def _program(path: str) -> str:

@@ -14,7 +14,7 @@ from trainer_infra.errors import Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Owner, Submission
-from trainer_infra.runs.sentences import Owned
+from trainer_infra.runs.sentences import OwnedRun
 from trainer_infra.trainers.code import Code, content_hash
 
 LONGEST: Final = 54
@@ -84,7 +84,7 @@ def _label(resource: str) -> str:
     return named[:SHORTENED].strip("-")
 
 
-class Declared(Owned, Protocol):
+class DeclaredContent(OwnedRun, Protocol):
     """A run that is there, or its record: whose it is, and its content."""
 
     @property
@@ -103,7 +103,7 @@ class Claim(Enum):
     """It takes its place: the run is deleted first."""
 
 
-def claim(run: Declared, submission: Submission, *, adopt: bool) -> Claim:
+def claim(run: DeclaredContent, submission: Submission, *, adopt: bool) -> Claim:
     """What a submission does with the run of its name.
 
     Args:

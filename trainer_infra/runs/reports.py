@@ -27,7 +27,7 @@ def of_lines(lines: Iterable[str]) -> JSONObject | None:
 
 def of_pod(pod: JSONObject) -> JSONObject | None:
     """The trainerStatus that a container of the pod left when it ended."""
-    for each in _statuses(pod):
+    for each in (pod.get("status") or {}).get("containerStatuses") or ():
         for state in (each.get("state"), each.get("lastState")):
             message = ((state or {}).get("terminated") or {}).get("message") or ""
             if (found := _status(message)) is not None:
@@ -111,7 +111,3 @@ def _status(text: str) -> JSONObject | None:
     except ValueError:
         return None
     return None if found is None or validation.status_problem("", found) else found
-
-
-def _statuses(pod: JSONObject) -> Iterable[JSONObject]:
-    return (pod.get("status") or {}).get("containerStatuses") or ()

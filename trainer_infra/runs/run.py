@@ -25,7 +25,7 @@ RUNNING: Final = "Running"
 COMPLETE: Final = "Complete"
 FAILED: Final = "Failed"
 LOST: Final = "Lost"
-"""Its JobSet is gone though it had not finished; nobody runs it again by himself."""
+"""Its JobSet is gone though it had not finished; nothing runs it again by itself."""
 FINISHED: Final = frozenset({COMPLETE, FAILED})
 
 
@@ -191,7 +191,7 @@ class Run:
     outputs: Mapping[str, str] = field(default_factory=dict)
     """Where each output is kept, also when the run is gone: a folder, `pvc://CLAIM/PATH`, or a URI."""
     drift: Mapping[str, str] = field(default_factory=dict)
-    """Fields of ours that somebody changed: `<kind> <name>: <path>` to what is there now and whose
+    """Fields of ours that another writer changed: `<kind> <name>: <path>` to what is there now and whose
     it is."""
 
 

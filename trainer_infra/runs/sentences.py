@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final, Protocol
 
+from trainer_infra import names
 from trainer_infra.runs import failure_advice
 from trainer_infra.runs.run import FAILED, FINISHED, LOST, Node, Owner, Run
 
@@ -153,7 +154,7 @@ def duration_shown(time: float) -> str:
     return f"{seconds}s"
 
 
-class Owned(Protocol):
+class OwnedRun(Protocol):
     """What says whose a run is: the run, or its record in a cluster."""
 
     @property
@@ -169,12 +170,12 @@ class Owned(Protocol):
         """Who declared it, or adopted it last."""
 
 
-def taken_by(run: Owned) -> str:
+def taken_by(run: OwnedRun) -> str:
     """What to say to who had a run that another owner has now."""
     return f"run {run.namespace}/{run.name} belongs to {run.owner.shown()} now"
 
 
-def exists_already(run: Owned, owner: Owner) -> str:
+def exists_already(run: OwnedRun, owner: Owner) -> str:
     """What to say to an owner who would submit a run where this one is."""
     what = f"run {run.namespace}/{run.name} exists and belongs to {run.owner.shown()}"
     if run.owner.is_same(owner):
@@ -198,5 +199,5 @@ def command(verb: str, run: Run) -> str:
 
 
 def _command(verb: str, name: str, namespace: str) -> str:
-    elsewhere = f"-n {namespace}" if namespace != "default" else ""
+    elsewhere = f"-n {namespace}" if namespace != names.DEFAULT_NAMESPACE else ""
     return " ".join(filter(None, ("trainer-infra", verb, name, elsewhere)))

@@ -1,7 +1,7 @@
 """Where runs live: what every driver without a controller offers, and `deploy` and `cli` ask of it.
 
 `local.runs` (processes of this machine) and `cluster.provider.runs.Cluster` (pods, engine `provider`) keep
-this protocol. All methods are synchronous and safe to call from several threads. A verb that is told
+this protocol. All methods are synchronous and safe to call from several threads. A verb that is given
 whose the run has to be (`owner`) changes nothing of one that is another owner's by now.
 """
 
@@ -35,7 +35,7 @@ class RuntimeStore(Protocol):
         """
 
     def apply(self, runtime: JSONObject, owner: Owner, uid: str, /) -> JSONObject:
-        """That very runtime with every field as it is declared, whoever changed it.
+        """That very runtime with every field as it is declared, whatever writer changed it.
 
         Raises:
             InvalidInput: The place finds problems in it.
@@ -55,7 +55,7 @@ class RuntimeStore(Protocol):
         """Whose a stored runtime is by now, when it is another owner's; else empty."""
 
     def drift(self, runtime: JSONObject, owner: Owner, stored: JSONObject, /) -> Mapping[str, str]:
-        """Fields that we declare and somebody changed, as `Run.drift` has them."""
+        """Fields that we declare and another writer changed, as `Run.drift` has them."""
 
     def delete(self, runtime: JSONObject, owner: Owner, uid: str, /) -> str:
         """Delete that very runtime; a sentence where it stays, or empty. Gone already is fine.
@@ -93,10 +93,10 @@ class Target(Protocol):
     def problems(
         self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = (), /
     ) -> tuple[Problem, ...]:
-        """What the place cannot run of a TrainJob, its objects and its packages; asks nobody."""
+        """What the place cannot run of a TrainJob, its objects and its packages; makes no request."""
 
     def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner, /) -> Behaviour:
-        """What renders a TrainJob as the place stores it; asks nobody, so that a preview is exact.
+        """What renders a TrainJob as the place stores it; makes no request, so that a preview is exact.
 
         Args:
             plugins: of every target, as `render.plugin_registry.plugins_with` gives them.
@@ -117,12 +117,12 @@ class Target(Protocol):
 
         Raises:
             InvalidInput: The place cannot run it; has every problem.
-            Refused: A run or an object of that name is somebody else's, or has other content.
+            Refused: A run or an object of that name is another owner's, or has other content.
             NotAvailable: The place cannot be reached.
         """
 
     def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
-        """The run as it is now, whoever's it is; None when it is gone or has another uid.
+        """The run as it is now, whatever its owner; None when it is gone or has another uid.
 
         Raises:
             Unreadable: What is kept of it is damaged.
@@ -174,11 +174,11 @@ class Target(Protocol):
         *,
         owner: Owner | None = None,
     ) -> Run:
-        """Write again every field of ours that somebody changed (`Run.drift`), with these contents.
+        """Write again every field of ours that another writer changed (`Run.drift`), with these contents.
 
         Raises:
-            NotAvailable: There is no such run; or an object is gone whose contents nobody has.
-            Refused: The run, or an object of that name, is somebody else's by now.
+            NotAvailable: There is no such run; or an object is gone whose contents are kept nowhere.
+            Refused: The run, or an object of that name, is another owner's by now.
         """
 
     def give(

@@ -11,7 +11,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions, failure_reason
+from trainer_infra.lifecycle import conditions, failure_reason, job_failure
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
 from trainer_infra.runs import causes, pods, reports, waiting_cause
@@ -185,26 +185,25 @@ def _phase(found: Sequence[JSONObject], seen: Observation) -> str:
 
 
 def _failure(seen: Observation) -> Failure | None:
-    """The pod that ended the run, when a pod did."""
+    """The pod that ended the run, when a pod did and no deadline of its Job."""
+    job = job_failure.first_failed_job(seen.jobs)
+    if job is not None and job.is_late:
+        return None
     first = failure_reason.first_failure(reports.without_last_words(each) for each in seen.pods)
     if first is None:
         return None
     lines = reports.without_reports(seen.lines.get(first.pod, ()))[-LAST_LINES:]
-    return Failure(first.pod, _reason(first, seen.pods), first.exit_code, tuple(lines))
-
-
-def _reason(first: FailureReason, observed: Iterable[JSONObject]) -> str:
-    """The container's termination reason, else the kind of failure."""
+    # The container's termination reason, else the kind of failure.
     ended = (
         (each.get(key) or {}).get("terminated") or {}
-        for pod in observed
+        for pod in seen.pods
         if pods.name(pod) == first.pod
         for each in pods.container_statuses(pod)
         if each["name"] == first.container
         for key in ("state", "lastState")
     )
     reasons = (each["reason"] for each in ended if each.get("reason") and each.get("exitCode"))
-    return next(reasons, str(first.kind))
+    return Failure(first.pod, next(reasons, str(first.kind)), first.exit_code, tuple(lines))
 
 
 def _tries(

@@ -1,4 +1,4 @@
-"""Why a run does not go on: every cause that is told apart, and what a gate does about it.
+"""Why a run does not go on: every cause, and what a gate does about it.
 
 Called by `view` and `causes`, which find the cause, and by `deploy.gate`, which ends when nothing
 can change any more by itself. docs/waiting.md has a row for each, and tests/e2e makes each for real.

@@ -159,7 +159,7 @@ def output_mount(name: str) -> str:
 
 
 def _volume(name: str, address: str) -> JSONDict:
-    """The volume of an output; of one claim there may be several, as mounts are told by its name."""
+    """The volume of an output; of one claim there may be several, as its name identifies mounts."""
     named = {"name": f"{names.OUTPUTS_VOLUME}-{name}"}
     if address.startswith(CLAIM):
         return {**named, "persistentVolumeClaim": {"claimName": _claim(address)[0]}}

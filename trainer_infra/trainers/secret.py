@@ -1,4 +1,4 @@
-"""A value that nobody may read by accident.
+"""A value that must not be shown by accident.
 
 Users write it in `env` and `func_args` of a CustomTrainer and in an initializer's token. `custom_trainer`
 moves the value to the job's own Secret and leaves a reference behind (design rule 1).
@@ -20,7 +20,7 @@ class Secret:
 
     @property
     def later(self) -> bool:
-        """Whether the value is an Output, which nobody can read now."""
+        """Whether the value is an Output, which is not known yet."""
         return hasattr(self.value, "apply")
 
     def problems(self, path: str) -> Iterator[Problem]:

@@ -14,7 +14,7 @@ from tests.local.jobset.worlds import (
     start,
     status,
 )
-from trainer_infra.local.jobset import unsupported_fields
+from trainer_infra.local import unsupported_fields
 from trainer_infra.local.jobset.decide import JobSetState, decide
 from trainer_infra.local.jobset.pods import PodId
 

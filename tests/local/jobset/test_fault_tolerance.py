@@ -8,7 +8,8 @@ import pytest
 from tests.local.jobset.worlds import T0, World
 from trainer_infra import FaultTolerance, catalog, with_fault_tolerance
 from trainer_infra.api.trainjob import TrainJob
-from trainer_infra.local.jobset import failure_policy, replicated_job, unsupported_fields
+from trainer_infra.local import unsupported_fields
+from trainer_infra.local.jobset import failure_policy, replicated_job
 from trainer_infra.local.jobset import job as jobs
 from trainer_infra.local.jobset.failure_policy import Restart
 from trainer_infra.local.jobset.job import JobFailure

@@ -17,8 +17,8 @@ from tests.local.jobset.worlds import (
     succeeded,
 )
 from trainer_infra.local.jobset import job as job_module
-from trainer_infra.local.jobset import job_failure, replicated_job
-from trainer_infra.local.jobset.decide import JobSetState, decide
+from trainer_infra.local.jobset import replicated_job
+from trainer_infra.local.jobset.decide import JobSetState, decide, find_failure
 from trainer_infra.local.jobset.job import JobFailure
 from trainer_infra.local.jobset.pods import ObservedPod, PodId
 
@@ -28,7 +28,7 @@ NOW = 100.0
 def failure(pods: tuple[ObservedPod, ...], now: float = NOW, **job: Any) -> JobFailure | None:
     spec = jobset(replicated("node", 4, **job))
     (only,) = job_module.observe_job("tj", replicated_job.read_jobs(spec), pods, run=0, attempt=0)
-    return job_failure.find_failure(only, at(now), suspended=False)
+    return find_failure(only, at(now), suspended=False)
 
 
 def tries(count: int, index: int = 0) -> tuple[ObservedPod, ...]:

@@ -16,7 +16,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
 from trainer_infra.render import endpoints, trainer_env
 from trainer_infra.render.draft import Draft, PodSet
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Plugin, Watch
 
 JSON = Mapping[str, Any]
@@ -82,11 +82,11 @@ def build(draft: Draft) -> Iterable[JSON]:
     }
 
 
-def should_write(_value: JSON, _job: TrainJob, observed: Observed) -> bool:
+def should_write(_value: JSON, _job: TrainJob, observed: ObservedObjects) -> bool:
     return observed.jobset is None
 
 
-def status(_job: TrainJob, so_far: JSON, observed: Observed) -> JSON:
+def status(_job: TrainJob, so_far: JSON, observed: ObservedObjects) -> JSON:
     jobs = ((observed.jobset or {}).get("status") or {}).get("replicatedJobsStatus") or ()
     report = so_far.get("trainerStatus")
     if not jobs or report is None:

@@ -7,7 +7,7 @@ import pytest
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.data import grants
 from trainer_infra.rules.data.grants import Grant
-from trainer_infra.rules.value import UNKNOWN, Unseen
+from trainer_infra.rules.value import UNKNOWN, UnseenValue
 
 GET = Grant("get", "services", "")
 CREATE = Grant("create", "services", "")
@@ -66,5 +66,5 @@ def test_without_any_binding_nobody_looked() -> None:
 
 
 def test_a_role_that_is_not_known_may_give_it() -> None:
-    with pytest.raises(Unseen):
+    with pytest.raises(UnseenValue):
         missing(OWN, rule(UNKNOWN))

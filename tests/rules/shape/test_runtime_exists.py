@@ -72,3 +72,26 @@ def test_a_runtime_without_a_namespace_may_be_the_one() -> None:
 def test_it_says_what_may_be_meant(reference: dict[str, str], fix: str) -> None:
     (found,) = findings(reference, "language", is_whole=True)
     assert (found.path, found.fix) == (("spec", "runtimeRef", "name"), fix)
+
+
+@pytest.mark.parametrize("places", [("", "default"), ("default", ""), ("", "")])
+def test_an_object_that_names_no_namespace_is_in_default(places: tuple[str, str]) -> None:
+    job, runtime = ({"namespace": each} if each else {} for each in places)
+    reference = {"name": "small", "kind": "TrainingRuntime"}
+    made = tree.subjects_of(
+        (
+            {
+                "apiVersion": API,
+                "kind": "TrainJob",
+                "metadata": {"name": "digits", **job},
+                "spec": {"runtimeRef": reference},
+            },
+            {
+                "apiVersion": API,
+                "kind": "TrainingRuntime",
+                "metadata": {"name": "small", **runtime},
+                "spec": {"mlPolicy": {}},
+            },
+        )
+    )
+    assert made[0].runtime is not None

@@ -3,7 +3,7 @@
 import pytest
 
 from trainer_infra import catalog
-from trainer_infra.catalog.shipped_runtime import Shipped
+from trainer_infra.catalog.shipped_runtime import ShippedRuntime
 from trainer_infra.rules import tree, world
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.tuning import model, model_matches_runtime
@@ -29,7 +29,7 @@ def test_the_model_that_a_text_names(text: str, shape: str) -> None:
 
 
 @pytest.mark.parametrize("shipped", catalog.RUNTIMES, ids=lambda each: each.name)
-def test_the_catalog_fetches_what_it_trains(shipped: Shipped) -> None:
+def test_the_catalog_fetches_what_it_trains(shipped: ShippedRuntime) -> None:
     (subject,) = tree.subjects_of([shipped.runtime().to_wire()])
     rules = [ConfiguredRule.default(model_matches_runtime.RULE)]
     assert list(judge(subject, world.world_of([subject]), rules)) == []

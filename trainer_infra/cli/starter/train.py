@@ -14,7 +14,7 @@ from trainer_infra.report import report
 
 
 def train(epochs: int, rate: float) -> None:
-    """Train on most lines, and report after each epoch how many of the others are told right."""
+    """Train on most lines, and report after each epoch how many of the others it classifies right."""
     seen, held_out = data()
     weights: dict[str, float] = {}
     for epoch in range(1, epochs + 1):

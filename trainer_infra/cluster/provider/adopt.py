@@ -47,7 +47,7 @@ async def give_owner(
 async def _relabelled(
     client: KubeClient, record: Record, value: JSONObject, marks: Mapping[str, str], known: Contents
 ) -> None:
-    """Give one object its new labels; what is gone, or somebody else's, is not made again."""
+    """Give one object its new labels; what is gone, or another owner's, is not made again."""
     live = await live_objects.live_object(client, value, record.namespace)
     if live is not None and ownership.is_of(live, record.uid):
         await object_rewrite.rewrite_object(

@@ -85,7 +85,14 @@ async def _damaged_removed(
 
 async def jobset_removed(client: KubeClient, key: RunKey, within: float) -> str:
     """Delete the JobSet of the run with that UID; a sentence about what is left of it, or empty."""
-    return _left(await _jobset_of(client, key, within))
+    jobset = await _jobset_of(client, key, within)
+    if jobset is None:
+        return ""
+    finalizers = ", ".join(jobset["metadata"].get("finalizers") or ()) or "none"
+    return (
+        f"{ownership.object_shown(jobset)} is still being deleted, and so may its pods be; it waits for "
+        f"its finalizers: {finalizers}"
+    )
 
 
 async def _jobset_of(client: KubeClient, key: RunKey, within: float) -> JSONObject | None:
@@ -156,13 +163,3 @@ async def _removed(client: KubeClient, record: Record, value: JSONObject) -> Non
     with suppress(NotFound, Conflict):
         kind = await live_objects.resource_of(client, value)
         await client.delete(kind, metadata["name"], metadata["namespace"], uid=metadata["uid"])
-
-
-def _left(jobset: JSONObject | None) -> str:
-    if jobset is None:
-        return ""
-    finalizers = ", ".join(jobset["metadata"].get("finalizers") or ()) or "none"
-    return (
-        f"{ownership.object_shown(jobset)} is still being deleted, and so may its pods be; it waits for "
-        f"its finalizers: {finalizers}"
-    )

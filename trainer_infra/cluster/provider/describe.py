@@ -34,7 +34,7 @@ class RunEvent:
 
 
 @dataclass(frozen=True, slots=True)
-class Described:
+class RunDescription:
     """A run with its history."""
 
     run: Run
@@ -43,7 +43,7 @@ class Described:
     """The oldest first; Kubernetes keeps them for an hour."""
 
 
-async def describe_run(session: Session, namespace: str, name: str) -> Described | None:
+async def describe_run(session: Session, namespace: str, name: str) -> RunDescription | None:
     """The run with its history; None when there is none of that name."""
     run = await run_lookup.at_one(session, namespace, name)
     if run is None:
@@ -59,7 +59,7 @@ async def describe_run(session: Session, namespace: str, name: str) -> Described
         for each in mine
         if events.is_since(each, run.created)
     )
-    return Described(run, tuple(happened))
+    return RunDescription(run, tuple(happened))
 
 
 def _is_of(name: str, steps: tuple[str, ...], value: JSONObject) -> bool:

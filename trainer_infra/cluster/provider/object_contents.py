@@ -18,7 +18,7 @@ _CONTENT = ("data", "stringData", "binaryData")
 
 
 def to_create(value: JSONObject, record: Record, known: Contents) -> JSONObject:
-    """The object as it is created; empty (`is_empty`) where nobody knows what is in it."""
+    """The object as it is created; empty (`is_empty`) where its contents are not known."""
     return generated_secrets.with_generated(
         _with_contents(owned_object(value, record), record, known)
     )

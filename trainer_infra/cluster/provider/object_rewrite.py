@@ -23,8 +23,8 @@ async def rewrite_object(
         known: contents of objects that the record does not keep.
 
     Raises:
-        NotAvailable: It is gone, and nobody knows what was in it.
-        Refused: It is somebody else's by now, or the cluster says no.
+        NotAvailable: It is gone, and its contents are not known.
+        Refused: It is another owner's by now, or the cluster says no.
     """
     now = await live_objects.live_object(client, value, record.namespace)
     if now is not None and not ownership.is_of(now, record.uid):

@@ -18,7 +18,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle.status import Delegation, TrainJobCase, decide_status
 from trainer_infra.render import plugin_registry
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.runs import reports, view
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.run import LOST, Run
@@ -48,23 +48,20 @@ def current_run(record: Record, seen: Observation, host: str, now: datetime) -> 
         return replace(declared, waiting_for=UNFINISHED_SUBMIT, cause=str(Cause.SUBMIT))
     said = reports.by_pod(seen.pods, seen.lines)
     leading = view.leading_report(seen.jobset, seen.pods, said)
-    decided = _status(record, seen.jobset, seen, {"trainerStatus": leading} if leading else {}, now)
-    return view.current_run(declared, replace(seen, status=decided, reports=said), now)
-
-
-def _status(
-    record: Record, jobset: JSONObject, seen: Observation, known: JSONObject, now: datetime
-) -> JSONObject:
-    """TrainJob.status as every driver decides it."""
-    observed = Observed(
-        jobset=jobset,
+    # TrainJob.status as every driver decides it.
+    known = {"trainerStatus": leading} if leading else {}
+    observed = ObservedObjects(
+        jobset=seen.jobset,
         snapshot=record.value,
         pods=tuple(map(reports.without_last_words, seen.pods)),
         jobs=seen.jobs,
     )
-    delegation = Delegation(deadline=True, suspend=kueue_workload.is_resumed(jobset))
+    delegation = Delegation(deadline=True, suspend=kueue_workload.is_resumed(seen.jobset))
     job = _train_job(record, known)
-    return decide_status(TrainJobCase(job, observed, now, _behaviour(record.plugins), delegation))
+    decided = decide_status(
+        TrainJobCase(job, observed, now, _behaviour(record.plugins), delegation)
+    )
+    return view.current_run(declared, replace(seen, status=decided, reports=said), now)
 
 
 def _train_job(record: Record, known: JSONObject) -> TrainJob:

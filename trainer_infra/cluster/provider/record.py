@@ -59,7 +59,7 @@ class Record:
     """What was last known; empty as long as not everything was submitted."""
 
     final: Run | None
-    """The run as it ended; None before somebody has seen that."""
+    """The run as it ended; None before an observer has seen that."""
 
     def declared(self, host: str) -> Run:
         """The run as it was declared, before anything is observed of it.
@@ -117,7 +117,7 @@ def config_map(submission: Submission, objects: Sequence[JSONObject]) -> JSONObj
 
 
 def read_record(value: JSONObject) -> Record | None:
-    """The record in a ConfigMap; None when that is somebody else's.
+    """The record in a ConfigMap; None when that is another owner's.
 
     Raises:
         Unreadable: It is labelled as a record, or looks like one, and cannot be read.

@@ -26,7 +26,7 @@ class RunKey:
     uid: str = ""
     """Empty for whichever run has the name."""
     owner: Owner | None = None
-    """Whose it has to be; None for whoever's it is."""
+    """Whose it has to be; None for any owner."""
 
 
 async def present_record(client: KubeClient, key: RunKey) -> Record:

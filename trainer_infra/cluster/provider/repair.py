@@ -1,7 +1,7 @@
-"""Writing again what is the run's: fields that somebody changed, and values of its own Secret.
+"""Writing again what is the run's: fields that another writer changed, and values of its own Secret.
 
 Called by `runs`. Exactly the objects that drifted are written, by force, with the contents that the
-state has and the record does not: what somebody put there instead never stays.
+state has and the record does not: what another writer put there instead never stays.
 """
 
 from collections.abc import Mapping
@@ -26,8 +26,8 @@ async def repair_run(client: KubeClient, key: RunKey, known: Contents) -> None:
         known: contents of objects, as the state has them.
 
     Raises:
-        NotAvailable: There is no such run; or an object is gone whose contents nobody has.
-        Refused: The run, or an object of that name, is somebody else's by now, or the cluster says
+        NotAvailable: There is no such run; or an object is gone whose contents are kept nowhere.
+        Refused: The run, or an object of that name, is another owner's by now, or the cluster says
             no.
     """
     record = await record_lookup.present_record(client, key)

@@ -64,7 +64,7 @@ async def at_one(session: Session, namespace: str, name: str, uid: str = "") -> 
 async def at_all(session: Session, namespace: str) -> Listing:
     """All runs of a namespace, or with an empty one of all; nothing of them is read closely.
 
-    A record that cannot be read keeps nobody from the others.
+    A record that cannot be read hides no other.
     """
     records = await session.objects(CONFIG_MAP, namespace, names.RECORD_LABEL)
     # After the records: what was submitted before they were read is there.

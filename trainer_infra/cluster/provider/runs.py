@@ -38,7 +38,7 @@ from trainer_infra.cluster.provider import (
 )
 from trainer_infra.cluster.provider import submit as run_submission
 from trainer_infra.cluster.provider import suspend as run_suspension
-from trainer_infra.cluster.provider.describe import Described
+from trainer_infra.cluster.provider.describe import RunDescription
 from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.runtimes import ClusterRuntimes
 from trainer_infra.cluster.served_kinds import ServedKinds
@@ -77,14 +77,12 @@ class Cluster(Target):
 
     @override
     def host(self, namespace: str = "") -> str:
-        """What tells the cluster from others, as text; see `cluster.identity`."""
         session = self._here()
         loop.run_in_loop(served_kinds.complete_identity(session, namespace))
         return session.host
 
     @override
     def is_here(self, host: str, namespace: str) -> bool | None:
-        """Whether a host is this cluster; None where nothing can be compared."""
         now = replace(
             identity.identity_from_text(self.host(namespace)), server=self._here().client.server
         )
@@ -93,7 +91,6 @@ class Cluster(Target):
     @property
     @override
     def runtimes(self) -> ClusterRuntimes:
-        """Runtimes of the cluster as objects, which this engine reads none of."""
         return ClusterRuntimes(lambda what: self._ask(lambda session: what(session.client)))
 
     def served(self) -> ServedKinds:
@@ -112,7 +109,6 @@ class Cluster(Target):
     def problems(
         self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = ()
     ) -> tuple[Problem, ...]:
-        """What this engine cannot run; asks nobody."""
         return (
             *unsupported_fields.unsupported_fields(job, objects),
             *unsupported_fields.unsupported_packages(packages),
@@ -120,7 +116,7 @@ class Cluster(Target):
 
     @override
     def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
-        """What renders the objects as this engine writes them; asks nobody."""
+        """What renders the objects as this engine writes them; makes no request."""
         return behaviour.provider_behaviour(plugins, owner)
 
     @override
@@ -133,7 +129,6 @@ class Cluster(Target):
 
     @override
     def unseen(self, namespace: str) -> str:
-        """What this account may not read of runs, as a warning sentence; or empty."""
         return self._ask(lambda session: session.rights.unseen(namespace))
 
     @override
@@ -142,26 +137,20 @@ class Cluster(Target):
 
         Raises:
             InvalidInput: This engine or the cluster refuses it; has every problem.
-            Refused: A run or an object of that name is somebody else's, or the cluster says no.
+            Refused: A run or an object of that name is another owner's, or the cluster says no.
             NotAvailable: The cluster cannot be reached, lacks something, or took too long.
         """
         return self._change(lambda session: _submitted(session, submission, adopt, timeout))
 
     @override
     def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
-        """The run as it is now, whoever's it is; None when it is gone or has another uid.
-
-        Raises:
-            Unreadable: Its record is damaged.
-        """
         return self._ask(lambda session: run_lookup.at_one(session, namespace, name, uid))
 
     @override
     def list_runs(self, namespace: str | None = None) -> Listing:
-        """All runs of the cluster or of a namespace, and what cannot be read there."""
         return self._ask(lambda session: run_lookup.at_all(session, namespace or ""))
 
-    def described(self, namespace: str, name: str) -> Described | None:
+    def described(self, namespace: str, name: str) -> RunDescription | None:
         """The run with its history; None when there is none of that name."""
         return self._ask(lambda session: describe.describe_run(session, namespace, name))
 
@@ -169,24 +158,12 @@ class Cluster(Target):
     def suspend(
         self, namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None
     ) -> Run:
-        """Suspend or resume a run; one that has ended stays as it is.
-
-        Raises:
-            NotAvailable: There is no such run, or its JobSet is gone.
-            Refused: It is Kueue's to suspend, or another owner's by now.
-        """
         key = RunKey(namespace, name, uid, owner)
         self._change(lambda session: _suspended(session, key, value=value))
         return self._known(key)
 
     @override
     def retry(self, namespace: str, name: str, uid: str, *, owner: Owner | None = None) -> Run:
-        """Run a run again that failed or was lost.
-
-        Raises:
-            NotAvailable: There is no such run, or its pods do not go.
-            Refused: It has not failed, is another owner's by now, or the cluster says no.
-        """
         run = self.get(namespace, name, uid)
         if run is None:
             raise NotAvailable(f"there is no run {namespace}/{name} {self._here().host}")
@@ -208,12 +185,6 @@ class Cluster(Target):
         *,
         owner: Owner | None = None,
     ) -> None:
-        """Replace the secret values; pods that run keep the old ones.
-
-        Raises:
-            NotAvailable: There is no such run.
-            Refused: It is another owner's by now.
-        """
         key = RunKey(namespace, name, uid, owner)
         self._change(lambda session: repair.replace_secrets(session.client, key, data))
 
@@ -227,13 +198,6 @@ class Cluster(Target):
         *,
         owner: Owner | None = None,
     ) -> Run:
-        """Write again every field of ours that somebody changed, with these contents.
-
-        Raises:
-            NotAvailable: There is no such run; or an object is gone whose contents nobody has.
-            Refused: The run, or an object of that name, is somebody else's by now, or the cluster
-                says no.
-        """
         key = RunKey(namespace, name, uid, owner)
         self._change(lambda session: _repaired(session, key, contents))
         return self._known(key)
@@ -242,12 +206,6 @@ class Cluster(Target):
     def give(
         self, namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None
     ) -> None:
-        """Make a run another owner's.
-
-        Raises:
-            NotAvailable: There is no such run.
-            Refused: It is another owner's by now, or the cluster says no.
-        """
         key = RunKey(namespace, name, uid, owner)
         self._change(lambda session: _given(session, key, to))
 
@@ -261,7 +219,6 @@ class Cluster(Target):
         *,
         owner: Owner | None = None,
     ) -> str:
-        """End a run and remove what is left of it; a warning sentence, or empty."""
         key = RunKey(namespace, name, uid, owner)
         return self._change(
             lambda session: delete.delete_run(session.client, key, timeout, session.rights)
@@ -277,12 +234,6 @@ class Cluster(Target):
         follow: bool = False,
         tail: int | None = None,
     ) -> Iterator[tuple[str, str]]:
-        """The lines of a run's pods as (pod, line); with `follow` until the run has ended.
-
-        Raises:
-            NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
-                cannot be read to hide them.
-        """
         wanted = logs.LogSelection(pod, tail, follow)
         key = RunKey(namespace, name)
         source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted))

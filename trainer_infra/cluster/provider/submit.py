@@ -52,7 +52,7 @@ are answered or say why they are not. So its end has a reason."""
 
 
 @dataclass(frozen=True, slots=True)
-class Submitted:
+class SubmittedRun:
     """What there is of a run after its submit."""
 
     record: Record
@@ -62,7 +62,7 @@ class Submitted:
 
 
 @dataclass(frozen=True, slots=True)
-class _Wanted:
+class _WantedRun:
     """What a submit is to make."""
 
     client: KubeClient
@@ -79,7 +79,7 @@ class _Wanted:
 
 async def submit_run(
     client: KubeClient, submission: Submission, *, take_over: bool = False, within: float = 20
-) -> Submitted:
+) -> SubmittedRun:
     """Make everything of a run that is not there yet.
 
     When it fails after this call made the record, what was made is removed.
@@ -92,7 +92,7 @@ async def submit_run(
 
     Raises:
         InvalidInput: This engine or the cluster refuses what is submitted; has every problem.
-        Refused: A run or an object of that name is somebody else's, or the cluster says no.
+        Refused: A run or an object of that name is another owner's, or the cluster says no.
         NotAvailable: The cluster cannot be reached, lacks something, or took too long; with the
             reason of the last try.
     """
@@ -109,7 +109,7 @@ async def submit_run(
         async with asyncio.timeout(within):
             patient = client.within(within * ANSWERED)
             until = time.monotonic() + within * GOING
-            return await _made(_Wanted(patient, submission, others, record, take_over, until))
+            return await _made(_WantedRun(patient, submission, others, record, take_over, until))
     except TimeoutError:
         raise NotAvailable(
             f"run {job['metadata']['namespace']}/{job['metadata']['name']} was not submitted "
@@ -118,7 +118,7 @@ async def submit_run(
         ) from None
 
 
-async def _made(wanted: _Wanted) -> Submitted:
+async def _made(wanted: _WantedRun) -> SubmittedRun:
     if wanted.adopt:
         await _judge_names(wanted)
     service = asyncio.ensure_future(name_collision.with_service(wanted.client, wanted.objects[-1]))
@@ -131,7 +131,7 @@ async def _made(wanted: _Wanted) -> Submitted:
         service.cancel()
         own = (each for each in wanted.objects if object_contents.is_own_secret(each, record))
         await concurrent_requests.all_results(_written(wanted, record, each) for each in own)
-        return Submitted(record, None)
+        return SubmittedRun(record, None)
     try:
         name_collision.raise_found(await service)
         record = await _agreeing(wanted, record)
@@ -140,14 +140,14 @@ async def _made(wanted: _Wanted) -> Submitted:
         (jobset,) = await concurrent_requests.all_results(
             _written(wanted, record, each) for each in jobsets
         )
-        return Submitted(await _marked(wanted, record, jobset), jobset)
+        return SubmittedRun(await _marked(wanted, record, jobset), jobset)
     except BaseException:
         if is_new:
             await _removed(wanted.client, record)
         raise
 
 
-async def _judge_names(wanted: _Wanted) -> None:
+async def _judge_names(wanted: _WantedRun) -> None:
     """Look at every name before a run that has one of them is relabelled or deleted.
 
     Raises:
@@ -158,7 +158,7 @@ async def _judge_names(wanted: _Wanted) -> None:
     name_collision.raise_found(await name_collision.with_any(wanted.client, wanted.objects, uid))
 
 
-async def _record(wanted: _Wanted) -> tuple[Record, bool]:
+async def _record(wanted: _WantedRun) -> tuple[Record, bool]:
     """The run's record, and whether this call made it."""
     while True:
         try:
@@ -173,7 +173,7 @@ async def _record(wanted: _Wanted) -> tuple[Record, bool]:
             return run_record.known_record(made), True
 
 
-async def _found(wanted: _Wanted) -> Record | None:
+async def _found(wanted: _WantedRun) -> Record | None:
     """The record that is there already, when it is this run's; None when it goes.
 
     Raises:
@@ -205,7 +205,7 @@ async def _found(wanted: _Wanted) -> Record | None:
             return None
 
 
-async def _gone_soon(wanted: _Wanted, live: JSONObject | None) -> None:
+async def _gone_soon(wanted: _WantedRun, live: JSONObject | None) -> None:
     """Wait a little for an object that is being deleted; one that is gone is not waited for.
 
     Raises:
@@ -222,7 +222,7 @@ async def _gone_soon(wanted: _Wanted, live: JSONObject | None) -> None:
     await asyncio.sleep(PAUSE)
 
 
-async def _agreeing(wanted: _Wanted, record: Record) -> Record:
+async def _agreeing(wanted: _WantedRun, record: Record) -> Record:
     """The record with the objects as they are rendered now: an older release may have begun it."""
     if record.value["data"].items() >= wanted.record["data"].items():
         return record
@@ -231,7 +231,7 @@ async def _agreeing(wanted: _Wanted, record: Record) -> Record:
     return run_record.known_record(applied)
 
 
-async def _written(wanted: _Wanted, record: Record, value: JSONObject) -> JSONObject:
+async def _written(wanted: _WantedRun, record: Record, value: JSONObject) -> JSONObject:
     """The object as stored: created, or found and this run's.
 
     Raises:
@@ -251,7 +251,9 @@ async def _written(wanted: _Wanted, record: Record, value: JSONObject) -> JSONOb
         raise refusal_explanation.explain_refusal(error, new) from error
 
 
-async def _kept(wanted: _Wanted, record: Record, new: JSONObject, live: JSONObject) -> JSONObject:
+async def _kept(
+    wanted: _WantedRun, record: Record, new: JSONObject, live: JSONObject
+) -> JSONObject:
     """The object that is there already.
 
     This run's own stays as an earlier submit made it, keys that are made only once among it; but
@@ -264,7 +266,7 @@ async def _kept(wanted: _Wanted, record: Record, new: JSONObject, live: JSONObje
     return await wanted.client.apply(new, manager=names.FIELD_MANAGER, force=True)
 
 
-async def _marked(wanted: _Wanted, record: Record, jobset: JSONObject) -> Record:
+async def _marked(wanted: _WantedRun, record: Record, jobset: JSONObject) -> Record:
     """The record with the mark that everything is there.
 
     Raises:

@@ -1,7 +1,7 @@
-"""What this engine cannot do, though a controller in the cluster could. Pure; asks nobody.
+"""What this engine cannot do, though a controller in the cluster could. Pure.
 
 Called at preview and by `submit`. Nobody of ours is in the cluster once `up` has ended (design
-"Targets and engines"): nothing can be deleted later, and nobody else can be waited for.
+"Targets and engines"): nothing of ours runs later to delete, or to wait for another controller.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

@@ -8,7 +8,7 @@ from trainer_infra.json_values import JSONObject
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckAnswer:
     """What a check found."""
 
     inputs: JSONObject
@@ -33,7 +33,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class CreateAnswer:
     """A resource that was made."""
 
     id: str
@@ -52,12 +52,12 @@ class Present:
     """What the program seems to say, where that is not what it said last."""
 
 
-class Unfinished(TrainerInfraError):
+class UnfinishedOperation(TrainerInfraError):
     """An operation that failed, and made something all the same: the state keeps it.
 
     The engine shows the sentence, and asks for an update at the next `up`.
     """
 
-    def __init__(self, message: str, created: Created) -> None:
+    def __init__(self, message: str, created: CreateAnswer) -> None:
         super().__init__(message)
         self.created = created

@@ -174,7 +174,7 @@ def is_taken(given: JSONObject, run: Run) -> bool:
 class Progress:
     """Shows where a run is, when that changed and now and then; a wait between two looks.
 
-    Now and then also tells whether the engine still lives: without it nobody waits (`EngineGone`).
+    Now and then also tells whether the engine still lives: without it the wait is for nothing (`EngineGone`).
     """
 
     def __init__(self, messages: Messages) -> None:

@@ -1,7 +1,7 @@
 """What a policy changed of a resource, kept through a replacement.
 
 A policy changes inputs after `check`; when the engine then replaces the resource, it asks `check`
-again and goes on with that answer, so the change is lost and nobody judges what is created (seen
+again and goes on with that answer, so the change is lost and no policy judges what is created (seen
 with CLI 3.259). The engine's `diff` comes in between with the changed inputs: they are remembered, and
 the second `check` gives them back, or refuses. Called by `train_job` and `training_runtime`.
 """
@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Final
 
-from trainer_infra.deploy.operations.answers import Checked
+from trainer_infra.deploy.operations.answers import CheckAnswer
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.values import plain_json
 from trainer_infra.errors import Problem
@@ -20,7 +20,7 @@ _CHANGEABLE: Final = ("spec", "labels", "annotations", "rendered")
 """Inputs that a remediation changes."""
 
 
-def with_remediation(answer: Checked, session: StackSession) -> Checked:
+def with_remediation(answer: CheckAnswer, session: StackSession) -> CheckAnswer:
     """The answer of a check, with what a policy made of the same answer before."""
     urn, given = _urn(answer.inputs), _changeable(answer.inputs)
     if urn is None or answer.problems:

@@ -17,7 +17,7 @@ from trainer_infra.deploy.operations import (
     rendering,
     targets,
 )
-from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
+from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.declared_run import owner_of
 from trainer_infra.deploy.operations.place import ResourcePlace, place_of
 from trainer_infra.deploy.operations.remediation_through_replace import (
@@ -47,24 +47,24 @@ TAKE_BACK: Final = (
 KEEP: Final = 'to keep the run, add ignore_changes=["runtime"] to its options'
 
 
-def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
+def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
     """Validate, and fill in name, runtime and rendering."""
     return with_remediation(_checked(olds, news, session), session)
 
 
-def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
+def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
     news = {**news, "owner": backend.with_backend(news["owner"])}
     choice = tuple(targets.choice_problems(news))
     problems = (*choice, *options.option_problems(news))
     if choice or is_unknown(news):
-        return Checked(news, problems)
+        return CheckAnswer(news, problems)
     try:
         preview = rendering.preview_run(news, olds, session.target(news))
     except InvalidInput as error:
-        return Checked(news, (*problems, *options.named_once(error.problems, news)))
+        return CheckAnswer(news, (*problems, *options.named_once(error.problems, news)))
     if not problems:
         _tell(preview, news, olds, session)
-    return Checked(preview.inputs, problems)
+    return CheckAnswer(preview.inputs, problems)
 
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
@@ -73,14 +73,14 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
     return changes.train_job_difference(olds, news)
 
 
-def create(given: JSONObject, session: StackSession) -> Created:
+def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Submit the run exactly as it was shown."""
     target = session.target(given)
     run = target.submit(submission_of(given, target), adopt=bool(given.get("adopt")))
     session.created.add(run.uid)
     messages = session.messages(given["owner"]["urn"])
     messages.info(sentences.submitted_line([(run.namespace, run.name)]))
-    return Created(f"{run.namespace}/{run.name}", digests.with_digests(outputs_of(given, run)))
+    return CreateAnswer(f"{run.namespace}/{run.name}", digests.with_digests(outputs_of(given, run)))
 
 
 def submission_of(given: JSONObject, target: Target) -> Submission:
@@ -160,7 +160,10 @@ def update_run(olds: JSONObject, news: JSONObject, session: StackSession) -> dic
     if news.get("secretData") != olds.get("secretData"):
         target.update_secrets(*key, news.get("secretData") or {}, owner=run.owner)
     if olds.get("drift"):
-        target.repair(*key, _contents(news), owner=run.owner)
+        # What is in objects of the run, of which the record has only the names.
+        code = declared_run.code_of(news)
+        config_maps = (config_map(news, code),) if code else ()
+        target.repair(*key, Contents(news.get("secretData") or {}, config_maps), owner=run.owner)
     wanted = bool(news["spec"].get("suspend"))
     if wanted != bool(olds["spec"].get("suspend")):
         target.suspend(*key, wanted, owner=run.owner)
@@ -185,13 +188,6 @@ def _kept(run: Run, olds: JSONObject, news: JSONObject) -> Owner:
     if not (run.owner.is_same(before) or run.owner.is_same(after)):
         raise Refused(f"{sentences.taken_by(run)}, so nothing of it is changed; {TAKE_BACK}")
     return after if after.backend else replace(after, backend=run.owner.backend)
-
-
-def _contents(given: JSONObject) -> Contents:
-    """What is in objects of the run, of which the record has only the names."""
-    code = declared_run.code_of(given)
-    config_maps = (config_map(given, code),) if code else ()
-    return Contents(given.get("secretData") or {}, config_maps)
 
 
 def delete(state: JSONObject, session: StackSession) -> None:
@@ -241,7 +237,7 @@ def outputs_of(given: JSONObject, run: Run) -> dict[str, Any]:
 
 
 def failure_of(given: JSONObject, session: StackSession) -> str:
-    """Of a run that nobody waits for, that it failed; empty where that is not known."""
+    """That a run without a gate failed; empty where that is not known."""
     try:
         run = session.target(given).get(given["namespace"], given["name"])
     except TrainerInfraError:

@@ -4,7 +4,7 @@ Called by `deploy.provider` with properties as plain JSON. The wait itself is `g
 """
 
 from trainer_infra.deploy.operations import changes, gate
-from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
+from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.place import place_of
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_job import is_found
@@ -12,13 +12,13 @@ from trainer_infra.errors import Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 
 
-def check(_olds: JSONObject, given: JSONObject, _session: StackSession) -> Checked:
+def check(_olds: JSONObject, given: JSONObject, _session: StackSession) -> CheckAnswer:
     """Only the event to wait for can be wrong."""
     if given.get("until") in gate.EVENTS:
-        return Checked(given)
+        return CheckAnswer(given)
     events = " or ".join(map(repr, gate.EVENTS))
     problem = Problem("wait_for", f"must be {events}", got=given.get("until"))
-    return Checked(given, (problem,))
+    return CheckAnswer(given, (problem,))
 
 
 def diff(olds: JSONObject, news: JSONObject, _session: StackSession) -> Difference:
@@ -26,10 +26,10 @@ def diff(olds: JSONObject, news: JSONObject, _session: StackSession) -> Differen
     return changes.gate_difference(olds, news)
 
 
-def create(given: JSONObject, session: StackSession) -> Created:
+def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Wait; a run that fails fails the deployment."""
     outputs = gate.wait_for_run(given, session)
-    return Created(f"{given['namespace']}/{given['jobName']}", {**given, **outputs})
+    return CreateAnswer(f"{given['namespace']}/{given['jobName']}", {**given, **outputs})
 
 
 def read(state: JSONObject, session: StackSession) -> Present | None:

@@ -8,10 +8,11 @@ TrainJobs carry.
 from collections.abc import Iterator
 from typing import Final
 
+from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.deploy import backend
 from trainer_infra.deploy.operations import changes, options, rendering, targets
-from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
+from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.declared_run import owner_of, runtime_of, wire_object
 from trainer_infra.deploy.operations.place import ResourcePlace, place_of
 from trainer_infra.deploy.operations.remediation_through_replace import (
@@ -37,32 +38,32 @@ IN_PLACE: Final = ("spec", "labels", "annotations")
 """Inputs that can be edited."""
 
 
-def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
+def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
     """Validate, and show what a TrainJob on it renders to."""
     return with_remediation(_checked(olds, news, session), session)
 
 
-def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
+def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
     news = {**news, "owner": backend.with_backend(news["owner"])}
     if problems := (*targets.choice_problems(news), *options.option_problems(news)):
-        return Checked(news, problems)
+        return CheckAnswer(news, problems)
     if is_unknown(news):
-        return Checked(news)
+        return CheckAnswer(news)
     try:
         runtime = runtime_of({"runtime": wire_object(news["kind"], news)})
     except InvalidInput as error:
-        return Checked(news, options.named_once(error.problems, news))
+        return CheckAnswer(news, options.named_once(error.problems, news))
     same = olds.get("spec") and all(olds.get(key) == news.get(key) for key in REPLACING)
     before = runtime_of({"runtime": wire_object(olds["kind"], olds)}) if same else None
     behaviour = Behaviour(plugin_registry.plugins_with(news.get("plugins") or ()))
     verdict = admission.judge_runtime(runtime, before, behaviour)
     if verdict.problems:
-        return Checked(news, verdict.problems)
+        return CheckAnswer(news, verdict.problems)
     messages, target = session.messages(news["owner"]["urn"]), session.target(news)
     rendered, remarks = example_objects(news, runtime, target)
     for each in (*verdict.warnings, *remarks, *_missing(news["kind"], target.runtimes)):
         messages.warn(each)
-    return Checked({**news, "rendered": rendered})
+    return CheckAnswer({**news, "rendered": rendered})
 
 
 def example_objects(
@@ -71,7 +72,7 @@ def example_objects(
     """The objects of a TrainJob that says nothing but its runtime, by role, and remarks on them."""
     job = {
         **{key: given[key] for key in ("plugins", "owner") if key in given},
-        "namespace": given.get("namespace", "default"),
+        "namespace": given.get("namespace", names.DEFAULT_NAMESPACE),
         "spec": {"runtimeRef": {"name": runtime.metadata.name, "kind": runtime.kind}},
     }
     try:
@@ -100,17 +101,17 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
     return Difference(bool(replaces) or edited or bool(olds.get("drift")), replaces)
 
 
-def create(given: JSONObject, session: StackSession) -> Created:
+def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Make the object, where there is a place for it."""
     target = session.target(given)
     host = target.host(str(given.get("namespace") or ""))
     id_ = "/".join(filter(None, (given.get("namespace"), given["name"])))
     if target.runtimes is None:
-        return Created(id_, {**given, "host": host})
+        return CreateAnswer(id_, {**given, "host": host})
     owner, adopt = owner_of(given), bool(given.get("adopt"))
     stored = target.runtimes.create(wire_object(given["kind"], given), owner, adopt=adopt)
     session.created.add(stored["metadata"]["uid"])
-    return Created(id_, _outputs(given, host, stored, target.runtimes))
+    return CreateAnswer(id_, _outputs(given, host, stored, target.runtimes))
 
 
 def read(state: JSONObject, session: StackSession) -> Present | None:
@@ -136,7 +137,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
-    """Make the object what is declared, also where somebody else changed it; the outputs.
+    """Make the object what is declared, also where another writer changed it; the outputs.
 
     Raises:
         Refused: It is another owner's by now.

@@ -1,6 +1,6 @@
 """`backoffLimitPerIndex` and `maxFailedIndexes` of a Job: indexes that fail on their own.
 
-Called by job_failure.py, and by starts.py, which tries a failed index no more. Rule: KEP-3850: the
+Called by decide.py, which tries a failed index no more. Rule: KEP-3850: the
 Job fails when more than `maxFailedIndexes` have failed, or at the end when any has.
 """
 

@@ -5,27 +5,26 @@ again when a pod changed or `wake_after` has passed. The order is that of JobSet
 ended JobSet stays as it is, then failures, then success, then what is to run.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.local.jobset import (
-    active_deadline_seconds,
+    backoff_limit,
+    backoff_limit_per_index,
     conditions,
     failure_policy,
-    job_failure,
+    pod_failure_policy,
     replicated_job,
-    starts,
     startup,
     status,
-    success_policy,
 )
 from trainer_infra.local.jobset import job as job_module
 from trainer_infra.local.jobset.conditions import JobSetCondition
 from trainer_infra.local.jobset.failure_policy import Fail
-from trainer_infra.local.jobset.job import ObservedJob
+from trainer_infra.local.jobset.job import JobFailure, ObservedJob
 from trainer_infra.local.jobset.pods import ObservedPod, PodId, PodPhase, Start
 from trainer_infra.local.jobset.status import JobCounts
 
@@ -83,7 +82,7 @@ def decide(
     if any(job.failure for job in jobs):
         state = _after_failure(spec, jobs, state, now)
         jobs = _observe(name, spec, pods, state, now)
-    elif success_policy.is_successful(spec, jobs):
+    elif is_successful(spec, jobs):
         state = _end(spec, jobs, state, (names.JOBSET_COMPLETED, *names.ALL_JOBS_COMPLETED), now)
     return _over(pods, state) if state.ended else _go_on(spec, jobs, pods, state, now)
 
@@ -106,10 +105,7 @@ def _observe(
         name, replicated_job.read_jobs(spec), pods, run=state.run, attempt=state.attempt
     )
     suspended = _suspended(spec)
-    return tuple(
-        replace(job, failure=job_failure.find_failure(job, now, suspended=suspended))
-        for job in jobs
-    )
+    return tuple(replace(job, failure=find_failure(job, now, suspended=suspended)) for job in jobs)
 
 
 def _after_failure(
@@ -178,7 +174,7 @@ def _go_on(
     else:
         started = startup.waiting_jobs(replicated, counts) is None
         state = _started(spec, state, now, started=started)
-        start = starts.find_starts(spec, jobs, reached | startup.has_started(jobs), now)
+        start = find_starts(spec, jobs, reached | startup.has_started(jobs), now)
     return Decision(
         state=state,
         start=start,
@@ -220,7 +216,7 @@ def _started(spec: JSONObject, state: JobSetState, now: datetime, *, started: bo
 
 def _wake_after(jobs: Sequence[ObservedJob], start: Sequence[Start], now: datetime) -> float | None:
     """Seconds until the first backoff or deadline ends."""
-    deadlines = (active_deadline_seconds.deadline_of(job) for job in jobs if not job.finished)
+    deadlines = (deadline_of(job) for job in jobs if not job.finished)
     times = [each for each in deadlines if each is not None]
     times += [each.not_before for each in start if each.not_before > now]
     return (min(times) - now).total_seconds() if times else None
@@ -252,3 +248,83 @@ def _status(state: JobSetState, counts: Sequence[JobCounts]) -> JSONObject:
         "restartsCountTowardsMax": state.restarts_toward_max,
         **({"terminalState": terminal.pop()} if terminal else {}),
     }
+
+
+def is_successful(spec: JSONObject, jobs: Sequence[ObservedJob]) -> bool:
+    """Whether enough Jobs have succeeded; at least one must have.
+
+    Rule: JobSet v0.12, KEP-135: a `successPolicy` that is not given means All.
+    """
+    policy = spec.get("successPolicy") or {}
+    targets = policy.get("targetReplicatedJobs") or ()
+    complete = [job.complete for job in jobs if not targets or job.replicated.name in targets]
+    return any(complete) if policy.get("operator") == "Any" else any(complete) and all(complete)
+
+
+def find_failure(job: ObservedJob, now: datetime, *, suspended: bool) -> JobFailure | None:
+    """The failure of a Job; None when it has none. A suspended Job has no deadline.
+
+    The order is the Job controller's.
+    """
+    if job.complete:
+        return None
+    return (
+        pod_failure_policy.policy_failure(job)
+        or backoff_limit.backoff_failure(job)
+        or (None if suspended else deadline_failure(job, now))
+        or backoff_limit_per_index.index_failure(job)
+    )
+
+
+def deadline_of(job: ObservedJob) -> datetime | None:
+    """When the Job must have finished; None without a deadline or before it has started.
+
+    The clock of `activeDeadlineSeconds` starts with the first pod of an attempt, so a resume starts
+    it again, as the Job controller does.
+    """
+    seconds = job.replicated.spec.get("activeDeadlineSeconds")
+    started = [pod.started for pod in job.current]
+    if seconds is None or not started:
+        return None
+    return min(started) + timedelta(seconds=seconds)
+
+
+def deadline_failure(job: ObservedJob, now: datetime) -> JobFailure | None:
+    """The failure of a Job that was active for too long; None otherwise."""
+    at = deadline_of(job)
+    if at is None or now < at:
+        return None
+    return JobFailure(*names.JOB_DEADLINE, at=at, pod=None)
+
+
+def find_starts(
+    spec: JSONObject, jobs: Sequence[ObservedJob], allowed: Collection[str], now: datetime
+) -> tuple[Start, ...]:
+    """The tries to start in Jobs of the replicated jobs `allowed`, in template order.
+
+    The completion indexes of each Job that are due, the lowest first, up to `parallelism`. By
+    `failurePolicy.restartStrategy` of JobSet a Job starts again when its own pods of the attempt
+    before have ended, with BlockingRecreate when all of them have.
+    """
+    strategy = (spec.get("failurePolicy") or {}).get("restartStrategy")
+    if strategy == "BlockingRecreate" and any(job.leftover for job in jobs):
+        return ()
+    return tuple(
+        start
+        for job in jobs
+        if job.replicated.name in allowed and not job.finished and not job.leftover
+        for start in _starts_of_job(job, now)
+    )
+
+
+def _starts_of_job(job: ObservedJob, now: datetime) -> Iterator[Start]:
+    running = {pod.id.index for pod in job.running}
+    done = job.succeeded | backoff_limit_per_index.failed_indexes(job) | running
+    due = [index for index in range(job.replicated.completions) if index not in done]
+    for index in due[: max(job.replicated.parallelism - len(running), 0)]:
+        yield Start(
+            id=PodId(job.replicated.name, job.replica, index),
+            attempt=job.attempt,
+            retry=sum(pod.id.index == index for pod in job.current),
+            not_before=backoff_limit.not_before(job, index, now),
+        )

@@ -5,6 +5,8 @@ annotations are those that JobSet v0.12 and the Job controller write, so a manif
 one a cluster would run.
 """
 
+import hashlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -12,7 +14,7 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.jobset import labels, replicated_job, volume_claim_policies
+from trainer_infra.local.jobset import replicated_job
 from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 from trainer_infra.render import endpoints
 
@@ -107,18 +109,21 @@ def manifest(jobset: JSONObject, start: Start) -> JSONObject:
     name = endpoints.pod_name(jobset_name, pod.job, pod.replica, pod.index)
     job_name = replicated_job.job_name(jobset_name, pod.job, pod.replica)
     metadata = job.pod_template.get("metadata") or {}
-    ours = labels.of_jobset(jobset, job, pod.replica, start.attempt)
+    ours = _labels_of_jobset(jobset, job, pod.replica, start.attempt)
     index = {names.COMPLETION_INDEX: str(pod.index)}
+    # What the Job controller writes as labels on the pod of one completion index.
     return {
         "apiVersion": "v1",
         "kind": "Pod",
         "metadata": {
             "name": name,
-            "namespace": jobset["metadata"].get("namespace", "default"),
+            "namespace": jobset["metadata"].get("namespace", names.DEFAULT_NAMESPACE),
             "labels": {
                 **(metadata.get("labels") or {}),
                 **ours,
-                **labels.of_job(job_name, pod.index),
+                names.JOB_NAME_LABEL: job_name,
+                names.JOB_NAME_OLD_LABEL: job_name,
+                names.COMPLETION_INDEX: str(pod.index),
             },
             "annotations": {**(metadata.get("annotations") or {}), **ours, **index},
         },
@@ -132,7 +137,7 @@ def _pod_spec(jobset: JSONObject, job: ReplicatedJob) -> dict[str, Any]:
     for kind in ("initContainers", "containers"):
         if spec.get(kind):
             spec[kind] = [_with_completion_index(container) for container in spec[kind]]
-    if added := volume_claim_policies.claim_volumes(jobset, spec):
+    if added := claim_volumes(jobset, spec):
         spec["volumes"] = [*(spec.get("volumes") or ()), *added]
     if (jobset["spec"].get("network") or {}).get("enableDNSHostnames") is not False:
         spec["subdomain"] = endpoints.subdomain(jobset["metadata"]["name"], jobset["spec"])
@@ -149,3 +154,72 @@ def _with_completion_index(container: JSONObject) -> JSONObject:
         **container,
         "env": [*env, {"name": names.JOB_COMPLETION_INDEX, "valueFrom": source}],
     }
+
+
+def claim_volumes(jobset: JSONObject, pod_spec: JSONObject) -> tuple[JSONObject, ...]:
+    """The volumes to add to a pod of `jobset`, in the order of its `volumeClaimPolicies`.
+
+    Rule: JobSet v0.12, KEP-572: a claim is named `<template>-<jobset>`, and a pod gets it when one
+    of its containers has a volumeMount of the template's name.
+    """
+    mounted = set(_mounted(pod_spec))
+    return tuple(
+        {
+            "name": claim,
+            "persistentVolumeClaim": {"claimName": f"{claim}-{jobset['metadata']['name']}"},
+        }
+        for policy in jobset["spec"].get("volumeClaimPolicies") or ()
+        for template in policy.get("templates") or ()
+        if (claim := template["metadata"]["name"]) in mounted
+    )
+
+
+def _mounted(pod_spec: JSONObject) -> Iterator[str]:
+    for kind in ("initContainers", "containers"):
+        for container in pod_spec.get(kind) or ():
+            yield from (mount["name"] for mount in container.get("volumeMounts") or ())
+
+
+def _labels_of_jobset(
+    jobset: JSONObject, job: ReplicatedJob, replica: int, restarts: int
+) -> dict[str, str]:
+    """What JobSet v0.12 writes on the pods of one Job: labels, and as annotations the same."""
+    metadata = jobset["metadata"]
+    every = replicated_job.read_jobs(jobset["spec"])
+    group = [other for other in every if other.group == job.group]
+    job_name = replicated_job.job_name(metadata["name"], job.name, replica)
+    key = f"{metadata.get('namespace', 'default')}/{job_name}".encode()
+    return {
+        names.JOBSET_NAME_LABEL: metadata["name"],
+        names.JOBSET_UID_LABEL: metadata.get("uid", ""),
+        names.REPLICATED_JOB_LABEL: job.name,
+        names.RESTART_ATTEMPT_LABEL: str(restarts),
+        names.REPLICATED_JOB_REPLICAS_LABEL: str(job.replicas),
+        names.GLOBAL_REPLICAS_LABEL: str(sum(other.replicas for other in every)),
+        names.JOB_INDEX_LABEL: str(replica),
+        names.JOB_KEY_LABEL: hashlib.sha1(key, usedforsecurity=False).hexdigest(),
+        names.JOB_GLOBAL_INDEX_LABEL: str(_jobs_before(every, job) + replica),
+        names.GROUP_NAME_LABEL: job.group,
+        names.GROUP_REPLICAS_LABEL: str(sum(other.replicas for other in group)),
+        names.JOB_GROUP_INDEX_LABEL: str(_jobs_before(group, job) + replica),
+        **_coordinator(jobset),
+    }
+
+
+def _jobs_before(jobs: Sequence[ReplicatedJob], job: ReplicatedJob) -> int:
+    return sum(other.replicas for other in jobs[: jobs.index(job)])
+
+
+def _coordinator(jobset: JSONObject) -> dict[str, str]:
+    coordinator = jobset["spec"].get("coordinator")
+    if not coordinator:
+        return {}
+    name = jobset["metadata"]["name"]
+    host = endpoints.host_name(
+        name,
+        jobset["spec"],
+        coordinator["replicatedJob"],
+        int(coordinator.get("jobIndex", 0)),
+        int(coordinator.get("podIndex", 0)),
+    )
+    return {names.COORDINATOR_LABEL: host}

@@ -7,7 +7,6 @@ Jobs exist, so their pods are retried whatever became of the jobs before it.
 from collections.abc import Mapping, Sequence
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.local.jobset import depends_on
 from trainer_infra.local.jobset.job import ObservedJob
 from trainer_infra.local.jobset.replicated_job import ReplicatedJob
 from trainer_infra.local.jobset.status import JobCounts
@@ -33,7 +32,7 @@ def is_reached(
 ) -> frozenset[str]:
     """Names of the replicated jobs whose turn has come."""
     replicas = {job.name: job.replicas for job in replicated}
-    met = [job.name for job in replicated if depends_on.is_met(job, replicas, counts)]
+    met = [job.name for job in replicated if is_met(job, replicas, counts)]
     last = waiting_jobs(replicated, counts) if in_order(spec) else None
     if last is None:
         return frozenset(met)
@@ -44,3 +43,17 @@ def is_reached(
 def has_started(jobs: Sequence[ObservedJob]) -> frozenset[str]:
     """Names of the replicated jobs of which a pod was started in this attempt."""
     return frozenset(job.replicated.name for job in jobs if job.current)
+
+
+def is_met(
+    job: ReplicatedJob, replicas: Mapping[str, int], counts: Mapping[str, JobCounts]
+) -> bool:
+    """Whether all that `job` depends on has come far enough.
+
+    `replicas` and `counts` are by name of the replicated job. A ready dependency may have finished
+    since. Rule: JobSet v0.12, KEP-672.
+    """
+    return all(
+        (counts[name].succeeded if wanted == "Complete" else counts[name].started) == replicas[name]
+        for name, wanted in job.depends_on
+    )

@@ -1,6 +1,6 @@
 """`status.replicatedJobsStatus` of a JobSet: how many of its Jobs are in which state.
 
-Called by decide.py; depends_on.py and startup.py decide by these counts, as JobSet does.
+Called by decide.py; startup.py decides by these counts, as JobSet does.
 """
 
 from collections.abc import Iterable

@@ -22,7 +22,7 @@ from trainer_infra.render import (
 )
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Plugin, Watch
 
 RUNS_ONCE: Final = (names.TRAINER, names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
@@ -42,7 +42,7 @@ def validate(draft: Draft) -> Iterable[Problem]:
     yield from resources_per_node.resource_problems(draft)
 
 
-def should_write(_jobset: JSONObject, job: TrainJob, observed: Observed) -> bool:
+def should_write(_jobset: JSONObject, job: TrainJob, observed: ObservedObjects) -> bool:
     """Never on a running JobSet: only when there is none, or it or the TrainJob is suspended."""
     live = observed.jobset
     return live is None or bool(job.spec.suspend or (live.get("spec") or {}).get("suspend"))
@@ -78,7 +78,12 @@ def _replicated_job(draft: Draft, template: JSONObject, pod_set: PodSet) -> JSON
         ("containers", pod_set.containers),
     ):
         if containers:
-            spec[key] = _containers(draft, spec.get(key) or (), containers)
+            templates = list(spec.get(key) or ())
+            missing = [{"name": each.name} for each in containers[len(templates) :]]
+            spec[key] = [
+                _container(draft, template, each)
+                for template, each in zip([*templates, *missing], containers, strict=True)
+            ]
     main = spec.get("containers") or ()
     spec["containers"] = [_overridden(draft, pod_set, each) for each in main]
     job = resolve.with_pod_spec(template, spec)
@@ -92,17 +97,6 @@ def _replicated_job(draft: Draft, template: JSONObject, pod_set: PodSet) -> JSON
     if pod_set.ancestor in RUNS_ONCE:
         result["replicas"] = 1
     return result
-
-
-def _containers(
-    draft: Draft, templates: Iterable[JSONObject], changed: tuple[Container, ...]
-) -> list[JSONObject]:
-    templates = list(templates)
-    missing = [{"name": each.name} for each in changed[len(templates) :]]
-    return [
-        _container(draft, template, each)
-        for template, each in zip([*templates, *missing], changed, strict=True)
-    ]
 
 
 def _container(draft: Draft, template: JSONObject, changed: Container) -> JSONObject:
@@ -130,7 +124,16 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObj
     """What the TrainJob itself says about this container."""
     spec = draft.job.spec
     if pod_set.ancestor == names.TRAINER and container["name"] == names.NODE:
-        return _trainer(container, draft)
+        result = dict(container)
+        for key, value in (("command", draft.command), ("args", draft.args)):
+            if value is not None:
+                result[key] = list(value)
+        trainer = draft.job.spec.trainer
+        if trainer is None:
+            return result
+        if trainer.image is not None:
+            result["image"] = trainer.image
+        return _with_user_env(result, draft)
     if pod_set.name == container["name"] == names.NODE and _launcher_is_node(draft):
         return _with_user_env(container, draft)
     if spec.initializer and container["name"] == pod_set.ancestor:
@@ -140,19 +143,6 @@ def _overridden(draft: Draft, pod_set: PodSet, container: JSONObject) -> JSONObj
         }.get(container["name"])
         return container if source is None else _initializer(container, source)
     return container
-
-
-def _trainer(container: JSONObject, draft: Draft) -> JSONObject:
-    result = dict(container)
-    for key, value in (("command", draft.command), ("args", draft.args)):
-        if value is not None:
-            result[key] = list(value)
-    trainer = draft.job.spec.trainer
-    if trainer is None:
-        return result
-    if trainer.image is not None:
-        result["image"] = trainer.image
-    return _with_user_env(result, draft)
 
 
 def _with_user_env(container: JSONObject, draft: Draft) -> JSONObject:

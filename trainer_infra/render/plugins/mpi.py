@@ -25,7 +25,7 @@ from trainer_infra.render.draft import (
     upsert_mounts,
     upsert_volumes,
 )
-from trainer_infra.render.observed_objects import Observed
+from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.phases import Launcher, Plugin, Watch
 
 OPEN_MPI: Final = "OpenMPI"
@@ -80,7 +80,13 @@ def validate(draft: Draft) -> Iterable[Problem]:
     fix = "remove them: the runtime sets them for the launcher"
     yield from trainer_env.reserved_variables(draft, RESERVED, fix)
     if draft.ours(Deviation.Q5) and not _is_open_mpi(draft):
-        yield _unknown_implementation(draft)
+        yield Problem(
+            "spec.mlPolicy.mpi.mpiImplementation",
+            "names no MPI implementation",
+            got=_policy(draft).mpi_implementation,
+            fix=f"write {OPEN_MPI}, or leave the field out",
+            where=f"{draft.runtime.kind} {draft.runtime.metadata.name}",
+        )
 
 
 def enforce_ml_policy(draft: Draft) -> Draft:
@@ -131,7 +137,7 @@ def build(draft: Draft) -> Iterable[JSONObject]:
     }
 
 
-def should_write(value: JSONObject, _job: TrainJob, observed: Observed) -> bool:
+def should_write(value: JSONObject, _job: TrainJob, observed: ObservedObjects) -> bool:
     """The hostfile always, the keys once."""
     return value["kind"] != "Secret" or observed.find("Secret", value["metadata"]["name"]) is None
 
@@ -150,16 +156,6 @@ def _launcher_is_node(draft: Draft) -> bool:
 
 def _is_open_mpi(draft: Draft) -> bool:
     return _policy(draft).mpi_implementation in (None, OPEN_MPI)
-
-
-def _unknown_implementation(draft: Draft) -> Problem:
-    return Problem(
-        "spec.mlPolicy.mpi.mpiImplementation",
-        "names no MPI implementation",
-        got=_policy(draft).mpi_implementation,
-        fix=f"write {OPEN_MPI}, or leave the field out",
-        where=f"{draft.runtime.kind} {draft.runtime.metadata.name}",
-    )
 
 
 def _with_num_nodes(draft: Draft) -> Draft:
@@ -181,7 +177,13 @@ def _node(draft: Draft, pod_set: PodSet) -> PodSet:
 
 def _launcher(draft: Draft, pod_set: PodSet) -> PodSet:
     """The keys, the hostfile, and variables that tell OpenMPI of them."""
-    volumes = upsert_volumes(pod_set.volumes, (_keys(draft), _hosts(draft)))
+    config_map = {
+        "name": child_metadata.child_name(draft.job, names.HOSTFILE_SUFFIX),
+        "items": [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}],
+    }
+    volumes = upsert_volumes(
+        pod_set.volumes, (_keys(draft), {"name": HOSTFILE_VOLUME, "configMap": config_map})
+    )
     mounts = (_keys_mount(draft), {"name": HOSTFILE_VOLUME, "mountPath": HOSTFILE_DIR})
     own = (
         trainer_env.variable(names.OMPI_DEFAULT_HOSTFILE, f"{HOSTFILE_DIR}/{HOSTFILE}"),
@@ -215,14 +217,6 @@ def _keys(draft: Draft) -> JSONObject:
         "items": [{"key": key, "path": path, "mode": mode} for key, path, mode in KEY_FILES],
     }
     return {"name": KEYS_VOLUME, "secret": secret}
-
-
-def _hosts(draft: Draft) -> JSONObject:
-    config_map = {
-        "name": child_metadata.child_name(draft.job, names.HOSTFILE_SUFFIX),
-        "items": [{"key": HOSTFILE, "path": HOSTFILE, "mode": 0o444}],
-    }
-    return {"name": HOSTFILE_VOLUME, "configMap": config_map}
 
 
 def _hostfile(draft: Draft) -> str:

@@ -43,7 +43,10 @@ def validate(draft: Draft) -> Iterable[Problem]:
     """Reserved variables, envInjection targets that do not exist, what torchtune cannot run."""
     for job, container in _targets(draft):
         if not _has_container(draft, job, container):
-            yield Problem("spec.runtimeRef", _missing_target(job, container))
+            yield Problem(
+                "spec.runtimeRef",
+                f'envInjection target podSet "{job}" container "{container}" not found in runtime template',
+            )
     fix = "remove them: the runtime sets them for each node"
     yield from trainer_env.reserved_variables(draft, RESERVED, fix)
     if torchtune.asked_for(draft):
@@ -58,7 +61,13 @@ def enforce_ml_policy(draft: Draft) -> Draft:
     draft = trainer_env.with_num_nodes(draft)
     if draft.trainer is None:
         return draft
-    own = _variables(draft)
+    own = (
+        trainer_env.variable(names.PET_NNODES, draft.trainer.count),
+        trainer_env.variable(names.PET_NPROC_PER_NODE, processes_per_node(draft)),
+        trainer_env.node_rank(names.PET_NODE_RANK),
+        trainer_env.variable(names.PET_MASTER_ADDR, endpoints.head(draft)),
+        trainer_env.variable(names.PET_MASTER_PORT, names.RENDEZVOUS_PORT),
+    )
     if trainer_env.injects(draft):
         tuned = torchtune.asked_for(draft) and draft.trainer.container(names.NODE) is not None
         shown = tuple(each for each in own if not tuned or each["name"] not in ADDRESS)
@@ -79,17 +88,6 @@ def processes_per_node(draft: Draft) -> int | str:
     return AUTO if resources.gpus(node) else max(1, resources.cpus(node))
 
 
-def _variables(draft: Draft) -> tuple[JSONObject, ...]:
-    count = draft.trainer.count if draft.trainer else 1
-    return (
-        trainer_env.variable(names.PET_NNODES, count),
-        trainer_env.variable(names.PET_NPROC_PER_NODE, processes_per_node(draft)),
-        trainer_env.node_rank(names.PET_NODE_RANK),
-        trainer_env.variable(names.PET_MASTER_ADDR, endpoints.head(draft)),
-        trainer_env.variable(names.PET_MASTER_PORT, names.RENDEZVOUS_PORT),
-    )
-
-
 def _targets(draft: Draft) -> Iterable[tuple[str, str]]:
     torch = draft.runtime.spec.ml_policy.torch if draft.runtime.spec.ml_policy else None
     injection = torch.env_injection if torch else None
@@ -104,12 +102,6 @@ def _has_container(draft: Draft, job: str, container: str) -> bool:
         for pod_set in draft.pod_sets
         if pod_set.name == job
         for each in (*pod_set.containers, *pod_set.init_containers)
-    )
-
-
-def _missing_target(job: str, container: str) -> str:
-    return (
-        f'envInjection target podSet "{job}" container "{container}" not found in runtime template'
     )
 
 

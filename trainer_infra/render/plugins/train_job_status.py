@@ -78,7 +78,18 @@ def _enforce_pod_spec(server: StatusServer, draft: Draft) -> Draft:
         trainer_env.variable(names.PROGRESS_CA, f"{names.PROGRESS_MOUNT}/{names.PROGRESS_CA_KEY}"),
         trainer_env.variable(names.PROGRESS_TOKEN, f"{names.PROGRESS_MOUNT}/{TOKEN_KEY}"),
     )
-    change = partial(_with_reporting, env, _volume(draft))
+    token = {
+        "audience": audience(draft),
+        "expirationSeconds": TOKEN_SECONDS,
+        "path": TOKEN_KEY,
+    }
+    key = names.PROGRESS_CA_KEY
+    name = child_metadata.child_name(draft.job, names.TLS_CONFIG_SUFFIX)
+    certificate = {"name": name, "items": [{"key": key, "path": key}]}
+    sources = [{"serviceAccountToken": token}, {"configMap": certificate}]
+    change = partial(
+        _with_reporting, env, {"name": names.PROGRESS_VOLUME, "projected": {"sources": sources}}
+    )
     return draft.with_pod_set(draft.trainer.name, change)
 
 
@@ -97,19 +108,6 @@ def _with_reporting(env: tuple[JSONObject, ...], volume: JSONObject, pod_set: Po
         containers=tuple(change(each) for each in pod_set.containers),
         volumes=upsert_volumes(pod_set.volumes, (volume,)),
     )
-
-
-def _volume(draft: Draft) -> JSONObject:
-    token = {
-        "audience": audience(draft),
-        "expirationSeconds": TOKEN_SECONDS,
-        "path": TOKEN_KEY,
-    }
-    key = names.PROGRESS_CA_KEY
-    name = child_metadata.child_name(draft.job, names.TLS_CONFIG_SUFFIX)
-    certificate = {"name": name, "items": [{"key": key, "path": key}]}
-    sources = [{"serviceAccountToken": token}, {"configMap": certificate}]
-    return {"name": names.PROGRESS_VOLUME, "projected": {"sources": sources}}
 
 
 def _build(server: StatusServer, draft: Draft) -> Iterable[JSONObject]:
@@ -132,5 +130,5 @@ def _refused(what: str) -> InvalidInput:
 
 
 def _status_path(draft: Draft) -> str:
-    namespace = draft.job.metadata.namespace or "default"
+    namespace = draft.job.metadata.namespace or names.DEFAULT_NAMESPACE
     return f"namespaces/{namespace}/trainjobs/{draft.job.metadata.name}/status"

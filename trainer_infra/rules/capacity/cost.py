@@ -29,7 +29,7 @@ from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.placement import amounts, gpus, machines, nodes, patches
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Unseen, Value
+from trainer_infra.rules.value import UnseenValue, Value
 from trainer_infra.rules.world import World
 
 Prices = Mapping[str, Decimal]
@@ -72,7 +72,7 @@ def cost_of(subject: Subject, world: World, prices: Prices) -> Cost:
     subject.noted.clear()
     try:
         found = Cost(gpu_hours(subject), *price(subject, world, prices))
-    except Unseen as error:
+    except UnseenValue as error:
         return _not_known(error.path)
     missed = next(chain(subject.unseen, subject.noted), None)
     return found if missed is None else _not_known(missed)

@@ -11,9 +11,7 @@ from trainer_infra import names
 from trainer_infra.rules import rule
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import amounts, nodes
-from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
 _PREFIX: Final = "requests."
@@ -39,16 +37,13 @@ def _check(_place: Value, context: Context[GpuQuota]) -> Iterator[Finding]:
         if whole > most:
             pod, own = max(asked, key=lambda each: each[1].get(resource, 0))
             single = own[resource]
-            where = _where(pod, resource, subject, is_one=single > most)
+            is_one = single > most
+            where = amounts.place(pod, resource) if is_one else nodes.count_place(pod, subject)
             what = (
                 f"makes {amounts.amount_text(resource, whole)} {resource} in all, more than the quota "
                 f"of {amounts.amount_text(resource, most)} of namespace {subject.namespace}"
             )
             yield where.finding(what, where.raw, _fix(resource, single, most))
-
-
-def _where(pod: Pod, resource: str, subject: Subject, *, is_one: bool) -> Value:
-    return amounts.place(pod, resource) if is_one else nodes.count_place(pod, subject)
 
 
 def _fix(resource: str, single: int, most: int) -> str:

@@ -29,23 +29,19 @@ def _check(place: Value, context: Context[RestartsBounded]) -> Iterator[Finding]
     most = context.parameters.at_most
     last = place.path[-1]
     if last == "rules":
-        yield from _free(place)
+        # Rules by which any failure restarts a job and is not counted.
+        for each in place.items():
+            is_free = each["action"].text() == failure_policy.RESTART_FREELY
+            if is_free and not any(_has(each[name]) for name in _CONDITIONS):
+                fix = f"write {failure_policy.RESTART}, or say which failures it is about"
+                what = "counts no failure at all, so that nothing ends the restarts"
+                yield each["action"].finding(what, failure_policy.RESTART_FREELY, fix)
         return
     number = place.number()
     if number is None and last == _BACKOFF and not place.is_there():
         number = _DEFAULT
     if number is not None and number > most:
         yield place.finding(f"allows more restarts than {most}", number, f"write {most} or less")
-
-
-def _free(rules: Value) -> Iterator[Finding]:
-    """Rules by which any failure restarts a job and is not counted."""
-    for each in rules.items():
-        is_free = each["action"].text() == failure_policy.RESTART_FREELY
-        if is_free and not any(_has(each[name]) for name in _CONDITIONS):
-            fix = f"write {failure_policy.RESTART}, or say which failures it is about"
-            what = "counts no failure at all, so that nothing ends the restarts"
-            yield each["action"].finding(what, failure_policy.RESTART_FREELY, fix)
 
 
 def _has(conditions: Value) -> bool:

@@ -24,7 +24,7 @@ def variables(container: PodContainer) -> Iterator[tuple[str, Value]]:
 
 
 def uri(container: PodContainer) -> Value | None:
-    """Where it is told what to fetch; None where it is not."""
+    """Where its source is written; None where it is not."""
     found = [value for name, value in variables(container) if name == names.STORAGE_URI]
     return found[-1] if found else None
 

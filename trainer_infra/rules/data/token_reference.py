@@ -9,7 +9,6 @@ from trainer_infra.rules.data import initializers
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
 
 
 class TokenReference(Parameters):
@@ -34,18 +33,15 @@ def _check(place: PodContainer, context: Context[TokenReference]) -> Iterator[Fi
     for name, value in initializers.variables(place):
         if value.is_noted():
             continue
-        if name in context.parameters.env and _is_literal(value):
+        text = value.text()
+        # A reference to another variable says nothing in plain text.
+        if name in context.parameters.env and text and not text.startswith("$("):
             what = f"says {name} in plain text, for all who can read the object"
             yield value.finding(what, names.SECRET_SHOWN, _fix(place, name))
         elif name == names.STORAGE_URI and _USER.search(value.text()):
             what = "has a password in it, for all who can read the object"
             fix = f"write the URI without it; {_fix(place, 'the variable')}"
             yield value.finding(what, names.SECRET_SHOWN, fix)
-
-
-def _is_literal(value: Value) -> bool:
-    """Not empty, and not only a reference to another variable."""
-    return bool(value.text()) and not value.text().startswith("$(")
 
 
 def _fix(container: PodContainer, name: str) -> str:

@@ -29,7 +29,7 @@ _BYTES: Final = ("memory", "ephemeral-storage", "hugepages-")
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _PodRequest:
     """Finds what one pod asks for: equal to another of that pod, so that it is found once."""
 
     pod: Pod
@@ -44,7 +44,7 @@ class _Asked:
 
 def amounts_of(pod: Pod, subject: Subject) -> Amounts:
     """What one pod of an object asks for by resource; nothing that is zero."""
-    return dict(subject.once(_Asked(pod)))
+    return dict(subject.once(_PodRequest(pod)))
 
 
 def sum_of_pods(parts: Iterable[tuple[int, Mapping[str, int]]]) -> Amounts:

@@ -16,7 +16,7 @@ from trainer_infra.rules.world import World
 
 
 def amount(pool: Pool, resource: str, among: Sequence[Pool]) -> int | None:
-    """What one machine of a pool has, in billionths; None where nobody says it.
+    """What one machine of a pool has, in billionths; None where it is not declared.
 
     It has none of a device that another pool declares.
     """

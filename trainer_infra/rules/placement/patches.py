@@ -2,7 +2,7 @@
 
 from trainer_infra import names
 from trainer_infra.rules.subject import Subject
-from trainer_infra.rules.value import Unseen, Value
+from trainer_infra.rules.value import UnseenValue, Value
 
 
 def be_known(subject: Subject) -> None:
@@ -16,7 +16,7 @@ def be_known(subject: Subject) -> None:
     """
     for path in subject.unseen:
         if path[:2] == ("spec", "runtimePatches"):
-            raise Unseen(path)
+            raise UnseenValue(path)
 
 
 def place(value: Value, subject: Subject) -> Value:

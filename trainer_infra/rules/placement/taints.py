@@ -30,7 +30,7 @@ def keeps_away(pool: Pool, asked: Collection[str], tolerations: Sequence[Value])
     """The taint of a pool that keeps a pod away.
 
     GKE adds tolerations for the extended resources that a pod asks for (the admission plugin
-    ExtendedResourceToleration); it is told by the labels that all its machines have.
+    ExtendedResourceToleration); the labels that all its machines have say what it is.
     """
     on_gke = any(each.startswith(_GKE) for each in pool.labels)
     taints = (each for each in pool.taints if not (on_gke and each.key in asked))

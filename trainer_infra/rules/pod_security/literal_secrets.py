@@ -37,7 +37,7 @@ class LiteralSecrets(Parameters):
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class LiteralText:
     """A text of the object."""
 
     value: Value
@@ -46,27 +46,27 @@ class Spoken:
     """What it is the value of: a variable, an option, a key; empty for something unnamed."""
 
 
-def _places(subject: Subject) -> Iterator[Spoken]:
+def _places(subject: Subject) -> Iterator[LiteralText]:
     yield from subject.once(_own)
     if subject.runtime is not None and not subject.runtime_is_judged:
         yield from _spoken(subject.runtime)
 
 
-def _own(subject: Subject) -> Iterator[Spoken]:
+def _own(subject: Subject) -> Iterator[LiteralText]:
     return _spoken(subject.object)
 
 
 def texts_with_secrets(subject: Subject) -> Iterator[Value]:
     """Texts of the object as it was written that have a secret in them, whatever a user excuses.
 
-    For whoever shows parts of it: nothing of these may be told.
+    For code that shows parts of it: nothing of these may be shown.
     """
     for each in subject.once(_own):
         if each.value.raw is not UNKNOWN:
             yield each.value
 
 
-def _spoken(whole: Value) -> Iterator[Spoken]:
+def _spoken(whole: Value) -> Iterator[LiteralText]:
     """Every text below those parts that has a secret in it or is not known, however deep it lies."""
     waiting: list[_Node] = [(path, "", whole.at(*path).raw) for path in reversed(_READ)]
     while waiting:
@@ -76,7 +76,7 @@ def _spoken(whole: Value) -> Iterator[Spoken]:
         elif is_list(raw):
             waiting += _items(path, raw)
         elif _is_told(raw, name):
-            yield Spoken(whole.at(*path), name)
+            yield LiteralText(whole.at(*path), name)
 
 
 def _fields(path: Path, fields: JSONObject) -> list[_Node]:
@@ -107,7 +107,7 @@ def _is_told(raw: Any, name: str) -> bool:
     return bool(_kind(raw, name, ())) if isinstance(raw, str) else raw is not None
 
 
-def _check(place: Spoken, context: Context[LiteralSecrets]) -> Iterator[Finding]:
+def _check(place: LiteralText, context: Context[LiteralSecrets]) -> Iterator[Finding]:
     kind = _kind(place.value.text(), place.name, context.parameters.not_secret)
     if kind:
         yield where_to_fix(place.value.finding("has a secret in it", kind, _FIX), "in the runtime")

@@ -15,7 +15,7 @@ def of_pod(container: PodContainer, *path: str) -> Value:
 
 
 def effective_value(container: PodContainer, *path: str) -> Value:
-    """What holds for the container; where nobody says anything, the pod's place for it.
+    """What holds for the container; where it is set nowhere, the pod's place for it.
 
     Raises:
         Unseen: It is not known what the container says.

@@ -15,7 +15,6 @@ from trainer_infra.rules.placement import amounts, machines, nodes
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule, whole
-from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
 
@@ -82,20 +81,14 @@ def _of_all(members: Sequence[GangMember], context: Context[Parameters]) -> Iter
         each_has = [(pool.nodes, machines.amount(pool, resource, every)) for pool in pools]
         there = sum(count * (each or 0) for count, each in each_has)
         if users and asked > there and all(each is not None for _, each in each_has):
-            yield _of_sum(users, resource, asked, there, context.subject)
+            most = max(users, key=lambda each: each.asked[resource] * each.count)
+            what = (
+                f"makes {amounts.amount_text(resource, asked)} {resource} of all pods at a time, and the pools "
+                f"that they may use have {amounts.amount_text(resource, max(0, there))}"
+            )
+            place = nodes.count_place(most.pod, context.subject)
+            yield place.finding(what, most.count, "use fewer, or add machines")
             return
-
-
-def _of_sum(
-    users: Sequence[GangMember], resource: str, asked: int, there: int, subject: Subject
-) -> Finding:
-    most = max(users, key=lambda each: each.asked[resource] * each.count)
-    what = (
-        f"makes {amounts.amount_text(resource, asked)} {resource} of all pods at a time, and the pools "
-        f"that they may use have {amounts.amount_text(resource, max(0, there))}"
-    )
-    place = nodes.count_place(most.pod, subject)
-    return place.finding(what, most.count, "use fewer, or add machines")
 
 
 RULE: Final = Rule(

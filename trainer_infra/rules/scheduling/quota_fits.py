@@ -5,7 +5,7 @@ one flavor for all resources of a resource group. The most that a flavor can eve
 Volcano compares what a PodGroup needs at least with its queue's capability.
 """
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from trainer_infra import names
@@ -57,23 +57,18 @@ def _of_kueue(place: Pods, context: Context[QuotaFits]) -> Iterator[Finding]:
         return
     groups = kueue.groups(queue, context.world)
     if len(place) == 1:
-        yield from _uncovered(place[0], queue, groups, context)
+        # Resources of no resource group: Kueue never admits who asks for them.
+        pod = place[0]
+        covered = {resource for group in groups for resource in group.covered}
+        for resource in _asked(pod, context) if nodes.count(pod) else ():
+            if resource not in covered and resource != _PODS:
+                what = f"is a resource of which ClusterQueue {queue.name} has no quota at all"
+                fix = f"do not ask for it, or add {resource} to a resource group of the queue"
+                yield amounts.place(pod, resource).finding(what, resource, fix)
     for group in groups:
         found = (_of_one if len(place) == 1 else _of_all)(place, queue, group, context)
         if found is not None:
             yield _finding(place, found, context.subject)
-
-
-def _uncovered(
-    pod: Pod, queue: Subject, groups: Sequence[Group], context: Context[QuotaFits]
-) -> Iterator[Finding]:
-    """Resources of no resource group: Kueue never admits who asks for them."""
-    covered = {resource for group in groups for resource in group.covered}
-    for resource in _asked(pod, context) if nodes.count(pod) else ():
-        if resource not in covered and resource != _PODS:
-            what = f"is a resource of which ClusterQueue {queue.name} has no quota at all"
-            fix = f"do not ask for it, or add {resource} to a resource group of the queue"
-            yield amounts.place(pod, resource).finding(what, resource, fix)
 
 
 def _of_one(

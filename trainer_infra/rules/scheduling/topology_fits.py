@@ -15,11 +15,13 @@ from trainer_infra.rules.placement import amounts, kueue, lookup, machines, node
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
-from trainer_infra.rules.value import Value
 
 
 def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
-    level = _level(place, context)
+    # Where the level is named.
+    rendered = place.template.at("metadata", "annotations", names.KUEUE_REQUIRED_TOPOLOGY)
+    own = context.subject.object.at("metadata", "annotations", names.REQUIRED_TOPOLOGY)
+    level = own if rendered.is_there() and own.raw == rendered.raw else rendered
     if not level.text():
         return
     levels = _levels(context)
@@ -34,13 +36,6 @@ def _check(place: Pod, context: Context[Parameters]) -> Iterator[Finding]:
         what = f"makes more pods than the {room} that find place in one domain of {level.text()}"
         fix = f"use at most {room} pods, or require a higher level"
         yield nodes.count_place(place, context.subject).finding(what, count, fix)
-
-
-def _level(pod: Pod, context: Context[Parameters]) -> Value:
-    """Where the level is named."""
-    rendered = pod.template.at("metadata", "annotations", names.KUEUE_REQUIRED_TOPOLOGY)
-    own = context.subject.object.at("metadata", "annotations", names.REQUIRED_TOPOLOGY)
-    return own if rendered.is_there() and own.raw == rendered.raw else rendered
 
 
 def _levels(context: Context[Parameters]) -> Sequence[str] | None:

@@ -27,7 +27,9 @@ Not `deepspeed` and `mlx`, which start with torchrun as well as with mpirun.
 
 def _check(runtime: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     label = runtime.at("metadata", "labels", names.FRAMEWORK_LABEL)
-    policy, written = _policy(runtime), label.text()
+    # The framework that the mlPolicy has; empty for none.
+    found = runtime.at("spec", "mlPolicy")
+    policy, written = next((each for each in _POLICIES if found[each].is_there()), ""), label.text()
     if not written:
         framework = _framework(runtime, policy)
         others = "the framework, such as deepspeed or mlx" if policy else "plain, if it is of none"
@@ -38,12 +40,6 @@ def _check(runtime: Value, _context: Context[Parameters]) -> Iterator[Finding]:
         what = f"does not agree with the mlPolicy, which is {policy or 'of no framework'}"
         fix = f"write the framework of that policy, or set mlPolicy.{_NEEDS[written]}"
         yield label.finding(what, written, fix)
-
-
-def _policy(runtime: Value) -> str:
-    """The framework that the mlPolicy has; empty for none."""
-    found = runtime.at("spec", "mlPolicy")
-    return next((each for each in _POLICIES if found[each].is_there()), "")
 
 
 def _framework(runtime: Value, policy: str) -> str:

@@ -81,7 +81,10 @@ def _place(subject: Subject, problem: Problem) -> Value:
         own = own and fields is not None
     if not own or here.path == REFERENCE[:-1]:
         return subject.object.at(*REFERENCE)
-    return _named(here, problem.got)
+    # The text below a place that the problem shows; the place itself where there is none.
+    if not isinstance(problem.got, str) or not problem.got:
+        return here
+    return next(_texts(here, problem.got), here)
 
 
 def _below(fields: Any, part: str) -> Any:
@@ -92,13 +95,6 @@ def _below(fields: Any, part: str) -> Any:
     if part.isdigit():
         return fields.get("items")
     return fields.get("properties", {}).get(part, fields.get("additionalProperties"))
-
-
-def _named(value: Value, got: object) -> Value:
-    """The text below a place that the problem shows; the place itself where there is none."""
-    if not isinstance(got, str) or not got:
-        return value
-    return next(_texts(value, got), value)
 
 
 def _texts(value: Value, text: str) -> Iterator[Value]:

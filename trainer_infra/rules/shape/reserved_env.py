@@ -1,4 +1,4 @@
-"""reserved-env: nobody but the runtime's policy sets the variables that it fills.
+"""reserved-env: only the runtime's policy sets the variables that it fills.
 
 Facts: reference behaviour 3.2 to 3.6. The reference refuses those of torch, MPI and
 XGBoost in spec.trainer.env; JAX's it lets through, and they win over the right ones. What stands
@@ -41,7 +41,7 @@ _FIXES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class _Variable:
-    """A variable that somebody wrote."""
+    """A variable that a user wrote."""
 
     value: Value
     """The EnvVar."""

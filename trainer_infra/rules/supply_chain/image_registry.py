@@ -1,4 +1,4 @@
-"""image-registry: images come from registries that somebody answers for."""
+"""image-registry: images come from registries that the platform team answers for."""
 
 from collections.abc import Iterator
 from typing import Final

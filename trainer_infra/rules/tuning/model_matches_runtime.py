@@ -1,4 +1,4 @@
-"""model-matches-runtime: the weights that are fetched are of the model that torchtune is told of."""
+"""model-matches-runtime: the weights that are fetched are of the model that torchtune trains."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from trainer_infra.rules.value import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Fetched:
+class FetchedModel:
     """A model that is fetched, and what trains it."""
 
     uri: Value
@@ -25,7 +25,7 @@ class Fetched:
     """The container that trains."""
 
 
-def _check(place: Fetched, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check(place: FetchedModel, _context: Context[Parameters]) -> Iterator[Finding]:
     found = recipe.recipe_of(place.trains.value)
     trained = None if found is None else model.model_shape(found.config)
     fetched = model.model_shape(place.uri.text())
@@ -35,13 +35,13 @@ def _check(place: Fetched, _context: Context[Parameters]) -> Iterator[Finding]:
         yield place.uri.finding(what, place.uri.text(), fix)
 
 
-def _places(subject: Subject) -> Iterator[Fetched]:
+def _places(subject: Subject) -> Iterator[FetchedModel]:
     training = subject.once(nodes.training_containers)
     for container in pods.containers(subject):
         if container.pod.step == names.MODEL_INITIALIZER:
             for each in container.value["env"].items():
                 if each["name"].raw == names.STORAGE_URI:
-                    yield from (Fetched(each["value"], trains) for trains in training)
+                    yield from (FetchedModel(each["value"], trains) for trains in training)
 
 
 RULE: Final = Rule(

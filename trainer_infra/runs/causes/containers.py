@@ -22,18 +22,14 @@ def waiting_containers(pods: Iterable[JSONObject]) -> Iterator[Waiting]:
         if pod_facts.is_over(pod):
             continue
         for reason in failure_reason.waiting_reasons((pod,)):
-            yield from _of_reason(reason)
+            if reason.kind == FailureKind.IMAGE_PULL:
+                yield Waiting(Cause.IMAGE, reason.sentence())
+            elif reason.kind == FailureKind.CANNOT_START:
+                is_missing = OBJECT_MISSING.search(reason.message)
+                cause = Cause.OBJECT_MISSING if is_missing else Cause.CONTAINER_CANNOT_START
+                yield Waiting(cause, reason.sentence())
         for container in pod_facts.container_statuses(pod):
             yield from _crash_loop(pod, container)
-
-
-def _of_reason(reason: FailureReason) -> Iterator[Waiting]:
-    if reason.kind == FailureKind.IMAGE_PULL:
-        yield Waiting(Cause.IMAGE, reason.sentence())
-    elif reason.kind == FailureKind.CANNOT_START:
-        is_missing = OBJECT_MISSING.search(reason.message)
-        cause = Cause.OBJECT_MISSING if is_missing else Cause.CONTAINER_CANNOT_START
-        yield Waiting(cause, reason.sentence())
 
 
 def _crash_loop(pod: JSONObject, container: JSONObject) -> Iterator[Waiting]:

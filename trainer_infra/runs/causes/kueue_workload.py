@@ -4,6 +4,7 @@ Called by `view`, and by `cluster` where it reads Workloads. The conditions are 
 and pkg/controller/core); the causes stand in `kueue_causes`.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -13,7 +14,6 @@ from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions as status_conditions
 from trainer_infra.runs.causes import kueue as causes
-from trainer_infra.runs.causes import kueue_quota
 from trainer_infra.runs.causes.kueue import KueueCause
 
 MADE_WITHIN: Final = timedelta(seconds=60)
@@ -48,6 +48,22 @@ _EVICTIONS: Final = {
     "ClusterQueueStopped": causes.CLUSTER_QUEUE_STOPPED,
 }
 """Reason of a Workload's condition Evicted."""
+# Kueue 0.19 writes one clause for each pod set, and in it one reason for each flavor and resource; its
+# machine-readable reason ExceedsMaxQuota stands behind a feature gate that is off.
+_CLAUSE: Final = re.compile(r"(?:^|; )couldn't assign flavors to pod set [^:]*: ")
+_MORE_THAN_ALL: Final = re.compile(
+    r"insufficient quota for (?P<resource>\S+) in flavor (?P<flavor>\S+), previously considered "
+    r"podsets requests \([^)]*\) \+ current podset request \([^)]*\) > maximum capacity \([^)]*\)"
+)
+_NO_MATCH: Final = re.compile(
+    r"untolerated taint .+? in flavor (?P<taint>[^\s,]+)"
+    r"|flavor (?P<label>\S+) doesn't match node affinity"
+)
+_USED: Final = re.compile(
+    r"insufficient unused quota for \S+ in flavor (?P<flavor>\S+), \S+ more needed"
+)
+_NO_RESOURCE: Final = re.compile(r"resource \S+ unavailable in ClusterQueue")
+_KNOWN: Final = (_MORE_THAN_ALL, _NO_MATCH, _USED, _NO_RESOURCE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,7 +207,7 @@ def _unreserved(said: str, cluster_queue: JSONObject | None) -> tuple[KueueCause
             return _INACTIVE.get(active.get("reason", ""), cause), f"{said}: {why}"
     if cause is None and "couldn't assign flavors to pod set" in said:
         cause = causes.QUOTA_USED
-        if kueue_quota.never_fits(said, cluster_queue):
+        if never_fits(said, cluster_queue):
             cause = causes.NEVER_FITS
     return cause or causes.PENDING, said
 
@@ -209,3 +225,40 @@ def _true(conditions: Any, kind: str) -> JSONObject | None:
         if status_conditions.is_true(conditions, kind)
         else None
     )
+
+
+def never_fits(message: str, cluster_queue: JSONObject | None) -> bool:
+    """Whether no flavor can ever hold one of the pod sets, by the message of QuotaReserved.
+
+    What is not known for sure may fit.
+
+    Args:
+        message: of the condition.
+        cluster_queue: the ClusterQueue where it can be read: a message need not name every flavor.
+    """
+    clauses = _CLAUSE.split(message)
+    return not clauses[0] and any(_is_hopeless(each, cluster_queue) for each in clauses[1:])
+
+
+def _is_hopeless(clause: str, cluster_queue: JSONObject | None) -> bool:
+    rest = clause
+    for each in _KNOWN:
+        rest = each.sub("", rest)
+    if rest.strip(" ,;"):
+        return False
+    if _NO_RESOURCE.search(clause):
+        return True
+    more = list(_MORE_THAN_ALL.finditer(clause))
+    none = {each["flavor"] for each in more}
+    none |= {each["taint"] or each["label"] for each in _NO_MATCH.finditer(clause)}
+    used = {each["flavor"] for each in _USED.finditer(clause)}
+    # Every flavor that the ClusterQueue has for one of the resources.
+    resources = {each["resource"] for each in more}
+    groups = ((cluster_queue or {}).get("spec") or {}).get("resourceGroups") or ()
+    others = {
+        flavor["name"]
+        for group in groups
+        if resources & set(group["coveredResources"])
+        for flavor in group["flavors"]
+    }
+    return bool(none) and not (used | others) - none

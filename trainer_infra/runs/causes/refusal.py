@@ -6,10 +6,11 @@ JobSet says so of Jobs, of its Service and of claims, the Job controller of pods
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Final
 
+from trainer_infra.api import quantity
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.causes import quota
 from trainer_infra.runs.causes.surroundings import began_at
 from trainer_infra.runs.waiting_cause import Cause, Waiting
 
@@ -44,6 +45,10 @@ _HEADS: Final = (
     re.compile(r"Error creating: "),
 )
 """What a controller writes before the API server's sentence."""
+# `exceeded quota: q, requested: pods=1,requests.cpu=2, used: pods=1,…, limited: pods=1,…`
+_EXCEEDED: Final = re.compile(
+    r"exceeded quota: \S+, requested: (?P<requested>\S+), used: \S+, limited: (?P<limited>\S+)"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,8 +67,29 @@ def waiting_after_refusal(event: JSONObject, needs: Needs) -> Waiting:
         said = each.sub("", said)
     cause = next((kind for text, kind in CAUSES if re.search(text, said)), Cause.NOT_CREATED)
     count = needs.pods if event["reason"] == POD else needs.jobs
-    if cause is Cause.QUOTA_USED_UP and quota.is_too_small(said, count):
+    if cause is Cause.QUOTA_USED_UP and is_too_small(said, count):
         cause = Cause.QUOTA_TOO_SMALL
         said += f" (the run needs {count} at a time)" if count > 1 else ""
     what = REASONS[event["reason"]].format(step=needs.step)
     return Waiting(cause, f"{what} cannot be made: {said}", began_at(event))
+
+
+def is_too_small(said: str, count: int) -> bool:
+    """Whether a quota has no place for so many such objects even when nothing else uses it.
+
+    Args:
+        said: the API server's sentence about one object.
+        count: objects like it that are needed at a time.
+    """
+    found = _EXCEEDED.search(said)
+    if found is None:
+        return False
+    requested, limited = _amounts(found["requested"]), _amounts(found["limited"])
+    return any(
+        requested[name] * count > limited[name] for name in requested.keys() & limited.keys()
+    )
+
+
+def _amounts(text: str) -> dict[str, Decimal]:
+    pairs = (each.partition("=") for each in text.split(","))
+    return {name: quantity.parse_quantity(amount) for name, _, amount in pairs if amount}

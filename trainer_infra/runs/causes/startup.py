@@ -56,6 +56,6 @@ def _of_pod(pod: JSONObject, events: Sequence[JSONObject]) -> Waiting:
 
 
 def _is_beside(pod: JSONObject, name: str) -> bool:
-    """Whether the init container is a sidecar, for whose end nobody waits."""
+    """Whether the init container is a sidecar, for whose end Kubernetes does not wait."""
     listed = (pod.get("spec") or {}).get("initContainers") or ()
     return any(each["name"] == name and each.get("restartPolicy") == "Always" for each in listed)

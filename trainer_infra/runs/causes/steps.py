@@ -1,4 +1,4 @@
-"""Replicated jobs that lack pods: refused, waiting for an earlier step, or made by nobody."""
+"""Replicated jobs that lack pods: refused, waiting for an earlier step, or made by no controller."""
 
 from collections.abc import Iterator, Sequence
 
@@ -56,7 +56,10 @@ def _of_step(
     jobset: JSONObject, step: JSONObject, pods: Sequence[JSONObject], around: Surroundings
 ) -> Waiting | None:
     name = step["name"]
-    refused = _refused(jobset, step, around.events)
+    # The newest refusal of what the step lacks.
+    own = set(job_names(jobset, step))
+    mine = (each for each in around.events if _is_about(jobset, own, each))
+    refused = max(mine, key=time_of, default=None)
     if refused and time_of(refused)[:19] >= _newest(pods):
         return refusal.waiting_after_refusal(
             refused, refusal.Needs(name, _replicas(step), _pods(step))
@@ -103,15 +106,6 @@ def _step(job: JSONObject) -> str:
 def _newest(pods: Sequence[JSONObject]) -> str:
     """When the last of the pods was made."""
     return max((each["metadata"].get("creationTimestamp") or "" for each in pods), default="")[:19]
-
-
-def _refused(
-    jobset: JSONObject, step: JSONObject, events: Sequence[JSONObject]
-) -> JSONObject | None:
-    """The newest refusal of what the step lacks."""
-    own = set(job_names(jobset, step))
-    mine = (each for each in events if _is_about(jobset, own, each))
-    return max(mine, key=time_of, default=None)
 
 
 def _is_about(jobset: JSONObject, own: set[str], event: JSONObject) -> bool:

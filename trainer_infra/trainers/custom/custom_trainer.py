@@ -6,6 +6,7 @@ goes to `code.attach_code`. The defects it avoids: SDK contract 3.2.
 
 import functools
 import json
+import math
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, fields, replace
@@ -13,18 +14,11 @@ from pathlib import Path
 from typing import Any, Final, Self
 
 from trainer_infra import names
+from trainer_infra.api import quantity
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.array_values import as_python
 from trainer_infra.trainers.code import Code
-from trainer_infra.trainers.custom import (
-    env_and_args,
-    files,
-    folder,
-    func_args,
-    function,
-    packages,
-    resources_per_node,
-)
+from trainer_infra.trainers.custom import env_and_args, files, folder, func_args, function, packages
 from trainer_infra.trainers.custom.source import CodeSource
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
@@ -34,6 +28,8 @@ Train = Callable[..., object] | str | os.PathLike[str]
 
 KUBEFLOW: Final = {"func": "train", "packages_to_install": "packages"}
 """Names that the kubeflow SDK has for fields of ours."""
+SHORT = {"gpu": "nvidia.com/gpu", "storage": "ephemeral-storage"}
+VERBATIM = frozenset({"requests", "limits", "claims"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +166,7 @@ class _Plain:
         yield from env_and_args.arg_problems(self.args or ())
         yield from _whole("num_nodes", self.num_nodes)
         yield from _whole("num_proc_per_node", self.num_proc_per_node)
-        yield from resources_per_node.resource_problems(self.resources_per_node or {})
+        yield from resource_problems(self.resources_per_node or {})
         yield from env_and_args.env_problems(self.env or {})
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
             yield Problem("image", "must be an image's name", got=self.image)
@@ -185,9 +181,7 @@ class _Plain:
             "env": env_and_args.env_entries(self.env or {}) or None,
             "numNodes": self.num_nodes,
             "numProcPerNode": self.num_proc_per_node,
-            "resourcesPerNode": resources_per_node.resource_requirements(resources)
-            if resources
-            else None,
+            "resourcesPerNode": resource_requirements(resources) if resources else None,
         }
         return {key: value for key, value in made.items() if value is not None}
 
@@ -254,3 +248,46 @@ def _own_files() -> dict[str, str]:
             for file in ("report.py", "storage.py")
         },
     }
+
+
+def resource_requirements(resources: Mapping[str, Any]) -> dict[str, Any]:
+    """ResourceRequirements with equal requests and limits; one that has them already as it is."""
+    if VERBATIM & resources.keys():
+        return dict(resources)
+    # The published schema knows whole numbers and text, no fractions.
+    amounts = {
+        SHORT.get(name, name): str(amount) if isinstance(amount, float) else amount
+        for name, amount in resources.items()
+    }
+    return {"requests": amounts, "limits": dict(amounts)}
+
+
+def resource_problems(resources: Mapping[str, Any]) -> Iterator[Problem]:
+    """Amounts that are none, and two notations at once."""
+    if VERBATIM & resources.keys():
+        for name in resources.keys() - VERBATIM:
+            what = "stands beside requests or limits"
+            fix = "move it into both, or give amounts only"
+            yield Problem(f"resources_per_node.{name}", what, fix=fix)
+        return
+    for name, amount in resources.items():
+        path = f"resources_per_node.{name}"
+        if SHORT.get(name, name) != name and SHORT[name] in resources:
+            yield Problem(path, f"is the same as {SHORT[name]}", fix="keep one of them")
+        if isinstance(amount, bool) or not isinstance(amount, str | int | float):
+            fix = 'give a number, or a text such as "4Gi"'
+            yield Problem(path, "is not an amount", got=amount, fix=fix)
+        elif isinstance(amount, float) and not math.isfinite(amount):
+            yield Problem(path, "is not an amount", got=amount, fix="give a finite number")
+        elif isinstance(amount, str) and not _is_quantity(amount):
+            meant = quantity.nearest_quantity(amount)
+            fix = f"did you mean {meant}?" if meant else ""
+            yield Problem(path, f"must be {quantity.WORDS}", got=amount, fix=fix)
+
+
+def _is_quantity(amount: str) -> bool:
+    try:
+        quantity.parse_quantity(amount)
+    except ValueError:
+        return False
+    return True

@@ -1,23 +1,30 @@
 """Files of a folder as texts, exact, ready for a ConfigMap.
 
 Called by `files`. Left out are hidden files, `__pycache__`, virtual environments, what ignore files
-name (`ignore_files`), and of a Pulumi project its own files: they change without the training. What a
-ConfigMap cannot hold is refused with its path.
+name, and of a Pulumi project its own files: they change without the training. What a ConfigMap cannot
+hold is refused with its path. Patterns of ignore files are those of git (gitignore(5)); a
+`.trainerignore` beside a `.gitignore` is read after it, so that `!data.csv` in it takes a file along
+that git leaves out. Files of git above the folder count too, up to the root of the repository.
 """
 
 import ast
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING, Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.trainers.custom.ignore_files import IgnorePatterns
 from trainer_infra.trainers.custom.source import shown_path
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
 
 LIMIT = 1024 * 1024
 """Bytes that a ConfigMap may hold (Kubernetes: 1 MiB of data)."""
 LARGEST = 3
+FILES: Final = (".gitignore", ".trainerignore")
 
 
 def read_folder(root: Path) -> dict[str, str]:
@@ -100,7 +107,11 @@ def _paths(root: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(root):
         here = Path(folder)
         ignored.enter(here)
-        program = _pulumi_files(names)
+        # The files of a Pulumi project in a folder with these: its program, and what configures
+        # it.
+        known = [each for each in names if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", each)]
+        is_project = not {"Pulumi.yaml", "Pulumi.yml"}.isdisjoint(known)
+        program = frozenset((*known, "__main__.py")) if is_project else frozenset()
         kept = [
             name
             for name in folders
@@ -116,13 +127,6 @@ def _paths(root: Path) -> Iterator[str]:
             hidden = name.startswith(".") or name in program
             if not hidden and not ignored.names(here / name, is_folder=False):
                 yield (here / name).relative_to(root).as_posix()
-
-
-def _pulumi_files(names: Iterable[str]) -> frozenset[str]:
-    """The files of a Pulumi project in a folder with these: its program, and what configures it."""
-    known = [each for each in names if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", each)]
-    is_project = not {"Pulumi.yaml", "Pulumi.yml"}.isdisjoint(known)
-    return frozenset((*known, "__main__.py")) if is_project else frozenset()
 
 
 def _outside(root: Path, path: str) -> Problem | None:
@@ -146,3 +150,55 @@ def _size(count: int) -> str:
         if count >= factor:
             return f"{count / factor:.1f} {unit}"
     return f"{count} bytes"
+
+
+@dataclass(slots=True)
+class IgnorePatterns:
+    """The patterns that hold in a folder, found as its folders are walked from the top."""
+
+    root: Path
+    """The folder that travels."""
+    _specs: list[tuple[Path, "GitIgnoreSpec"]] = field(default_factory=list)
+    """By the folder in which they stand, outermost first: the last one that says anything counts."""
+
+    def __post_init__(self) -> None:
+        for each in _above(self.root.resolve()):
+            self._read(each)
+
+    def enter(self, folder: Path) -> None:
+        """Read what stands in a folder; called for each one before its entries are judged."""
+        self._read(folder.resolve())
+
+    def names(self, path: Path, *, is_folder: bool) -> bool:
+        """Whether a file or a folder is left out."""
+        # The path itself may be a link: only the folder that it is in is resolved.
+        whole = path.parent.resolve() / path.name
+        said = None
+        for base, spec in self._specs:
+            if whole.is_relative_to(base):
+                below = whole.relative_to(base).as_posix()
+                found = spec.check_file(f"{below}/" if is_folder else below).include
+                said = said if found is None else found
+        return bool(said)
+
+    def _read(self, folder: Path) -> None:
+        lines: list[str] = []
+        for name in FILES:
+            if (folder / name).is_file():
+                lines += (folder / name).read_text(encoding="utf-8", errors="replace").splitlines()
+        if lines:
+            # Most folders have none, and every Pulumi program would load it.
+            from pathspec import GitIgnoreSpec  # noqa: PLC0415  see above
+
+            self._specs.append((folder, GitIgnoreSpec.from_lines(lines)))
+
+
+def _above(root: Path) -> Iterator[Path]:
+    """The folders above one up to the repository's root, outermost first; none outside of one."""
+    found = []
+    for each in (root, *root.parents):
+        if each != root:
+            found.append(each)
+        if (each / ".git").exists():
+            yield from reversed(found)
+            return

@@ -83,12 +83,12 @@ def _unpinned(requirement: "Requirement", path: str, package: str) -> Problem | 
 
 
 def _shown(package: object) -> object:
-    """What an error shows of a text that nobody could read: not of one that may have a credential."""
+    """What an error shows of a text that could not be parsed: not of one that may have a credential."""
     return None if isinstance(package, str) and "://" in package else package
 
 
 def index_problems(urls: Sequence[str], packages: Sequence[str]) -> Iterator[Problem]:
-    """Indexes that are no URL, that have credentials in them, or that nobody needs."""
+    """Indexes that are no URL, that have credentials in them, or that no requirement needs."""
     for index, url in enumerate(urls):
         path = f"pip_index_urls[{index}]"
         split = _split(url)

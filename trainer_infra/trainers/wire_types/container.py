@@ -12,222 +12,119 @@ from trainer_infra.trainers.wire_types.volumes import VolumeMountArgs
 
 
 class ExecActionArgs(TypedDict, total=False):
-    """Exec specifies a command to execute in the container."""
-
     command: Input[Sequence[Input[str]]]
-    """Command is the command line to execute inside the container, the working directory for the command is root ('/') in the container's filesystem."""
 
 
 class HTTPHeaderArgs(TypedDict, total=False):
-    """HTTPHeader describes a custom header to be used in HTTP probes."""
-
     name: Required[Input[str]]
-    """The header field name."""
     value: Required[Input[str]]
-    """The header field value."""
 
 
 class HTTPGetActionArgs(TypedDict, total=False):
-    """HTTPGet specifies an HTTP GET request to perform."""
-
     host: Input[str]
-    """Host name to connect to, defaults to the pod IP. You probably want to set 'Host' in httpHeaders instead."""
     httpHeaders: Sequence[HTTPHeaderArgs]
-    """Custom headers to set in the request."""
     path: Input[str]
-    """Path to access on the HTTP server."""
     port: Required[Input[int | str]]
-    """Name or number of the port to access on the container."""
     scheme: Input[str]
-    """Scheme to use for connecting to the host."""
 
 
 class SleepActionArgs(TypedDict, total=False):
-    """Sleep represents a duration that the container should sleep."""
-
     seconds: Required[Input[int]]
-    """Seconds is the number of seconds to sleep."""
 
 
 class TCPSocketActionArgs(TypedDict, total=False):
-    """Deprecated."""
-
     host: Input[str]
-    """Host name to connect to, defaults to the pod IP."""
     port: Required[Input[int | str]]
-    """Number or name of the port to access on the container."""
 
 
 class LifecycleHandlerArgs(TypedDict, total=False):
-    """PostStart is called immediately after a container is created."""
-
     exec: ExecActionArgs
-    """Exec specifies a command to execute in the container."""
     httpGet: HTTPGetActionArgs
-    """HTTPGet specifies an HTTP GET request to perform."""
     sleep: SleepActionArgs
-    """Sleep represents a duration that the container should sleep."""
     tcpSocket: TCPSocketActionArgs
-    """Deprecated."""
 
 
 class LifecycleArgs(TypedDict, total=False):
-    """Actions that the management system should take in response to container lifecycle events."""
-
     postStart: LifecycleHandlerArgs
-    """PostStart is called immediately after a container is created."""
     preStop: LifecycleHandlerArgs
-    """PreStop is called immediately before a container is terminated due to an API request or management event such as liveness/startup probe failure, preemption, ..."""
     stopSignal: Input[str]
-    """StopSignal defines which signal will be sent to a container when it is being stopped."""
 
 
 class GRPCActionArgs(TypedDict, total=False):
-    """GRPC specifies a GRPC HealthCheckRequest."""
-
     port: Required[Input[int]]
-    """Port number of the gRPC service."""
     service: Input[str]
-    """Service is the name of the service to place in the gRPC HealthCheckRequest (see https://github.com/grpc/grpc/blob/master/doc/health-checking.md)."""
 
 
 class ProbeArgs(TypedDict, total=False):
-    """Periodic probe of container liveness."""
-
     exec: ExecActionArgs
-    """Exec specifies a command to execute in the container."""
     failureThreshold: Input[int]
-    """Minimum consecutive failures for the probe to be considered failed after having succeeded."""
     grpc: GRPCActionArgs
-    """GRPC specifies a GRPC HealthCheckRequest."""
     httpGet: HTTPGetActionArgs
-    """HTTPGet specifies an HTTP GET request to perform."""
     initialDelaySeconds: Input[int]
-    """Number of seconds after the container has started before liveness probes are initiated."""
     periodSeconds: Input[int]
-    """How often (in seconds) to perform the probe."""
     successThreshold: Input[int]
-    """Minimum consecutive successes for the probe to be considered successful after having failed."""
     tcpSocket: TCPSocketActionArgs
-    """TCPSocket specifies a connection to a TCP port."""
     terminationGracePeriodSeconds: Input[int]
-    """Optional duration in seconds the pod needs to terminate gracefully upon probe failure."""
     timeoutSeconds: Input[int]
-    """Number of seconds after which the probe times out."""
 
 
 class ContainerPortArgs(TypedDict, total=False):
-    """ContainerPort represents a network port in a single container."""
-
     containerPort: Required[Input[int]]
-    """Number of port to expose on the pod's IP address."""
     hostIP: Input[str]
-    """What host IP to bind the external port to."""
     hostPort: Input[int]
-    """Number of port to expose on the host."""
     name: Input[str]
-    """If specified, this must be an IANA_SVC_NAME and unique within the pod."""
     protocol: Input[str]
-    """Protocol for port."""
 
 
 class ContainerResizePolicyArgs(TypedDict, total=False):
-    """ContainerResizePolicy represents resource resize policy for the container."""
-
     resourceName: Required[Input[str]]
-    """Name of the resource to which this resource resize policy applies."""
     restartPolicy: Required[Input[str]]
-    """Restart policy to apply when specified resource is resized."""
 
 
 class ResourceRequirementsArgs(TypedDict, total=False):
-    """Compute Resources required by this container."""
-
     claims: Sequence[ResourceClaimArgs]
-    """Claims lists the names of resources, defined in spec.resourceClaims, that are used by this container."""
     limits: Input[Mapping[str, Input[int | str]]]
-    """Limits describes the maximum amount of compute resources allowed."""
     requests: Input[Mapping[str, Input[int | str]]]
-    """Requests describes the minimum amount of compute resources required."""
 
 
 class ContainerRestartExitCodesArgs(TypedDict, total=False):
-    """Represents the exit codes to check on container exits."""
-
     operator: Required[Input[str]]
-    """Represents the relationship between the container exit code(s) and the specified values."""
     values: Input[Sequence[Input[int]]]
-    """Specifies the set of values to check for container exit codes."""
 
 
 class ContainerRestartRuleArgs(TypedDict, total=False):
-    """ContainerRestartRule describes how a container exit is handled."""
-
     action: Required[Input[str]]
-    """Specifies the action taken on a container exit if the requirements are satisfied."""
     exitCodes: ContainerRestartExitCodesArgs
-    """Represents the exit codes to check on container exits."""
 
 
 class VolumeDeviceArgs(TypedDict, total=False):
-    """VolumeDevice describes a mapping of a raw block device within a container."""
-
     devicePath: Required[Input[str]]
-    """DevicePath is the path inside of the container that the device will be mapped to."""
     name: Required[Input[str]]
-    """Name must match the name of a persistentVolumeClaim in the pod."""
 
 
 class ContainerArgs(TypedDict, total=False):
-    """A single application container that you want to run within a pod."""
-
     args: Input[Sequence[Input[str]]]
-    """Arguments to the entrypoint."""
     command: Input[Sequence[Input[str]]]
-    """Entrypoint array."""
     env: Sequence[ContainerEnvVarArgs]
-    """List of environment variables to set in the container."""
     envFrom: Sequence[EnvFromSourceArgs]
-    """List of sources to populate environment variables in the container."""
     image: Input[str]
-    """Container image name."""
     imagePullPolicy: Input[str]
-    """Image pull policy."""
     lifecycle: LifecycleArgs
-    """Actions that the management system should take in response to container lifecycle events."""
     livenessProbe: ProbeArgs
-    """Periodic probe of container liveness."""
     name: Required[Input[str]]
-    """Name of the container specified as a DNS_LABEL. Each container in a pod must have a unique name (DNS_LABEL)."""
     ports: Sequence[ContainerPortArgs]
-    """List of ports to expose from the container."""
     readinessProbe: ProbeArgs
-    """Periodic probe of container service readiness."""
     resizePolicy: Sequence[ContainerResizePolicyArgs]
-    """Resources resize policy for the container."""
     resources: ResourceRequirementsArgs
-    """Compute Resources required by this container."""
     restartPolicy: Input[str]
-    """RestartPolicy defines the restart behavior of individual containers in a pod."""
     restartPolicyRules: Sequence[ContainerRestartRuleArgs]
-    """Represents a list of rules to be checked to determine if the container should be restarted on exit."""
     securityContext: SecurityContextArgs
-    """SecurityContext defines the security options the container should be run with."""
     startupProbe: ProbeArgs
-    """StartupProbe indicates that the Pod has successfully initialized."""
     stdin: Input[bool]
-    """Whether this container should allocate a buffer for stdin in the container runtime."""
     stdinOnce: Input[bool]
-    """Whether the container runtime should close the stdin channel after it has been opened by a single attach."""
     terminationMessagePath: Input[str]
-    """Path at which the file to which the container's termination message will be written is mounted into the container's filesystem."""
     terminationMessagePolicy: Input[str]
-    """Indicate how the termination message should be populated."""
     tty: Input[bool]
-    """Whether this container should allocate a TTY for itself, also requires 'stdin' to be true."""
     volumeDevices: Sequence[VolumeDeviceArgs]
-    """VolumeDevices is the list of block devices to be used by the container."""
     volumeMounts: Sequence[VolumeMountArgs]
-    """Pod volumes to mount into the container's filesystem."""
     workingDir: Input[str]
-    """Container's working directory."""

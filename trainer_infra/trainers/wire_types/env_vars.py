@@ -8,121 +8,66 @@ from trainer_infra.trainers.secret import Secret
 
 
 class ConfigMapKeySelectorArgs(TypedDict, total=False):
-    """Selects a key of a ConfigMap."""
-
     key: Required[Input[str]]
-    """The key to select."""
     name: Input[str]
-    """Name of the referent."""
     optional: Input[bool]
-    """Specify whether the ConfigMap or its key must be defined."""
 
 
 class ObjectFieldSelectorArgs(TypedDict, total=False):
-    """Selects a field of the pod."""
-
     apiVersion: Input[str]
-    """Version of the schema the FieldPath is written in terms of, defaults to 'v1'."""
     fieldPath: Required[Input[str]]
-    """Path of the field to select in the specified API version."""
 
 
 class FileKeySelectorArgs(TypedDict, total=False):
-    """FileKeyRef selects a key of the env file."""
-
     key: Required[Input[str]]
-    """The key within the env file."""
     optional: Input[bool]
-    """Specify whether the file or its key must be defined."""
     path: Required[Input[str]]
-    """The path within the volume from which to select the file."""
     volumeName: Required[Input[str]]
-    """The name of the volume mount containing the env file."""
 
 
 class ResourceFieldSelectorArgs(TypedDict, total=False):
-    """Selects a resource of the container."""
-
     containerName: Input[str]
-    """Container name: required for volumes, optional for env vars."""
     divisor: Input[int | str]
-    """Specifies the output format of the exposed resources, defaults to '1'."""
     resource: Required[Input[str]]
-    """Resource to select."""
 
 
 class SecretKeySelectorArgs(TypedDict, total=False):
-    """Selects a key of a secret in the pod's namespace."""
-
     key: Required[Input[str]]
-    """The key of the secret to select from."""
     name: Input[str]
-    """Name of the referent."""
     optional: Input[bool]
-    """Specify whether the Secret or its key must be defined."""
 
 
 class EnvVarSourceArgs(TypedDict, total=False):
-    """Source for the environment variable's value."""
-
     configMapKeyRef: ConfigMapKeySelectorArgs
-    """Selects a key of a ConfigMap."""
     fieldRef: ObjectFieldSelectorArgs
-    """Selects a field of the pod."""
     fileKeyRef: FileKeySelectorArgs
-    """FileKeyRef selects a key of the env file."""
     resourceFieldRef: ResourceFieldSelectorArgs
-    """Selects a resource of the container."""
     secretKeyRef: SecretKeySelectorArgs
-    """Selects a key of a secret in the pod's namespace."""
 
 
 class EnvVarArgs(TypedDict, total=False):
-    """EnvVar represents an environment variable present in a Container."""
-
     name: Required[Input[str]]
-    """Name of the environment variable."""
     value: Input[str] | Secret
-    """Variable references $(VAR_NAME) are expanded using the previously defined environment variables in the container and any service environment variables."""
     valueFrom: Input[EnvVarSourceArgs]
-    """Source for the environment variable's value."""
 
 
 class ContainerEnvVarArgs(TypedDict, total=False):
-    """EnvVar represents an environment variable present in a Container."""
-
     name: Required[Input[str]]
-    """Name of the environment variable."""
     value: Input[str]
-    """Variable references $(VAR_NAME) are expanded using the previously defined environment variables in the container and any service environment variables."""
     valueFrom: EnvVarSourceArgs
-    """Source for the environment variable's value."""
 
 
 class ConfigMapEnvSourceArgs(TypedDict, total=False):
-    """The ConfigMap to select from."""
-
     name: Input[str]
-    """Name of the referent."""
     optional: Input[bool]
-    """Specify whether the ConfigMap must be defined."""
 
 
 class SecretEnvSourceArgs(TypedDict, total=False):
-    """The Secret to select from."""
-
     name: Input[str]
-    """Name of the referent."""
     optional: Input[bool]
-    """Specify whether the Secret must be defined."""
 
 
 class EnvFromSourceArgs(TypedDict, total=False):
-    """EnvFromSource represents the source of a set of ConfigMaps or Secrets."""
-
     configMapRef: ConfigMapEnvSourceArgs
-    """The ConfigMap to select from."""
     prefix: Input[str]
-    """Optional text to prepend to the name of each environment variable."""
     secretRef: SecretEnvSourceArgs
-    """The Secret to select from."""

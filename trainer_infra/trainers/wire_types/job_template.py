@@ -10,100 +10,54 @@ from trainer_infra.trainers.wire_types.pod_template import PodTemplateSpecArgs
 
 
 class ExitCodesRequirementArgs(TypedDict, total=False):
-    """Represents the requirement on the container exit codes."""
-
     containerName: Input[str]
-    """Restricts the check for exit codes to the container with the specified name."""
     operator: Required[Input[str]]
-    """Represents the relationship between the container exit code(s) and the specified values."""
     values: Required[Input[Sequence[Input[int]]]]
-    """Specifies the set of values."""
 
 
 class PodConditionPatternArgs(TypedDict, total=False):
-    """PodFailurePolicyOnPodConditionsPattern describes a pattern for matching an actual pod condition type."""
-
     status: Input[str]
-    """Specifies the required Pod condition status."""
     type: Required[Input[str]]
-    """Specifies the required Pod condition type."""
 
 
 class PodFailurePolicyRuleArgs(TypedDict, total=False):
-    """PodFailurePolicyRule describes how a pod failure is handled when the requirements are met."""
-
     action: Required[Input[str]]
-    """Specifies the action taken on a pod failure when the requirements are satisfied."""
     onExitCodes: ExitCodesRequirementArgs
-    """Represents the requirement on the container exit codes."""
     onPodConditions: Sequence[PodConditionPatternArgs]
-    """Represents the requirement on the pod conditions."""
 
 
 class PodFailurePolicyArgs(TypedDict, total=False):
-    """Specifies the policy of handling failed pods."""
-
     rules: Required[Sequence[PodFailurePolicyRuleArgs]]
-    """A list of pod failure policy rules."""
 
 
 class JobSuccessPolicyRuleArgs(TypedDict, total=False):
-    """SuccessPolicyRule describes rule for declaring a Job as succeeded."""
-
     succeededCount: Input[int]
-    """SucceededCount specifies the minimal required size of the actual set of the succeeded indexes for the Job."""
     succeededIndexes: Input[str]
-    """SucceededIndexes specifies the set of indexes which need to be contained in the actual set of the succeeded indexes for the Job."""
 
 
 class JobSuccessPolicyArgs(TypedDict, total=False):
-    """SuccessPolicy specifies the policy when the Job can be declared as succeeded."""
-
     rules: Required[Sequence[JobSuccessPolicyRuleArgs]]
-    """Rules represents the list of alternative rules for the declaring the Jobs as successful before `.status.succeeded >= .spec.completions`."""
 
 
 class JobSpecArgs(TypedDict, total=False):
-    """Specification of the desired behavior of the job."""
-
     activeDeadlineSeconds: Input[int]
-    """Specifies the duration in seconds relative to the startTime that the job may be continuously active before the system tries to terminate it."""
     backoffLimit: Input[int]
-    """Specifies the number of retries before marking this job failed."""
     backoffLimitPerIndex: Input[int]
-    """Specifies the limit for the number of retries within an index before marking this index as failed."""
     completionMode: Input[str]
-    """CompletionMode specifies how Pod completions are tracked."""
     completions: Input[int]
-    """Specifies the desired number of successfully finished pods the job should be run with."""
     managedBy: Input[str]
-    """ManagedBy field indicates the controller that manages a Job."""
     manualSelector: Input[bool]
-    """ManualSelector controls generation of pod labels and pod selectors."""
     maxFailedIndexes: Input[int]
-    """Specifies the maximal number of failed indexes before marking the Job as failed, when backoffLimitPerIndex is set."""
     parallelism: Input[int]
-    """Specifies the maximum desired number of pods the job should run at any given time."""
     podFailurePolicy: PodFailurePolicyArgs
-    """Specifies the policy of handling failed pods."""
     podReplacementPolicy: Input[str]
-    """PodReplacementPolicy specifies when to create replacement Pods."""
     selector: LabelSelectorArgs
-    """A label query over pods that should match the pod count."""
     successPolicy: JobSuccessPolicyArgs
-    """SuccessPolicy specifies the policy when the Job can be declared as succeeded."""
     suspend: Input[bool]
-    """Suspend specifies whether the Job controller should create Pods or not."""
     template: Required[PodTemplateSpecArgs]
-    """Describes the pod that will be created when executing a job."""
     ttlSecondsAfterFinished: Input[int]
-    """TtlSecondsAfterFinished limits the lifetime of a Job that has finished execution (either Complete or Failed)."""
 
 
 class JobTemplateSpecArgs(TypedDict, total=False):
-    """Template defines the template of the Job that will be created."""
-
     metadata: ObjectMetaArgs
-    """Standard object's metadata of the jobs created from this template."""
     spec: JobSpecArgs
-    """Specification of the desired behavior of the job."""

@@ -8,15 +8,10 @@ from trainer_infra.trainers.input import Input
 
 
 class LocalObjectReferenceArgs(TypedDict, total=False):
-    """SecretRef is the reference to the secret with credentials to download dataset."""
-
     name: Input[str]
-    """Name of the referent."""
 
 
 class ObjectMetaArgs(TypedDict, total=False):
-    """Metadata patches the JobSet object metadata."""
-
     annotations: Input[Mapping[str, Input[str]]]
     finalizers: Input[Sequence[Input[str]]]
     labels: Input[Mapping[str, Input[str]]]
@@ -25,33 +20,18 @@ class ObjectMetaArgs(TypedDict, total=False):
 
 
 class SelectorRequirementArgs(TypedDict, total=False):
-    """A node selector requirement is a selector that contains values, a key, and an operator that relates the key and values."""
-
     key: Required[Input[str]]
-    """The label key that the selector applies to."""
     operator: Required[Input[str]]
-    """Represents a key's relationship to a set of values."""
     values: Input[Sequence[Input[str]]]
-    """An array of string values."""
 
 
 class LabelSelectorArgs(TypedDict, total=False):
-    """A label query over a set of resources, in this case pods."""
-
     matchExpressions: Sequence[SelectorRequirementArgs]
-    """MatchExpressions is a list of label selector requirements."""
     matchLabels: Input[Mapping[str, Input[str]]]
-    """MatchLabels is a map of {key,value} pairs."""
 
 
 class TypedObjectReferenceArgs(TypedDict, total=False):
-    """DataSourceRef specifies the object from which to populate the volume with data, if a non-empty volume is desired."""
-
     apiGroup: Input[str]
-    """APIGroup is the group for the resource being referenced."""
     kind: Required[Input[str]]
-    """Kind is the type of resource being referenced."""
     name: Required[Input[str]]
-    """Name is the name of resource being referenced."""
     namespace: Input[str]
-    """Namespace is the namespace of resource being referenced."""

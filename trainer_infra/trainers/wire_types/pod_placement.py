@@ -12,132 +12,72 @@ from trainer_infra.trainers.wire_types.object_references import (
 
 
 class NodeSelectorTermArgs(TypedDict, total=False):
-    """A node selector term, associated with the corresponding weight."""
-
     matchExpressions: Sequence[SelectorRequirementArgs]
-    """A list of node selector requirements by node's labels."""
     matchFields: Sequence[SelectorRequirementArgs]
-    """A list of node selector requirements by node's fields."""
 
 
 class PreferredNodeAffinityArgs(TypedDict, total=False):
-    """An empty preferred scheduling term matches all objects with implicit weight 0 (i.e. it's a no-op)."""
-
     preference: Required[NodeSelectorTermArgs]
-    """A node selector term, associated with the corresponding weight."""
     weight: Required[Input[int]]
-    """Weight associated with matching the corresponding nodeSelectorTerm, in the range 1-100."""
 
 
 class RequiredNodeAffinityArgs(TypedDict, total=False):
-    """If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
-
     nodeSelectorTerms: Required[Sequence[NodeSelectorTermArgs]]
-    """A list of node selector terms."""
 
 
 class NodeAffinityArgs(TypedDict, total=False):
-    """Describes node affinity scheduling rules for the pod."""
-
     preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredNodeAffinityArgs]
-    """The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one ..."""
     requiredDuringSchedulingIgnoredDuringExecution: RequiredNodeAffinityArgs
-    """If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
 
 class PodAffinityTermArgs(TypedDict, total=False):
-    """A pod affinity term, associated with the corresponding weight."""
-
     labelSelector: LabelSelectorArgs
-    """A label query over a set of resources, in this case pods."""
     matchLabelKeys: Input[Sequence[Input[str]]]
-    """MatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration."""
     mismatchLabelKeys: Input[Sequence[Input[str]]]
-    """MismatchLabelKeys is a set of pod label keys to select which pods will be taken into consideration."""
     namespaceSelector: LabelSelectorArgs
-    """A label query over the set of namespaces that the term applies to."""
     namespaces: Input[Sequence[Input[str]]]
-    """Namespaces specifies a static list of namespace names that the term applies to."""
     topologyKey: Required[Input[str]]
-    """This pod should be co-located."""
 
 
 class PreferredPodAffinityArgs(TypedDict, total=False):
-    """The weights of all of the matched WeightedPodAffinityTerm fields are added per-node to find the most preferred node(s)."""
-
     podAffinityTerm: Required[PodAffinityTermArgs]
-    """A pod affinity term, associated with the corresponding weight."""
     weight: Required[Input[int]]
-    """Weight associated with matching the corresponding podAffinityTerm, in the range 1-100."""
 
 
 class PodAffinityArgs(TypedDict, total=False):
-    """Describes pod affinity scheduling rules (e.g. co-locate this pod in the same node, zone, etc. as some other pod(s))."""
-
     preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredPodAffinityArgs]
-    """The scheduler will prefer to schedule pods to nodes that satisfy the affinity expressions specified by this field, but it may choose a node that violates one ..."""
     requiredDuringSchedulingIgnoredDuringExecution: Sequence[PodAffinityTermArgs]
-    """If the affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
 
 class PodAntiAffinityArgs(TypedDict, total=False):
-    """Describes pod anti-affinity scheduling rules (e.g. avoid putting this pod in the same node, zone, etc. as some other pod(s))."""
-
     preferredDuringSchedulingIgnoredDuringExecution: Sequence[PreferredPodAffinityArgs]
-    """The scheduler will prefer to schedule pods to nodes that satisfy the anti-affinity expressions specified by this field, but it may choose a node that ..."""
     requiredDuringSchedulingIgnoredDuringExecution: Sequence[PodAffinityTermArgs]
-    """If the anti-affinity requirements specified by this field are not met at scheduling time, the pod will not be scheduled onto the node."""
 
 
 class AffinityArgs(TypedDict, total=False):
-    """Affinity patches the Pod's scheduling affinity."""
-
     nodeAffinity: NodeAffinityArgs
-    """Describes node affinity scheduling rules for the pod."""
     podAffinity: PodAffinityArgs
-    """Describes pod affinity scheduling rules (e.g. co-locate this pod in the same node, zone, etc. as some other pod(s))."""
     podAntiAffinity: PodAntiAffinityArgs
-    """Describes pod anti-affinity scheduling rules (e.g. avoid putting this pod in the same node, zone, etc. as some other pod(s))."""
 
 
 class SchedulingGateArgs(TypedDict, total=False):
-    """PodSchedulingGate is associated to a Pod to guard its scheduling."""
-
     name: Required[Input[str]]
-    """Name of the scheduling gate."""
 
 
 class TolerationArgs(TypedDict, total=False):
-    """The pod this Toleration is attached to tolerates any taint that matches the triple <key,value,effect> using the matching operator <operator>."""
-
     effect: Input[str]
-    """Effect indicates the taint effect to match."""
     key: Input[str]
-    """Key is the taint key that the toleration applies to."""
     operator: Input[str]
-    """Operator represents a key's relationship to the value."""
     tolerationSeconds: Input[int]
-    """TolerationSeconds represents the period of time the toleration (which must be of effect NoExecute, otherwise this field is ignored) tolerates the taint."""
     value: Input[str]
-    """Value is the taint value the toleration matches to."""
 
 
 class TopologySpreadConstraintArgs(TypedDict, total=False):
-    """TopologySpreadConstraint specifies how to spread matching pods among the given topology."""
-
     labelSelector: LabelSelectorArgs
-    """LabelSelector is used to find matching pods."""
     matchLabelKeys: Input[Sequence[Input[str]]]
-    """MatchLabelKeys is a set of pod label keys to select the pods over which spreading will be calculated."""
     maxSkew: Required[Input[int]]
-    """MaxSkew describes the degree to which pods may be unevenly distributed."""
     minDomains: Input[int]
-    """MinDomains indicates a minimum number of eligible domains."""
     nodeAffinityPolicy: Input[str]
-    """NodeAffinityPolicy indicates how we will treat Pod's nodeAffinity/nodeSelector when calculating pod topology spread skew."""
     nodeTaintsPolicy: Input[str]
-    """NodeTaintsPolicy indicates how we will treat node taints when calculating pod topology spread skew."""
     topologyKey: Required[Input[str]]
-    """TopologyKey is the key of node labels."""
     whenUnsatisfiable: Required[Input[str]]
-    """WhenUnsatisfiable indicates how to deal with a pod if it doesn't satisfy the spread constraint."""

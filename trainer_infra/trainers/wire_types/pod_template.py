@@ -21,159 +21,84 @@ from trainer_infra.trainers.wire_types.volumes import VolumeArgs
 
 
 class DNSConfigOptionArgs(TypedDict, total=False):
-    """PodDNSConfigOption defines DNS resolver options of a pod."""
-
     name: Input[str]
-    """Name is this DNS resolver option's name."""
     value: Input[str]
-    """Value is this DNS resolver option's value."""
 
 
 class DNSConfigArgs(TypedDict, total=False):
-    """Specifies the DNS parameters of a pod."""
-
     nameservers: Input[Sequence[Input[str]]]
-    """A list of DNS name server IP addresses."""
     options: Sequence[DNSConfigOptionArgs]
-    """A list of DNS resolver options."""
     searches: Input[Sequence[Input[str]]]
-    """A list of DNS search domains for host-name lookup."""
 
 
 class HostAliasArgs(TypedDict, total=False):
-    """HostAlias holds the mapping between IP and hostnames that will be injected as an entry in the pod's hosts file."""
-
     hostnames: Input[Sequence[Input[str]]]
-    """Hostnames for the above IP address."""
     ip: Required[Input[str]]
-    """IP address of the host file entry."""
 
 
 class PodOSArgs(TypedDict, total=False):
-    """Specifies the OS of the containers in the pod."""
-
     name: Required[Input[str]]
-    """Name is the name of the operating system."""
 
 
 class ReadinessGateArgs(TypedDict, total=False):
-    """PodReadinessGate contains the reference to a pod condition."""
-
     conditionType: Required[Input[str]]
-    """ConditionType refers to a condition in the pod's condition list with matching type."""
 
 
 class PodResourceClaimArgs(TypedDict, total=False):
-    """PodResourceClaim references exactly one ResourceClaim, either directly or by naming a ResourceClaimTemplate which is then turned into a ResourceClaim for the ..."""
-
     name: Required[Input[str]]
-    """Name uniquely identifies this resource claim inside the pod."""
     resourceClaimName: Input[str]
-    """ResourceClaimName is the name of a ResourceClaim object in the same namespace as this pod."""
     resourceClaimTemplateName: Input[str]
-    """ResourceClaimTemplateName is the name of a ResourceClaimTemplate object in the same namespace as this pod."""
 
 
 class SchedulingGroupArgs(TypedDict, total=False):
-    """SchedulingGroup provides a reference to the immediate scheduling runtime grouping object that this Pod belongs to."""
-
     podGroupName: Input[str]
-    """PodGroupName specifies the name of the standalone PodGroup object that represents the runtime instance of this group."""
 
 
 class PodSpecArgs(TypedDict, total=False):
-    """Specification of the desired behavior of the pod."""
-
     activeDeadlineSeconds: Input[int]
-    """Optional duration in seconds the pod may be active on the node relative to StartTime before the system will actively try to mark it failed and kill ..."""
     affinity: AffinityArgs
-    """If specified, the pod's scheduling constraints."""
     automountServiceAccountToken: Input[bool]
-    """AutomountServiceAccountToken indicates whether a service account token should be automatically mounted."""
     containers: Required[Sequence[ContainerArgs]]
-    """List of containers belonging to the pod."""
     dnsConfig: DNSConfigArgs
-    """Specifies the DNS parameters of a pod."""
     dnsPolicy: Input[str]
-    """Set DNS policy for the pod."""
     enableServiceLinks: Input[bool]
-    """EnableServiceLinks indicates whether information about services should be injected into pod's environment variables, matching the syntax of Docker links."""
     ephemeralContainers: Input[Sequence[Input[Mapping[str, Any]]]]
-    """List of ephemeral containers run in this pod."""
     hostAliases: Sequence[HostAliasArgs]
-    """HostAliases is an optional list of hosts and IPs that will be injected into the pod's hosts file if specified."""
     hostIPC: Input[bool]
-    """Use the host's ipc namespace."""
     hostNetwork: Input[bool]
-    """Host networking requested for this pod."""
     hostPID: Input[bool]
-    """Use the host's pid namespace."""
     hostUsers: Input[bool]
-    """Use the host's user namespace."""
     hostname: Input[str]
-    """Specifies the hostname of the Pod If not specified, the pod's hostname will be set to a system-defined value."""
     hostnameOverride: Input[str]
-    """HostnameOverride specifies an explicit override for the pod's hostname as perceived by the pod."""
     imagePullSecrets: Sequence[LocalObjectReferenceArgs]
-    """ImagePullSecrets is an optional list of references to secrets in the same namespace to use for pulling any of the images used by this PodSpec."""
     initContainers: Sequence[ContainerArgs]
-    """List of initialization containers belonging to the pod."""
     nodeName: Input[str]
-    """NodeName indicates in which node this pod is scheduled."""
     nodeSelector: Input[Mapping[str, Input[str]]]
-    """NodeSelector is a selector which must be true for the pod to fit on a node."""
     os: PodOSArgs
-    """Specifies the OS of the containers in the pod."""
     overhead: Input[Mapping[str, Input[int | str]]]
-    """Overhead represents the resource overhead associated with running a pod for a given RuntimeClass."""
     preemptionPolicy: Input[str]
-    """PreemptionPolicy is the Policy for preempting pods with lower priority."""
     priority: Input[int]
-    """The priority value."""
     priorityClassName: Input[str]
-    """If specified, indicates the pod's priority. 'system-node-critical' and 'system-cluster-critical' are two special keywords which indicate the highest ..."""
     readinessGates: Sequence[ReadinessGateArgs]
-    """If specified, all readiness gates will be evaluated for pod readiness."""
     resourceClaims: Sequence[PodResourceClaimArgs]
-    """ResourceClaims defines which ResourceClaims must be allocated and reserved before the Pod is allowed to start."""
     resources: ResourceRequirementsArgs
-    """Resources is the total amount of CPU and Memory resources required by all containers in the pod."""
     restartPolicy: Input[str]
-    """Restart policy for all containers within the pod."""
     runtimeClassName: Input[str]
-    """RuntimeClassName refers to a RuntimeClass object in the node.k8s.io group, which should be used to run this pod."""
     schedulerName: Input[str]
-    """If specified, the pod will be dispatched by specified scheduler."""
     schedulingGates: Sequence[SchedulingGateArgs]
-    """SchedulingGates is an opaque list of values that if specified will block scheduling the pod."""
     schedulingGroup: SchedulingGroupArgs
-    """SchedulingGroup provides a reference to the immediate scheduling runtime grouping object that this Pod belongs to."""
     securityContext: PodSecurityContextArgs
-    """SecurityContext holds pod-level security attributes and common container settings."""
     serviceAccount: Input[str]
-    """DeprecatedServiceAccount is a deprecated alias for ServiceAccountName."""
     serviceAccountName: Input[str]
-    """ServiceAccountName is the name of the ServiceAccount to use to run this pod."""
     setHostnameAsFQDN: Input[bool]
-    """If true the pod's hostname will be configured as the pod's FQDN, rather than the leaf name (the default)."""
     shareProcessNamespace: Input[bool]
-    """Share a single process namespace between all of the containers in a pod."""
     subdomain: Input[str]
-    """If specified, the fully qualified Pod hostname will be '<hostname>.<subdomain>.<pod namespace>.svc.<cluster domain>'."""
     terminationGracePeriodSeconds: Input[int]
-    """Optional duration in seconds the pod needs to terminate gracefully."""
     tolerations: Sequence[TolerationArgs]
-    """If specified, the pod's tolerations."""
     topologySpreadConstraints: Sequence[TopologySpreadConstraintArgs]
-    """TopologySpreadConstraints describes how a group of pods ought to spread across topology domains."""
     volumes: Sequence[VolumeArgs]
-    """List of volumes that can be mounted by containers belonging to the pod."""
 
 
 class PodTemplateSpecArgs(TypedDict, total=False):
-    """Describes the pod that will be created when executing a job."""
-
     metadata: ObjectMetaArgs
-    """Standard object's metadata."""
     spec: PodSpecArgs
-    """Specification of the desired behavior of the pod."""

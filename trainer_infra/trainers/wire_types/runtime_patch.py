@@ -16,115 +16,66 @@ from trainer_infra.trainers.wire_types.pod_placement import (
     TolerationArgs,
 )
 from trainer_infra.trainers.wire_types.security_contexts import (
-    PodSecurityContextPatchArgs,
+    PodSecurityContextArgs,
     SecurityContextArgs,
 )
 from trainer_infra.trainers.wire_types.volumes import VolumeArgs, VolumeMountArgs
 
 
 class ContainerPatchArgs(TypedDict, total=False):
-    """ContainerPatch represents parameters that can be patched using PodSpecPatch."""
-
     env: Sequence[ContainerEnvVarArgs]
-    """Env is the list of environment variables to set in the container."""
     name: Required[Input[str]]
-    """Name for the container."""
     securityContext: SecurityContextArgs
-    """SecurityContext patches the container's security context."""
     volumeMounts: Sequence[VolumeMountArgs]
-    """VolumeMounts are the volumes to mount into the container's filesystem."""
 
 
 class PodSpecPatchArgs(TypedDict, total=False):
-    """Spec patches the Pod spec with the fields managers are permitted to set."""
-
     affinity: AffinityArgs
-    """Affinity patches the Pod's scheduling affinity."""
     containers: Sequence[ContainerPatchArgs]
-    """Containers patches specific containers in the target job templates."""
     imagePullSecrets: Sequence[LocalObjectReferenceArgs]
-    """ImagePullSecrets patches the image pull secrets for the Pods in the target job templates."""
     initContainers: Sequence[ContainerPatchArgs]
-    """InitContainers patches the init containers in the target job templates."""
     nodeSelector: Input[Mapping[str, Input[str]]]
-    """NodeSelector patches the node selector to place Pods on specific nodes."""
     schedulingGates: Sequence[SchedulingGateArgs]
-    """SchedulingGates patches the scheduling gates for the Pods in the target job templates."""
-    securityContext: PodSecurityContextPatchArgs
-    """SecurityContext patches the Pod's security context."""
+    securityContext: PodSecurityContextArgs
     serviceAccountName: Input[str]
-    """ServiceAccountName patches the service account for the Pods in the target job templates."""
     terminationGracePeriodSeconds: Input[int]
-    """TerminationGracePeriodSeconds patches the termination grace period for Pods in the target job templates."""
     tolerations: Sequence[TolerationArgs]
-    """Tolerations patches the Pod's tolerations."""
     volumes: Sequence[VolumeArgs]
-    """Volumes patches the Pod's volumes."""
 
 
 class PodTemplateSpecPatchArgs(TypedDict, total=False):
-    """Template patches the Pod template for this Job."""
-
     metadata: ObjectMetaArgs
-    """Metadata patches the Pod template metadata."""
     spec: PodSpecPatchArgs
-    """Spec patches the Pod spec with the fields managers are permitted to set."""
 
 
 class JobSpecPatchArgs(TypedDict, total=False):
-    """Spec patches the Job spec with restricted fields."""
-
     template: PodTemplateSpecPatchArgs
-    """Template patches the Pod template for this Job."""
 
 
 class JobTemplatePatchArgs(TypedDict, total=False):
-    """Template patches the Job template for this replicated job."""
-
     metadata: ObjectMetaArgs
-    """Metadata patches the Job template metadata."""
     spec: JobSpecPatchArgs
-    """Spec patches the Job spec with restricted fields."""
 
 
 class ReplicatedJobPatchArgs(TypedDict, total=False):
-    """ReplicatedJobPatch defines patches for a specific replicated job within the JobSet."""
-
     name: Required[Input[str]]
-    """Name is the name of the replicated job to patch."""
     template: JobTemplatePatchArgs
-    """Template patches the Job template for this replicated job."""
 
 
 class JobSetSpecPatchArgs(TypedDict, total=False):
-    """Spec patches the JobSet spec with restricted fields."""
-
     replicatedJobs: Sequence[ReplicatedJobPatchArgs]
-    """ReplicatedJobs defines per-job patches, keyed by job name."""
 
 
 class JobSetTemplatePatchArgs(TypedDict, total=False):
-    """Template patches the JobSet template."""
-
     metadata: ObjectMetaArgs
-    """Metadata patches the JobSet object metadata."""
     spec: JobSetSpecPatchArgs
-    """Spec patches the JobSet spec with restricted fields."""
 
 
 class TrainingRuntimeSpecPatchArgs(TypedDict, total=False):
-    """TrainingRuntimeSpec defines allowed patches for ClusterTrainingRuntime or TrainingRuntime-based jobs."""
-
     template: JobSetTemplatePatchArgs
-    """Template patches the JobSet template."""
 
 
 class RuntimePatchArgs(TypedDict, total=False):
-    """RuntimePatch represents a custom patch applied to the TrainJob's training runtime template."""
-
     manager: Required[Input[str]]
-    """Manager indicates who owns this patch entry."""
     time: Input[str]
-    """Time is the timestamp of when this patch was last written."""
     trainingRuntimeSpec: Input[TrainingRuntimeSpecPatchArgs]
-    """TrainingRuntimeSpec defines allowed patches for ClusterTrainingRuntime or TrainingRuntime-based jobs."""

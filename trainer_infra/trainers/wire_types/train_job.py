@@ -10,70 +10,53 @@ from trainer_infra.trainers.wire_types.object_references import LocalObjectRefer
 
 
 class DatasetInitializerArgs(TypedDict, total=False):
-    """Dataset defines the configuration for the dataset initialization and pre-processing."""
-
     env: Input[Sequence[Input[EnvVarArgs]]]
-    """Env is the list of environment variables to set in the dataset initializer container."""
+    """EnvVar objects for the initializer container, at most 128."""
     secretRef: Input[LocalObjectReferenceArgs]
-    """SecretRef is the reference to the secret with credentials to download dataset."""
+    """LocalObjectReference to a Secret with access data."""
     storageUri: Input[str]
-    """StorageUri is the URI for the dataset provider."""
+    """Where it is, `<scheme>://...`; empty or None when env says it."""
 
 
 class ModelInitializerArgs(TypedDict, total=False):
-    """Model defines the configuration for the pre-trained model initialization."""
-
     env: Input[Sequence[Input[EnvVarArgs]]]
-    """Env is the list of environment variables to set in the model initializer container."""
+    """EnvVar objects for the initializer container, at most 128."""
     secretRef: Input[LocalObjectReferenceArgs]
-    """SecretRef is the reference to the secret with credentials to download model."""
+    """LocalObjectReference to a Secret with access data."""
     storageUri: Input[str]
-    """StorageUri is the URI for the model provider."""
+    """Where it is, `<scheme>://...`; empty or None when env says it."""
 
 
 class InitializerArgs(TypedDict, total=False):
-    """Initializer defines the configuration of the initializer."""
-
     dataset: Input[DatasetInitializerArgs]
-    """Dataset defines the configuration for the dataset initialization and pre-processing."""
+    """The dataset; None for no dataset initializer."""
     model: Input[ModelInitializerArgs]
-    """Model defines the configuration for the pre-trained model initialization."""
+    """The model; None for no model initializer."""
 
 
 class ResourceClaimArgs(TypedDict, total=False):
-    """ResourceClaim references one entry in PodSpec.ResourceClaims."""
-
     name: Required[Input[str]]
-    """Name must match the name of one entry in pod.spec.resourceClaims of the Pod where this field is used."""
     request: Input[str]
-    """Request is the name chosen for a request in the referenced claim."""
 
 
 class ResourcesPerNodeArgs(TypedDict, total=False):
-    """ResourcesPerNode defines the compute resources for each training node."""
-
     claims: Sequence[ResourceClaimArgs]
-    """Claims lists the names of resources, defined in spec.resourceClaims, that are used by this container."""
     limits: Input[Mapping[str, Input[int | str]]]
-    """Limits describes the maximum amount of compute resources allowed."""
     requests: Input[Mapping[str, Input[int | str]]]
-    """Requests describes the minimum amount of compute resources required."""
 
 
 class TrainerArgs(TypedDict, total=False):
-    """Trainer defines the configuration of the trainer."""
-
     args: Input[Sequence[Input[str]]]
-    """Args for the entrypoint for the training container."""
+    """Arguments of the entrypoint, at most 128 items."""
     command: Input[Sequence[Input[str]]]
-    """Command for the entrypoint of the training container."""
+    """Entrypoint, at most 128 items."""
     env: Input[Sequence[Input[EnvVarArgs]]]
-    """Env is the list of environment variables to set in the training container."""
+    """EnvVar objects, merged by name over the runtime's; at most 128."""
     image: Input[str]
-    """Image is the container image for the training container."""
+    """Container image, at most 500 characters."""
     numNodes: Input[int]
-    """NumNodes is the number of training nodes."""
+    """Training nodes; None takes the runtime's number."""
     numProcPerNode: Input[int]
-    """NumProcPerNode is the number of processes/workers/slots on every training node."""
+    """Processes per node; None takes the runtime's number."""
     resourcesPerNode: Input[ResourcesPerNodeArgs]
-    """ResourcesPerNode defines the compute resources for each training node."""
+    """ResourceRequirements of the trainer container, as written (quantities stay as they are)."""

@@ -11,111 +11,84 @@ from trainer_infra.trainers.wire_types.volume_sources import PersistentVolumeCla
 
 
 class FluxMLPolicyArgs(TypedDict, total=False):
-    """Flux defines the configuration for the Flux runtime."""
-
     numProcPerNode: Input[int]
-    """NumProcPerNode is the number of processes per node."""
+    """Processes per node, at least 1; None means 1."""
 
 
 class MPIMLPolicyArgs(TypedDict, total=False):
-    """Mpi defines the configuration for the MPI Runtime."""
-
     mpiImplementation: Input[Literal["OpenMPI", ""]]
-    """MpiImplementation is the name of the MPI implementation to create the appropriate hostfile."""
+    """`OpenMPI` or empty; None means `OpenMPI`."""
     numProcPerNode: Input[int]
-    """NumProcPerNode is the number of processes per node."""
+    """Slots per node; None means 1."""
     runLauncherAsNode: Input[bool]
-    """RunLauncherAsNode defines whether to run training process on the launcher Job."""
+    """Whether the launcher trains too; None means False."""
     sshAuthMountPath: Input[str]
-    """SshAuthMountPath is the directory where SSH keys are mounted."""
+    """Folder of the SSH keys; None means `/root/.ssh`."""
 
 
 class EnvInjectionTargetArgs(TypedDict, total=False):
-    """EnvInjectionTarget specifies a replicated job and the containers within it that should receive PET_* env injection."""
-
     containerNames: Required[Input[Sequence[Input[str]]]]
-    """ContainerNames lists the container names within the target job that should receive PET_* envs."""
+    """1 to 8 containers, without `node`, which always gets them."""
     jobName: Required[Input[str]]
-    """JobName is the name of the target replicated job (e.g. 'node')."""
+    """Name of the replicated job; key of the list."""
 
 
 class EnvInjectionArgs(TypedDict, total=False):
-    """EnvInjection configures which additional containers should receive the PET_* environment variables."""
-
     targets: Sequence[EnvInjectionTargetArgs]
-    """Targets defines which replicated job containers receive PET_* env injection."""
+    """At most 16, one per replicated job."""
 
 
 class TorchMLPolicyArgs(TypedDict, total=False):
-    """Torch defines the configuration for the PyTorch runtime."""
-
     envInjection: EnvInjectionArgs
-    """EnvInjection configures which additional containers should receive the PET_* environment variables."""
+    """Further containers that get the variables."""
 
 
 class MLPolicyArgs(TypedDict, total=False):
-    """MlPolicy provides the ML-specific parameters for the model training."""
-
     flux: FluxMLPolicyArgs
-    """Flux defines the configuration for the Flux runtime."""
+    """Flux."""
     jax: Input[Mapping[str, Any]]
-    """Jax defines the configuration for the JAX Runtime."""
+    """JAX."""
     mpi: MPIMLPolicyArgs
-    """Mpi defines the configuration for the MPI Runtime."""
+    """MPI."""
     numNodes: Input[int]
-    """NumNodes is the number of training nodes."""
+    """Training nodes unless the TrainJob says otherwise; None means 1."""
     torch: TorchMLPolicyArgs
-    """Torch defines the configuration for the PyTorch runtime."""
+    """PyTorch."""
     xgboost: Input[Mapping[str, Any]]
-    """Xgboost defines the configuration for the XGBoost Runtime."""
+    """XGBoost."""
 
 
 class CoschedulingPodGroupPolicyArgs(TypedDict, total=False):
-    """Coscheduling plugin from the Kubernetes scheduler-plugins for gang-scheduling."""
-
     scheduleTimeoutSeconds: Input[int]
-    """ScheduleTimeoutSeconds is the maximum duration to schedule PodGroup for gang-scheduling."""
+    """Seconds that the gang may wait; None means 60."""
 
 
 class NetworkTopologyArgs(TypedDict, total=False):
-    """NetworkTopology defines the NetworkTopology config, this field works in conjunction with network topology feature and hyperNode CRD."""
-
     highestTierAllowed: Input[int]
-    """HighestTierAllowed specifies the highest tier that a job allowed to cross when scheduling."""
+    """Highest network tier that pods may span; None means 1."""
     mode: Input[Literal["hard", "soft"]]
-    """Mode specifies the mode of the network topology constrain."""
+    """`hard` or `soft`; None means `hard`."""
 
 
 class VolcanoPodGroupPolicyArgs(TypedDict, total=False):
-    """Volcano plugin for gang-scheduling."""
-
     networkTopology: NetworkTopologyArgs
-    """NetworkTopology defines the NetworkTopology config, this field works in conjunction with network topology feature and hyperNode CRD."""
+    """Placement by network distance."""
 
 
 class PodGroupPolicyArgs(TypedDict, total=False):
-    """PodGroupPolicy defines the configuration for the PodGroup to enable gang-scheduling via supported plugins."""
-
     coscheduling: CoschedulingPodGroupPolicyArgs
-    """Coscheduling plugin from the Kubernetes scheduler-plugins for gang-scheduling."""
+    """The coscheduling plugin."""
     volcano: VolcanoPodGroupPolicyArgs
-    """Volcano plugin for gang-scheduling."""
+    """Volcano."""
 
 
 class CoordinatorArgs(TypedDict, total=False):
-    """Coordinator can be used to assign a specific pod as the coordinator for the JobSet."""
-
     jobIndex: Input[int]
-    """JobIndex is the index of Job which contains the coordinator pod (i.e., for a ReplicatedJob with N replicas, there are Job indexes 0 to N-1)."""
     podIndex: Input[int]
-    """PodIndex is the Job completion index of the coordinator pod."""
     replicatedJob: Required[Input[str]]
-    """ReplicatedJob is the name of the ReplicatedJob which contains the coordinator pod."""
 
 
 class FailurePolicyRuleArgs(TypedDict, total=False):
-    """FailurePolicyRule defines a FailurePolicyAction to be executed if a child job fails due to a reason listed in OnJobFailureReasons and a message pattern ..."""
-
     action: Required[
         Input[
             Literal[
@@ -127,150 +100,87 @@ class FailurePolicyRuleArgs(TypedDict, total=False):
             ]
         ]
     ]
-    """Action to take if the rule is matched."""
     name: Required[Input[str]]
-    """Name of the failure policy rule."""
     onJobFailureMessagePatterns: Input[Sequence[Input[str]]]
-    """OnJobFailureMessagePatterns is a requirement on the job failure messages."""
     onJobFailureReasons: Input[Sequence[Input[str]]]
-    """OnJobFailureReasons is a list of job failures reasons."""
     targetReplicatedJobs: Input[Sequence[Input[str]]]
-    """TargetReplicatedJobs are the names of the replicated jobs the operator applies to."""
 
 
 class JobSetFailurePolicyArgs(TypedDict, total=False):
-    """FailurePolicy configures when to declare the JobSet as failed."""
-
     maxRestarts: Input[int]
-    """MaxRestarts defines the limit on the number of JobSet restarts."""
     restartStrategy: Input[Literal["Recreate", "BlockingRecreate", "InPlaceRestart"]]
-    """RestartStrategy defines the strategy to use when restarting the JobSet."""
     rules: Sequence[FailurePolicyRuleArgs]
-    """Rules is a list of failure policy rules for this JobSet."""
 
 
 class NetworkArgs(TypedDict, total=False):
-    """Network defines the networking options for the jobset."""
-
     enableDNSHostnames: Input[bool]
-    """EnableDNSHostnames allows pods to be reached via their hostnames."""
     publishNotReadyAddresses: Input[bool]
-    """PublishNotReadyAddresses indicates if DNS records of pods should be published before the pods are ready."""
     subdomain: Input[str]
-    """Subdomain is an explicit choice for a network subdomain name When set, any replicated job in the set is added to this network."""
 
 
 class DependsOnArgs(TypedDict, total=False):
-    """DependsOn defines the dependency on the previous ReplicatedJob status."""
-
     name: Required[Input[str]]
-    """Name of the previous ReplicatedJob."""
     status: Required[Input[Literal["Ready", "Complete"]]]
-    """Status defines the condition for the ReplicatedJob."""
 
 
 class ReplicatedJobArgs(TypedDict, total=False):
-    """`replicatedJobs[]` in wire form."""
-
     dependsOn: Sequence[DependsOnArgs]
-    """DependsOn is an optional list that specifies the preceding ReplicatedJobs upon which the current ReplicatedJob depends."""
     groupName: Input[str]
-    """GroupName defines the name of the group this ReplicatedJob belongs to."""
     name: Required[Input[str]]
-    """Name is the name of the entry and will be used as a suffix for the Job name."""
     replicas: Input[int]
-    """Replicas is the number of jobs that will be created from this ReplicatedJob's template."""
     template: Required[JobTemplateSpecArgs]
-    """Template defines the template of the Job that will be created."""
 
 
 class StartupPolicyArgs(TypedDict, total=False):
-    """StartupPolicy configures in what order jobs must be started Deprecated: StartupPolicy is deprecated, please use the DependsOn API."""
-
     startupPolicyOrder: Required[Input[Literal["AnyOrder", "InOrder"]]]
-    """StartupPolicyOrder determines the startup order of the ReplicatedJobs."""
 
 
 class JobSetSuccessPolicyArgs(TypedDict, total=False):
-    """SuccessPolicy configures when to declare the JobSet as succeeded."""
-
     operator: Required[Input[Literal["All", "Any"]]]
-    """Operator determines either All or Any of the selected jobs should succeed to consider the JobSet successful."""
     targetReplicatedJobs: Input[Sequence[Input[str]]]
-    """TargetReplicatedJobs are the names of the replicated jobs the operator will apply to."""
 
 
 class VolumeClaimRetentionPolicyArgs(TypedDict, total=False):
-    """RetentionPolicy describes the lifecycle of persistent volume claims created from the template."""
-
     whenDeleted: Input[Literal["Delete", "Retain"]]
-    """WhenDeleted specifies what happens to PVCs when JobSet is deleted."""
 
 
 class PersistentVolumeClaimArgs(TypedDict, total=False):
-    """PersistentVolumeClaim is a user's request for and claim to a persistent volume."""
-
     apiVersion: Input[str]
-    """APIVersion defines the versioned schema of this representation of an object."""
     kind: Input[str]
-    """Kind is a string value representing the REST resource this object represents."""
     metadata: ObjectMetaArgs
-    """Standard object's metadata."""
     spec: PersistentVolumeClaimSpecArgs
-    """Spec defines the desired characteristics of a volume requested by a pod author."""
     status: Input[Mapping[str, Any]]
-    """Status represents the current information/status of a persistent volume claim."""
 
 
 class VolumeClaimPolicyArgs(TypedDict, total=False):
-    """VolumeClaimPolicy defines volume claim templates and lifecycle management for shared PVCs."""
-
     retentionPolicy: VolumeClaimRetentionPolicyArgs
-    """RetentionPolicy describes the lifecycle of persistent volume claims created from the template."""
     templates: Sequence[PersistentVolumeClaimArgs]
-    """Templates is a list of shared PVC claims that ReplicatedJobs are allowed to reference."""
 
 
 class JobSetSpecArgs(TypedDict, total=False):
-    """Spec of the desired JobSet which will be created from TrainJob."""
-
     coordinator: CoordinatorArgs
-    """Coordinator can be used to assign a specific pod as the coordinator for the JobSet."""
     failurePolicy: JobSetFailurePolicyArgs
-    """FailurePolicy configures when to declare the JobSet as failed."""
     managedBy: Input[str]
-    """ManagedBy is used to indicate the controller or entity that manages a JobSet."""
     network: NetworkArgs
-    """Network defines the networking options for the jobset."""
     replicatedJobs: Sequence[ReplicatedJobArgs]
-    """ReplicatedJobs is the group of jobs that will form the set."""
     startupPolicy: StartupPolicyArgs
-    """StartupPolicy configures in what order jobs must be started Deprecated: StartupPolicy is deprecated, please use the DependsOn API."""
     successPolicy: JobSetSuccessPolicyArgs
-    """SuccessPolicy configures when to declare the JobSet as succeeded."""
     suspend: Input[bool]
-    """Suspend suspends all running child Jobs when set to true."""
     ttlSecondsAfterFinished: Input[int]
-    """TtlSecondsAfterFinished limits the lifetime of a JobSet that has finished execution (either Complete or Failed)."""
     volumeClaimPolicies: Sequence[VolumeClaimPolicyArgs]
-    """VolumeClaimPolicies is a list of policies for persistent volume claims that pods are allowed to reference."""
 
 
 class JobSetTemplateSpecArgs(TypedDict, total=False):
-    """Template for the JobSet which will be used by TrainJob."""
-
     metadata: ObjectMetaArgs
-    """Metadata for custom JobSet's labels and annotations."""
+    """Labels and annotations of the JobSet; its name is always the TrainJob's."""
     spec: JobSetSpecArgs
-    """Spec of the desired JobSet which will be created from TrainJob."""
+    """A JobSetSpec (JobSet v0.12), as written."""
 
 
 class TrainingRuntimeSpecArgs(TypedDict, total=False):
-    """Spec of the TrainingRuntime."""
-
     mlPolicy: MLPolicyArgs
-    """MlPolicy provides the ML-specific parameters for the model training."""
+    """The framework and its number of nodes."""
     podGroupPolicy: PodGroupPolicyArgs
-    """PodGroupPolicy defines the configuration for the PodGroup to enable gang-scheduling via supported plugins."""
+    """Gang scheduling; None for none."""
     template: JobSetTemplateSpecArgs
-    """Template for the JobSet which will be used by TrainJob."""
+    """The JobSet."""

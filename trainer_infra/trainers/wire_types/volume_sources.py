@@ -17,196 +17,106 @@ from trainer_infra.trainers.wire_types.object_references import (
 
 
 class KeyToPathArgs(TypedDict, total=False):
-    """Maps a string key to a path within a volume."""
-
     key: Required[Input[str]]
-    """Key is the key to project."""
     mode: Input[int]
-    """Mode is Optional: mode bits used to set permissions on this file."""
     path: Required[Input[str]]
-    """Path is the relative path of the file to map the key to."""
 
 
 class ConfigMapVolumeSourceArgs(TypedDict, total=False):
-    """ConfigMap represents a configMap that should populate this volume."""
-
     defaultMode: Input[int]
-    """DefaultMode is optional: mode bits used to set permissions on created files by default."""
     items: Sequence[KeyToPathArgs]
-    """Items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and ..."""
     name: Input[str]
-    """Name of the referent."""
     optional: Input[bool]
-    """Optional specify whether the ConfigMap or its keys must be defined."""
 
 
 class DownwardAPIVolumeFileArgs(TypedDict, total=False):
-    """DownwardAPIVolumeFile represents information to create the file containing the pod field."""
-
     fieldRef: ObjectFieldSelectorArgs
-    """Selects a field of the pod: only annotations, labels, name, namespace and uid are supported."""
     mode: Input[int]
-    """Mode bits used to set permissions on this file, must be an octal value between 0000 and 0777 or a decimal value between 0 and 511."""
     path: Required[Input[str]]
-    """Path is the relative path name of the file to be created."""
     resourceFieldRef: ResourceFieldSelectorArgs
-    """Selects a resource of the container: only resources limits and requests (limits.cpu, limits.memory, requests.cpu and requests.memory) are currently supported."""
 
 
 class TypedLocalObjectReferenceArgs(TypedDict, total=False):
-    """DataSource field can be used to specify either."""
-
     apiGroup: Input[str]
-    """APIGroup is the group for the resource being referenced."""
     kind: Required[Input[str]]
-    """Kind is the type of resource being referenced."""
     name: Required[Input[str]]
-    """Name is the name of resource being referenced."""
 
 
 class VolumeResourceRequirementsArgs(TypedDict, total=False):
-    """Resources represents the minimum resources the volume should have."""
-
     limits: Input[Mapping[str, Input[int | str]]]
-    """Limits describes the maximum amount of compute resources allowed."""
     requests: Input[Mapping[str, Input[int | str]]]
-    """Requests describes the minimum amount of compute resources required."""
 
 
 class PersistentVolumeClaimSpecArgs(TypedDict, total=False):
-    """The specification for the PersistentVolumeClaim."""
-
     accessModes: Input[Sequence[Input[str]]]
-    """AccessModes contains the desired access modes the volume should have."""
     dataSource: TypedLocalObjectReferenceArgs
-    """DataSource field can be used to specify either."""
     dataSourceRef: TypedObjectReferenceArgs
-    """DataSourceRef specifies the object from which to populate the volume with data, if a non-empty volume is desired."""
     resources: VolumeResourceRequirementsArgs
-    """Resources represents the minimum resources the volume should have."""
     selector: LabelSelectorArgs
-    """Selector is a label query over volumes to consider for binding."""
     storageClassName: Input[str]
-    """StorageClassName is the name of the StorageClass required by the claim."""
     volumeAttributesClassName: Input[str]
-    """VolumeAttributesClassName may be used to set the VolumeAttributesClass used by this claim."""
     volumeMode: Input[str]
-    """VolumeMode defines what type of volume is required by the claim."""
     volumeName: Input[str]
-    """VolumeName is the binding reference to the PersistentVolume backing this claim."""
 
 
 class PersistentVolumeClaimTemplateArgs(TypedDict, total=False):
-    """Will be used to create a stand-alone PVC to provision the volume."""
-
     metadata: ObjectMetaArgs
-    """May contain labels and annotations that will be copied into the PVC when creating it."""
     spec: Required[PersistentVolumeClaimSpecArgs]
-    """The specification for the PersistentVolumeClaim."""
 
 
 class EphemeralVolumeSourceArgs(TypedDict, total=False):
-    """Ephemeral represents a volume that is handled by a cluster storage driver."""
-
     volumeClaimTemplate: PersistentVolumeClaimTemplateArgs
-    """Will be used to create a stand-alone PVC to provision the volume."""
 
 
 class ClusterTrustBundleProjectionArgs(TypedDict, total=False):
-    """ClusterTrustBundle allows a pod to access the `.spec.trustBundle` field of ClusterTrustBundle objects in an auto-updating file."""
-
     labelSelector: LabelSelectorArgs
-    """Select all ClusterTrustBundles that match this label selector."""
     name: Input[str]
-    """Select a single ClusterTrustBundle by object name."""
     optional: Input[bool]
-    """If true, don't block pod startup if the referenced ClusterTrustBundle(s) aren't available."""
     path: Required[Input[str]]
-    """Relative path from the volume root to write the bundle."""
     signerName: Input[str]
-    """Select all ClusterTrustBundles that match this signer name."""
 
 
 class ConfigMapProjectionArgs(TypedDict, total=False):
-    """ConfigMap information about the configMap data to project."""
-
     items: Sequence[KeyToPathArgs]
-    """Items if unspecified, each key-value pair in the Data field of the referenced ConfigMap will be projected into the volume as a file whose name is the key and ..."""
     name: Input[str]
-    """Name of the referent."""
     optional: Input[bool]
-    """Optional specify whether the ConfigMap or its keys must be defined."""
 
 
 class DownwardAPIProjectionArgs(TypedDict, total=False):
-    """DownwardAPI information about the downwardAPI data to project."""
-
     items: Sequence[DownwardAPIVolumeFileArgs]
-    """Items is a list of DownwardAPIVolume file."""
 
 
 class PodCertificateProjectionArgs(TypedDict, total=False):
-    """Projects an auto-rotating credential bundle (private key and certificate chain) that the pod can use either as a TLS client or server."""
-
     certificateChainPath: Input[str]
-    """Write the certificate chain at this path in the projected volume."""
     credentialBundlePath: Input[str]
-    """Write the credential bundle at this path in the projected volume."""
     keyPath: Input[str]
-    """Write the key at this path in the projected volume."""
     keyType: Required[Input[str]]
-    """The type of keypair Kubelet will generate for the pod."""
     maxExpirationSeconds: Input[int]
-    """MaxExpirationSeconds is the maximum lifetime permitted for the certificate."""
     signerName: Required[Input[str]]
-    """Kubelet's generated CSRs will be addressed to this signer."""
     userAnnotations: Input[Mapping[str, Input[str]]]
-    """UserAnnotations allow pod authors to pass additional information to the signer implementation."""
 
 
 class SecretProjectionArgs(TypedDict, total=False):
-    """Secret information about the secret data to project."""
-
     items: Sequence[KeyToPathArgs]
-    """Items if unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and ..."""
     name: Input[str]
-    """Name of the referent."""
     optional: Input[bool]
-    """Optional field specify whether the Secret or its key must be defined."""
 
 
 class ServiceAccountTokenProjectionArgs(TypedDict, total=False):
-    """ServiceAccountToken is information about the serviceAccountToken data to project."""
-
     audience: Input[str]
-    """Audience is the intended audience of the token."""
     expirationSeconds: Input[int]
-    """ExpirationSeconds is the requested duration of validity of the service account token."""
     path: Required[Input[str]]
-    """Path is the path relative to the mount point of the file to project the token into."""
 
 
 class VolumeProjectionArgs(TypedDict, total=False):
-    """Projection that may be projected along with other supported volume types."""
-
     clusterTrustBundle: ClusterTrustBundleProjectionArgs
-    """ClusterTrustBundle allows a pod to access the `.spec.trustBundle` field of ClusterTrustBundle objects in an auto-updating file."""
     configMap: ConfigMapProjectionArgs
-    """ConfigMap information about the configMap data to project."""
     downwardAPI: DownwardAPIProjectionArgs
-    """DownwardAPI information about the downwardAPI data to project."""
     podCertificate: PodCertificateProjectionArgs
-    """Projects an auto-rotating credential bundle (private key and certificate chain) that the pod can use either as a TLS client or server."""
     secret: SecretProjectionArgs
-    """Secret information about the secret data to project."""
     serviceAccountToken: ServiceAccountTokenProjectionArgs
-    """ServiceAccountToken is information about the serviceAccountToken data to project."""
 
 
 class ProjectedVolumeSourceArgs(TypedDict, total=False):
-    """Projected items for all in one resources secrets, configmaps, and downward API."""
-
     defaultMode: Input[int]
-    """DefaultMode are the mode bits used to set permissions on created files by default."""
     sources: Sequence[VolumeProjectionArgs]
-    """Sources is the list of volume projections."""

@@ -16,197 +16,90 @@ from trainer_infra.trainers.wire_types.volume_sources import (
 
 
 class VolumeMountArgs(TypedDict, total=False):
-    """VolumeMount describes a mounting of a Volume within a container."""
-
     mountPath: Required[Input[str]]
-    """Path within the container at which the volume should be mounted."""
     mountPropagation: Input[str]
-    """MountPropagation determines how mounts are propagated from the host to container and the other way around."""
     name: Required[Input[str]]
-    """This must match the Name of a Volume."""
     readOnly: Input[bool]
-    """Mounted read-only if true, read-write otherwise (false or unspecified)."""
     recursiveReadOnly: Input[str]
-    """RecursiveReadOnly specifies whether read-only mounts should be handled recursively."""
     subPath: Input[str]
-    """Path within the volume from which the container's volume should be mounted."""
     subPathExpr: Input[str]
-    """Expanded path within the volume from which the container's volume should be mounted."""
 
 
 class CSIVolumeSourceArgs(TypedDict, total=False):
-    """Csi (Container Storage Interface) represents ephemeral storage that is handled by certain external CSI drivers."""
-
     driver: Required[Input[str]]
-    """Driver is the name of the CSI driver that handles this volume."""
     fsType: Input[str]
-    """FsType to mount."""
     nodePublishSecretRef: LocalObjectReferenceArgs
-    """NodePublishSecretRef is a reference to the secret object containing sensitive information to pass to the CSI driver to complete the CSI NodePublishVolume and ..."""
     readOnly: Input[bool]
-    """ReadOnly specifies a read-only configuration for the volume."""
     volumeAttributes: Input[Mapping[str, Input[str]]]
-    """VolumeAttributes stores driver-specific properties that are passed to the CSI driver."""
 
 
 class DownwardAPIVolumeSourceArgs(TypedDict, total=False):
-    """DownwardAPI represents downward API about the pod that should populate this volume."""
-
     defaultMode: Input[int]
-    """Mode bits to use on created files by default."""
     items: Sequence[DownwardAPIVolumeFileArgs]
-    """Items is a list of downward API volume file."""
 
 
 class EmptyDirVolumeSourceArgs(TypedDict, total=False):
-    """EmptyDir represents a temporary directory that shares a pod's lifetime."""
-
     medium: Input[str]
-    """Medium represents what type of storage medium should back this directory."""
     sizeLimit: Input[int | str]
-    """SizeLimit is the total amount of local storage required for this EmptyDir volume."""
 
 
 class HostPathVolumeSourceArgs(TypedDict, total=False):
-    """HostPath represents a pre-existing file or directory on the host machine that is directly exposed to the container."""
-
     path: Required[Input[str]]
-    """Path of the directory on the host."""
     type: Input[str]
-    """Type for HostPath Volume Defaults to ''."""
 
 
 class ImageVolumeSourceArgs(TypedDict, total=False):
-    """Image represents an OCI object (a container image or artifact) pulled and mounted on the kubelet's host machine."""
-
     pullPolicy: Input[str]
-    """Policy for pulling OCI objects."""
     reference: Input[str]
-    """Image or artifact reference to be used."""
-
-
-class ISCSIVolumeSourceArgs(TypedDict, total=False):
-    """Iscsi represents an ISCSI Disk resource that is attached to a kubelet's host machine and then exposed to the pod."""
-
-    chapAuthDiscovery: Input[bool]
-    """ChapAuthDiscovery defines whether support iSCSI Discovery CHAP authentication."""
-    chapAuthSession: Input[bool]
-    """ChapAuthSession defines whether support iSCSI Session CHAP authentication."""
-    fsType: Input[str]
-    """FsType is the filesystem type of the volume that you want to mount."""
-    initiatorName: Input[str]
-    """InitiatorName is the custom iSCSI Initiator Name."""
-    iqn: Required[Input[str]]
-    """Iqn is the target iSCSI Qualified Name."""
-    iscsiInterface: Input[str]
-    """IscsiInterface is the interface Name that uses an iSCSI transport."""
-    lun: Required[Input[int]]
-    """Lun represents iSCSI Target Lun number."""
-    portals: Input[Sequence[Input[str]]]
-    """Portals is the iSCSI Target Portal List."""
-    readOnly: Input[bool]
-    """ReadOnly here will force the ReadOnly setting in VolumeMounts."""
-    secretRef: LocalObjectReferenceArgs
-    """SecretRef is the CHAP Secret for iSCSI target and initiator authentication."""
-    targetPortal: Required[Input[str]]
-    """TargetPortal is iSCSI Target Portal."""
 
 
 class NFSVolumeSourceArgs(TypedDict, total=False):
-    """Nfs represents an NFS mount on the host that shares a pod's lifetime."""
-
     path: Required[Input[str]]
-    """Path that is exported by the NFS server."""
     readOnly: Input[bool]
-    """ReadOnly here will force the NFS export to be mounted with read-only permissions."""
     server: Required[Input[str]]
-    """Server is the hostname or IP address of the NFS server."""
 
 
 class PersistentVolumeClaimVolumeSourceArgs(TypedDict, total=False):
-    """PersistentVolumeClaimVolumeSource represents a reference to a PersistentVolumeClaim in the same namespace."""
-
     claimName: Required[Input[str]]
-    """ClaimName is the name of a PersistentVolumeClaim in the same namespace as the pod using this volume."""
     readOnly: Input[bool]
-    """ReadOnly Will force the ReadOnly setting in VolumeMounts."""
 
 
 class SecretVolumeSourceArgs(TypedDict, total=False):
-    """Secret represents a secret that should populate this volume."""
-
     defaultMode: Input[int]
-    """DefaultMode is Optional: mode bits used to set permissions on created files by default."""
     items: Sequence[KeyToPathArgs]
-    """Items If unspecified, each key-value pair in the Data field of the referenced Secret will be projected into the volume as a file whose name is the key and ..."""
     optional: Input[bool]
-    """Optional field specify whether the Secret or its keys must be defined."""
     secretName: Input[str]
-    """SecretName is the name of the secret in the pod's namespace to use."""
 
 
 class VolumeArgs(TypedDict, total=False):
-    """Volume represents a named volume in a pod that may be accessed by any container in the pod."""
-
     awsElasticBlockStore: Input[Mapping[str, Any]]
-    """AwsElasticBlockStore represents an AWS Disk resource that is attached to a kubelet's host machine and then exposed to the pod."""
     azureDisk: Input[Mapping[str, Any]]
-    """AzureDisk represents an Azure Data Disk mount on the host and bind mount to the pod."""
     azureFile: Input[Mapping[str, Any]]
-    """AzureFile represents an Azure File Service mount on the host and bind mount to the pod."""
     cephfs: Input[Mapping[str, Any]]
-    """CephFS represents a Ceph FS mount on the host that shares a pod's lifetime."""
     cinder: Input[Mapping[str, Any]]
-    """Cinder represents a cinder volume attached and mounted on kubelets host machine."""
     configMap: ConfigMapVolumeSourceArgs
-    """ConfigMap represents a configMap that should populate this volume."""
     csi: CSIVolumeSourceArgs
-    """Csi (Container Storage Interface) represents ephemeral storage that is handled by certain external CSI drivers."""
     downwardAPI: DownwardAPIVolumeSourceArgs
-    """DownwardAPI represents downward API about the pod that should populate this volume."""
     emptyDir: EmptyDirVolumeSourceArgs
-    """EmptyDir represents a temporary directory that shares a pod's lifetime."""
     ephemeral: EphemeralVolumeSourceArgs
-    """Ephemeral represents a volume that is handled by a cluster storage driver."""
     fc: Input[Mapping[str, Any]]
-    """Fc represents a Fibre Channel resource that is attached to a kubelet's host machine and then exposed to the pod."""
     flexVolume: Input[Mapping[str, Any]]
-    """FlexVolume represents a generic volume resource that is provisioned/attached using an exec based plugin."""
     flocker: Input[Mapping[str, Any]]
-    """Flocker represents a Flocker volume attached to a kubelet's host machine."""
     gcePersistentDisk: Input[Mapping[str, Any]]
-    """GcePersistentDisk represents a GCE Disk resource that is attached to a kubelet's host machine and then exposed to the pod."""
     gitRepo: Input[Mapping[str, Any]]
-    """GitRepo represents a git repository at a particular revision."""
     glusterfs: Input[Mapping[str, Any]]
-    """Glusterfs represents a Glusterfs mount on the host that shares a pod's lifetime."""
     hostPath: HostPathVolumeSourceArgs
-    """HostPath represents a pre-existing file or directory on the host machine that is directly exposed to the container."""
     image: ImageVolumeSourceArgs
-    """Image represents an OCI object (a container image or artifact) pulled and mounted on the kubelet's host machine."""
-    iscsi: ISCSIVolumeSourceArgs
-    """Iscsi represents an ISCSI Disk resource that is attached to a kubelet's host machine and then exposed to the pod."""
+    iscsi: Input[Mapping[str, Any]]
     name: Required[Input[str]]
-    """Name of the volume."""
     nfs: NFSVolumeSourceArgs
-    """Nfs represents an NFS mount on the host that shares a pod's lifetime."""
     persistentVolumeClaim: PersistentVolumeClaimVolumeSourceArgs
-    """PersistentVolumeClaimVolumeSource represents a reference to a PersistentVolumeClaim in the same namespace."""
     photonPersistentDisk: Input[Mapping[str, Any]]
-    """PhotonPersistentDisk represents a PhotonController persistent disk attached and mounted on kubelets host machine."""
     portworxVolume: Input[Mapping[str, Any]]
-    """PortworxVolume represents a portworx volume attached and mounted on kubelets host machine."""
     projected: ProjectedVolumeSourceArgs
-    """Projected items for all in one resources secrets, configmaps, and downward API."""
     quobyte: Input[Mapping[str, Any]]
-    """Quobyte represents a Quobyte mount on the host that shares a pod's lifetime."""
     rbd: Input[Mapping[str, Any]]
-    """Rbd represents a Rados Block Device mount on the host that shares a pod's lifetime."""
     scaleIO: Input[Mapping[str, Any]]
-    """ScaleIO represents a ScaleIO persistent volume attached and mounted on Kubernetes nodes."""
     secret: SecretVolumeSourceArgs
-    """Secret represents a secret that should populate this volume."""
     storageos: Input[Mapping[str, Any]]
-    """StorageOS represents a StorageOS volume attached and mounted on Kubernetes nodes."""
     vsphereVolume: Input[Mapping[str, Any]]
-    """VsphereVolume represents a vSphere volume attached and mounted on kubelets host machine."""

@@ -20,7 +20,7 @@ from trainer_infra.deploy.operations import (
     targets,
     train_job,
 )
-from trainer_infra.deploy.operations.answers import Checked, Created, Difference, Present
+from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.place import place_of_batch
 from trainer_infra.deploy.operations.rendering import Preview
 from trainer_infra.deploy.operations.session import Messages, StackSession
@@ -44,11 +44,11 @@ REPLACING: Final = ("target", "engine")
 """Inputs of which another value makes every member another run."""
 
 
-def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
+def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:
     """Validate every member, and fill in their names, runtimes and renderings."""
     news = {**news, "owner": backend.with_backend(news["owner"])}
     if choice := tuple(targets.choice_problems(news)):
-        return Checked(news, choice)
+        return CheckAnswer(news, choice)
     before, target = members_of(olds), session.target(news)
     checked = {
         name: _checked(one, before.get(name, {}), target) for name, one in members_of(news).items()
@@ -64,7 +64,7 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> Checked:
     if not problems:
         previews = {name: one.preview for name, one in checked.items() if one.preview}
         _tell(news, previews, before, session)
-    return Checked(filled, tuple(problems))
+    return CheckAnswer(filled, tuple(problems))
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,11 +155,11 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
     return Difference(bool(replaces) or changed, replaces, paths=paths)
 
 
-def create(given: JSONObject, session: StackSession) -> Created:
+def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Submit every member; succeeds once each was tried, with an error for those that failed."""
     outputs = _applied({}, given, session)
     session.created.update(_uids(outputs))
-    return Created(str(given["resource"]), outputs)
+    return CreateAnswer(str(given["resource"]), outputs)
 
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:

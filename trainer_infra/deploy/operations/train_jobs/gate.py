@@ -13,11 +13,11 @@ from typing import Final
 
 from trainer_infra.deploy.operations import gate, train_job_result
 from trainer_infra.deploy.operations.answers import (
-    Checked,
-    Created,
+    CheckAnswer,
+    CreateAnswer,
     Difference,
     Present,
-    Unfinished,
+    UnfinishedOperation,
 )
 from trainer_infra.deploy.operations.gate import Progress, Silence, Stuck
 from trainer_infra.deploy.operations.place import place_of_batch
@@ -48,7 +48,7 @@ class BatchResult:
     """What to do about those that failed; empty where none did."""
 
 
-def check(olds: JSONObject, given: JSONObject, session: StackSession) -> Checked:
+def check(olds: JSONObject, given: JSONObject, session: StackSession) -> CheckAnswer:
     """Only what is waited for can be wrong, and how many failures are tolerated."""
     checked = train_job_result.check(olds, given, session)
     tolerated = given.get("tolerateFailures", 0)
@@ -56,7 +56,7 @@ def check(olds: JSONObject, given: JSONObject, session: StackSession) -> Checked
         return checked
     what, where = "must be a whole number from 0", f"TrainJobs {given['batch']}"
     problem = Problem("tolerate_failures", what, tolerated, where=where)
-    return Checked(given, (*checked.problems, problem))
+    return CheckAnswer(given, (*checked.problems, problem))
 
 
 def diff(olds: JSONObject, news: JSONObject, _session: StackSession) -> Difference:
@@ -69,9 +69,9 @@ def diff(olds: JSONObject, news: JSONObject, _session: StackSession) -> Differen
     return Difference(bool(replaces) or tolerance, replaces)
 
 
-def create(given: JSONObject, session: StackSession) -> Created:
+def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Wait for all; more members that fail than are tolerated then fail the deployment."""
-    return Created(str(given["batch"]), update({}, given, session))
+    return CreateAnswer(str(given["batch"]), update({}, given, session))
 
 
 def update(_olds: JSONObject, given: JSONObject, session: StackSession) -> JSONObject:
@@ -98,7 +98,7 @@ def _results(given: JSONObject, session: StackSession) -> JSONObject:
         allowed = f", {tolerated} may" if tolerated else ""
         parts = (f"{count}{allowed}", member_lines(ended.failures.items()), ended.again)
         message = "\n".join(filter(None, (*parts, _others(ended))))
-        raise Unfinished(message, Created(str(given["batch"]), results))
+        raise UnfinishedOperation(message, CreateAnswer(str(given["batch"]), results))
     messages = session.messages(given["urn"])
     messages.warn(f"{count}, which is tolerated\n{member_lines(failures.items())}")
     return results

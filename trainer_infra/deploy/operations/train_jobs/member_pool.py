@@ -60,7 +60,7 @@ def run_all(
         session: Of its stack.
     """
     stop = _Stop(session.cancelled)
-    # An engine that is gone ends this early: nobody is left to read of what was not begun.
+    # An engine that is gone ends this early: it can read nothing of what was not begun.
     pool = ThreadPoolExecutor(WORKERS[batch["target"]], thread_name_prefix="member")
     try:
         running = {name: pool.submit(_tried, each, stop) for name, each in attempts.items()}

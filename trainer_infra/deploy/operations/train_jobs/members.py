@@ -27,7 +27,7 @@ APART: Final = frozenset(
 )
 """Properties of a TrainJob that a batch does not keep in `jobs`."""
 SHOWN: Final = frozenset({"runtime", "rendered"})
-"""Inputs that the state has once, as inputs: nobody asks for them among the outputs."""
+"""Inputs that the state has once, as inputs: no program reads them among the outputs."""
 SEPARATOR: Final = "#"
 """Between the URN of the batch and the member's name, in the URN that owns a member's run."""
 
