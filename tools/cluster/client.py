@@ -7,6 +7,7 @@ and out, the server's answer as it is. What talks to a user's cluster is another
 import http.client
 import json
 import ssl
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,8 +17,10 @@ from urllib.parse import urlencode, urlsplit
 
 JSON = Mapping[str, Any]
 
-_TIMEOUT: Final = 60.0
+_TIMEOUT: Final = 300.0
 """Seconds for one answer."""
+_IDLE: Final = 30.0
+"""Seconds after which a connection is made anew: the server ends one that is idle for 90."""
 
 _JSON_TYPE: Final = "application/json"
 
@@ -75,6 +78,7 @@ class Client:
             str(place.hostname), place.port, timeout=_TIMEOUT, context=context
         )
         self._headers = {"Authorization": f"Bearer {address.token}", "Content-Type": _JSON_TYPE}
+        self._used = time.monotonic()
 
     def __enter__(self) -> Self:
         return self
@@ -116,10 +120,13 @@ class Client:
     ) -> Answer:
         body = None if item is None else json.dumps(item)
         headers = self._headers | {"Accept": accept}
+        if time.monotonic() - self._used > _IDLE:
+            self.close()
         try:
             self._connection.request(method, path, body, headers)
             response = self._connection.getresponse()
             content = response.read()
+            self._used = time.monotonic()
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             raise Unreachable(f"{method} {path}: {error}") from error

@@ -19,7 +19,7 @@ from tools.cluster import cgroup, live
 from tools.cluster.waiting import wait_until
 from trainer_infra.errors import NotAvailable
 
-READY_WITHIN: Final = 120.0
+READY_WITHIN: Final = 600.0
 """Seconds that a component may take to answer; a loaded machine is no failure."""
 
 _STOPS_WITHIN: Final = 15.0

@@ -19,7 +19,7 @@ _PR_SET_PDEATHSIG: Final = 1
 _LIBC: Final = ctypes.CDLL(None)
 """Loaded before any fork: a child of a process with threads may not load libraries."""
 
-READY_WITHIN: Final = 120.0
+READY_WITHIN: Final = 600.0
 """Seconds that a program may take to answer; a loaded machine is no failure."""
 
 
