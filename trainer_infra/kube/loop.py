@@ -90,8 +90,7 @@ def iterate_in_loop(source: AsyncIterator[T]) -> Generator[T, None, None]:
             yield item
     finally:
         if isinstance(source, AsyncGenerator):
-            # Close a generator, also where the garbage collector does it in the loop's own
-            # thread.
+            # The garbage collector may close a generator in the loop's own thread.
             background = _process.background()
             if threading.current_thread() is background.thread:
                 background.loop.create_task(_closed(source))

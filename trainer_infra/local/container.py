@@ -82,8 +82,8 @@ class ContainerProcess:
 
     def kill(self) -> bool:
         """SIGKILL to all its processes, as a failed liveness probe does; whether there were any."""
-        # Every process that began in this container, adopted ones too. By the mark, or by the
-        # session for a program that wrote over its environment.
+        # Adopted ones too: by the mark, or by the session for a program that wrote over its
+        # environment.
         every = processes.descendants(os.getpid())
         mark = self.setup.command.env[names.PROCESS_MARK]
         session = processes.in_session(every, self._child.pid) if self._child else []

@@ -49,8 +49,7 @@ def failure_reason(lines: Sequence[str]) -> str:
     if "conflicting dependencies" in said:
         return _conflict(lines)
     if any("[end of output]" in line for line in lines):
-        # What a package's own build said last: of builds inside of builds the innermost ends
-        # first.
+        # Of builds inside of builds the innermost ends first: what it said last names the cause.
         end = next(i for i, line in enumerate(lines) if "[end of output]" in line)
         last = next((line.strip() for line in reversed(lines[:end]) if line.strip()), "")
         failed = installer.matches_of(r"ERROR: Failed building wheel for (\S+)", lines)

@@ -107,8 +107,7 @@ def _paths(root: Path) -> Iterator[str]:
     for folder, folders, names in os.walk(root):
         here = Path(folder)
         ignored.enter(here)
-        # The files of a Pulumi project in a folder with these: its program, and what configures
-        # it.
+        # The files of a Pulumi project in a folder with these: its program and its settings.
         known = [each for each in names if re.fullmatch(r"Pulumi(\..+)?\.ya?ml", each)]
         is_project = not {"Pulumi.yaml", "Pulumi.yml"}.isdisjoint(known)
         program = frozenset((*known, "__main__.py")) if is_project else frozenset()
