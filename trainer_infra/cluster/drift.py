@@ -125,7 +125,7 @@ def _list_keys(applied: Any, live: Any, writers: Writers) -> tuple[str, ...]:
                 return tuple(json.loads(key[2:]))
     items = [*applied, *live]
     named = bool(items) and all(isinstance(each, Mapping) and "name" in each for each in items)
-    # Nobody's fields say how the list is merged once every item of it was replaced.
+    # No writer's fields say how the list is merged once every item of it was replaced.
     return ("name",) if named and not writers else ()
 
 

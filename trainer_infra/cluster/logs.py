@@ -187,7 +187,7 @@ class _Reader:
         try:
             await self._until_the_end()
         except asyncio.CancelledError:
-            # Nobody takes lines any more.
+            # The caller takes no lines any more.
             raise
         except BaseException:
             await self._lines.put(None)

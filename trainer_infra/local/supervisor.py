@@ -81,7 +81,7 @@ async def supervise(target: RunFolder) -> None:
 
 
 def _guard_died(target: RunFolder) -> None:
-    """Nobody is left to clean up after this process, so it does that itself, now."""
+    """No guard is left to clean up after this process, so it does that itself, now."""
     processes.kill_descendants(os.getpid())
     guard.record_loss(target, "lost its guard process")
     os._exit(1)

@@ -270,7 +270,7 @@ async def _marked(wanted: _WantedRun, record: Record, jobset: JSONObject) -> Rec
     """The record with the mark that everything is there.
 
     Raises:
-        NotAvailable: Somebody deleted the run meanwhile; what was written since is removed.
+        NotAvailable: The run was deleted meanwhile; what was written since is removed.
     """
     patch = run_record.submitted_patch(record, jobset["metadata"]["uid"])
     try:

@@ -1,6 +1,6 @@
 """What this engine cannot do, though a controller in the cluster could. Pure.
 
-Called at preview and by `submit`. Nobody of ours is in the cluster once `up` has ended (design
+Called at preview and by `submit`. Nothing of ours is in the cluster once `up` has ended (design
 "Targets and engines"): nothing of ours runs later to delete, or to wait for another controller.
 """
 

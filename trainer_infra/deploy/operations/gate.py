@@ -38,7 +38,7 @@ def wait_for_run(given: JSONObject, session: StackSession) -> dict[str, Any]:
     """Outputs of the gate once the event has happened.
 
     Raises:
-        EngineGone: Nobody waits any more; the run goes on.
+        EngineGone: The engine has ended; the run goes on.
         RunFailed: The run failed, with pod, reason, exit code and last lines; or it is stuck.
         NotAvailable: The run is gone, or its cluster does not answer for minutes.
         Interrupted: Ctrl-C was pressed.

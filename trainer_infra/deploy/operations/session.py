@@ -1,6 +1,6 @@
 """What all operations of one stack share: its connection, its messages, and what was done already.
 
-Whoever serves a stack makes one `StackSession` and hands it to every operation: the process of a
+What serves a stack makes one `StackSession` and hands it to every operation: the process of a
 dynamic provider has one (`deploy.boundary`), a process that serves several stacks has one for each.
 Safe to use from several threads.
 """

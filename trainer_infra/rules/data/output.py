@@ -64,7 +64,7 @@ class Fate(Enum):
     MACHINE = auto()
     """It is there as long as the machine is."""
     OPEN = auto()
-    """Nobody can say: it is on a volume that stands nowhere."""
+    """Not known: it is on a volume that stands nowhere."""
 
 
 SAFE: Final = (Fate.KEPT, Fate.OPEN)

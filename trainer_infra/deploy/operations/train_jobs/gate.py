@@ -153,7 +153,7 @@ def wait_for_members(given: JSONObject, session: StackSession) -> BatchResult:
     """How every member ended, once all did; starts the next ones where not all may run at once.
 
     Raises:
-        EngineGone: Nobody waits any more; the runs go on.
+        EngineGone: The engine has ended; the runs go on.
         Unreachable: The cluster does not answer for minutes.
         Interrupted: Ctrl-C was pressed.
     """
