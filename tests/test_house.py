@@ -155,6 +155,12 @@ def test_every_module_says_what_it_is() -> None:
     assert silent == []
 
 
+@pytest.mark.parametrize("path", [*SOURCES, *DOCUMENTS], ids=lambda path: path.name)
+def test_a_sentence_names_its_actor(path: Path) -> None:
+    said = re.findall(r"(?i)\b(?:somebody|nobody|who(?:so)?ever|counts not)\b", path.read_text())
+    assert said == []
+
+
 def test_every_public_name_can_be_imported() -> None:
     assert dir(trainer_infra) == sorted(set(trainer_infra.__all__))
     assert len(set(trainer_infra.__all__)) == len(trainer_infra.__all__)
