@@ -121,7 +121,7 @@ def _same_runtime(now: TrainJobProperties, born: TrainJobProperties) -> bool:
 
 def _code_of_user(job: TrainJobProperties) -> JSONObject | None:
     """The user's part of the code: our launcher changes with a release, which retrains nothing."""
-    return job.code.of_the_user() if job.code else None
+    return code.of_the_user() if (code := job.code) else None
 
 
 def older_runtime(now: TrainJobProperties, born: TrainJobProperties) -> str:
