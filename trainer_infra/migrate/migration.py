@@ -8,6 +8,7 @@ from typing import Any
 
 from typing_extensions import override
 
+from trainer_infra.api.base import KubeModel
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.api.runtime import TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
@@ -30,6 +31,28 @@ class Note:
         return f"{path_text(self.path)}: {self.value!r}: {self.advice}"
 
 
+class SchedulingPolicy(KubeModel):
+    """`runPolicy.schedulingPolicy`: all pods are placed at once."""
+
+    min_available: int | None = None
+    queue: str | None = None
+    min_resources: JSONObject | None = None
+    priority_class: str | None = None
+    schedule_timeout_seconds: int | None = None
+
+
+class RunPolicy(KubeModel):
+    """`spec.runPolicy`, which all kinds have."""
+
+    clean_pod_policy: str | None = None
+    ttl_seconds_after_finished: int | None = None
+    active_deadline_seconds: int | None = None
+    backoff_limit: int | None = None
+    scheduling_policy: SchedulingPolicy | None = None
+    suspend: bool | None = None
+    managed_by: str | None = None
+
+
 @dataclass(frozen=True, slots=True)
 class V1Job:
     """A v1 job whose fields are all known."""
@@ -42,8 +65,12 @@ class V1Job:
     @property
     def name(self) -> str:
         """Its name, which the TrainJob, the runtime and the JobSet have too."""
-        name: str = self.metadata["name"]
-        return name
+        return str(self.metadata["name"])
+
+    @property
+    def run_policy(self) -> RunPolicy:
+        """Its run policy; an empty one where it has none."""
+        return RunPolicy(**(self.spec.get("runPolicy") or {}))
 
     def host(self, index: int = 0, job: str = "node") -> str:
         """The host name of a pod of the migrated job."""

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.migrate import replica, restart_policy, run_policy
+from trainer_infra.migrate import replica, restart_policy
 from trainer_infra.migrate.fields import V1
 from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.replica import Defaults, Replica
@@ -41,7 +41,7 @@ def mpi_parts(job: V1Job) -> Parts:
         InvalidInput: It has no launcher, no workers, or another MPI than Open MPI.
     """
     launcher, workers = _read(job)
-    limit = run_policy.backoff_limit(job)
+    limit = job.run_policy.backoff_limit
     as_node = bool(job.spec.get("runLauncherAsWorker"))
     jobs = [_job(names.LAUNCHER, launcher, limit, as_node=as_node)]
     if workers:
@@ -126,7 +126,7 @@ def _server(job: V1Job, workers: Replica, limit: int | None) -> dict[str, Any]:
 
 
 def _notes(job: V1Job, launcher: Replica, workers: Replica | None) -> Iterator[Note]:
-    limit = run_policy.backoff_limit(job)
+    limit = job.run_policy.backoff_limit
     if job.api_version == V1:
         yield Note(("apiVersion",), V1, SSH_ADVICE)
     for each in filter(None, (launcher, workers)):

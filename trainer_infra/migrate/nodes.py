@@ -11,7 +11,7 @@ from typing import Any
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.migrate import replica, restart_policy, run_policy
+from trainer_infra.migrate import replica, restart_policy
 from trainer_infra.migrate.migration import Note, Parts, V1Job
 from trainer_infra.migrate.replica import Defaults, Replica
 
@@ -68,7 +68,7 @@ def node_parts(
         trainer: fields of spec.trainer beside the number of nodes and what they run.
         notes: the kind's own notes.
     """
-    limit = run_policy.backoff_limit(job)
+    limit = job.run_policy.backoff_limit
     template = replica.node_template(nodes.kept, framework.env)
     spec = restart_policy.job_spec(nodes.kept, limit, template)
     metadata = {"labels": {names.ANCESTOR_LABEL: names.TRAINER}}

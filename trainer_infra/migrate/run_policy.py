@@ -12,7 +12,7 @@ from trainer_infra import names
 from trainer_infra.api.finding import path_text
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.migrate.migration import Note, V1Job
+from trainer_infra.migrate.migration import Note, SchedulingPolicy, V1Job
 
 MULTI_KUEUE: Final = "kueue.x-k8s.io/multikueue"
 OPERATORS: Final = ("", "kubeflow.org/training-operator", "kubeflow.org/mpi-operator")
@@ -39,9 +39,10 @@ def of_train_job(job: V1Job) -> dict[str, Any]:
     Raises:
         InvalidInput: The job is managed by something that v2 does not know.
     """
-    policy = job.spec.get("runPolicy") or {}
-    fields = {key: policy[key] for key in ("suspend", "activeDeadlineSeconds") if key in policy}
-    manager = policy.get("managedBy", "")
+    policy = job.run_policy
+    kept = {"suspend", "active_deadline_seconds"}
+    fields = policy.model_dump(by_alias=True, exclude_none=True, include=kept)
+    manager = policy.managed_by or ""
     if manager == MULTI_KUEUE:
         fields["managedBy"] = manager
     elif manager not in OPERATORS:
@@ -52,14 +53,8 @@ def of_train_job(job: V1Job) -> dict[str, Any]:
 
 def policy_annotations(job: V1Job) -> dict[str, str]:
     """Annotations of the TrainJob for what v2 has no field for."""
-    ttl = (job.spec.get("runPolicy") or {}).get("ttlSecondsAfterFinished")
+    ttl = job.run_policy.ttl_seconds_after_finished
     return {} if ttl is None else {names.TTL_SECONDS: str(ttl)}
-
-
-def backoff_limit(job: V1Job) -> int | None:
-    """runPolicy.backoffLimit; None when not given."""
-    limit: int | None = (job.spec.get("runPolicy") or {}).get("backoffLimit")
-    return limit
 
 
 def gang_policy(job: V1Job, schedulers: set[str]) -> Gang | None:
@@ -69,14 +64,14 @@ def gang_policy(job: V1Job, schedulers: set[str]) -> Gang | None:
         job: the v1 job.
         schedulers: schedulerName of its pods, as far as they have one.
     """
-    policy = _scheduling(job)
-    if not policy:
+    policy = job.run_policy.scheduling_policy
+    if policy is None or policy == SchedulingPolicy():
         return None
     if not _volcano(policy, schedulers):
-        timeout = policy.get("scheduleTimeoutSeconds")
+        timeout = policy.schedule_timeout_seconds
         settings = {} if timeout is None else {"scheduleTimeoutSeconds": timeout}
         return Gang({"coscheduling": settings}, {}, {})
-    queue, priority = policy.get("queue"), policy.get("priorityClass")
+    queue, priority = policy.queue, policy.priority_class
     return Gang(
         {VOLCANO: {}},
         {names.VOLCANO_QUEUE_ANNOTATION: queue} if queue else {},
@@ -92,18 +87,17 @@ def policy_notes(job: V1Job, pods: int, schedulers: set[str]) -> Iterator[Note]:
         pods: how many pods it has.
         schedulers: as for `gang_policy`.
     """
-    policy = job.spec.get("runPolicy") or {}
-    yield from _clean_pod_policy((*PATH, "cleanPodPolicy"), policy.get("cleanPodPolicy"))
+    yield from _clean_pod_policy((*PATH, "cleanPodPolicy"), job.run_policy.clean_pod_policy)
     yield from _clean_pod_policy(("spec", "cleanPodPolicy"), job.spec.get("cleanPodPolicy"))
-    policy = _scheduling(job)
-    if not policy:
+    policy = job.run_policy.scheduling_policy
+    if policy is None or policy == SchedulingPolicy():
         return
-    if policy.get("minAvailable", pods) != pods:
+    if policy.min_available not in (None, pods):
         advice = f"all {pods} pods are placed at once"
-        yield Note((*SCHEDULING, "minAvailable"), policy["minAvailable"], advice)
-    if policy.get("minResources"):
+        yield Note((*SCHEDULING, "minAvailable"), policy.min_available, advice)
+    if policy.min_resources:
         advice = "is lost: v2 adds up what the pods request"
-        yield Note((*SCHEDULING, "minResources"), policy["minResources"], advice)
+        yield Note((*SCHEDULING, "minResources"), policy.min_resources, advice)
     if _volcano(policy, schedulers):
         yield from _lost(policy, "Volcano", "scheduleTimeoutSeconds")
         return
@@ -113,25 +107,21 @@ def policy_notes(job: V1Job, pods: int, schedulers: set[str]) -> Iterator[Note]:
             "becomes podGroupPolicy.coscheduling: set schedulerName in the runtime's pods to the "
             "scheduler that has this plugin, which v1's operator did"
         )
-        yield Note(SCHEDULING, policy, advice)
+        yield Note(SCHEDULING, policy.to_wire(), advice)
 
 
-def _lost(policy: JSONObject, scheduler: str, *fields: str) -> Iterator[Note]:
+def _lost(policy: SchedulingPolicy, scheduler: str, *fields: str) -> Iterator[Note]:
     """Notes on the fields that a scheduler does not read."""
+    wire = policy.to_wire()
     for name in fields:
-        if name in policy:
+        if name in wire:
             advice = f"is lost: {scheduler} does not read it, in v1 neither"
-            yield Note((*SCHEDULING, name), policy[name], advice)
+            yield Note((*SCHEDULING, name), wire[name], advice)
 
 
-def _scheduling(job: V1Job) -> JSONObject:
-    policy: JSONObject = (job.spec.get("runPolicy") or {}).get("schedulingPolicy") or {}
-    return policy
-
-
-def _volcano(policy: JSONObject, schedulers: set[str]) -> bool:
+def _volcano(policy: SchedulingPolicy, schedulers: set[str]) -> bool:
     """Only Volcano reads a queue and a priority class."""
-    wanted = policy.get("queue") or policy.get("priorityClass")
+    wanted = policy.queue or policy.priority_class
     return VOLCANO in schedulers or bool(wanted and not schedulers)
 
 

@@ -87,3 +87,16 @@ def with_env(
         return pod_set.with_container(names.NODE, change)
 
     return draft.with_pod_set(draft.trainer.name, in_pod_set)
+
+
+def num_nodes_problems(draft: Draft) -> Iterable[Problem]:
+    """A negative number of nodes, which the reference admits and Kubernetes refuses. Zero stays (Q21)."""
+    trainer = draft.job.spec.trainer
+    nodes = trainer.num_nodes if trainer else None
+    if nodes is not None and nodes < 0 and draft.ours(Deviation.NUM_NODES):
+        yield Problem(
+            "spec.trainer.numNodes",
+            "must not be negative: it is the number of pods that train",
+            got=nodes,
+            fix="write 1 or more, or leave it out for the runtime's number",
+        )

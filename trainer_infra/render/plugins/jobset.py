@@ -15,10 +15,10 @@ from trainer_infra.render import (
     child_metadata,
     initializer,
     metadata_name,
-    num_nodes,
     resolve,
     resources_per_node,
     runtime_patches,
+    trainer_env,
 )
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.render.draft import Container, Draft, PodSet, upsert_env, upsert_ports
@@ -38,7 +38,7 @@ def validate(draft: Draft) -> Iterable[Problem]:
     yield from initializer.initializer_problems(draft)
     yield from runtime_patches.patch_problems(draft)
     yield from metadata_name.name_problems(draft)
-    yield from num_nodes.num_nodes_problems(draft)
+    yield from trainer_env.num_nodes_problems(draft)
     yield from resources_per_node.resource_problems(draft)
 
 
