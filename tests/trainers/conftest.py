@@ -15,7 +15,7 @@ import pytest
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.errors import InvalidInput
-from trainer_infra.trainers import code as job_code
+from trainer_infra.trainers import code_mount
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.trainer import PackedTrainer
 
@@ -99,7 +99,7 @@ class Pod:
     def run(self, packed: PackedTrainer, *, python: str = sys.executable) -> "Ended":
         """Mount and start it as a kubelet would, with our package out of sight."""
         job = {"metadata": {"name": "digits"}, "spec": {"trainer": packed.trainer}}
-        attached, (config_map,) = job_code.attach_code(job, RUNTIME, packed.code)
+        attached, (config_map,) = code_mount.attach_code(job, RUNTIME, packed.code)
         mounts = {
             names.CODE_MOUNT: self.folder / "code",
             names.SECRET_MOUNT: self.folder / "secret",

@@ -21,7 +21,7 @@ from trainer_infra.api.runtime import (
     TrainingRuntimeSpec,
 )
 from trainer_infra.errors import InvalidInput
-from trainer_infra.trainers import code
+from trainer_infra.trainers import code_mount
 from trainer_infra.trainers.code import Code
 from trainer_infra.trainers.custom import pod_main
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
@@ -45,7 +45,7 @@ def test_command_mounts_and_config_map() -> None:
         runtimePatches=[{"manager": "a.b/c"}], trainer={"env": [{"name": "A", "value": "1"}]}
     )
     before = copy.deepcopy(given)
-    attached, objects = code.attach_code(given, RUNTIME, CODE)
+    attached, objects = code_mount.attach_code(given, RUNTIME, CODE)
     name = f"digits-code-{CODE.digest()}"
     items = [
         {"key": "afab2938-..c", "path": "..c"},
@@ -92,7 +92,7 @@ def test_command_mounts_and_config_map() -> None:
 
 
 def test_torch_runs_under_torchrun() -> None:
-    attached, _ = code.attach_code(job(), torch(), CODE)
+    attached, _ = code_mount.attach_code(job(), torch(), CODE)
     assert attached["spec"]["trainer"] == {
         "command": ["torchrun", "/opt/trainer-infra/code/main.py"]
     }
@@ -101,7 +101,7 @@ def test_torch_runs_under_torchrun() -> None:
 def test_mpi_starts_the_code_on_every_rank_with_the_users_variables() -> None:
     runtime = catalog.get("deepspeed-distributed")
     given = job(trainer={"env": [{"name": "A", "value": "1"}]})
-    attached, _ = code.attach_code(given, runtime, Code({}, (), secret_args=True))
+    attached, _ = code_mount.attach_code(given, runtime, Code({}, (), secret_args=True))
     spec = attached["spec"]
     assert spec["trainer"]["command"] == [
         *("mpirun", "-x", "A", "-x", "TRAINER_INFRA_SECRET_ARGS"),
@@ -122,7 +122,7 @@ def _pod(replicated_job: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_secret_arguments_are_one_file_of_the_jobs_own_secret() -> None:
-    attached, _ = code.attach_code(job(), RUNTIME, Code({}, (), secret_args=True))
+    attached, _ = code_mount.attach_code(job(), RUNTIME, Code({}, (), secret_args=True))
     spec = attached["spec"]
     path = "/opt/trainer-infra/secret/secret_args.json"
     assert spec["trainer"]["env"] == [{"name": "TRAINER_INFRA_SECRET_ARGS", "value": path}]
@@ -148,7 +148,7 @@ def test_the_own_secret_gets_its_name_everywhere() -> None:
         initializer={"dataset": {"secretRef": {"name": names.OWN_SECRET}}},
         runtimePatches=[{"deep": [{"secretKeyRef": other}, {"secretKeyRef": own}]}],
     )
-    attached, objects = code.attach_code(given, RUNTIME, None)
+    attached, objects = code_mount.attach_code(given, RUNTIME, None)
     named = {"name": "digits-secret", "key": "env.A"}
     assert attached == job(
         trainer={"command": ["kept"], "env": [{"name": "A", "valueFrom": {"secretKeyRef": named}}]},
@@ -162,7 +162,7 @@ def test_a_runtime_without_a_trainer_is_refused() -> None:
     spec = TrainingRuntimeSpec(ml_policy=MLPolicy(num_nodes=1))
     runtime = TrainingRuntime(metadata=ObjectMeta(name="odd"), spec=spec)
     with pytest.raises(InvalidInput) as caught:
-        code.attach_code(job(), runtime, CODE)
+        code_mount.attach_code(job(), runtime, CODE)
     assert str(caught.value) == (
         "TrainingRuntime odd: spec.template.spec.replicatedJobs: no replicated job with the label "
         "trainer.kubeflow.org/trainjob-ancestor-step=trainer has a container named node, so there "
@@ -172,7 +172,7 @@ def test_a_runtime_without_a_trainer_is_refused() -> None:
 
 
 def test_the_secret_shows_keys_only() -> None:
-    assert code.secret_object("digits", ["b", "a"]) == {
+    assert code_mount.secret_object("digits", ["b", "a"]) == {
         "apiVersion": "v1",
         "kind": "Secret",
         "metadata": {"name": "digits-secret"},
@@ -221,7 +221,7 @@ def test_a_new_launcher_is_the_same_work(write: Write) -> None:
 
 def test_keys_are_legal_and_different() -> None:
     paths = ["a/b", "a_b", "a b", "_0-a_b", "x" * 300, "ü/ü", "..x", "main.py"]
-    _, (config_map,) = code.attach_code(
+    _, (config_map,) = code_mount.attach_code(
         job(), RUNTIME, Code(dict.fromkeys(paths, ""), (), secret_args=False)
     )
     keys = list(config_map["data"])

@@ -6,7 +6,7 @@ import pytest
 
 from tests.trainers.conftest import RUNTIME
 from trainer_infra import catalog, names
-from trainer_infra.trainers import code, compose, kept_outputs
+from trainer_infra.trainers import code_mount, compose, kept_outputs
 from trainer_infra.trainers.code import Code
 
 RUN = {"namespace": "team", "run": "digits-1"}
@@ -79,7 +79,7 @@ def test_a_folder_of_this_machine_is_a_volume_of_its_own() -> None:
 def test_ranks_of_mpi_have_the_outputs_too() -> None:
     runtime = catalog.get("deepspeed-distributed")
     job = kept_outputs.attach_outputs(JOB, runtime, {"model": "pvc://models"})
-    attached, _ = code.attach_code(job, runtime, Code({}, (), secret_args=False))
+    attached, _ = code_mount.attach_code(job, runtime, Code({}, (), secret_args=False))
     command = attached["spec"]["trainer"]["command"]
     assert command[command.index("TRAINER_INFRA_OUTPUT_MODEL") - 1] == "-x"
     patched = {

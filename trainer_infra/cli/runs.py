@@ -1,7 +1,5 @@
-"""Signatures of the commands about runs that are there: from `get` to `gc`; hooked into `main`.
+"""Signatures of the commands about runs that are there: from `get` to `gc`; hooked into `main`."""
 
-As there, a command's module is imported when the command runs.
-"""
 # ruff: noqa: PLC0415  a command's module is imported when the command runs
 # ruff: noqa: PLR0913, PLR0917  a command has as many parameters as options
 

@@ -1,32 +1,19 @@
-"""What travels to a training pod, and how it gets there.
+"""What travels to a training pod: the files of its code mount, and what its Python needs.
 
-A trainer makes a Code from what the user gave; `attach_code` adds it to a TrainJob: the command, one
-runtime patch with the mounts, and an immutable ConfigMap named by content (design rules 1 and
-2). Called by `compose` before rendering. Pure.
+A trainer makes a Code from what the user gave; `code_mount` adds it to a TrainJob. Pure, and light: a
+program that names a trainer imports it.
 """
 
 import ast
 import hashlib
 import json
-import re
-from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from threading import Lock
 from typing import Any, Self
 
-from trainer_infra import names
-from trainer_infra.api.runtime import Runtime
-from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict
-from trainer_infra.render import resolve
-from trainer_infra.render.launcher import launcher_on
-from trainer_infra.render.phases import Launcher, Plugin
-from trainer_infra.render.plugins import PLUGINS
-
-LONGEST_KEY = 240
-"""Characters of a path that a key keeps: Kubernetes allows 253, a hash takes 9."""
 
 _PARSING = Lock()
 
@@ -91,170 +78,3 @@ def _meaning(path: str, text: str) -> str:
             return ast.dump(ast.parse(text))
     except (SyntaxError, ValueError, RecursionError):
         return text
-
-
-def attach_code(
-    job: JSONDict, runtime: Runtime, code: Code | None, plugins: Iterable[Plugin] = PLUGINS
-) -> tuple[JSONDict, tuple[JSONDict, ...]]:
-    """Add code to a TrainJob, and name its own Secret wherever a reference stands for it.
-
-    Args:
-        job: TrainJob in wire form, with a name; not changed.
-        runtime: the runtime it refers to; decides containers and, with the plugins, the command.
-        code: what to run; None leaves command and mounts alone.
-        plugins: what renders the job, of which one may have the framework's launcher.
-
-    Returns:
-        The new TrainJob and the objects it needs besides.
-
-    Raises:
-        InvalidInput: when the runtime has no container that could run the code.
-    """
-    name = job["metadata"]["name"]
-    spec = _own_secret_named(job["spec"], name + names.SECRET_SUFFIX)
-    if code is None:
-        return {**job, "spec": spec}, ()
-    made = config_map(job["metadata"], code)
-    plugins = tuple(plugins)
-    volumes, mounts = _volumes(made["metadata"]["name"], name + names.SECRET_SUFFIX, code)
-    mounted = mounting_patch(runtime, plugins, names.CODE_MANAGER, volumes, mounts)
-    spec = {
-        **spec,
-        "trainer": _trainer(spec.get("trainer") or {}, launcher_on(runtime, plugins), code),
-        "runtimePatches": [*(spec.get("runtimePatches") or ()), mounted],
-    }
-    return {**job, "spec": spec}, (made,)
-
-
-def secret_object(job_name: str, keys: Iterable[str]) -> JSONDict:
-    """The job's own Secret as it may be shown: every key, no value."""
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {"name": job_name + names.SECRET_SUFFIX},
-        "type": "Opaque",
-        "stringData": dict.fromkeys(sorted(keys), names.SECRET_SHOWN),
-    }
-
-
-def _own_secret_named(value: Any, name: str) -> Any:
-    """A copy in which references to OWN_SECRET have the Secret's real name."""
-    if isinstance(value, list):
-        return [_own_secret_named(item, name) for item in value]
-    if not isinstance(value, dict):
-        return value
-    copy = {key: _own_secret_named(item, name) for key, item in value.items()}
-    for key in ("secretKeyRef", "secretRef"):
-        reference = copy.get(key)
-        if isinstance(reference, dict) and reference.get("name") == names.OWN_SECRET:
-            copy[key] = {**reference, "name": name}
-    return copy
-
-
-def _trainer(trainer: JSONDict, launcher: Launcher, code: Code) -> JSONDict:
-    env = list(trainer.get("env") or ())
-    if code.secret_args:
-        path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
-        env.append({"name": names.SECRET_ARGS, "value": path})
-    command = [*launcher.command([each["name"] for each in env]), f"{names.CODE_MOUNT}/main.py"]
-    return {**trainer, "command": command, **({"env": env} if env else {})}
-
-
-def _keys(files: Mapping[str, str]) -> dict[str, str]:
-    """ConfigMap key of each path: the path without what a key may not hold.
-
-    A hash tells apart what that makes equal. Keys do not depend on other files' order, so that a
-    preview shows only what changed.
-    """
-    plain = {path: re.sub("[^-._a-zA-Z0-9]", "_", path)[-LONGEST_KEY:] for path in sorted(files)}
-    times = Counter(plain.values())
-    return {
-        path: key
-        if times[key] == 1 and not key.startswith("..")
-        else f"{hashlib.sha256(path.encode()).hexdigest()[:8]}-{key}"
-        for path, key in plain.items()
-    }
-
-
-def config_map(job_metadata: Mapping[str, Any], code: Code) -> JSONDict:
-    """The ConfigMap of a job's code, named by what is in it.
-
-    Args:
-        job_metadata: the TrainJob's name, and its namespace where that is known.
-        code: what is mounted.
-    """
-    keys = _keys(code.files)
-    metadata = {"name": f"{job_metadata['name']}{names.CODE_SUFFIX}-{code.digest()}"}
-    if "namespace" in job_metadata:
-        metadata["namespace"] = job_metadata["namespace"]
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "metadata": metadata,
-        "immutable": True,
-        "data": {keys[path]: code.files[path] for path in sorted(code.files)},
-    }
-
-
-def _volumes(config_map: str, secret: str, code: Code) -> tuple[list[JSONDict], list[JSONDict]]:
-    """Volumes of the code and the secret arguments, and their mounts."""
-    items = [{"key": key, "path": path} for path, key in _keys(code.files).items()]
-    volumes: list[JSONDict] = [
-        {"name": names.CODE_VOLUME, "configMap": {"name": config_map, "items": items}}
-    ]
-    mounts: list[JSONDict] = [
-        {"name": names.CODE_VOLUME, "mountPath": names.CODE_MOUNT, "readOnly": True}
-    ]
-    if code.secret_args:
-        only = [{"key": names.SECRET_ARGS_KEY, "path": names.SECRET_ARGS_KEY}]
-        volumes.append(
-            {"name": names.SECRET_VOLUME, "secret": {"secretName": secret, "items": only}}
-        )
-        mounts.append(
-            {"name": names.SECRET_VOLUME, "mountPath": names.SECRET_MOUNT, "readOnly": True}
-        )
-    return volumes, mounts
-
-
-def mounting_patch(
-    runtime: Runtime,
-    plugins: Iterable[Plugin],
-    manager: str,
-    volumes: list[JSONDict],
-    mounts: list[JSONDict],
-) -> JSONDict:
-    """The runtime patch that mounts volumes wherever a process of the training starts.
-
-    Raises:
-        InvalidInput: The runtime has no container that could run the code.
-    """
-    template = runtime.spec.template
-    spec = (template.spec if template else None) or {}
-    trainers = [name for name, _ in resolve.trainer_containers(spec)]
-    if not trainers:
-        raise InvalidInput([_without_container(runtime)])
-    started = launcher_on(runtime, plugins).jobs
-    others = [
-        each["name"]
-        for each in spec["replicatedJobs"]
-        if each["name"] in started and each["name"] not in trainers
-    ]
-    pod = {"volumes": volumes, "containers": [{"name": names.NODE, "volumeMounts": mounts}]}
-    replicated = [
-        {"name": job, "template": {"spec": {"template": {"spec": pod}}}}
-        for job in (*trainers, *others)
-    ]
-    return {
-        "manager": manager,
-        "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}},
-    }
-
-
-def _without_container(runtime: Runtime) -> Problem:
-    return Problem(
-        "spec.template.spec.replicatedJobs",
-        f"no replicated job with the label {names.ANCESTOR_LABEL}={names.TRAINER} "
-        f"has a container named {names.NODE}, so there is nothing to run the code in",
-        fix="choose a training runtime, or add the label and the container to this one",
-        where=f"{runtime.kind} {runtime.metadata.name}",
-    )

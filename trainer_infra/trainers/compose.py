@@ -13,7 +13,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline, snapshot
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.trainers import code as job_code
+from trainer_infra.trainers import code_mount
 from trainer_infra.trainers.code import Code
 
 
@@ -50,7 +50,7 @@ def compose(
     Raises:
         InvalidInput: holds every problem of the TrainJob on this runtime.
     """
-    attached, extra = job_code.attach_code(dict(job), runtime, code, behaviour.plugins)
+    attached, extra = code_mount.attach_code(dict(job), runtime, code, behaviour.plugins)
     typed = TrainJob.from_wire(attached, where=f"TrainJob {job['metadata']['name']}")
     keys = tuple(secrets)
     secret = (_secret(job["metadata"], keys),) if keys else ()
@@ -65,7 +65,7 @@ def compose(
 
 
 def _secret(metadata: JSONObject, keys: Iterable[str]) -> JSONObject:
-    made = job_code.secret_object(metadata["name"], keys)
+    made = code_mount.secret_object(metadata["name"], keys)
     if "namespace" not in metadata:
         return made
     return {**made, "metadata": {**made["metadata"], "namespace": metadata["namespace"]}}

@@ -18,7 +18,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
-from trainer_infra.trainers import code
+from trainer_infra.trainers import code_mount
 
 CLAIM: Final = "pvc://"
 FOLDER: Final = "/"
@@ -140,7 +140,7 @@ def attach_outputs(
     if folders:
         volumes = [_volume(*each) for each in folders.items()]
         mounts = [_mount(*each) for each in folders.items()]
-        patch = code.mounting_patch(runtime, plugins, names.OUTPUTS_MANAGER, volumes, mounts)
+        patch = code_mount.mounting_patch(runtime, plugins, names.OUTPUTS_MANAGER, volumes, mounts)
         spec["runtimePatches"] = [*(spec.get("runtimePatches") or ()), patch]
     said = {names.OUTPUTS: json.dumps(dict(kept))}
     metadata = job["metadata"]

@@ -38,7 +38,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import Contents, Owner, Run, Submission, owner_to_json
 from trainer_infra.runs.target import Target
-from trainer_infra.trainers.code import config_map
+from trainer_infra.trainers.code_mount import config_map
 
 TAKE_BACK: Final = (
     "`pulumi refresh` forgets it here, and `pulumi up` with adopt=True after that takes it back"
