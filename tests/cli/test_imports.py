@@ -40,3 +40,9 @@ def test_help_loads_no_room_and_no_library() -> None:
 
 def test_no_command_loads_pulumi() -> None:
     assert loaded(COMMANDS)[0] == ["pydantic", "rich", "yaml"]
+
+
+def test_a_program_that_names_a_trainer_loads_no_library_and_no_renderer() -> None:
+    libraries, modules = loaded("from trainer_infra import CustomTrainer")
+    rooms = {module.split(".")[1] for module in modules if "." in module}
+    assert (libraries, rooms & {"render", "deploy", "rules", "catalog"}) == ([], set())
