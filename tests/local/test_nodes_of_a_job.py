@@ -82,8 +82,8 @@ def test_a_job_starts_when_those_it_depends_on_are_complete(tmp_path: Path) -> N
     gate = tmp_path / "gate"
     first = replicated_job("first", shell(f"until [ -e {gate} ]; do sleep 0.02; done; echo first"))
     run = Job(command=shell("echo then"), jobs=[first]).submit()
-    waiting = eventually(lambda: now(run).waiting_for)
-    assert waiting == "node waits for first"
+    waiting = eventually(lambda: now(run) if now(run).waiting_for else None)
+    assert (waiting.waiting_for, waiting.cause, waiting.stuck) == ("node waits for first", "", "")
     assert [node.phase for node in now(run).nodes] == ["Pending"]
 
     gate.touch()

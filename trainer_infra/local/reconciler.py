@@ -310,6 +310,7 @@ class Reconciler:
             planned=pod_wire_form.planned_pods(self._jobset),
             lines=pod_wire_form.last_lines(self._jobset, tries, self._state.run),
             reports=self._endpoint.reports,
+            surroundings=None,
             waiting_for=self._waiting_for,
         )
 

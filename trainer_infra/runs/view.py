@@ -15,7 +15,7 @@ from trainer_infra.lifecycle import conditions, failure_reason, job_failure
 from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 from trainer_infra.render import resolve
 from trainer_infra.runs import causes, pods, reports, waiting_cause
-from trainer_infra.runs.causes import kueue_workload
+from trainer_infra.runs.causes import kueue_workload, steps
 from trainer_infra.runs.causes.surroundings import Surroundings
 from trainer_infra.runs.run import (
     COMPLETE,
@@ -53,8 +53,8 @@ class Observation:
     """The last trainerStatus of each pod that reported, by pod."""
     drift: Mapping[str, str] = field(default_factory=dict)
     """Fields of ours that another writer changed, as `Run.drift` has them."""
-    surroundings: Surroundings = field(default_factory=Surroundings)
-    """What else a cluster says of it."""
+    surroundings: Surroundings | None = field(default_factory=Surroundings)
+    """What else a cluster says of it; None on this machine, where the driver starts the pods."""
     waiting_for: str = ""
     """What the driver itself waits for, for example an installation."""
 
@@ -155,6 +155,8 @@ def _waiting(run: Run, seen: Observation, now: datetime) -> Run:
         return run
     if run.phase == SUSPENDED and not kueue_workload.is_held(seen.jobset):
         return run
+    if seen.surroundings is None:
+        return replace(run, waiting_for=steps.held_step(seen.jobset, seen.pods))
     found = causes.waiting(seen.jobset, seen.pods, seen.surroundings, now)
     if found is None:
         return run

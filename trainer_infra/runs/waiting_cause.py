@@ -56,9 +56,9 @@ class Cause(StrEnum):
     IMAGE_PULLED = "image-pulled"
     INITIALIZING = "initializing"
     STARTING = "starting"
-    EARLIER_STEP = "earlier-step"
     JOBSET_CONTROLLER_SILENT = "jobset-controller-silent"
     JOB_CONTROLLER_SILENT = "job-controller-silent"
+    EARLIER_STEP = "earlier-step"
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,9 +137,9 @@ GATES: Final[Mapping[Cause, Gate]] = {
     Cause.IMAGE_PULLED: Gate(None, "large images take their time"),
     Cause.INITIALIZING: Gate(None, "your container runs"),
     Cause.STARTING: Gate(None, "the kubelet is at it, and says when it fails"),
-    Cause.EARLIER_STEP: Gate(None, "that step ends or fails by itself"),
     Cause.JOBSET_CONTROLLER_SILENT: Gate(LATE, "JobSet writes a status within seconds"),
     Cause.JOB_CONTROLLER_SILENT: Gate(LATE, "Kubernetes makes or refuses pods within seconds"),
+    Cause.EARLIER_STEP: Gate(None, "that step ends or fails by itself"),
 }
 """What a gate does about each cause, in the order of the causes."""
 

@@ -28,6 +28,12 @@ def lacking_steps(jobset: JSONObject, pods: Sequence[JSONObject]) -> tuple[JSONO
     return tuple(each for each in listed if _lacks(jobset, each, pods))
 
 
+def held_step(jobset: JSONObject, pods: Sequence[JSONObject]) -> str:
+    """Which replicated job waits for an earlier one, as a clause; empty when none does."""
+    steps = ((each["name"], _earlier(jobset, each)) for each in lacking_steps(jobset, pods))
+    return next((f"{name} waits for {before}" for name, before in steps if before), "")
+
+
 def is_empty(jobset: JSONObject, pods: Sequence[JSONObject]) -> bool:
     """Whether a replicated job that lacks pods has none at all, though its JobSet was looked at."""
     begun = {pod_facts.step_of(each) for each in pods}
