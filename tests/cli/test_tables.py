@@ -9,7 +9,7 @@ from tests import terminal
 from tests.cli import fleet
 from tests.cli.command import PROGRAM, Command, command_in
 from tests.cli.fleet import owner
-from trainer_infra import catalog
+from trainer_infra import catalog, names
 from trainer_infra.cli import options, screen, table
 from trainer_infra.cli.screen import Screen
 from trainer_infra.cli.table import Column
@@ -105,10 +105,11 @@ def test_a_terminal_too_narrow_for_names_shows_whole_lines() -> None:
     assert row == "a-name-that-is-quite-long  another-name-to-copy  words and words"
 
 
-def test_each_phase_can_be_asked_for() -> None:
+def test_each_phase_and_each_target_can_be_asked_for() -> None:
     known = {
         lifecycle.CREATED, lifecycle.SUSPENDED, lifecycle.RUNNING,
         lifecycle.COMPLETE, lifecycle.FAILED, lifecycle.LOST,
     }  # fmt: skip
     assert {each.value for each in options.PhaseName} == known
+    assert {*options.TargetName} == {names.TARGET_LOCAL, names.TARGET_KUBERNETES}
     assert {*screen.PHASES} - {"Succeeded"} == known - {lifecycle.CREATED}

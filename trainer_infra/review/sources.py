@@ -1,9 +1,9 @@
 """Paths -> documents: files, folders with what tools build of them, and stdin.
 
-The one reader of files and folders, for `check`, `render`, `run` and `migrate`. What cannot be read is a sentence beside what could be: one broken file hides
-nothing. A folder that is a chart or a kustomization is rendered or built, and so are those below a
-folder; what they read is then not read by itself. A kustomization that another one in the folder
-builds upon is judged as part of that.
+The one reader of files and folders, for `check`, `render`, `run` and `migrate`. What cannot be read
+is a sentence beside what could be: one broken file hides nothing. A folder that is a chart or a
+kustomization is rendered or built, and so are those below a folder; what they read is then not read
+by itself. A kustomization that another one in the folder builds upon is judged as part of that.
 """
 
 import os
@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
-from trainer_infra.review import documents, helm, kustomize
+from trainer_infra.review import documents
 from trainer_infra.review.documents import Document
 
 SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -102,6 +102,8 @@ def text_of(path: str) -> tuple[str, str]:
 
 
 def _folder(folder: Path, values: Sequence[str]) -> SourceObjects:
+    from trainer_infra.review import helm, kustomize  # noqa: PLC0415  a file needs neither
+
     found = _Folder()
     _walk(folder, found)
     uses = {each: kustomize.used_files(each) for each in found.kustomizations}
@@ -126,6 +128,8 @@ def _folder(folder: Path, values: Sequence[str]) -> SourceObjects:
 
 def _walk(folder: Path, found: _Folder) -> None:
     """Hidden files and folders are passed over."""
+    from trainer_infra.review import helm, kustomize  # noqa: PLC0415  the same
+
     real = os.path.realpath(folder)
     if real in found.seen:
         return
