@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainer_infra.deploy.operations import rendering, targets
+from trainer_infra.deploy.operations.batch_properties import MemberEntry
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.deploy.operations.train_jobs import batch, members, shared_texts
@@ -47,7 +48,9 @@ def problems(given: dict[str, Any]) -> list[str]:
 def running(given: dict[str, Any]) -> dict[str, Any]:
     """The state once every member runs."""
     kept = {
-        name: Kept(one, {"name": one["name"], "namespace": "default", "uid": name, "lastSeen": ""})
+        name: Kept(
+            one, members.entry_of({**one, "namespace": "default", "uid": name, "lastSeen": ""})
+        )
         for name, one in members.members_of(given).items()
     }
     return members.batch_outputs(given, "here", kept)
@@ -108,9 +111,12 @@ def test_a_changed_secret_is_an_update_of_that_member_and_shows_nothing_else() -
 
 def test_a_member_with_an_error_is_tried_again_and_no_other() -> None:
     kept = {
-        name: Kept(one, STATE["members"][name]) for name, one in members.members_of(STATE).items()
+        name: Kept(one, MemberEntry(STATE["members"][name]))
+        for name, one in members.members_of(STATE).items()
     }
-    kept["b"] = Kept(kept["b"].job, {"name": "x", "namespace": "default", "error": "no"})
+    kept["b"] = Kept(
+        kept["b"].job, MemberEntry({"name": "x", "namespace": "default", "error": "no"})
+    )
     failed = members.batch_outputs(BORN, "here", kept)
     news = checked(declared(JOBS), BORN)
     expected = {"a": MemberChange.NONE, "b": MemberChange.SUBMIT, "c": MemberChange.NONE}
@@ -122,9 +128,10 @@ def test_a_member_with_an_error_is_tried_again_and_no_other() -> None:
 def test_a_run_that_could_not_be_deleted_is_tried_again_though_nothing_declares_it() -> None:
     left = {"name": "x", "namespace": "default", "error": "no", "replaced": [{"uid": "1"}]}
     kept = {
-        name: Kept(one, STATE["members"][name]) for name, one in members.members_of(STATE).items()
+        name: Kept(one, MemberEntry(STATE["members"][name]))
+        for name, one in members.members_of(STATE).items()
     }
-    state = members.batch_outputs(BORN, "here", {**kept, "gone": Kept(None, left)})
+    state = members.batch_outputs(BORN, "here", {**kept, "gone": Kept(None, MemberEntry(left))})
     assert (
         members.member_changes(state, checked(declared(JOBS), BORN))["gone"] is MemberChange.DELETE
     )

@@ -1,6 +1,8 @@
 """One process may serve several stacks: what is of one is not of the other."""
 
 from trainer_infra.deploy.operations.answers import CheckAnswer
+from trainer_infra.deploy.operations.batch_properties import BatchProperties
+from trainer_infra.deploy.operations.properties import ResourceProperties
 from trainer_infra.deploy.operations.remediation_through_replace import (
     remember_remediation,
     with_remediation,
@@ -34,7 +36,7 @@ def test_an_interrupted_stack_begins_nothing_and_the_other_goes_on() -> None:
     one.cancelled.set()
     done = Kept({"done": True}, None)
     attempts = {"a": Attempt(lambda: done, lambda why: Kept({"error": why}, None))}
-    batch = {"target": "local", "owner": OWNER}
+    batch = BatchProperties({"target": "local", "owner": OWNER})
     assert run_all(attempts, batch, "done", other) == {"a": done}
     interrupted = Kept({"error": "was interrupted before it was tried"}, None)
     assert run_all(attempts, batch, "done", one) == {"a": interrupted}
@@ -42,6 +44,6 @@ def test_an_interrupted_stack_begins_nothing_and_the_other_goes_on() -> None:
 
 def test_a_cluster_is_connected_to_once_in_a_stack() -> None:
     one, other = StackSession(), StackSession()
-    inputs = {"target": "kubernetes"}
+    inputs = ResourceProperties({"target": "kubernetes"})
     assert one.target(inputs) is one.target(inputs)
     assert one.target(inputs) is not other.target(inputs)

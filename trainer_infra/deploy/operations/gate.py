@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Final
 
 from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.operations.properties import GateProperties
 from trainer_infra.deploy.operations.session import Messages, StackSession
 from trainer_infra.errors import Interrupted, NotAvailable, RunFailed
-from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.runs import sentences, waiting_cause
-from trainer_infra.runs.run import COMPLETE, FAILED, LOST, RUNNING, SUSPENDED, Run, owner_from_json
+from trainer_infra.runs.run import COMPLETE, FAILED, LOST, RUNNING, SUSPENDED, Run
 from trainer_infra.runs.target import Target
 
 EVENTS: Final = ("running", "complete")
@@ -34,7 +34,7 @@ UNREACHABLE_FOR: Final = 300.0
 """Seconds that a cluster may not answer before that fails the wait."""
 
 
-def wait_for_run(given: JSONObject, session: StackSession) -> dict[str, Any]:
+def wait_for_run(given: GateProperties, session: StackSession) -> dict[str, Any]:
     """Outputs of the gate once the event has happened.
 
     Raises:
@@ -43,7 +43,7 @@ def wait_for_run(given: JSONObject, session: StackSession) -> dict[str, Any]:
         NotAvailable: The run is gone, or its cluster does not answer for minutes.
         Interrupted: Ctrl-C was pressed.
     """
-    target, messages = session.target(given), session.messages(given["urn"])
+    target, messages = session.target(given), session.messages(given.urn)
     progress, silence, stuck = Progress(messages), Silence(), Stuck()
     is_first = True
     while True:
@@ -51,13 +51,13 @@ def wait_for_run(given: JSONObject, session: StackSession) -> dict[str, Any]:
         if run is not None:
             if sentence := failure_of_run(run) or stuck.trouble(run):
                 raise RunFailed(sentence)
-            if has_happened(given, run):
+            if has_happened(given.until, run):
                 return outputs_of(run)
         if is_first:
-            warn_of_unseen(target, (given["namespace"],), messages)
+            warn_of_unseen(target, (given.namespace,), messages)
             is_first = False
         progress.show(silence.why if run is None else status_line(run))
-        pause_between_looks(session, INTERVALS[given["target"]], given["host"])
+        pause_between_looks(session, INTERVALS[given.target], given.host)
 
 
 def warn_of_unseen(target: Target, namespaces: Iterable[str], messages: Messages) -> None:
@@ -66,9 +66,9 @@ def warn_of_unseen(target: Target, namespaces: Iterable[str], messages: Messages
         messages.warn(sentence)
 
 
-def has_happened(given: JSONObject, run: Run) -> bool:
+def has_happened(until: str, run: Run) -> bool:
     """Whether what is waited for is reached."""
-    return run.phase == COMPLETE or (given["until"] == "running" and run.phase == RUNNING)
+    return run.phase == COMPLETE or (until == "running" and run.phase == RUNNING)
 
 
 def is_held(run: Run) -> bool:
@@ -76,17 +76,17 @@ def is_held(run: Run) -> bool:
     return run.phase == SUSPENDED and not run.started
 
 
-def _look(given: JSONObject, target: Target, silence: "Silence") -> Run | None:
+def _look(given: GateProperties, target: Target, silence: "Silence") -> Run | None:
     """The run as it is now; None while its cluster does not answer."""
     try:
-        run = target.get(given["namespace"], given["jobName"], given["uid"])
+        run = target.get(*given.key)
     except Unreachable as error:
         silence.goes_on(error)
         return None
     silence.ends()
     if run is None:
-        raise NotAvailable(run_is_gone(given["jobName"]))
-    if is_taken(given, run):
+        raise NotAvailable(run_is_gone(given.name))
+    if given.is_of_another(run):
         raise NotAvailable(f"{sentences.taken_by(run)}; run `pulumi refresh`")
     return run
 
@@ -163,12 +163,6 @@ def failure_of_run(run: Run) -> str:
 def run_is_gone(name: str) -> str:
     """What to say of a run that is not there any more."""
     return f"TrainJob {name} is gone; run `pulumi refresh`, then `pulumi up`"
-
-
-def is_taken(given: JSONObject, run: Run) -> bool:
-    """Whether a run is another owner's by now; a gate of an earlier release does not know whose."""
-    owner = given.get("owner")
-    return owner is not None and not run.owner.is_same(owner_from_json(owner))
 
 
 class Progress:

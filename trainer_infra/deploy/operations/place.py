@@ -5,14 +5,15 @@ state's own is found, that is its place, whatever is known of the cluster. Where
 identity of the place decides between "gone" and "elsewhere"; one that says neither decides nothing.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra.deploy.operations import targets
-from trainer_infra.deploy.operations.session import StackSession, urn_of
+from trainer_infra.deploy.operations.batch_properties import BatchProperties
+from trainer_infra.deploy.operations.properties import ResourceProperties
+from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.errors import NotAvailable
-from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.runs.target import Target
 
@@ -44,54 +45,42 @@ class ResourcePlace:
 
 
 def place_of(
-    state: JSONObject, what: str, finds: Callable[[Target], bool], session: StackSession
+    state: ResourceProperties, what: str, finds: Callable[[Target], bool], session: StackSession
 ) -> ResourcePlace:
     """The place of a resource in the state; says what is worth knowing of it.
 
     Args:
-        state: its outputs, with target, host, and owner or urn.
+        state: its outputs.
         what: the resource, as a sentence names it: `TrainJob digits`.
         finds: whether a target has the very run or object of the state.
         session: of its stack.
     """
-    is_local, namespace = state["target"] == targets.LOCAL, str(state.get("namespace") or "")
-    messages = session.messages(urn_of(state))
+    is_local, messages = state.target == targets.LOCAL, session.messages(state.urn)
     reached = None if is_local else session.connection_now(state)
     for each in session.new_remarks((reached.remark,)) if reached else ():
         messages.warn(each)
     target = session.target(state, reached)
-    here = target.is_here(state["host"], namespace)
+    here = target.is_here(state.host, state.namespace)
     if here:
-        return ResourcePlace(target, state["host"])
-    now = target.host(namespace)
+        return ResourcePlace(target, state.host)
+    now = target.host(state.namespace)
     if not is_local and _finds(finds, target):
         if here is None:
-            return ResourcePlace(target, state["host"])
-        messages.info(
-            f"{what} is on {now}, which was known as {state['host']}; the new one is kept"
-        )
+            return ResourcePlace(target, state.host)
+        messages.info(f"{what} is on {now}, which was known as {state.host}; the new one is kept")
         return ResourcePlace(target, now)
-    return ResourcePlace(target, state["host"], _elsewhere(what, state["host"], now, here))
+    return ResourcePlace(target, state.host, _elsewhere(what, state.host, now, here))
 
 
-def place_of_batch(
-    state: JSONObject, runs: Mapping[str, JSONObject], session: StackSession
-) -> ResourcePlace:
-    """The place of a batch in the state, which is that of any of its runs.
-
-    Args:
-        state: outputs of the batch or of its gate.
-        runs: its members, each with namespace, and with uid where it has a run.
-        session: of its stack.
-    """
-    uids = {each["uid"] for each in runs.values() if "uid" in each}
-    spaces = sorted({str(each["namespace"]) for each in runs.values()})
+def place_of_batch(state: BatchProperties, session: StackSession) -> ResourcePlace:
+    """The place of a batch in the state, or of its gate, which is that of any of its runs."""
+    uids = state.uids
+    spaces = state.namespaces
 
     def finds(target: Target) -> bool:
         return any(run.uid in uids for space in spaces for run in target.list_runs(space).runs)
 
-    what = f"TrainJobs {state['resource'] if 'resource' in state else state['batch']}"
-    return place_of({**state, "namespace": spaces[0] if spaces else ""}, what, finds, session)
+    return place_of(state, f"TrainJobs {state.resource}", finds, session)
 
 
 def _elsewhere(what: str, host: str, now: str, here: bool | None) -> str:

@@ -8,9 +8,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, NamedTuple
 
+from typing_extensions import override
+
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import Owner, owner_from_json
+from trainer_infra.runs.run import Owner, Run, owner_from_json
 from trainer_infra.trainers.code import Code
 
 DELETE_TIMEOUT: Final = 60.0
@@ -58,8 +60,23 @@ class ResourceProperties:
 
     @property
     def urn(self) -> str:
-        """Of the resource that messages are about."""
-        return str(self.json["owner"]["urn"])
+        """Of the resource that messages are about: its own, or of a gate the gate's."""
+        return str(self.json["urn"] if "urn" in self.json else self.json["owner"]["urn"])
+
+    @property
+    def target(self) -> str:
+        """`local` or `kubernetes`."""
+        return str(self.json["target"])
+
+    @property
+    def has_run(self) -> bool:
+        """Of a state: whether a run was made."""
+        return "uid" in self.json
+
+    @property
+    def key(self) -> RunAddress:
+        """Of a state: what finds its run again."""
+        return RunAddress(self.namespace, self.name, str(self.json["uid"]))
 
     @property
     def spec(self) -> JSONObject:
@@ -128,16 +145,6 @@ class TrainJobProperties(ResourceProperties):
         return str(self.json["resource"])
 
     @property
-    def target(self) -> str:
-        """`local` or `kubernetes`."""
-        return str(self.json["target"])
-
-    @property
-    def key(self) -> RunAddress:
-        """Of a state: what finds its run again."""
-        return RunAddress(self.namespace, self.name, str(self.json["uid"]))
-
-    @property
     def is_suspended(self) -> bool:
         """Whether the spec suspends it."""
         return bool(self.spec.get("suspend"))
@@ -202,3 +209,24 @@ class TrainJobProperties(ResourceProperties):
         """The objects of the run by their role, as a check filled them in."""
         objects: Mapping[str, JSONObject] = self.json["rendered"]
         return objects
+
+
+class GateProperties(ResourceProperties):
+    """What waits for a TrainJob."""
+
+    __slots__ = ()
+
+    @property
+    @override
+    def name(self) -> str:
+        """Of the TrainJob."""
+        return str(self.json["jobName"])
+
+    @property
+    def until(self) -> Any:
+        """The event that it waits for; in inputs whatever the program gave."""
+        return self.json.get("until")
+
+    def is_of_another(self, run: Run) -> bool:
+        """Whether a run is another owner's by now; a gate of an earlier release does not know whose."""
+        return "owner" in self.json and not run.owner.is_same(self.owner)

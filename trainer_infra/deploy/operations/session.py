@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from trainer_infra.deploy.operations import connection, targets
 from trainer_infra.deploy.operations.connection import Connection
+from trainer_infra.deploy.operations.properties import ResourceProperties
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 
@@ -72,14 +73,14 @@ class StackSession:
     _configured: dict[tuple[Connection, str, str], Connection] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def target(self, properties: JSONObject, reached: Connection | None = None) -> "Target":
+    def target(self, properties: ResourceProperties, reached: Connection | None = None) -> "Target":
         """The target of a resource; nothing is asked of it yet.
 
         Args:
             properties: inputs of the resource, or its state.
             reached: how a cluster is; None for what the engine says.
         """
-        if properties["target"] == targets.LOCAL:
+        if properties.target == targets.LOCAL:
             return targets.open_target(targets.LOCAL)
         known = reached or self.connection
         address = (known.kubeconfig, known.context)
@@ -89,9 +90,9 @@ class StackSession:
                 self._clusters[address] = targets.open_cluster(*address)
             return self._clusters[address]
 
-    def connection_now(self, state: JSONObject) -> Connection:
+    def connection_now(self, state: ResourceProperties) -> Connection:
         """How the cluster of a state is reached, also where no program runs and the engine says it."""
-        head, project, *_ = urn_of(state).split("::")
+        head, project, *_ = state.urn.split("::")
         key = (self.connection, project, head.rpartition(":")[2])
         # A secret is opened once, however many resources ask for it.
         with self._lock:
@@ -104,8 +105,3 @@ class StackSession:
         new = tuple(each for each in sentences if each and each not in self._remarks)
         self._remarks.update(new)
         return new
-
-
-def urn_of(properties: JSONObject) -> str:
-    """The URN that messages about a resource name: its own, or of a gate the gate's."""
-    return str(properties["urn"] if "urn" in properties else properties["owner"]["urn"])

@@ -60,7 +60,7 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
         return CheckAnswer(news, problems)
     job, born = TrainJobProperties(news), TrainJobProperties(olds)
     try:
-        preview = rendering.preview_run(job, born, session.target(news))
+        preview = rendering.preview_run(job, born, session.target(job))
     except InvalidInput as error:
         return CheckAnswer(news, (*problems, *options.named_once(error.problems, news)))
     if not problems:
@@ -76,7 +76,8 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Submit the run exactly as it was shown."""
-    job, target = TrainJobProperties(given), session.target(given)
+    job = TrainJobProperties(given)
+    target = session.target(job)
     run = target.submit(submission_of(job, target), adopt=job.adopts)
     session.created.add(run.uid)
     messages = session.messages(job.urn)
@@ -211,7 +212,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
 
 def _place(job: TrainJobProperties, session: StackSession) -> ResourcePlace:
     what = f"TrainJob {job.name}"
-    return place_of(job.json, what, lambda target: is_found(target, *job.key), session)
+    return place_of(job, what, lambda target: is_found(target, *job.key), session)
 
 
 def is_found(target: Target, namespace: str, name: str, uid: str) -> bool:
@@ -233,7 +234,7 @@ def outputs_of(job: TrainJobProperties, run: Run) -> dict[str, Any]:
 def failure_of(job: TrainJobProperties, session: StackSession) -> str:
     """That a run without a gate failed; empty where that is not known."""
     try:
-        run = session.target(job.json).get(job.namespace, job.name)
+        run = session.target(job).get(job.namespace, job.name)
     except TrainerInfraError:
         # A preview goes on without its place; what is wrong with it is said of what is new.
         return ""
@@ -256,6 +257,6 @@ def _tell(
         name = declared_run.runtime_of(preview.inputs).metadata.name
         messages.info(f"its runtime {name} has changed, so it runs again; {KEEP}")
     objects = tuple(preview.inputs.rendered.values())
-    of_target = session.new_remarks(session.target(job.json).warnings(objects))
+    of_target = session.new_remarks(session.target(job).warnings(objects))
     for warning in (*preview.warnings, *of_target):
         messages.warn(warning)

@@ -61,7 +61,7 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
     verdict = admission.judge_runtime(runtime, before, behaviour)
     if verdict.problems:
         return CheckAnswer(news, verdict.problems)
-    messages, target = session.messages(given.urn), session.target(news)
+    messages, target = session.messages(given.urn), session.target(given)
     rendered, remarks = example_objects(news, runtime, target)
     for each in (*verdict.warnings, *remarks, *_missing(given.kind, target.runtimes)):
         messages.warn(each)
@@ -105,7 +105,8 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Make the object, where there is a place for it."""
-    declared, target = RuntimeProperties(given), session.target(given)
+    declared = RuntimeProperties(given)
+    target = session.target(declared)
     host = target.host(declared.namespace)
     id_ = "/".join(filter(None, (declared.namespace, declared.name)))
     if target.runtimes is None:
@@ -179,7 +180,7 @@ def _place(
         stored = target.runtimes.get(kept.wire) if target.runtimes else None
         return stored is not None and stored["metadata"]["uid"] == kept.uid
 
-    place = place_of(kept.json, kept.shown, is_there, session)
+    place = place_of(kept, kept.shown, is_there, session)
     return place, place.target.runtimes
 
 

@@ -21,6 +21,10 @@ from trainer_infra.deploy.operations import (
     train_job,
 )
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
+from trainer_infra.deploy.operations.batch_properties import (
+    BatchProperties,
+    MemberEntry,
+)
 from trainer_infra.deploy.operations.place import place_of_batch
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.deploy.operations.rendering import Preview
@@ -38,7 +42,6 @@ from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import owner_from_json
 from trainer_infra.runs.target import Target
 
 REPLACING: Final = ("target", "engine")
@@ -50,7 +53,7 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
     news = {**news, "owner": backend.with_backend(news["owner"])}
     if choice := tuple(targets.choice_problems(news)):
         return CheckAnswer(news, choice)
-    before, target = members_of(olds), session.target(news)
+    before, target = members_of(olds), session.target(BatchProperties(news))
     checked = {
         name: _checked(one, before.get(name, {}), target) for name, one in members_of(news).items()
     }
@@ -60,11 +63,11 @@ def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAns
         for each in one.problems
     ]
     named = {name: one.inputs for name, one in checked.items() if "name" in one.inputs}
-    problems += [*members.same_names(named), *_parallelism(news, named)]
+    problems += [*members.same_names(named), *_parallelism(BatchProperties(news), named)]
     filled = members.batch_inputs(news, {name: one.inputs for name, one in checked.items()})
     if not problems:
         previews = {name: one.preview for name, one in checked.items() if one.preview}
-        _tell(news, previews, before, session)
+        _tell(BatchProperties(news), previews, before, session)
     return CheckAnswer(filled, tuple(problems))
 
 
@@ -90,9 +93,9 @@ def _checked(one: JSONObject, old: JSONObject, target: Target) -> _CheckedMember
     return _CheckedMember(preview.inputs.json, problems, None if problems else preview)
 
 
-def _parallelism(news: JSONObject, named: Mapping[str, JSONObject]) -> Iterator[Problem]:
+def _parallelism(news: BatchProperties, named: Mapping[str, JSONObject]) -> Iterator[Problem]:
     """Problems of `max_parallel`: it is no number, or Kueue decides how many members run."""
-    limit, where = news.get("maxParallel"), f"TrainJobs {news['resource']}"
+    limit, where = news.max_parallel, f"TrainJobs {news.resource}"
     if limit is None or is_unknown(limit):
         return
     if not isinstance(limit, int) or limit < 1:
@@ -100,7 +103,7 @@ def _parallelism(news: JSONObject, named: Mapping[str, JSONObject]) -> Iterator[
     for name, one in named.items():
         labels = one["rendered"][names.JOBSET]["metadata"].get("labels") or {}
         queue = labels.get(names.KUEUE_QUEUE_LABEL)
-        if queue and news["target"] == targets.KUBERNETES:
+        if queue and news.target == targets.KUBERNETES:
             what = f"cannot be kept: Kueue starts {name}, which is in queue {queue}"
             fix = "leave it out and let the queue's quota decide, or leave the queue out"
             yield Problem("max_parallel", what, fix=fix, where=where)
@@ -108,13 +111,13 @@ def _parallelism(news: JSONObject, named: Mapping[str, JSONObject]) -> Iterator[
 
 
 def _tell(
-    news: JSONObject,
+    news: BatchProperties,
     previews: Mapping[str, Preview],
     before: Mapping[str, JSONObject],
     session: StackSession,
 ) -> None:
     """Say what is worth knowing at preview though nothing is wrong, in one message of each kind."""
-    messages, declared = session.messages(news["owner"]["urn"]), members_of(news)
+    messages, declared = session.messages(news.urn), members_of(news.json)
     kept, failed, warned = [], [], []
     objects: list[JSONObject] = []
     for name, preview in previews.items():
@@ -122,7 +125,7 @@ def _tell(
         if declared_run.is_same_run(preview.inputs, old):
             now = TrainJobProperties(declared[name])
             kept += [(name, declared_run.older_runtime(now, old))]
-            if not news.get("waitFor"):
+            if not news.has_gate:
                 failed += [(name, train_job.failure_of(preview.inputs, session))]
             continue
         warned += [(name, each) for each in preview.warnings]
@@ -139,14 +142,14 @@ def _tell(
 
 def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:
     """Another target is another batch; all else is an update, which may replace members."""
-    drifted = (olds.get("drift") or {}).items()
     drift = [
-        (name, ", ".join(f"{at}: {now}" for at, now in each.items())) for name, each in drifted
+        (name, ", ".join(f"{at}: {now}" for at, now in each.items()))
+        for name, each in BatchProperties(olds).drift.items()
     ]
     if drift:
         # The engine shows what the program changed; of this it would show nothing.
         lines = f"to be repaired, another writer changed them:\n{member_lines(drift)}"
-        session.messages(news["owner"]["urn"]).info(lines)
+        session.messages(BatchProperties(news).urn).info(lines)
     replaces = tuple(key for key in REPLACING if olds.get(key) != news.get(key))
     paths = dict.fromkeys(replaces, "UPDATE_REPLACE") | members.shown_differences(olds, news)
     changed = any(
@@ -161,13 +164,14 @@ def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Differenc
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Submit every member; succeeds once each was tried, with an error for those that failed."""
     outputs = _applied({}, given, session)
-    session.created.update(_uids(outputs))
-    return CreateAnswer(str(given["resource"]), outputs)
+    made = BatchProperties(outputs)
+    session.created.update(made.uids)
+    return CreateAnswer(made.resource, outputs)
 
 
 def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
     """Bring every member that changed to what the program says, and no other; the outputs."""
-    place = place_of_batch(olds, olds["members"], session)
+    place = place_of_batch(BatchProperties(olds), session)
     target = place.required()
     if _is_unlimited(olds, news):
         for each in entries_of(olds).values():
@@ -177,17 +181,15 @@ def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObj
 
 def _is_unlimited(olds: JSONObject, news: JSONObject) -> bool:
     """Whether `max_parallel` was taken away: no gate starts the members that are left then."""
-    return bool(olds.get("maxParallel")) and news.get("maxParallel") is None
+    limits = [BatchProperties(each).max_parallel for each in (olds, news)]
+    return bool(limits[0]) and limits[1] is None
 
 
-def _start(target: Target, entry: JSONObject) -> None:
+def _start(target: Target, entry: MemberEntry) -> None:
     """Start a member that was submitted suspended, and whose turn did not come."""
-    if "uid" not in entry:
-        return
-    key = (entry["namespace"], entry["name"], entry["uid"])
-    run = target.get(*key)
+    run = target.get(*entry.key) if entry.has_run else None
     if run is not None and gate.is_held(run):
-        target.suspend(*key, False, owner=owner_from_json(entry["owner"]))
+        target.suspend(*entry.key, False, owner=entry.owner)
 
 
 def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
@@ -196,34 +198,33 @@ def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONO
     Raises:
         NotAvailable: The target does not answer, and nothing was tried.
     """
-    target = session.target(news)
-    before, after, entries = members_of(olds), members_of(news), entries_of(olds)
-    namespace = next((str(each["namespace"]) for each in after.values()), "")
+    declared = BatchProperties(news)
+    target, messages = session.target(declared), session.messages(declared.urn)
+    before, after, entries = _jobs_of(olds), _jobs_of(news), entries_of(olds)
+    namespace = next((each.namespace for each in after.values()), "")
     host, runs = target.host(namespace), MemberRuns(target, session)
     changes = members.member_changes(olds, news)
     kept: dict[str, Kept] = {}
     attempts = {}
     for name, change in changes.items():
-        member = MemberRun(before.get(name), entries.get(name) or {}, after.get(name))
+        member = MemberRun(before.get(name), entries.get(name, MemberEntry({})), after.get(name))
         if change is MemberChange.NONE:
-            kept[name] = Kept(after[name], entries[name])
+            kept[name] = Kept(after[name].json, entries[name])
         else:
             attempts[name] = runs.attempt(member, change)
-    kept |= member_pool.run_all(attempts, news, "done" if olds else "submitted", session)
+    kept |= member_pool.run_all(attempts, declared, "done" if olds else "submitted", session)
     state = members.batch_outputs(news, host, {name: kept[name] for name in changes})
-    messages = session.messages(news["owner"]["urn"])
-    _warn(messages, runs.warnings, state["members"])
-    before_uids = _uids(olds)
-    with_run = [each for each in state["members"].values() if "uid" in each]
-    if new := [each for each in with_run if each["uid"] not in before_uids]:
-        messages.info(sentences.submitted_line([(each["namespace"], each["name"]) for each in new]))
+    now, known = BatchProperties(state), BatchProperties(olds).uids
+    _warn(messages, runs.warnings, now.runs)
+    if new := [each for each in now.runs.values() if each.has_run and each.uid not in known]:
+        messages.info(sentences.submitted_line([(each.namespace, each.name) for each in new]))
     return state
 
 
-def _warn(messages: Messages, warnings: Iterable[str], entries: Mapping[str, JSONObject]) -> None:
+def _warn(messages: Messages, warnings: Iterable[str], entries: Mapping[str, MemberEntry]) -> None:
     for each in warnings:
         messages.warn(each)
-    errors = [(name, each["error"]) for name, each in entries.items() if "error" in each]
+    errors = [(name, each.error) for name, each in entries.items() if each.error]
     if errors:
         count = f"{len(errors)} of {len(entries)} TrainJobs failed"
         again = "the next `pulumi up` tries these again, and no other"
@@ -235,19 +236,19 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
 
     So is a member whose run another owner took over; one that cannot be read stays as last seen.
     """
-    place, entries = place_of_batch(state, state["members"], session), entries_of(state)
-    messages = session.messages(state["owner"]["urn"])
+    known, entries = BatchProperties(state), entries_of(state)
+    place, messages = place_of_batch(known, session), session.messages(known.urn)
     if place.elsewhere:
         messages.warn(f"{place.elsewhere}; they are kept as last seen")
-        lost = f"unknown (on {state['host']})"
+        lost = {"lastSeen": f"unknown (on {known.host})"}
         unseen = {
-            name: {**each, "lastSeen": lost} if "uid" in each else each
-            for name, each in state["members"].items()
+            name: {**each.json, **lost} if each.has_run else each.json
+            for name, each in known.runs.items()
         }
         return Present({**state, "members": unseen})
-    before = members_of(state)
+    before = _jobs_of(state)
     # A cluster answers so many at once from one list of each kind.
-    with ThreadPoolExecutor(member_pool.WORKERS[state["target"]]) as pool:
+    with ThreadPoolExecutor(member_pool.WORKERS[known.target]) as pool:
         looks = [
             pool.submit(_read, place.target, before.get(name), each)
             for name, each in entries.items()
@@ -259,20 +260,23 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
     return Present(members.batch_outputs(state, place.host, kept)) if kept else None
 
 
-def _read(target: Target, old: JSONObject | None, entry: JSONObject) -> tuple[Kept | None, str]:
+def _read(
+    target: Target, old: TrainJobProperties | None, entry: MemberEntry
+) -> tuple[Kept | None, str]:
     """A member as it is now, None when its run is gone; and what there is to say of it."""
-    if old is None or "uid" not in entry:
-        return Kept(old, entry), ""
+    if old is None or not entry.has_run:
+        return Kept(old.json if old else None, entry), ""
     try:
-        run = target.get(entry["namespace"], entry["name"], entry["uid"])
+        run = target.get(*entry.key)
     except Unreadable as error:
-        return Kept(old, entry), f"stays as it was last seen: {error}"
+        return Kept(old.json, entry), f"stays as it was last seen: {error}"
     if run is None:
         return None, ""
-    if not run.owner.is_same(owner_from_json(entry["owner"])):
+    if not run.owner.is_same(entry.owner):
         return None, f"{sentences.taken_by(run)}; {train_job.TAKE_BACK}"
-    state = train_job.outputs_of(TrainJobProperties(old), run)
-    return Kept(state, {**entry, **members.entry_of(state)}), sentences.failed_briefly(run)
+    state = train_job.outputs_of(old, run)
+    now = MemberEntry({**entry.json, **members.entry_of(state).json})
+    return Kept(state, now), sentences.failed_briefly(run)
 
 
 def delete(state: JSONObject, session: StackSession) -> None:
@@ -281,20 +285,20 @@ def delete(state: JSONObject, session: StackSession) -> None:
     Raises:
         NotAvailable: Some could not be deleted; the next delete tries them again.
     """
-    target = place_of_batch(state, state["members"], session).required()
-    messages = session.messages(state["owner"]["urn"])
-    runs, before = MemberRuns(target, session), members_of(state)
+    known = BatchProperties(state)
+    target, messages = place_of_batch(known, session).required(), session.messages(known.urn)
+    runs, before = MemberRuns(target, session), _jobs_of(state)
     attempts = {
         name: runs.attempt(MemberRun(before.get(name), each, None), MemberChange.DELETE)
         for name, each in entries_of(state).items()
-        if each.get("uid") not in session.created
+        if each.uid not in session.created
     }
-    if len(attempts) < len(state["members"]):
+    if len(attempts) < len(known.runs):
         messages.info("runs whose content is the same are kept; raise attempt to run them again")
-    left = member_pool.run_all(attempts, state, "deleted", session)
+    left = member_pool.run_all(attempts, known, "deleted", session)
     for each in runs.warnings:
         messages.warn(each)
-    errors = [(name, str(each.seen["error"])) for name, each in left.items() if each.seen]
+    errors = [(name, each.seen.error) for name, each in left.items() if each.seen]
     if errors:
         raise NotAvailable(
             f"{len(errors)} of {len(left)} TrainJobs could not be deleted; run it again\n"
@@ -302,5 +306,5 @@ def delete(state: JSONObject, session: StackSession) -> None:
         )
 
 
-def _uids(state: JSONObject) -> set[str]:
-    return {each["uid"] for each in (state.get("members") or {}).values() if "uid" in each}
+def _jobs_of(batch: JSONObject) -> dict[str, TrainJobProperties]:
+    return {name: TrainJobProperties(each) for name, each in members_of(batch).items()}

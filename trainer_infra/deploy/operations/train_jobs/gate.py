@@ -19,6 +19,10 @@ from trainer_infra.deploy.operations.answers import (
     Present,
     UnfinishedOperation,
 )
+from trainer_infra.deploy.operations.batch_properties import (
+    BatchGateProperties,
+    MemberEntry,
+)
 from trainer_infra.deploy.operations.gate import Progress, Silence, Stuck
 from trainer_infra.deploy.operations.place import place_of_batch
 from trainer_infra.deploy.operations.session import StackSession
@@ -29,7 +33,7 @@ from trainer_infra.errors import Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import SUSPENDED, Run
+from trainer_infra.runs.run import SUSPENDED, Run, owner_from_json
 from trainer_infra.runs.target import Target
 
 PAUSE: Final = 3
@@ -51,10 +55,11 @@ class BatchResult:
 def check(olds: JSONObject, given: JSONObject, session: StackSession) -> CheckAnswer:
     """Only what is waited for can be wrong, and how many failures are tolerated."""
     checked = train_job_result.check(olds, given, session)
-    tolerated = given.get("tolerateFailures", 0)
+    batch = BatchGateProperties(given)
+    tolerated = batch.tolerated
     if isinstance(tolerated, int) and tolerated >= 0:
         return checked
-    what, where = "must be a whole number from 0", f"TrainJobs {given['batch']}"
+    what, where = "must be a whole number from 0", f"TrainJobs {batch.resource}"
     problem = Problem("tolerate_failures", what, tolerated, where=where)
     return CheckAnswer(given, (*checked.problems, problem))
 
@@ -63,23 +68,23 @@ def diff(olds: JSONObject, news: JSONObject, _session: StackSession) -> Differen
     """Other runs, or another event to wait for, are another wait; tolerance is judged anew."""
     same = not is_unknown(news.get("runs")) and olds["runs"] == news["runs"]
     replaces = () if same else ("runs",)
-    if olds.get("until") != news.get("until"):
+    before, after = BatchGateProperties(olds), BatchGateProperties(news)
+    if before.until != after.until:
         replaces = (*replaces, "until")
-    tolerance = olds.get("tolerateFailures", 0) != news.get("tolerateFailures", 0)
-    return Difference(bool(replaces) or tolerance, replaces)
+    return Difference(bool(replaces) or before.tolerated != after.tolerated, replaces)
 
 
 def create(given: JSONObject, session: StackSession) -> CreateAnswer:
     """Wait for all; more members that fail than are tolerated then fail the deployment."""
-    return CreateAnswer(str(given["batch"]), update({}, given, session))
+    return CreateAnswer(BatchGateProperties(given).resource, update({}, given, session))
 
 
 def update(_olds: JSONObject, given: JSONObject, session: StackSession) -> JSONObject:
     """Look again, after members had failed or where another number of them is tolerated."""
-    return {**given, **_results(given, session)}
+    return {**given, **_results(BatchGateProperties(given), session)}
 
 
-def _results(given: JSONObject, session: StackSession) -> JSONObject:
+def _results(batch: BatchGateProperties, session: StackSession) -> JSONObject:
     """Results and failures of the members once the event happened to all.
 
     Raises:
@@ -87,19 +92,19 @@ def _results(given: JSONObject, session: StackSession) -> JSONObject:
         Unreachable: The cluster does not answer for minutes.
         Interrupted: Ctrl-C was pressed.
     """
-    ended = wait_for_members(given, session)
+    ended = wait_for_members(batch, session)
     failures = _first_lines(ended.failures)
     results = {"results": ended.results, "failures": failures}
     if not ended.failures:
         return results
-    count = f"{len(ended.failures)} of {len(given['runs'])} TrainJobs failed or cannot go on"
-    tolerated = int(given.get("tolerateFailures", 0))
+    count = f"{len(ended.failures)} of {len(batch.runs)} TrainJobs failed or cannot go on"
+    tolerated = int(batch.tolerated)
     if len(ended.failures) > tolerated:
         allowed = f", {tolerated} may" if tolerated else ""
         parts = (f"{count}{allowed}", member_lines(ended.failures.items()), ended.again)
         message = "\n".join(filter(None, (*parts, _others(ended))))
-        raise UnfinishedOperation(message, CreateAnswer(str(given["batch"]), results))
-    messages = session.messages(given["urn"])
+        raise UnfinishedOperation(message, CreateAnswer(batch.resource, results))
+    messages = session.messages(batch.urn)
     messages.warn(f"{count}, which is tolerated\n{member_lines(failures.items())}")
     return results
 
@@ -123,15 +128,15 @@ def _first_lines(failures: Mapping[str, str]) -> dict[str, str]:
 
 def read(state: JSONObject, session: StackSession) -> Present:
     """The results as they are now; of a run that is gone or another's, or elsewhere, as they were."""
-    place = place_of_batch(state, state["runs"], session)
+    batch = BatchGateProperties(state)
+    place = place_of_batch(batch, session)
     if place.elsewhere:
         return Present(state)
-    runs = _runs_of(place.target, state["runs"])
+    runs = _runs_of(place.target, batch.runs)
     known = {
-        name: runs[each["uid"]]
-        for name, each in state["runs"].items()
-        if each.get("uid") in runs
-        and not gate.is_taken(_with_owner(state, name), runs[each["uid"]])
+        name: runs[each.uid]
+        for name, each in batch.runs.items()
+        if each.uid in runs and not _is_of_another(batch, name, runs[each.uid])
     }
     failed = {
         name: sentences.failure_lines(run)
@@ -149,7 +154,7 @@ def read(state: JSONObject, session: StackSession) -> Present:
     )
 
 
-def wait_for_members(given: JSONObject, session: StackSession) -> BatchResult:
+def wait_for_members(batch: BatchGateProperties, session: StackSession) -> BatchResult:
     """How every member ended, once all did; starts the next ones where not all may run at once.
 
     Raises:
@@ -157,18 +162,17 @@ def wait_for_members(given: JSONObject, session: StackSession) -> BatchResult:
         Unreachable: The cluster does not answer for minutes.
         Interrupted: Ctrl-C was pressed.
     """
-    target, messages = session.target(given), session.messages(given["urn"])
-    watch, progress = _Watch(given, target), Progress(messages)
-    spaces = sorted({each["namespace"] for each in given["runs"].values() if "uid" in each})
-    gate.warn_of_unseen(target, spaces, messages)
+    target, messages = session.target(batch), session.messages(batch.urn)
+    watch, progress = _Watch(batch, target), Progress(messages)
+    gate.warn_of_unseen(target, batch.namespaces, messages)
     while not watch.over:
         began = time.monotonic()
         watch.look()
         progress.show(watch.progress())
         if not watch.over:
             took = time.monotonic() - began
-            seconds = max(gate.INTERVALS[given["target"]], took * PAUSE)
-            gate.pause_between_looks(session, seconds, given["host"])
+            seconds = max(gate.INTERVALS[batch.target], took * PAUSE)
+            gate.pause_between_looks(session, seconds, batch.host)
     failures = dict(watch.troubles())
     results = {
         name: gate.outputs_of(run)
@@ -183,7 +187,7 @@ def wait_for_members(given: JSONObject, session: StackSession) -> BatchResult:
 class _Watch:
     """What is known of the members while they are waited for."""
 
-    given: JSONObject
+    batch: BatchGateProperties
     target: Target
     ended: dict[str, Run] = field(default_factory=dict)
     """Members for which the event happened."""
@@ -196,28 +200,29 @@ class _Watch:
     _watches: defaultdict[str, Stuck] = field(default_factory=lambda: defaultdict(Stuck))
     _silence: Silence = field(default_factory=Silence)
     _silent: bool = False
+    _runs: Mapping[str, MemberEntry] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        errors = {name: each.get("error") for name, each in self.given["runs"].items()}
-        self._bad = {name: str(error) for name, error in errors.items() if error}
+        self._runs = self.batch.runs
+        self._bad = {name: each.error for name, each in self._runs.items() if each.error}
 
     @property
     def over(self) -> bool:
         """Whether nothing is waited for any more."""
-        runs = self.given["runs"]
-        return len(self.ended.keys() | self._bad.keys() | self._stuck.keys()) == len(runs)
+        known = self.ended.keys() | self._bad.keys() | self._stuck.keys()
+        return len(known) == len(self._runs)
 
     def look(self) -> None:
         """Look at every member that is waited for; nothing is known while the cluster is silent."""
         waiting = {
             name: each
-            for name, each in sorted(self.given["runs"].items())
+            for name, each in sorted(self._runs.items())
             if name not in self.ended and name not in self._bad
         }
         try:
             runs = _runs_of(self.target, waiting)
             for name, each in waiting.items():
-                self._judge(name, runs.get(each["uid"]))
+                self._judge(name, runs.get(each.uid))
         except Unreachable as error:
             self._silence.goes_on(error)
             self._silent = True
@@ -225,7 +230,7 @@ class _Watch:
         self._silence.ends()
         self._silent = False
         over = self.ended.keys() | self._bad.keys()
-        left = {name: each["uid"] for name, each in waiting.items() if name not in over}
+        left = {name: each.uid for name, each in waiting.items() if name not in over}
         self._left = {name: runs[uid] for name, uid in left.items() if uid in runs}
         self._start_next()
 
@@ -234,7 +239,7 @@ class _Watch:
 
         One that was suspended by hand after it had started stays suspended.
         """
-        limit = self.given.get("maxParallel")
+        limit = self.batch.max_parallel
         if limit is None:
             return
         held = [each for each in self._left.values() if gate.is_held(each)]
@@ -243,22 +248,22 @@ class _Watch:
             self.target.suspend(run.namespace, run.name, run.uid, False, owner=run.owner)
 
     def _judge(self, name: str, run: Run | None) -> None:
-        known = self.given["runs"][name]
-        if run is None or gate.has_happened(self.given, run) or sentences.may_be_retried(run):
+        known, until = self._runs[name], self.batch.until
+        if run is None or gate.has_happened(until, run) or sentences.may_be_retried(run):
             # The list leaves out what only a look at the one run tells: last lines, reports, and
             # what is wrong with a record that cannot be read.
             try:
-                run = self.target.get(known["namespace"], known["name"], known["uid"])
+                run = self.target.get(*known.key)
             except Unreadable as error:
                 self._bad[name] = str(error)
                 return
         if run is None:
-            self._bad[name] = gate.run_is_gone(known["name"])
-        elif gate.is_taken(_with_owner(self.given, name), run):
+            self._bad[name] = gate.run_is_gone(known.name)
+        elif _is_of_another(self.batch, name, run):
             self._bad[name] = f"{sentences.taken_by(run)}; run `pulumi refresh`"
         elif sentences.may_be_retried(run):
             self._bad[name], self.failed[name] = sentences.failure_lines(run), run
-        elif gate.has_happened(self.given, run):
+        elif gate.has_happened(until, run):
             self.ended[name] = run
         elif sentence := self._watches[name].trouble(run):
             self._stuck[name] = sentence
@@ -273,7 +278,7 @@ class _Watch:
         phases = {name: run.phase for name, run in self._left.items()}
         counts = Counter(each.lower() for each in {**phases, **stuck}.values())
         counts["failed"] += len(self._bad)
-        ended = f"{len(self.ended)} of {len(self.given['runs'])} {self.given['until']}"
+        ended = f"{len(self.ended)} of {len(self._runs)} {self.batch.until}"
         parts = [f"{count} {phase}" for phase, count in sorted(counts.items()) if count]
         return f"{', '.join([ended, *parts])}{self._example()}"
 
@@ -285,20 +290,20 @@ class _Watch:
 
     def troubles(self) -> Iterator[tuple[str, str]]:
         """Members that failed or cannot go on, with a sentence each, by name in order."""
-        for name in sorted(self.given["runs"]):
+        for name in sorted(self._runs):
             if sentence := self._bad.get(name) or ("" if name in self.ended else self._stuck[name]):
                 yield name, sentence
 
 
-def _runs_of(target: Target, runs: Mapping[str, JSONObject]) -> dict[str, Run]:
+def _runs_of(target: Target, runs: Mapping[str, MemberEntry]) -> dict[str, Run]:
     """The runs there are, by uid, with one list for each namespace."""
-    spaces = sorted({each["namespace"] for each in runs.values() if "uid" in each})
+    spaces = sorted({each.namespace for each in runs.values() if each.has_run})
     return {run.uid: run for space in spaces for run in target.list_runs(space).runs}
 
 
-def _with_owner(given: JSONObject, member: str) -> JSONObject:
-    """Whose a member's run is, as a TrainJob's gate has it; nothing in an earlier release's state."""
-    if "owner" not in given:
-        return {}
-    other = (given.get("owners") or {}).get(member)
-    return {"owner": other or members.member_owner(given, member)}
+def _is_of_another(batch: BatchGateProperties, member: str, run: Run) -> bool:
+    """Whether a run is another owner's; an earlier release's state does not know whose it has to be."""
+    if "owner" not in batch.json:
+        return False
+    owner = batch.owners.get(member) or members.member_owner(batch.json, member)
+    return not run.owner.is_same(owner_from_json(owner))

@@ -11,10 +11,10 @@ from threading import Event
 from typing import Final
 
 from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.operations.batch_properties import BatchProperties
 from trainer_infra.deploy.operations.session import Messages, StackSession
 from trainer_infra.deploy.operations.train_jobs.members import Kept
 from trainer_infra.errors import Bug, NotAvailable, TrainerInfraError
-from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.refusals import NotKubernetes, Unauthorized, Unreachable
 
 WORKERS: Final[Mapping[str, int]] = {targets.LOCAL: 4, targets.KUBERNETES: 32}
@@ -49,22 +49,22 @@ class _Stop:
 
 
 def run_all(
-    attempts: Mapping[str, Attempt], batch: JSONObject, verb: str, session: StackSession
+    attempts: Mapping[str, Attempt], batch: BatchProperties, verb: str, session: StackSession
 ) -> dict[str, Kept]:
     """What the state keeps of every member, in order, once each was tried.
 
     Args:
         attempts: By member.
-        batch: Inputs or state of the batch, with its target and owner.
+        batch: Its inputs or its state.
         verb: What was done, for a status message while it goes on: `submitted`.
         session: Of its stack.
     """
     stop = _Stop(session.cancelled)
     # An engine that is gone ends this early: it can read nothing of what was not begun.
-    pool = ThreadPoolExecutor(WORKERS[batch["target"]], thread_name_prefix="member")
+    pool = ThreadPoolExecutor(WORKERS[batch.target], thread_name_prefix="member")
     try:
         running = {name: pool.submit(_tried, each, stop) for name, each in attempts.items()}
-        _show(tuple(running.values()), session.messages(batch["owner"]["urn"]), verb)
+        _show(tuple(running.values()), session.messages(batch.urn), verb)
         return {name: each.result() for name, each in running.items()}
     finally:
         pool.shutdown(cancel_futures=True)

@@ -12,6 +12,7 @@ from enum import Enum, auto
 from typing import Any, Final
 
 from trainer_infra.deploy.operations import digests
+from trainer_infra.deploy.operations.batch_properties import MemberEntry
 from trainer_infra.deploy.operations.changes import OBSERVED, train_job_difference
 from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.deploy.operations.values import is_unknown
@@ -48,12 +49,8 @@ class Kept:
 
     job: JSONObject | None
     """Its properties as a TrainJob; None once the program does not declare it any more."""
-    seen: JSONObject | None
-    """Its entry in `members`: name, namespace, uid and lastSeen, or `error`; None when it is gone.
-
-    `owner` is whose the run is, where it is not the batch's. `replaced` has runs that are still to be
-    deleted, each as name, namespace, uid and owner.
-    """
+    seen: MemberEntry | None
+    """Its entry in `members`; None when it is gone."""
 
 
 def members_of(batch: JSONObject) -> dict[str, dict[str, Any]]:
@@ -80,13 +77,16 @@ def member_owner(batch: JSONObject, member: str) -> dict[str, Any]:
     return {**batch["owner"], "urn": f"{batch['owner']['urn']}{SEPARATOR}{member}"}
 
 
-def entries_of(state: JSONObject) -> dict[str, dict[str, Any]]:
+def entries_of(state: JSONObject) -> dict[str, MemberEntry]:
     """The entries of a state's `members`, each with whose its run is.
 
     A run keeps its owner when the batch has another one, until an update of that member.
     """
     entries = state.get("members") or {}
-    return {name: {"owner": member_owner(state, name), **each} for name, each in entries.items()}
+    return {
+        name: MemberEntry({"owner": member_owner(state, name), **each})
+        for name, each in entries.items()
+    }
 
 
 def batch_inputs(batch: JSONObject, jobs: Mapping[str, JSONObject]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def batch_outputs(batch: JSONObject, host: str, kept: Mapping[str, Kept]) -> dic
     """The batch's state with these members, in their order."""
     jobs = {name: each.job for name, each in kept.items() if each.job is not None}
     seen = {
-        name: _of_batch(batch, name, each.seen)
+        name: _of_batch(batch, name, each.seen.json)
         for name, each in kept.items()
         if each.seen is not None
     }
@@ -207,9 +207,10 @@ def without_keys(properties: JSONObject, keys: Container[str]) -> dict[str, Any]
     return {key: each for key, each in properties.items() if key not in keys}
 
 
-def entry_of(properties: JSONObject) -> dict[str, Any]:
+def entry_of(state: JSONObject) -> MemberEntry:
     """The entry in `members` of a member whose state as a TrainJob is known."""
-    return {key: properties[key] for key in ("name", "namespace", "uid", "lastSeen", "owner")}
+    keys = ("name", "namespace", "uid", "lastSeen", "owner")
+    return MemberEntry({key: state[key] for key in keys})
 
 
 def member_changes(olds: JSONObject, news: JSONObject) -> dict[str, MemberChange]:
