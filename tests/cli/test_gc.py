@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Team
 from tests.deploy.project import Stack
 from trainer_infra.deploy import backend
-from trainer_infra.runs.run import Owner
+from trainer_infra.runs.run import Owner, RunKey
 
 PROGRAM = """
 import pulumi
@@ -123,7 +123,7 @@ def there(stack: Stack, team: Team) -> Iterator[Stack]:
     _written(stack, found)
     yield stack
     for name, uid in found.items():
-        team.cluster.delete(team.world.namespace, name, uid)
+        team.cluster.delete(RunKey(team.world.namespace, name, uid))
 
 
 def _backend(stack: Stack) -> str:

@@ -17,10 +17,10 @@ from typing_extensions import override
 from tests.cluster.relayed import Relayed
 from tests.cluster.submissions import SECRET, Job
 from trainer_infra.cluster.provider import delete, submit
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
+from trainer_infra.runs.run import RunKey
 
 T = TypeVar("T")
 

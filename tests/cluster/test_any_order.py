@@ -14,11 +14,10 @@ from tests.cluster.relayed import Relayed
 from tests.cluster.submissions import OTHER, SECRET, Job
 from tests.fake_api_server.memory import Memory
 from trainer_infra.cluster.provider import delete, submit
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.kube import resource
 from trainer_infra.kube.client import ObjectSelection
-from trainer_infra.runs.run import Submission
+from trainer_infra.runs.run import RunKey, Submission
 
 T = TypeVar("T")
 

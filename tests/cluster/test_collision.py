@@ -10,6 +10,7 @@ from tests.cluster.world import World, ok
 from trainer_infra.cluster.provider import name_collision
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import Refused
+from trainer_infra.runs.run import RunKey
 
 NEVER = "choose another name, or delete it: adopt=True takes over runs, never single objects"
 
@@ -118,6 +119,6 @@ def test_what_was_not_made_by_a_run_outlives_it(cluster: Cluster, world: World, 
     run = cluster.submit(job.submission())
     world.make("Secret", {"metadata": {"name": "tj-secret"}, "data": {"token": "dGhlaXJz"}})
     service(world, "tj")
-    cluster.delete(job.namespace, "tj", run.uid)
+    cluster.delete(RunKey(job.namespace, "tj", run.uid))
     assert world.all_names() == {"Secret": ["tj-secret"]}
     assert len(services(world)) == 1

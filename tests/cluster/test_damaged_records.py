@@ -25,12 +25,11 @@ from trainer_infra.cluster.provider import (
     suspend,
 )
 from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.kube.refusals import NotFound
 from trainer_infra.kube.resource import CONFIG_MAP
-from trainer_infra.runs.run import Contents, Failure, Node, Owner, Run, run_to_json
+from trainer_infra.runs.run import Contents, Failure, Node, Owner, Run, RunKey, run_to_json
 
 RECORD = "tj-runtime-snapshot"
 

@@ -11,10 +11,10 @@ from tests.cluster.counted import Counted, Unwatching
 from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
 from trainer_infra.cluster.provider import delete
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http, loop
+from trainer_infra.runs.run import RunKey
 
 
 def held(world: World, kind: str, name: str) -> None:
@@ -31,7 +31,7 @@ def test_everything_of_a_run_goes_and_a_second_time_is_fine(
     job.secrets = {"token": SECRET}
     run = cluster.submit(job.submission())
     for _ in range(2):
-        assert cluster.delete(job.namespace, "tj", run.uid) == ""
+        assert cluster.delete(RunKey(job.namespace, "tj", run.uid)) == ""
         assert world.all_names() == {}
     assert cluster.get(job.namespace, "tj") is None
     assert cluster.list_runs(job.namespace).runs == ()
@@ -42,14 +42,14 @@ def test_without_a_uid_whichever_run_there_is_goes(
     cluster: Cluster, world: World, job: Job
 ) -> None:
     cluster.submit(job.submission())
-    assert cluster.delete(job.namespace, "tj", "") == ""
+    assert cluster.delete(RunKey(job.namespace, "tj", "")) == ""
     assert world.all_names() == {}
 
 
 def test_another_run_of_that_name_is_left_alone(cluster: Cluster, world: World, job: Job) -> None:
     run = cluster.submit(job.submission())
     before = world.all_names()
-    assert cluster.delete(job.namespace, "tj", "another") == ""
+    assert cluster.delete(RunKey(job.namespace, "tj", "another")) == ""
     assert (world.all_names(), cluster.get(job.namespace, "tj")) == (before, run)
 
 
@@ -61,7 +61,7 @@ def test_what_took_the_place_of_an_object_of_the_run_is_left_alone(
     run = cluster.submit(job.submission())
     world.client.delete(world.path("Secret", "tj-secret"))
     world.make("Secret", {"metadata": {"name": "tj-secret"}, "data": {"token": "dGhlaXJz"}})
-    assert cluster.delete(job.namespace, "tj", run.uid) == ""
+    assert cluster.delete(RunKey(job.namespace, "tj", run.uid)) == ""
     assert world.all_names() == {"Secret": ["tj-secret"]}
 
 
@@ -74,12 +74,12 @@ def test_a_jobset_that_does_not_go_is_a_warning_and_the_next_delete_waits_again(
         f"JobSet {job.namespace}/tj is still being deleted, and so may its pods be; it waits for "
         "its finalizers: acme.io/hold, foregroundDeletion"
     )
-    assert cluster.delete(job.namespace, "tj", run.uid, timeout=0.2) == warning
+    assert cluster.delete(RunKey(job.namespace, "tj", run.uid), timeout=0.2) == warning
     assert world.all_names() == {"JobSet": ["tj"]}
     assert cluster.get(job.namespace, "tj") is None
-    assert cluster.delete(job.namespace, "tj", run.uid, timeout=0.2) == warning
+    assert cluster.delete(RunKey(job.namespace, "tj", run.uid), timeout=0.2) == warning
     world.collect("JobSet", "tj")
-    assert cluster.delete(job.namespace, "tj", run.uid) == ""
+    assert cluster.delete(RunKey(job.namespace, "tj", run.uid)) == ""
     assert world.all_names() == {}
 
 
@@ -89,7 +89,7 @@ def test_a_run_whose_jobset_is_gone_already_is_removed(
 ) -> None:
     run = cluster.submit(job.submission())
     world.client.delete(world.path("JobSet", "tj"))
-    assert cluster.delete(job.namespace, "tj", run.uid) == ""
+    assert cluster.delete(RunKey(job.namespace, "tj", run.uid)) == ""
     assert world.all_names() == {}
 
 
@@ -99,7 +99,7 @@ def test_the_next_run_of_the_name_waits_until_the_record_before_it_is_gone(
 ) -> None:
     first = cluster.submit(job.submission())
     held(world, "ConfigMap", "tj-runtime-snapshot")
-    assert cluster.delete(job.namespace, "tj", first.uid) == ""
+    assert cluster.delete(RunKey(job.namespace, "tj", first.uid)) == ""
     assert world.names("ConfigMap") == ["tj-runtime-snapshot"]
     with ThreadPoolExecutor(1) as pool:
         submitted = pool.submit(cluster.submit, job.submission())
@@ -114,7 +114,7 @@ def test_a_submit_gives_up_when_an_earlier_run_does_not_go(
 ) -> None:
     first = cluster.submit(job.submission())
     held(world, "ConfigMap", "tj-runtime-snapshot")
-    cluster.delete(job.namespace, "tj", first.uid, timeout=0.1)
+    cluster.delete(RunKey(job.namespace, "tj", first.uid), timeout=0.1)
     with pytest.raises(NotAvailable, match="an earlier run of that name is still being deleted"):
         cluster.submit(job.submission(), timeout=0.5)
     assert world.names("ConfigMap") == ["tj-runtime-snapshot"]

@@ -8,7 +8,7 @@ from tests.cluster.submissions import SECRET, Job
 from tests.cluster.world import World
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable, Refused
-from trainer_infra.runs.run import Contents, Run
+from trainer_infra.runs.run import Contents, Run, RunKey
 
 TEMPLATE = "spec.replicatedJobs[node].template.spec"
 POD = f"JobSet tj: {TEMPLATE}.template.spec"
@@ -64,7 +64,7 @@ def test_a_field_of_ours_that_was_changed_is_drift_and_says_whose_it_is_now(
         f"JobSet tj: {TEMPLATE}.parallelism": f"5{whose}",
     }
     assert now(cluster, job).drift == drift
-    repaired = cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    repaired = cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents)
     assert repaired.drift == {}
     assert repaired.uid == run.uid
     assert container(world.there("JobSet", "tj"))["image"] != "acme/other:1"
@@ -89,7 +89,7 @@ def test_what_others_add_is_no_drift_and_stays_when_ours_is_repaired(
         container(value)["image"] = "acme/other:1"
 
     edited(world, harm)
-    cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents)
     jobset = world.there("JobSet", "tj")
     assert now(cluster, job).drift == {}
     assert jobset["metadata"]["labels"]["team"] == "vision"
@@ -116,7 +116,7 @@ def test_a_secret_that_somebody_wrote_is_drift_without_its_value(
         ),
         "Secret tj-secret: data.user": "was removed",
     }
-    cluster.update_secrets(job.namespace, "tj", run.uid, job.secrets)
+    cluster.update_secrets(RunKey(job.namespace, "tj", run.uid), job.secrets)
     assert now(cluster, job).drift == {}
 
 
@@ -133,7 +133,7 @@ def test_values_of_a_secret_that_somebody_changed_or_removed_are_written_again(
         del value["data"]["user"]
 
     world.change("Secret", "tj-secret", change, fieldManager="kubectl-edit")
-    repaired = cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    repaired = cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents)
     assert repaired.drift == {}
     assert world.there("Secret", "tj-secret")["data"] == {**before, "theirs": "eA=="}
 
@@ -146,7 +146,7 @@ def test_a_secret_that_is_gone_is_made_again_with_the_values_of_the_state(
     before = world.there("Secret", "tj-secret")
     world.client.delete(world.path("Secret", "tj-secret"))
     assert now(cluster, job).drift == {"Secret tj-secret": "is gone"}
-    cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents)
     made = world.there("Secret", "tj-secret")
     assert (made["data"], made["metadata"]["ownerReferences"]) == (
         before["data"],
@@ -160,7 +160,7 @@ def test_code_that_is_gone_is_made_again(cluster: Cluster, world: World, job: Jo
     before = world.there("ConfigMap", name)
     world.client.delete(world.path("ConfigMap", name))
     assert now(cluster, job).drift == {f"ConfigMap {name}": "is gone"}
-    cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents)
     made = world.there("ConfigMap", name)
     assert (made["data"], made["immutable"]) == (before["data"], True)
 
@@ -180,7 +180,7 @@ def test_keys_that_somebody_changed_are_a_new_pair(
         "Secret tj-mpi-ssh-auth: data.ssh-privatekey",
         "Secret tj-mpi-ssh-auth: data.ssh-publickey",
     }
-    repaired = cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    repaired = cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents)
     assert repaired.drift == {}
     made = world.there("Secret", "tj-mpi-ssh-auth")["data"]
     assert made.keys() == foreign.keys()
@@ -198,7 +198,7 @@ def test_a_secret_of_somebody_else_in_place_of_ours_is_not_taken(
     foreign = {**live, "metadata": metadata, "data": {"token": "dGhlaXJz"}}
     world.make("Secret", foreign)
     with pytest.raises(Refused, match=r"tj-secret belongs to .* now; delete it, then run"):
-        cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+        cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents)
     assert world.there("Secret", "tj-secret")["data"] == {"token": "dGhlaXJz"}
 
 
@@ -214,7 +214,9 @@ def test_labels_of_a_secret_are_repaired_and_its_values_kept(
 
     world.change("Secret", "tj-secret", change)
     assert now(cluster, job).drift == {"Secret tj-secret: metadata.labels": "was removed"}
-    assert cluster.repair(job.namespace, "tj", run.uid, job.submission().contents).drift == {}
+    assert (
+        cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents).drift == {}
+    )
     assert world.there("Secret", "tj-secret")["data"] == before
 
 
@@ -229,7 +231,9 @@ def test_an_object_that_is_gone_is_drift_and_made_again_where_its_content_is_kno
         "ConfigMap tj-mpi-hostfile": "is gone",
         "Secret tj-mpi-ssh-auth": "is gone",
     }
-    assert cluster.repair(job.namespace, "tj", run.uid, job.submission().contents).drift == {}
+    assert (
+        cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents).drift == {}
+    )
     assert "tj-mpi-hostfile" in world.names("ConfigMap")
 
 
@@ -241,14 +245,14 @@ def test_a_secret_that_is_gone_and_whose_values_nobody_has_cannot_be_made_again(
     world.client.delete(world.path("Secret", "tj-secret"))
     assert now(cluster, job).drift == {"Secret tj-secret": "is gone"}
     with pytest.raises(NotAvailable, match="what was in it is kept nowhere else; raise attempt"):
-        cluster.repair(job.namespace, "tj", run.uid, Contents())
+        cluster.repair(RunKey(job.namespace, "tj", run.uid), Contents())
 
 
 def test_suspending_and_resuming_is_no_drift_and_survives_a_repair(
     cluster: Cluster, world: World, job: Job
 ) -> None:
     run = cluster.submit(job.submission())
-    suspended = cluster.suspend(job.namespace, "tj", run.uid, True)
+    suspended = cluster.suspend(RunKey(job.namespace, "tj", run.uid), True)
     assert (suspended.phase, suspended.drift, suspended.waiting_for) == ("Suspended", {}, "")
     assert world.there("JobSet", "tj")["spec"]["suspend"] is True
 
@@ -257,14 +261,15 @@ def test_suspending_and_resuming_is_no_drift_and_survives_a_repair(
 
     edited(world, harm)
     assert (
-        cluster.repair(job.namespace, "tj", run.uid, job.submission().contents).phase == "Suspended"
+        cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents).phase
+        == "Suspended"
     )
     assert world.there("JobSet", "tj")["spec"]["suspend"] is True
-    resumed = cluster.suspend(job.namespace, "tj", run.uid, False)
+    resumed = cluster.suspend(RunKey(job.namespace, "tj", run.uid), False)
     assert (resumed.phase, resumed.drift) == ("Created", {})
     assert world.there("JobSet", "tj")["spec"]["suspend"] is False
     edited(world, harm)
-    cluster.repair(job.namespace, "tj", run.uid, job.submission().contents)
+    cluster.repair(RunKey(job.namespace, "tj", run.uid), job.submission().contents)
     assert world.there("JobSet", "tj")["spec"]["suspend"] is False
     assert cluster.submit(job.submission()).phase == "Created"
 

@@ -19,7 +19,7 @@ from trainer_infra.local.target import ThisMachine
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.render.observed_objects import ObservedObjects
 from trainer_infra.render.plugins import PLUGINS
-from trainer_infra.runs.run import Submission
+from trainer_infra.runs.run import RunKey, Submission
 from trainer_infra.trainers import compose
 
 NOW = datetime(2026, 11, 23, 12, tzinfo=UTC)
@@ -99,7 +99,7 @@ def test_this_machine_keeps_what_the_plan_applies(
         owned = planned(submission, OURS, run.uid)
         assert [without_owner(each) for each in owned] == list(submission.objects)
     finally:
-        runs.delete("default", "tj", run.uid)
+        runs.delete(RunKey("default", "tj", run.uid))
 
 
 def without_owner(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from tests.cluster.conftest import Server
 from tests.cluster.submissions import CODE, SECRET, Job
 from tests.cluster.world import World
 from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.runs.run import RunKey
 
 ROOT = Path(__file__).parents[2]
 ALL = {
@@ -101,7 +102,7 @@ def test_a_killed_submit_is_listed_and_can_be_deleted(
     shown = [(each.name, each.phase, each.waiting_for) for each in found]
     assert shown == ([] if point == "before 1" else [("tj", "Created", waits)])
     for run in found:
-        assert cluster.delete(world.namespace, "tj", run.uid, 5) == ""
+        assert cluster.delete(RunKey(world.namespace, "tj", run.uid), 5) == ""
     assert world.all_names() == {}
 
 
@@ -113,7 +114,7 @@ def test_a_delete_that_was_killed_is_completed_by_the_next_one(
     """Its writes are: JobSet, code and Secret in any order, record."""
     run = cluster.submit(job_of(world).submission())
     killed(started(server, world, f"delete {run.uid}", point))
-    assert cluster.delete(world.namespace, "tj", run.uid, 5) == ""
+    assert cluster.delete(RunKey(world.namespace, "tj", run.uid), 5) == ""
     assert world.all_names() == {}
     assert cluster.get(world.namespace, "tj", run.uid) is None
 
@@ -125,7 +126,7 @@ def test_a_run_that_is_deleted_while_it_is_submitted_leaves_nothing(
     process = started(server, world, "submit", "before 4")
     try:
         (run,) = cluster.list_runs(world.namespace).runs
-        assert cluster.delete(world.namespace, "tj", run.uid, 5) == ""
+        assert cluster.delete(RunKey(world.namespace, "tj", run.uid), 5) == ""
         process.send_signal(signal.SIGUSR1)
         assert process.wait(30) == 1
     finally:

@@ -12,13 +12,12 @@ from tests.cluster.in_memory import Small
 from tests.cluster.submissions import Job
 from tests.fake_api_server.memory import Memory
 from trainer_infra.cluster.logs import LogSelection
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.provider.run_lookup import log_lines
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import LogOf
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.kube.resource import POD
-from trainer_infra.runs.run import Failure
+from trainer_infra.runs.run import Failure, RunKey
 
 T = TypeVar("T")
 

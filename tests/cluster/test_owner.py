@@ -12,18 +12,18 @@ from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import Refused
-from trainer_infra.runs.run import Contents, Owner
+from trainer_infra.runs.run import Contents, Owner, RunKey
 
 HERE = replace(OWNER, backend="file:laptop-0123456789abcdef")
 THERE = replace(OWNER, backend="file:desktop-fedcba9876543210")
 
 VERBS: dict[str, Callable[[Cluster, str, str, Owner], Any]] = {
-    "suspend": lambda c, ns, uid, owner: c.suspend(ns, "tj", uid, True, owner=owner),
+    "suspend": lambda c, ns, uid, owner: c.suspend(RunKey(ns, "tj", uid, owner), True),
     "update_secrets": lambda c, ns, uid, owner: c.update_secrets(
-        ns, "tj", uid, {"token": "other"}, owner=owner
+        RunKey(ns, "tj", uid, owner), {"token": "other"}
     ),
-    "repair": lambda c, ns, uid, owner: c.repair(ns, "tj", uid, Contents(), owner=owner),
-    "give": lambda c, ns, uid, owner: c.give(ns, "tj", uid, owner, owner=owner),
+    "repair": lambda c, ns, uid, owner: c.repair(RunKey(ns, "tj", uid, owner), Contents()),
+    "give": lambda c, ns, uid, owner: c.give(RunKey(ns, "tj", uid, owner), owner),
 }
 
 
@@ -62,10 +62,10 @@ def test_the_former_owner_leaves_it_alone_when_it_deletes(
     cluster: Cluster, world: World, taken: str
 ) -> None:
     before = everything(world)
-    said = cluster.delete(world.namespace, "tj", taken, owner=OWNER)
+    said = cluster.delete(RunKey(world.namespace, "tj", taken, OWNER))
     assert said == (f"run {world.namespace}/tj is left alone: it belongs to {OTHER.shown()} now")
     assert everything(world) == before
-    assert cluster.delete(world.namespace, "tj", taken, owner=OTHER) == ""
+    assert cluster.delete(RunKey(world.namespace, "tj", taken, OTHER)) == ""
     assert world.all_names() == {}
 
 
@@ -82,11 +82,11 @@ def test_the_same_stack_of_another_backend_is_another_owner_and_is_named(
         f"in backend {HERE.backend}; choose another name, delete it, or set adopt=True to take its "
         "place"
     )
-    assert "is left alone" in cluster.delete(job.namespace, "tj", run.uid, owner=THERE)
+    assert "is left alone" in cluster.delete(RunKey(job.namespace, "tj", run.uid, THERE))
     assert everything(world) == before
     adopted = cluster.submit(replace(job, owner=THERE).submission(), adopt=True)
     assert (adopted.uid, adopted.owner) == (run.uid, THERE)
-    assert "is left alone" in cluster.delete(job.namespace, "tj", run.uid, owner=HERE)
+    assert "is left alone" in cluster.delete(RunKey(job.namespace, "tj", run.uid, HERE))
 
 
 @pytest.mark.usefixtures("collector")
@@ -101,7 +101,7 @@ def test_a_run_of_a_release_without_backends_is_its_states(
         "urn": OWNER.urn,
     }
     assert cluster.submit(replace(job, owner=HERE).submission()) == run
-    assert cluster.delete(job.namespace, "tj", run.uid, owner=HERE) == ""
+    assert cluster.delete(RunKey(job.namespace, "tj", run.uid, HERE)) == ""
     assert world.all_names() == {}
 
 
@@ -111,7 +111,7 @@ def test_a_run_that_is_given_away_is_the_new_owners_in_all_that_it_has(
     job.owner, job.secrets = HERE, {"token": SECRET}
     first = cluster.submit(job.submission())
     renamed = replace(OTHER, backend=HERE.backend)
-    cluster.give(job.namespace, "tj", first.uid, renamed, owner=HERE)
+    cluster.give(RunKey(job.namespace, "tj", first.uid, HERE), renamed)
     assert cluster.get(job.namespace, "tj", first.uid) == replace(first, owner=renamed)
     stacks = {
         each["metadata"]["labels"]["trainer-infra.dev/stack"] for each in everything(world).values()
@@ -134,5 +134,5 @@ def test_of_two_that_adopt_at_once_one_is_the_owner_and_the_other_leaves_it_alon
     assert run is not None
     assert run.owner in rivals
     (loser,) = [each for each in rivals if each != run.owner]
-    assert "is left alone" in cluster.delete(job.namespace, "tj", run.uid, owner=loser)
+    assert "is left alone" in cluster.delete(RunKey(job.namespace, "tj", run.uid, loser))
     assert world.names("JobSet") == ["tj"]

@@ -9,6 +9,7 @@ from tests.cluster.test_status import POD
 from tests.cluster.world import World, container, ended
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.runs.run import RunKey
 
 pytestmark = pytest.mark.usefixtures("collector")
 
@@ -33,7 +34,7 @@ def test_a_failed_run_has_a_new_jobset_and_is_the_same_run(
     before = world.there("JobSet", "tj")
     others = {kind: each for kind, each in world.all_names().items() if kind != "JobSet"}
 
-    again = cluster.retry(job.namespace, "tj", uid, owner=job.owner)
+    again = cluster.retry(RunKey(job.namespace, "tj", uid, job.owner))
 
     after = world.there("JobSet", "tj")
     assert (again.uid, again.phase) == (uid, "Created")
@@ -51,7 +52,7 @@ def test_a_failed_run_has_a_new_jobset_and_is_the_same_run(
 def test_a_lost_run_runs_again(cluster: Cluster, world: World, job: Job) -> None:
     uid = cluster.submit(job.submission()).uid
     world.client.delete(world.path("JobSet", "tj"))
-    assert cluster.retry(job.namespace, "tj", uid).phase == "Created"
+    assert cluster.retry(RunKey(job.namespace, "tj", uid)).phase == "Created"
     assert world.names("JobSet") == ["tj"]
 
 
@@ -60,26 +61,26 @@ def test_a_retry_that_was_interrupted_is_done_again(
 ) -> None:
     uid = failed(cluster, world, job)
     world.client.delete(world.path("JobSet", "tj"))
-    assert cluster.retry(job.namespace, "tj", uid).phase == "Created"
+    assert cluster.retry(RunKey(job.namespace, "tj", uid)).phase == "Created"
 
 
 def test_a_run_that_the_user_suspended_meanwhile_stays_suspended(
     cluster: Cluster, world: World, job: Job
 ) -> None:
     uid = cluster.submit(job.submission()).uid
-    cluster.suspend(job.namespace, "tj", uid, value=True)
+    cluster.suspend(RunKey(job.namespace, "tj", uid), value=True)
     world.client.delete(world.path("JobSet", "tj"))
-    assert cluster.retry(job.namespace, "tj", uid).phase == "Suspended"
-    cluster.suspend(job.namespace, "tj", uid, value=False)
+    assert cluster.retry(RunKey(job.namespace, "tj", uid)).phase == "Suspended"
+    cluster.suspend(RunKey(job.namespace, "tj", uid), value=False)
     assert world.there("JobSet", "tj")["spec"]["suspend"] is False
 
 
 def test_what_has_not_failed_is_refused(cluster: Cluster, world: World, job: Job) -> None:
     uid = cluster.submit(job.submission()).uid
     with pytest.raises(Refused, match="tj has not failed, it is created"):
-        cluster.retry(job.namespace, "tj", uid)
+        cluster.retry(RunKey(job.namespace, "tj", uid))
     with pytest.raises(NotAvailable, match="there is no run"):
-        cluster.retry(job.namespace, "other", "")
+        cluster.retry(RunKey(job.namespace, "other", ""))
     assert world.names("JobSet") == ["tj"]
 
 
@@ -87,5 +88,5 @@ def test_a_run_of_another_owner_is_left_alone(cluster: Cluster, world: World, jo
     uid = failed(cluster, world, job)
     before = world.there("JobSet", "tj")
     with pytest.raises(Refused, match="belongs to"):
-        cluster.retry(job.namespace, "tj", uid, owner=replace(OTHER))
+        cluster.retry(RunKey(job.namespace, "tj", uid, replace(OTHER)))
     assert world.there("JobSet", "tj") == before

@@ -20,7 +20,7 @@ from trainer_infra.cluster.rights import LOOK, ROLES, Right, Rights
 from trainer_infra.errors import Refused
 from trainer_infra.kube import http
 from trainer_infra.kube.loop import run_in_loop
-from trainer_infra.runs.run import Contents, Owner
+from trainer_infra.runs.run import Contents, Owner, RunKey
 
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 WORKLOADS = account_rights.right_to(account_rights.WORKLOAD, "list")
@@ -106,13 +106,13 @@ def test_with_the_whole_role_a_run_is_made_looked_at_changed_and_deleted(
 ) -> None:
     cluster = account(*ROLES["submit"], *LOOK)
     made = cluster.submit(with_secret(job).submission())
-    key = (job.namespace, "tj", made.uid)
-    cluster.update_secrets(*key, {"token": "other"})
-    cluster.repair(*key, Contents({"token": "other"}))
-    assert cluster.suspend(*key, True).phase == "Suspended"
+    key = RunKey(job.namespace, "tj", made.uid)
+    cluster.update_secrets(key, {"token": "other"})
+    cluster.repair(key, Contents({"token": "other"}))
+    assert cluster.suspend(key, True).phase == "Suspended"
     assert cluster.unseen(job.namespace) == ""
     assert [each.name for each in cluster.list_runs(job.namespace).runs] == ["tj"]
-    assert cluster.delete(*key) == ""
+    assert cluster.delete(key) == ""
     assert world.all_names() == {}
 
 
@@ -168,7 +168,7 @@ def test_what_cannot_be_deleted_whole_is_not_deleted(
     before = world.all_names()
     theirs = account(*without(ROLES[purpose], right))
     with pytest.raises(Refused) as error:
-        theirs.delete(job.namespace, "tj", made.uid)
+        theirs.delete(RunKey(job.namespace, "tj", made.uid))
     assert f"this account may not delete run {job.namespace}/tj" in str(error.value)
     assert lacking(right) in str(error.value)
     assert world.all_names() == before

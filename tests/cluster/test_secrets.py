@@ -11,7 +11,7 @@ from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World, container, ended, waiting
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable
-from trainer_infra.runs.run import run_to_json
+from trainer_infra.runs.run import RunKey, run_to_json
 
 
 def mpi(job: Job) -> Job:
@@ -46,7 +46,7 @@ def test_values_are_written_as_given_and_replaced_without_a_new_run(
     run = cluster.submit(mpi(job).submission())
     assert world.there("Secret", "tj-secret")["data"] == {"token": encoded(SECRET)}
     jobset = world.there("JobSet", "tj")
-    cluster.update_secrets(job.namespace, "tj", run.uid, {"token": "new"})
+    cluster.update_secrets(RunKey(job.namespace, "tj", run.uid), {"token": "new"})
     assert world.there("Secret", "tj-secret")["data"] == {"token": encoded("new")}
     assert world.there("JobSet", "tj") == jobset
 

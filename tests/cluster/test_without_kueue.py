@@ -10,6 +10,7 @@ from tests.cluster.world import World
 from trainer_infra.cluster import served_kinds
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.cluster.served_kinds import ServedKinds
+from trainer_infra.runs.run import RunKey
 
 LABEL = "kueue.x-k8s.io/queue-name"
 HERE = ServedKinds(reachable=True, jobset=True, kueue=True, server="https://here")
@@ -63,10 +64,10 @@ def test_suspend_and_resume_are_the_users_as_without_a_queue(
 ) -> None:
     queued.spec = {"suspend": True}
     run = cluster.submit(queued.submission())
-    resumed = cluster.suspend(queued.namespace, "tj", run.uid, False)
+    resumed = cluster.suspend(RunKey(queued.namespace, "tj", run.uid), False)
     assert (resumed.phase, resumed.stuck) == ("Created", "")
     assert world.there("JobSet", "tj")["spec"]["suspend"] is False
-    assert cluster.suspend(queued.namespace, "tj", run.uid, True).phase == "Suspended"
+    assert cluster.suspend(RunKey(queued.namespace, "tj", run.uid), True).phase == "Suspended"
     assert world.there("JobSet", "tj")["spec"]["suspend"] is True
 
 

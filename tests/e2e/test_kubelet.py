@@ -15,7 +15,7 @@ from trainer_infra.api import fault_tolerance
 from trainer_infra.api.fault_tolerance import SIGTERM, FaultTolerance, Policies
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.success_policy import SuccessPolicy
-from trainer_infra.runs.run import COMPLETE, FAILED
+from trainer_infra.runs.run import COMPLETE, FAILED, RunKey
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 
 ATTEMPT = {
@@ -130,7 +130,7 @@ def test_code_of_a_custom_trainer_ends_when_it_is_told_to(namespace: Namespace) 
     eventually(lambda: "sleeping" in jobs.lines())
 
     # Killed after the grace period of 30 s, it would be a warning.
-    assert jobs.cluster.delete(run.namespace, run.name, run.uid, timeout=20) == ""
+    assert jobs.cluster.delete(RunKey(run.namespace, run.name, run.uid), timeout=20) == ""
 
 
 def sleeping() -> None:

@@ -19,7 +19,7 @@ from trainer_infra.local import run_folder, runs
 from trainer_infra.local.target import ThisMachine
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import FINISHED, Run, Submission
+from trainer_infra.runs.run import FINISHED, Run, RunKey, Submission
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import content_hash
@@ -103,7 +103,7 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     monkeypatch.setenv(names.CACHE_HOME, str(tmp_path / "cache"))
     yield
     for run in runs.list_runs().runs:
-        runs.delete(run.namespace, run.name, run.uid, timeout=5)
+        runs.delete(RunKey(run.namespace, run.name, run.uid), timeout=5)
 
 
 def runtime(image: str, pod: Mapping[str, Any] | None = None) -> ClusterTrainingRuntime:

@@ -8,6 +8,7 @@ import pytest
 from tests.local.jobs import left
 from trainer_infra import names
 from trainer_infra.local import runs
+from trainer_infra.runs.run import RunKey
 
 
 @pytest.fixture(autouse=True)
@@ -17,5 +18,5 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setenv(names.CACHE_HOME, str(tmp_path / "cache"))
     yield tmp_path / "home"
     for run in runs.list_runs().runs:
-        runs.delete(run.namespace, run.name, run.uid, timeout=5)
+        runs.delete(RunKey(run.namespace, run.name, run.uid), timeout=5)
         assert left(run) == []

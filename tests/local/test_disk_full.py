@@ -10,13 +10,14 @@ import pytest
 from tests.local.jobs import Job, eventually, finished, left, now, shell
 from trainer_infra import names
 from trainer_infra.local import runs
+from trainer_infra.runs.run import RunKey
 
 
 def test_a_log_that_cannot_be_written_fails_the_run(home: Path) -> None:
     run = Job(command=shell("echo on; sleep 60"), spec={"suspend": True}).submit()
     log = home / "runs/default/tj/logs/tj-node-0-0.log"
     log.symlink_to("/dev/full")
-    runs.suspend("default", "tj", run.uid, False)
+    runs.suspend(RunKey("default", "tj", run.uid), False)
     run = finished(run)
 
     assert (run.phase, run.reason, run.message) == (
@@ -40,7 +41,7 @@ def small_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path
     monkeypatch.setenv(names.STATE_HOME, str(disk))
     yield disk
     for run in runs.list_runs().runs:
-        runs.delete(run.namespace, run.name, run.uid, timeout=5)
+        runs.delete(RunKey(run.namespace, run.name, run.uid), timeout=5)
     subprocess.run(["umount", str(disk)], check=True)
 
 

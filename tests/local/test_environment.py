@@ -10,6 +10,7 @@ import pytest
 from tests.local.jobs import Job, eventually, finished, left, lines, python, shell, supervision
 from trainer_infra import names
 from trainer_infra.local import runs
+from trainer_infra.runs.run import RunKey
 
 SHOW = "import json, os; print(json.dumps(dict(os.environ)))"
 
@@ -160,10 +161,10 @@ def test_later_tries_get_a_changed_secret(tmp_path: Path) -> None:
     run = job.submit()
     while not lines(run):
         pass
-    runs.update_secrets("default", "tj", run.uid, {"p": "new"})
-    runs.suspend("default", "tj", run.uid, True)
+    runs.update_secrets(RunKey("default", "tj", run.uid), {"p": "new"})
+    runs.suspend(RunKey("default", "tj", run.uid), True)
     gate.touch()
-    runs.suspend("default", "tj", run.uid, False)
+    runs.suspend(RunKey("default", "tj", run.uid), False)
 
     finished(run)
     assert lines(run) == ["old", "new"]

@@ -7,6 +7,7 @@ import pytest
 from tests.local.jobs import Job, eventually, finished, lines, log_has, python, shell
 from trainer_infra.errors import NotAvailable
 from trainer_infra.local import run_folder, runs
+from trainer_infra.runs.run import RunKey
 
 
 def test_logs_are_read_pod_after_pod() -> None:
@@ -71,7 +72,7 @@ def test_values_of_secrets_that_a_program_prints_are_in_no_log_and_no_status(
     run = job.submit()
     eventually(log_has(run, "using"))
     # The pod that runs keeps the value that it started with.
-    runs.update_secrets("default", "tj", run.uid, {"p": "planted-anew"})
+    runs.update_secrets(RunKey("default", "tj", run.uid), {"p": "planted-anew"})
     gate.touch()
     ended = finished(run)
 

@@ -11,19 +11,19 @@ import pytest
 from tests.local.jobs import OWNER, Job, eventually, left, now, shell
 from trainer_infra.errors import Refused, Unreadable
 from trainer_infra.local import run_folder, runs
-from trainer_infra.runs.run import Contents, Owner, Run
+from trainer_infra.runs.run import Contents, Owner, Run, RunKey
 
 OTHER = Owner("proj", "prod", "urn:other", "s3://states")
 SLEEP = Job(command=shell("sleep 60"))
 
 
 VERBS: dict[str, Callable[[Run, Owner], Any]] = {
-    "suspend": lambda run, owner: runs.suspend("default", "tj", run.uid, True, owner=owner),
+    "suspend": lambda run, owner: runs.suspend(RunKey("default", "tj", run.uid, owner), True),
     "update_secrets": lambda run, owner: runs.update_secrets(
-        "default", "tj", run.uid, {}, owner=owner
+        RunKey("default", "tj", run.uid, owner), {}
     ),
-    "repair": lambda run, owner: runs.repair("default", "tj", run.uid, Contents(), owner=owner),
-    "give": lambda run, owner: runs.give("default", "tj", run.uid, owner, owner=owner),
+    "repair": lambda run, owner: runs.repair(RunKey("default", "tj", run.uid, owner), Contents()),
+    "give": lambda run, owner: runs.give(RunKey("default", "tj", run.uid, owner), owner),
 }
 
 
@@ -35,12 +35,12 @@ def test_the_former_owner_changes_nothing_of_a_run_that_was_taken_over(verb: str
     with pytest.raises(Refused) as error:
         VERBS[verb](run, OWNER)
     assert str(error.value) == f"run default/tj belongs to {OTHER.shown()} now"
-    assert runs.delete("default", "tj", run.uid, owner=OWNER) == (
+    assert runs.delete(RunKey("default", "tj", run.uid, OWNER)) == (
         f"run default/tj is left alone: it belongs to {OTHER.shown()} now"
     )
     assert (now(run).uid, now(run).owner, now(run).phase) == (run.uid, OTHER, "Running")
     VERBS[verb](run, OTHER)
-    assert runs.delete("default", "tj", run.uid, owner=OTHER) == ""
+    assert runs.delete(RunKey("default", "tj", run.uid, OTHER)) == ""
     assert left(run) == []
 
 
@@ -70,7 +70,7 @@ def test_a_damaged_folder_stops_nobody_and_is_deleted_by_its_uid(part: str, text
         assert said.startswith(f"the folder {_file('')} should be a run's and cannot be read: ")
         with pytest.raises(Unreadable):
             runs.get("default", "tj", run.uid)
-    assert runs.delete("default", "tj", run.uid) == ""
+    assert runs.delete(RunKey("default", "tj", run.uid)) == ""
     assert left(run) == []
     assert now(other).phase != "Failed"
 
@@ -81,7 +81,7 @@ def test_a_folder_of_a_later_release_is_read_and_one_of_an_earlier_has_no_backen
     later |= {"later": 1, "owner": {**asdict(OWNER), "organization": "acme"}}
     _file("run.json").write_text(json.dumps(later))
     assert now(run).owner == OWNER
-    runs.give("default", "tj", run.uid, OTHER, owner=OWNER)
+    runs.give(RunKey("default", "tj", run.uid, OWNER), OTHER)
     assert json.loads(_file("run.json").read_text())["later"] == 1
     earlier = {**later, "owner": {"project": "proj", "stack": "dev", "urn": OWNER.urn}}
     _file("run.json").write_text(json.dumps(earlier))

@@ -13,7 +13,7 @@ from tests.local.jobs import Job, eventually, finished, left, lines, now, python
 from tests.local.package_index import Index, Package, serving
 from trainer_infra import names
 from trainer_infra.local import packages, runs
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import Run, RunKey
 
 LARGE = 3_000_000
 CATALOG = (
@@ -102,7 +102,7 @@ def test_an_install_that_is_ended_leaves_nothing_and_is_made_anew(
 ) -> None:
     run = submitted("coral==1.0")
     eventually(lambda: any("files/coral" in path for path in index.asked))
-    assert runs.delete(run.namespace, run.name, run.uid) == ""
+    assert runs.delete(RunKey(run.namespace, run.name, run.uid)) == ""
     assert left(run) == []
     assert not packages.environment_folder(["coral==1.0"]).exists()
 

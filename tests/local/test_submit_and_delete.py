@@ -26,7 +26,7 @@ from tests.local.jobs import (
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused
 from trainer_infra.local import run_folder, runs
 from trainer_infra.local.supervision import end_supervisor
-from trainer_infra.runs.run import Owner
+from trainer_infra.runs.run import Owner, RunKey
 
 SLEEP = Job(command=shell("echo on; sleep 60"))
 OTHER = Owner("proj", "prod", "urn:other")
@@ -126,12 +126,12 @@ def test_delete_leaves_no_process_and_no_folder(home: Path) -> None:
     run = SLEEP.submit()
     eventually(log_has(run, "on"))
 
-    assert runs.delete("default", "tj", run.uid) == ""
+    assert runs.delete(RunKey("default", "tj", run.uid)) == ""
     assert left(run) == []
     assert sorted(path.name for path in (home / "runs").rglob("*")) == ["default"]
     assert list((home / "locks").iterdir()) == []
     assert runs.get("default", "tj") is None
-    assert runs.delete("default", "tj", run.uid) == ""
+    assert runs.delete(RunKey("default", "tj", run.uid)) == ""
 
 
 def test_delete_ends_a_supervisor_that_does_not_answer() -> None:
@@ -141,14 +141,14 @@ def test_delete_ends_a_supervisor_that_does_not_answer() -> None:
     assert found is not None
     os.kill(found["supervisor"]["pid"], signal.SIGSTOP)
 
-    assert runs.delete("default", "tj", run.uid, timeout=0.2) == ""
+    assert runs.delete(RunKey("default", "tj", run.uid), timeout=0.2) == ""
     assert left(run) == []
 
 
 def test_delete_acts_only_on_the_uid_it_is_given() -> None:
     run = SLEEP.submit()
 
-    assert runs.delete("default", "tj", "another") == ""
+    assert runs.delete(RunKey("default", "tj", "another")) == ""
     assert now(run).uid == run.uid
 
 

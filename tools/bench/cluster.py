@@ -25,6 +25,7 @@ from tools.cluster import base_image, kubectl, up
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
+from trainer_infra.runs.run import RunKey
 
 COUNTS: Final = (1, 50, 200)
 BESIDE: Final = 100
@@ -245,7 +246,7 @@ def _one_pod(place: Place, index: int) -> float:
         took = time.perf_counter() - started
         process.kill()
     # `sleep` is not waited for: it ends when the kubelet kills it, half a minute later.
-    cluster.delete(run.namespace, run.name, run.uid, timeout=0)
+    cluster.delete(RunKey(run.namespace, run.name, run.uid), timeout=0)
     cluster.close()
     return took
 

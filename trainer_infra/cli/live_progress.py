@@ -57,7 +57,7 @@ def follow_runs(run: Run) -> Run:
             last = run
             time.sleep(INTERVAL)
             reader.check()
-            found = runs.get(run.namespace, run.name, run.uid)
+            found = runs.get(*run.key.address)
             if found is None:
                 raise NotAvailable(f"run {run.name} is gone: it was deleted while it was followed")
             run = found

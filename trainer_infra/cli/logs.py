@@ -82,7 +82,7 @@ def _watch(place: RunPlace, run: Run, over: Event) -> None:
     while not over.wait(WATCH):
         # Without an answer the lines end as well, and say why.
         with suppress(TrainerInfraError, CancelledError):
-            found = place.target.get(run.namespace, run.name, run.uid)
+            found = place.target.get(*run.key.address)
             if found is not None and found.stuck and found.stuck != said:
                 said = found.stuck
                 typer.echo(f"{run.name} is stuck: {said}", err=True)
@@ -119,7 +119,7 @@ def _lines(place: RunPlace, run: Run, wanted: LogsRequest) -> Iterator[tuple[str
 
 def _later(place: RunPlace, run: Run) -> Run:
     time.sleep(INTERVAL)
-    found = place.target.get(run.namespace, run.name, run.uid)
+    found = place.target.get(*run.key.address)
     if found is None:
         raise NotAvailable(f"run {run.name} is gone: it was deleted while its log was waited for")
     return found

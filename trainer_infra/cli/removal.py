@@ -27,9 +27,8 @@ def remove_runs(
 
     def one(run: Run) -> TrainerInfraError | str:
         try:
-            key = (run.namespace, run.name, run.uid)
             # Of another owner since it was listed: then it is not ours to delete.
-            return place.target.delete(*key, timeout, owner=run.owner)
+            return place.target.delete(run.key, timeout)
         except TrainerInfraError as error:
             return error
 

@@ -25,5 +25,5 @@ def retry(place: RunPlace, run_names: Sequence[str]) -> None:
     if others := [sentences.no_retry(run) for run in runs if not sentences.may_be_retried(run)]:
         raise Refused("\n".join(others))
     for run in runs:
-        again = place.target.retry(run.namespace, run.name, run.uid, owner=run.owner)
+        again = place.target.retry(run.key)
         typer.echo(f"{run.name} runs again; `{sentences.command('logs -f', again)}` follows it")

@@ -81,6 +81,6 @@ def _interrupted(submission: Submission) -> None:
 
 
 def _delete(run: Run) -> None:
-    warning = runs.delete(run.namespace, run.name, run.uid)
+    warning = runs.delete(run.key)
     if warning:
         typer.echo(warning, err=True)

@@ -28,5 +28,5 @@ def suspend(place: RunPlace, run_names: Sequence[str], *, value: bool) -> None:
             "\n".join(f"{run.name} has ended as {run.phase} and cannot be {word}" for run in ended)
         )
     for run in runs:
-        place.target.suspend(run.namespace, run.name, run.uid, value)
+        place.target.suspend(run.key, value)
         typer.echo(f"{run.name} {word}")

@@ -38,6 +38,7 @@ from trainer_infra.runs.run import (
     Listing,
     Owner,
     Run,
+    RunKey,
     Submission,
     outputs_of,
     run_to_json,
@@ -129,60 +130,56 @@ def list_runs(namespace: str | None = None) -> Listing:
     return Listing(tuple(runs), tuple(unread))
 
 
-def suspend(namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None) -> Run:
+def suspend(key: RunKey, value: bool) -> Run:
     """Suspend or resume a run; returns once its supervisor has seen it. A finished run stays."""
-    target = run_folder.folder_of(namespace, name)
+    target = run_folder.folder_of(key.namespace, key.name)
     with run_folder.locked_folder(target):
-        run = run_record.present_run(target, uid, owner)
+        run = run_record.present_run(target, key.uid, key.owner)
         run_folder.write_json(target.control, {"suspend": value})
     supervision.signal_supervisor(target, signal.SIGUSR1)
     until = time.monotonic() + SUSPEND_TIMEOUT
     while time.monotonic() < until:
-        run = get(namespace, name, uid) or run
+        run = get(*key.address) or run
         if run.phase in FINISHED or (run.phase == SUSPENDED) is value:
             break
         time.sleep(supervision.PAUSE)
     return run
 
 
-def update_secrets(
-    namespace: str, name: str, uid: str, data: Mapping[str, str], *, owner: Owner | None = None
-) -> None:
+def update_secrets(key: RunKey, data: Mapping[str, str]) -> None:
     """Replace the secret values: running pods keep the old ones, later tries get the new."""
-    target = run_folder.folder_of(namespace, name)
+    target = run_folder.folder_of(key.namespace, key.name)
     with run_folder.locked_folder(target):
-        run_record.present_run(target, uid, owner)
+        run_record.present_run(target, key.uid, key.owner)
         run_folder.write_json(target.secrets, dict(data))
 
 
-def give(namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None) -> None:
+def give(key: RunKey, to: Owner) -> None:
     """Make a run another owner's."""
-    target = run_folder.folder_of(namespace, name)
+    target = run_folder.folder_of(key.namespace, key.name)
     with run_folder.locked_folder(target):
-        run_record.give_owner(target, run_record.present_run(target, uid, owner), to)
+        run_record.give_owner(target, run_record.present_run(target, key.uid, key.owner), to)
 
 
-def repair(
-    namespace: str, name: str, uid: str, _contents: Contents, *, owner: Owner | None = None
-) -> Run:
+def repair(key: RunKey, _contents: Contents) -> Run:
     """The run as it is: no other writer has a run's folder."""
-    return run_record.present_run(run_folder.folder_of(namespace, name), uid, owner)
+    target = run_folder.folder_of(key.namespace, key.name)
+    return run_record.present_run(target, key.uid, key.owner)
 
 
-def delete(
-    namespace: str, name: str, uid: str, timeout: float = 60, *, owner: Owner | None = None
-) -> str:
+def delete(key: RunKey, timeout: float = 60) -> str:
     """End every process of a run and remove its folder; a sentence about what is left, or empty.
 
     Gone already, or another run of that name, is fine; one of another owner is left alone. With a
     uid it goes also where a file of its folder is damaged.
     """
+    namespace, name, uid = key.address
     target = run_folder.folder_of(namespace, name)
     with run_folder.locked_folder(target):
         run = run_record.identified_run(target) if uid else run_record.look_up(target)
         if run is None or (uid and run.uid != uid):
             return ""
-        if owner is not None and not run.owner.is_same(owner):
+        if key.owner is not None and not run.owner.is_same(key.owner):
             return sentences.left_alone(namespace, name, run.owner.shown())
         ended = supervision.end_supervisor(target, timeout)
         ended = processes.kill_everywhere(run.uid) and ended

@@ -148,6 +148,24 @@ class Node:
 
 
 @dataclass(frozen=True, slots=True)
+class RunKey:
+    """Which run, and whose."""
+
+    namespace: str
+    name: str
+    """Of the TrainJob."""
+    uid: str = ""
+    """Empty for whichever run has the name."""
+    owner: Owner | None = None
+    """Whose it has to be; None for any owner."""
+
+    @property
+    def address(self) -> tuple[str, str, str]:
+        """Which run it is, whoever owns it."""
+        return self.namespace, self.name, self.uid
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """What is known of a run now."""
 
@@ -193,6 +211,11 @@ class Run:
     drift: Mapping[str, str] = field(default_factory=dict)
     """Fields of ours that another writer changed: `<kind> <name>: <path>` to what is there now and whose
     it is."""
+
+    @property
+    def key(self) -> RunKey:
+        """What finds it again, as long as it is its owner's."""
+        return RunKey(self.namespace, self.name, self.uid, self.owner)
 
 
 @dataclass(frozen=True, slots=True)

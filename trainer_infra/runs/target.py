@@ -1,8 +1,8 @@
 """Where runs live: what every driver without a controller offers, and `deploy` and `cli` ask of it.
 
 `local.runs` (processes of this machine) and `cluster.provider.runs.Cluster` (pods, engine `provider`) keep
-this protocol. All methods are synchronous and safe to call from several threads. A verb that is given
-whose the run has to be (`owner`) changes nothing of one that is another owner's by now.
+this protocol. All methods are synchronous and safe to call from several threads. A verb whose key says
+whose the run has to be changes nothing of one that is another owner's by now.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,7 +12,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
-from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
+from trainer_infra.runs.run import Contents, Listing, Owner, Run, RunKey, Submission
 
 
 class RuntimeStore(Protocol):
@@ -131,9 +131,7 @@ class Target(Protocol):
     def list_runs(self, namespace: str | None = None) -> Listing:
         """All runs of the place or of a namespace, and what cannot be read there."""
 
-    def suspend(
-        self, namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None
-    ) -> Run:
+    def suspend(self, key: RunKey, value: bool, /) -> Run:
         """Suspend or resume a run.
 
         Raises:
@@ -141,7 +139,7 @@ class Target(Protocol):
             Refused: It is another owner's by now.
         """
 
-    def retry(self, namespace: str, name: str, uid: str, *, owner: Owner | None = None) -> Run:
+    def retry(self, key: RunKey, /) -> Run:
         """Run a run again that failed or was lost: the same run, as it was submitted.
 
         Raises:
@@ -149,15 +147,7 @@ class Target(Protocol):
             Refused: It is another owner's by now, or has not failed.
         """
 
-    def update_secrets(
-        self,
-        namespace: str,
-        name: str,
-        uid: str,
-        data: Mapping[str, str],
-        *,
-        owner: Owner | None = None,
-    ) -> None:
+    def update_secrets(self, key: RunKey, data: Mapping[str, str], /) -> None:
         """Replace the secret values; pods that run keep the old ones.
 
         Raises:
@@ -165,15 +155,7 @@ class Target(Protocol):
             Refused: It is another owner's by now.
         """
 
-    def repair(
-        self,
-        namespace: str,
-        name: str,
-        uid: str,
-        contents: Contents,
-        *,
-        owner: Owner | None = None,
-    ) -> Run:
+    def repair(self, key: RunKey, contents: Contents, /) -> Run:
         """Write again every field of ours that another writer changed (`Run.drift`), with these contents.
 
         Raises:
@@ -181,9 +163,7 @@ class Target(Protocol):
             Refused: The run, or an object of that name, is another owner's by now.
         """
 
-    def give(
-        self, namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None
-    ) -> None:
+    def give(self, key: RunKey, to: Owner, /) -> None:
         """Make a run another owner's, with everything that it has.
 
         Raises:
@@ -191,15 +171,7 @@ class Target(Protocol):
             Refused: It is another owner's by now.
         """
 
-    def delete(
-        self,
-        namespace: str,
-        name: str,
-        uid: str,
-        timeout: float = 60,
-        *,
-        owner: Owner | None = None,
-    ) -> str:
+    def delete(self, key: RunKey, /, timeout: float = 60) -> str:
         """End a run and remove what is left of it; a sentence about what was left, or empty.
 
         Gone already, or another run of that name, is fine; one of another owner is left alone. With

@@ -18,7 +18,7 @@ from trainer_infra import names
 from trainer_infra.errors import Refused
 from trainer_infra.runs.causes import kueue as causes
 from trainer_infra.runs.causes.kueue import KueueCause
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import Run, RunKey
 
 JOB = """
 TrainJob("job", runtime="jax-distributed", namespace=NS, name="job", trainer=on(seconds=0.0),
@@ -261,7 +261,7 @@ def test_a_workload_that_was_deactivated_is_stuck_until_it_is_active(queues: Que
     run = jobs.start(runtime(), TRAINER)
     name = queues.workload()["metadata"]["name"]
     with pytest.raises(Refused, match=f"spec.active of Workload {name}"):
-        jobs.cluster.suspend(queues.namespace.name, "tj", run.uid, True)
+        jobs.cluster.suspend(RunKey(queues.namespace.name, "tj", run.uid), True)
     turn = ("patch", "workload", name, "--type=merge", "-p")
     queues.namespace.kubectl(*turn, '{"spec":{"active":false}}')
     run = said(jobs, f"The workload is deactivated (spec.active of Workload {name} is false)")
@@ -323,10 +323,10 @@ def test_a_namespace_that_kueue_does_not_manage_is_said_after_a_minute(
     run = said(jobs, "Kueue made no Workload of it since ")
     agrees(run, causes.NO_WORKLOAD)
     with pytest.raises(Refused, match="the Workload that Kueue is about to make"):
-        jobs.cluster.suspend(namespace.name, "tj", run.uid, False)
+        jobs.cluster.suspend(RunKey(namespace.name, "tj", run.uid), False)
     eventually(lambda: jobs.now().stuck)
     agrees(jobs.now(), causes.NOT_MANAGED)
-    jobs.cluster.suspend(namespace.name, "tj", run.uid, False)
+    jobs.cluster.suspend(RunKey(namespace.name, "tj", run.uid), False)
     eventually(lambda: jobs.now().phase == "Running")
 
 

@@ -12,6 +12,7 @@ from tests.e2e.disruptive.queues import TRAINER, Queues, queued, runtime
 from tests.e2e.jobs import eventually
 from tools.cluster import kueue
 from trainer_infra.runs.causes import kueue as causes
+from trainer_infra.runs.run import RunKey
 
 JOB = """
 TrainJob("job", runtime="jax-distributed", namespace=NS, name="job", trainer=on(seconds={seconds}),
@@ -79,5 +80,5 @@ def test_a_queued_run_is_stuck_once_kueue_was_taken_away(
     Queues(namespace).workload()
     kueue.remove(kubeconfig)
     eventually(lambda: "this cluster has no Kueue" in jobs.now().stuck)
-    jobs.cluster.suspend(namespace.name, "tj", run.uid, False)
+    jobs.cluster.suspend(RunKey(namespace.name, "tj", run.uid), False)
     eventually(lambda: jobs.now().phase == "Running")

@@ -15,7 +15,6 @@ from trainer_infra.cluster import concurrent_requests, live_objects, ownership
 from trainer_infra.cluster import rights as account_rights
 from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.rights import Rights
 from trainer_infra.errors import Unreadable
 from trainer_infra.json_values import JSONObject
@@ -23,6 +22,7 @@ from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import Answer, Conflict, NotFound, Unreachable
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
 from trainer_infra.runs import sentences
+from trainer_infra.runs.run import RunKey
 
 SHORTEST: Final = 0.05
 LONGEST: Final = 0.5

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from trainer_infra import names
 from trainer_infra.cluster import events
 from trainer_infra.cluster.provider import record_lookup, run_lookup, secret_values
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.causes.surroundings import time_of
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import Run, RunKey
 
 
 @dataclass(frozen=True, slots=True)

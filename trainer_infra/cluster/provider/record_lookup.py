@@ -4,7 +4,6 @@ For every verb that changes or reads a run of which the caller knows.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
 
 from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
@@ -13,20 +12,7 @@ from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotFound
 from trainer_infra.kube.resource import CONFIG_MAP
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import Owner
-
-
-@dataclass(frozen=True, slots=True)
-class RunKey:
-    """Which run, and whose."""
-
-    namespace: str
-    name: str
-    """Of the TrainJob."""
-    uid: str = ""
-    """Empty for whichever run has the name."""
-    owner: Owner | None = None
-    """Whose it has to be; None for any owner."""
+from trainer_infra.runs.run import RunKey
 
 
 async def present_record(client: KubeClient, key: RunKey) -> Record:

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from trainer_infra import names
 from trainer_infra.cluster import drift, live_objects, refusal_explanation
 from trainer_infra.cluster.provider import object_contents, object_rewrite, record_lookup
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
-from trainer_infra.runs.run import Contents
+from trainer_infra.runs.run import Contents, RunKey
 
 
 async def repair_run(client: KubeClient, key: RunKey, known: Contents) -> None:

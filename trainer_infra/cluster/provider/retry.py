@@ -10,12 +10,11 @@ from trainer_infra.cluster import live_objects, ownership, rights
 from trainer_infra.cluster.provider import delete, object_rewrite, record_lookup
 from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.rights import Rights
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.runs.run import Contents
+from trainer_infra.runs.run import Contents, RunKey
 
 
 async def retry_run(client: KubeClient, key: RunKey, within: float, account: Rights) -> None:

@@ -23,14 +23,13 @@ from trainer_infra.cluster.last_seen import FailedPod
 from trainer_infra.cluster.provider import observed_run, record_lookup, secret_values
 from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider.record import Record
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, SECRET, Resource
-from trainer_infra.runs.run import FAILED, FINISHED, Listing, Run, is_fixed
+from trainer_infra.runs.run import FAILED, FINISHED, Listing, Run, RunKey, is_fixed
 from trainer_infra.runs.view import Observation
 
 

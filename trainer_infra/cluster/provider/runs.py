@@ -39,7 +39,6 @@ from trainer_infra.cluster.provider import (
 from trainer_infra.cluster.provider import submit as run_submission
 from trainer_infra.cluster.provider import suspend as run_suspension
 from trainer_infra.cluster.provider.describe import RunDescription
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.cluster.runtimes import ClusterRuntimes
 from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.cluster.session import Session
@@ -51,7 +50,7 @@ from trainer_infra.kube.retry import Patience
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import Contents, Listing, Owner, Run, Submission
+from trainer_infra.runs.run import Contents, Listing, Owner, Run, RunKey, Submission
 from trainer_infra.runs.target import Target
 from trainer_infra.runs.view import Observation
 
@@ -155,71 +154,38 @@ class Cluster(Target):
         return self._ask(lambda session: describe.describe_run(session, namespace, name))
 
     @override
-    def suspend(
-        self, namespace: str, name: str, uid: str, value: bool, *, owner: Owner | None = None
-    ) -> Run:
-        key = RunKey(namespace, name, uid, owner)
+    def suspend(self, key: RunKey, value: bool) -> Run:
         self._change(lambda session: _suspended(session, key, value=value))
         return self._known(key)
 
     @override
-    def retry(self, namespace: str, name: str, uid: str, *, owner: Owner | None = None) -> Run:
-        run = self.get(namespace, name, uid)
+    def retry(self, key: RunKey) -> Run:
+        run = self.get(*key.address)
         if run is None:
-            raise NotAvailable(f"there is no run {namespace}/{name} {self._here().host}")
+            raise NotAvailable(f"there is no run {key.namespace}/{key.name} {self._here().host}")
         if not sentences.may_be_retried(run):
             raise Refused(sentences.no_retry(run))
-        key = RunKey(namespace, name, run.uid, owner)
+        found = replace(key, uid=run.uid)
         self._change(
-            lambda session: retry.retry_run(session.client, key, RETRIED_WITHIN, session.rights)
+            lambda session: retry.retry_run(session.client, found, RETRIED_WITHIN, session.rights)
         )
-        return self._known(key)
+        return self._known(found)
 
     @override
-    def update_secrets(
-        self,
-        namespace: str,
-        name: str,
-        uid: str,
-        data: Mapping[str, str],
-        *,
-        owner: Owner | None = None,
-    ) -> None:
-        key = RunKey(namespace, name, uid, owner)
+    def update_secrets(self, key: RunKey, data: Mapping[str, str]) -> None:
         self._change(lambda session: repair.replace_secrets(session.client, key, data))
 
     @override
-    def repair(
-        self,
-        namespace: str,
-        name: str,
-        uid: str,
-        contents: Contents,
-        *,
-        owner: Owner | None = None,
-    ) -> Run:
-        key = RunKey(namespace, name, uid, owner)
+    def repair(self, key: RunKey, contents: Contents) -> Run:
         self._change(lambda session: _repaired(session, key, contents))
         return self._known(key)
 
     @override
-    def give(
-        self, namespace: str, name: str, uid: str, to: Owner, *, owner: Owner | None = None
-    ) -> None:
-        key = RunKey(namespace, name, uid, owner)
+    def give(self, key: RunKey, to: Owner) -> None:
         self._change(lambda session: _given(session, key, to))
 
     @override
-    def delete(
-        self,
-        namespace: str,
-        name: str,
-        uid: str,
-        timeout: float = 60,
-        *,
-        owner: Owner | None = None,
-    ) -> str:
-        key = RunKey(namespace, name, uid, owner)
+    def delete(self, key: RunKey, timeout: float = 60) -> str:
         return self._change(
             lambda session: delete.delete_run(session.client, key, timeout, session.rights)
         )
@@ -268,7 +234,7 @@ class Cluster(Target):
             return frozenset()
 
     def _known(self, key: RunKey) -> Run:
-        run = self.get(key.namespace, key.name, key.uid)
+        run = self.get(*key.address)
         if run is None:
             raise NotAvailable(f"run {key.namespace}/{key.name} was deleted meanwhile")
         return run

@@ -11,12 +11,12 @@ from trainer_infra import names
 from trainer_infra.cluster import kueue_objects, live_objects, ownership, refusal_explanation
 from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.provider import record_lookup
-from trainer_infra.cluster.provider.record_lookup import RunKey
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, NotServed
 from trainer_infra.runs.causes import kueue_workload
+from trainer_infra.runs.run import RunKey
 
 
 async def suspend_run(client: KubeClient, key: RunKey, *, value: bool) -> None:

@@ -79,7 +79,7 @@ def is_held(run: Run) -> bool:
 def _look(given: GateProperties, target: Target, silence: "Silence") -> Run | None:
     """The run as it is now; None while its cluster does not answer."""
     try:
-        run = target.get(*given.key)
+        run = target.get(*given.key.address)
     except Unreachable as error:
         silence.goes_on(error)
         return None

@@ -6,25 +6,17 @@ JSON that it was read from, so that what an earlier or a later release wrote is 
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 from typing_extensions import override
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import Owner, Run, owner_from_json
+from trainer_infra.runs.run import Owner, Run, RunKey, owner_from_json
 from trainer_infra.trainers.code import Code
 
 DELETE_TIMEOUT: Final = 60.0
 """Seconds that a delete waits where the program does not say."""
-
-
-class RunAddress(NamedTuple):
-    """What finds the very run of a state again."""
-
-    namespace: str
-    name: str
-    uid: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +66,10 @@ class ResourceProperties:
         return "uid" in self.json
 
     @property
-    def key(self) -> RunAddress:
+    def key(self) -> RunKey:
         """Of a state: what finds its run again."""
-        return RunAddress(self.namespace, self.name, str(self.json["uid"]))
+        owner = self.owner if "owner" in self.json else None
+        return RunKey(self.namespace, self.name, str(self.json["uid"]), owner)
 
     @property
     def spec(self) -> JSONObject:

@@ -36,7 +36,7 @@ from trainer_infra.errors import (
 )
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import Contents, Owner, Run, Submission, owner_to_json
+from trainer_infra.runs.run import Contents, Owner, Run, RunKey, Submission, owner_to_json
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers.code_mount import config_map
 
@@ -125,7 +125,7 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
         messages.warn(f"{place.elsewhere}; it is kept as it was last seen")
         return Present({**state, "lastSeen": f"unknown (on {job.host})"})
     try:
-        run = place.target.get(*job.key)
+        run = place.target.get(*job.key.address)
     except Unreadable as error:
         messages.warn(f"{job.name} stays as it was last seen: {error}")
         return Present(state)
@@ -157,21 +157,21 @@ def update_run(
     place = _place(old, session)
     target = place.required()
     gone = NotAvailable(f"TrainJob {old.name} is gone; run `pulumi refresh`")
-    run = target.get(*old.key)
+    run = target.get(*old.key.address)
     if run is None:
         raise gone
     owner = _kept(run, old.owner, new.owner)
     if new.json.get("secretData") != old.json.get("secretData"):
-        target.update_secrets(*old.key, new.secret_data, owner=run.owner)
+        target.update_secrets(run.key, new.secret_data)
     if old.drift:
         # What is in objects of the run, of which the record has only the names.
         config_maps = (config_map(new.json, new.code),) if new.code else ()
-        target.repair(*old.key, Contents(new.secret_data, config_maps), owner=run.owner)
+        target.repair(run.key, Contents(new.secret_data, config_maps))
     if new.is_suspended != old.is_suspended:
-        target.suspend(*old.key, new.is_suspended, owner=run.owner)
+        target.suspend(run.key, new.is_suspended)
     if owner != run.owner:
-        target.give(*old.key, owner, owner=run.owner)
-    run = target.get(*old.key)
+        target.give(run.key, owner)
+    run = target.get(*old.key.address)
     if run is None:
         raise gone
     return {**outputs_of(new.with_values(owner=owner_to_json(owner)), run), "host": place.host}
@@ -203,7 +203,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
             f"{job.name} is kept: the same content is the same run; raise attempt to run it again"
         )
         return
-    warning = target.delete(*job.key, job.delete_timeout, owner=job.owner)
+    warning = target.delete(job.key, job.delete_timeout)
     if warning:
         messages.warn(warning)
     if job.outputs:
@@ -212,13 +212,13 @@ def delete(state: JSONObject, session: StackSession) -> None:
 
 def _place(job: TrainJobProperties, session: StackSession) -> ResourcePlace:
     what = f"TrainJob {job.name}"
-    return place_of(job, what, lambda target: is_found(target, *job.key), session)
+    return place_of(job, what, lambda target: is_found(target, job.key), session)
 
 
-def is_found(target: Target, namespace: str, name: str, uid: str) -> bool:
+def is_found(target: Target, key: RunKey) -> bool:
     """Whether the very run is there, readable or not."""
     try:
-        return target.get(namespace, name, uid) is not None
+        return target.get(*key.address) is not None
     except Unreadable:
         return True
 

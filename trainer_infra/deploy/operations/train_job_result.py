@@ -39,11 +39,11 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
     """The result as it is now; that of a run of another place, or unreadable, stays as it was."""
     known = GateProperties(state)
     what = f"TrainJob {known.name}"
-    place = place_of(known, what, lambda target: is_found(target, *known.key), session)
+    place = place_of(known, what, lambda target: is_found(target, known.key), session)
     if place.elsewhere:
         return Present(state)
     try:
-        run = place.target.get(*known.key)
+        run = place.target.get(*known.key.address)
     except Unreadable:
         # The TrainJob's own refresh says it.
         return Present(state)

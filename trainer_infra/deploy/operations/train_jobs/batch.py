@@ -187,9 +187,9 @@ def _is_unlimited(olds: JSONObject, news: JSONObject) -> bool:
 
 def _start(target: Target, entry: MemberEntry) -> None:
     """Start a member that was submitted suspended, and whose turn did not come."""
-    run = target.get(*entry.key) if entry.has_run else None
+    run = target.get(*entry.key.address) if entry.has_run else None
     if run is not None and gate.is_held(run):
-        target.suspend(*entry.key, False, owner=entry.owner)
+        target.suspend(entry.key, False)
 
 
 def _applied(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
@@ -267,7 +267,7 @@ def _read(
     if old is None or not entry.has_run:
         return Kept(old.json if old else None, entry), ""
     try:
-        run = target.get(*entry.key)
+        run = target.get(*entry.key.address)
     except Unreadable as error:
         return Kept(old.json, entry), f"stays as it was last seen: {error}"
     if run is None:

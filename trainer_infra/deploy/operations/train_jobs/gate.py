@@ -245,7 +245,7 @@ class _Watch:
         held = [each for each in self._left.values() if gate.is_held(each)]
         active = sum(each.phase != SUSPENDED for each in self._left.values())
         for run in held[: max(0, int(limit) - active)]:
-            self.target.suspend(run.namespace, run.name, run.uid, False, owner=run.owner)
+            self.target.suspend(run.key, False)
 
     def _judge(self, name: str, run: Run | None) -> None:
         known, until = self._runs[name], self.batch.until
@@ -253,7 +253,7 @@ class _Watch:
             # The list leaves out what only a look at the one run tells: last lines, reports, and
             # what is wrong with a record that cannot be read.
             try:
-                run = self.target.get(*known.key)
+                run = self.target.get(*known.key.address)
             except Unreadable as error:
                 self._bad[name] = str(error)
                 return

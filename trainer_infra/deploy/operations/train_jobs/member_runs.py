@@ -121,7 +121,7 @@ class MemberRuns:
 
     def _end(self, run: ResourceProperties, settings: TrainJobProperties | None) -> None:
         timeout = settings.delete_timeout if settings else DELETE_TIMEOUT
-        sentence = self.target.delete(*run.key, timeout, owner=run.owner)
+        sentence = self.target.delete(run.key, timeout)
         if sentence:
             self.warnings.append(sentence)
 
