@@ -16,22 +16,21 @@ from trainer_infra.runs.run import Contents, Listing, Owner, Run, RunKey, Submis
 
 
 class RuntimeStore(Protocol):
-    """Runtimes as objects of a place, with labels that say whose they are."""
+    """Runtimes as objects of a place, with labels that say whose they are.
+
+    All that asks the place raises NotAvailable where it cannot be reached or does not know the kind,
+    and Refused where it says no.
+    """
 
     def missing(self, kind: str, /) -> str:
-        """What to do when the place does not know the kind; empty when it does.
-
-        Raises:
-            NotAvailable: The place cannot be reached.
-        """
+        """What to do when the place does not know the kind; empty when it does."""
 
     def create(self, runtime: JSONObject, owner: Owner, /, *, adopt: bool) -> JSONObject:
         """The runtime as stored; one that its owner made before is completed.
 
         Raises:
             InvalidInput: The place finds problems in it.
-            NotAvailable: The place cannot be reached, or does not know the kind.
-            Refused: One of that name is another owner's, or the place says no.
+            Refused: One of that name is another owner's.
         """
 
     def apply(self, runtime: JSONObject, owner: Owner, uid: str, /) -> JSONObject:
@@ -39,17 +38,11 @@ class RuntimeStore(Protocol):
 
         Raises:
             InvalidInput: The place finds problems in it.
-            NotAvailable: The place cannot be reached, or does not know the kind.
-            Refused: It is another runtime by now, or the place says no.
+            Refused: It is another runtime by now.
         """
 
     def get(self, runtime: JSONObject, /) -> JSONObject | None:
-        """The runtime of that kind, namespace and name as it is stored now; None when there is none.
-
-        Raises:
-            NotAvailable: The place cannot be reached, or does not know the kind.
-            Refused: It may not be read.
-        """
+        """The runtime of that kind, namespace and name as it is stored now; None when there is none."""
 
     def other_owner(self, stored: JSONObject, owner: Owner, /) -> str:
         """Whose a stored runtime is by now, when it is another owner's; else empty."""
@@ -58,16 +51,15 @@ class RuntimeStore(Protocol):
         """Fields that we declare and another writer changed, as `Run.drift` has them."""
 
     def delete(self, runtime: JSONObject, owner: Owner, uid: str, /) -> str:
-        """Delete that very runtime; a sentence where it stays, or empty. Gone already is fine.
-
-        Raises:
-            NotAvailable: The place cannot be reached.
-            Refused: The place says no.
-        """
+        """Delete that very runtime; a sentence where it stays, or empty. Gone already is fine."""
 
 
 class Target(Protocol):
-    """Runs of one place."""
+    """Runs of one place.
+
+    A verb that takes a key raises NotAvailable where there is no such run, or the place cannot be
+    reached, and Refused where it is another owner's by now.
+    """
 
     @property
     def runtimes(self) -> RuntimeStore | None:
@@ -132,44 +124,28 @@ class Target(Protocol):
         """All runs of the place or of a namespace, and what cannot be read there."""
 
     def suspend(self, key: RunKey, value: bool, /) -> Run:
-        """Suspend or resume a run.
-
-        Raises:
-            NotAvailable: There is no such run.
-            Refused: It is another owner's by now.
-        """
+        """Suspend or resume a run."""
 
     def retry(self, key: RunKey, /) -> Run:
         """Run a run again that failed or was lost: the same run, as it was submitted.
 
         Raises:
-            NotAvailable: There is no such run, or the place cannot be reached.
-            Refused: It is another owner's by now, or has not failed.
+            Refused: It has not failed.
         """
 
     def update_secrets(self, key: RunKey, data: Mapping[str, str], /) -> None:
-        """Replace the secret values; pods that run keep the old ones.
-
-        Raises:
-            NotAvailable: There is no such run.
-            Refused: It is another owner's by now.
-        """
+        """Replace the secret values; pods that run keep the old ones."""
 
     def repair(self, key: RunKey, contents: Contents, /) -> Run:
         """Write again every field of ours that another writer changed (`Run.drift`), with these contents.
 
         Raises:
-            NotAvailable: There is no such run; or an object is gone whose contents are kept nowhere.
-            Refused: The run, or an object of that name, is another owner's by now.
+            NotAvailable: An object is gone whose contents are kept nowhere.
+            Refused: An object of that name is another owner's by now.
         """
 
     def give(self, key: RunKey, to: Owner, /) -> None:
-        """Make a run another owner's, with everything that it has.
-
-        Raises:
-            NotAvailable: There is no such run.
-            Refused: It is another owner's by now.
-        """
+        """Make a run another owner's, with everything that it has."""
 
     def delete(self, key: RunKey, /, timeout: float = 60) -> str:
         """End a run and remove what is left of it; a sentence about what was left, or empty.

@@ -132,13 +132,6 @@ class Cluster(Target):
 
     @override
     def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
-        """Make everything of a run that is not there yet; see `cluster.provider.submit`.
-
-        Raises:
-            InvalidInput: This engine or the cluster refuses it; has every problem.
-            Refused: A run or an object of that name is another owner's, or the cluster says no.
-            NotAvailable: The cluster cannot be reached, lacks something, or took too long.
-        """
         return self._change(lambda session: _submitted(session, submission, adopt, timeout))
 
     @override
