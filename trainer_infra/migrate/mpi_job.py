@@ -46,7 +46,10 @@ def mpi_parts(job: V1Job) -> Parts:
     jobs = [_job(names.LAUNCHER, launcher, limit, as_node=as_node)]
     if workers:
         jobs.append(_server(job, workers, limit))
-    if workers and _waits(job):
+    # Whether the launcher starts when the workers are ready; in v1 it always did.
+    if workers and (
+        job.api_version == V1 or job.spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
+    ):
         after = {"dependsOn": [{"name": names.NODE, "status": "Ready"}]}
         jobs = [jobs[1], {"name": names.LAUNCHER, **after, "template": jobs[0]["template"]}]
     pods = (workers.replicas if workers else 0) + 1
@@ -95,11 +98,6 @@ def _read(job: V1Job) -> tuple[Replica, Replica | None]:
             raise InvalidInput([Problem(f"spec.{FIELD}.Worker", "must have replicas")])
         return launcher, None
     return launcher, workers
-
-
-def _waits(job: V1Job) -> bool:
-    """Whether the launcher starts when the workers are ready; in v1 it always did."""
-    return job.api_version == V1 or job.spec.get("launcherCreationPolicy") == "WaitForWorkersReady"
 
 
 def _job(name: str, launcher: Replica, limit: int | None, *, as_node: bool) -> dict[str, Any]:
