@@ -11,13 +11,12 @@ from typing_extensions import override
 from tests.cluster.in_memory import Small
 from tests.cluster.submissions import Job
 from tests.fake_api_server.memory import Memory
-from trainer_infra.cluster.logs import LogSelection
 from trainer_infra.cluster.provider.run_lookup import log_lines
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import LogOf
 from trainer_infra.kube.refusals import Unreachable
 from trainer_infra.kube.resource import POD
-from trainer_infra.runs.run import Failure, RunKey
+from trainer_infra.runs.run import Failure, LogSelection, RunKey
 
 T = TypeVar("T")
 

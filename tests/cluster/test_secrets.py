@@ -11,7 +11,7 @@ from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World, container, ended, waiting
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.errors import NotAvailable
-from trainer_infra.runs.run import RunKey, run_to_json
+from trainer_infra.runs.run import LogSelection, RunKey, run_to_json
 
 
 def mpi(job: Job) -> Job:
@@ -117,7 +117,7 @@ def test_where_its_values_cannot_be_read_a_programs_words_are_left_out(
         f"{job.namespace})"
     )
     with pytest.raises(NotAvailable, match="lines are left out"):
-        cluster.logs(job.namespace, "tj")
+        cluster.logs(RunKey(job.namespace, "tj"), LogSelection())
     assert SECRET not in json.dumps(world.there("ConfigMap", "tj-runtime-snapshot"))
 
 

@@ -11,7 +11,7 @@ from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.render.plugins import PLUGINS
-from trainer_infra.runs.run import FINISHED, Owner, Run, Submission
+from trainer_infra.runs.run import FINISHED, LogSelection, Owner, Run, RunKey, Submission
 from trainer_infra.trainers import compose
 from trainer_infra.trainers.code import content_hash
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
@@ -93,7 +93,9 @@ class Jobs:
 
     def lines(self) -> list[str]:
         """Every line that its pods have printed."""
-        return [line for _, line in self.cluster.logs(self.namespace.name, "tj")]
+        return [
+            line for _, line in self.cluster.logs(RunKey(self.namespace.name, "tj"), LogSelection())
+        ]
 
     def jobset_status(self) -> dict[str, Any]:
         """What JobSet says."""

@@ -14,7 +14,7 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.local import processes, runs
 from trainer_infra.render import pipeline
-from trainer_infra.runs.run import Owner, Run, Submission
+from trainer_infra.runs.run import LogSelection, Owner, Run, Submission
 
 OWNER = Owner("proj", "dev", "urn:pulumi:dev::proj::job")
 
@@ -124,7 +124,7 @@ def finished(run: Run, timeout: float = 300) -> Run:
 
 
 def lines(run: Run, pod: str | None = None) -> list[str]:
-    return [line for _, line in runs.logs(run.namespace, run.name, pod=pod)]
+    return [line for _, line in runs.logs(run.key, LogSelection(pod))]
 
 
 def log_has(run: Run, text: str) -> Callable[[], bool]:

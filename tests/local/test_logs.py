@@ -7,26 +7,28 @@ import pytest
 from tests.local.jobs import Job, eventually, finished, lines, log_has, python, shell
 from trainer_infra.errors import NotAvailable
 from trainer_infra.local import run_folder, runs
-from trainer_infra.runs.run import RunKey
+from trainer_infra.runs.run import LogSelection, RunKey
+
+KEY = RunKey("default", "tj")
 
 
 def test_logs_are_read_pod_after_pod() -> None:
     run = finished(Job(command=shell("echo $PET_NODE_RANK; printf end"), nodes=2).submit())
 
-    assert list(runs.logs("default", "tj")) == [
+    assert list(runs.logs(KEY, LogSelection())) == [
         ("tj-node-0-0", "0"),
         ("tj-node-0-0", "end"),
         ("tj-node-0-1", "1"),
         ("tj-node-0-1", "end"),
     ]
     assert lines(run, "tj-node-0-1") == ["1", "end"]
-    assert list(runs.logs("default", "tj", pod="tj-node-0-0", tail=1)) == [("tj-node-0-0", "end")]
+    assert list(runs.logs(KEY, LogSelection("tj-node-0-0", tail=1))) == [("tj-node-0-0", "end")]
 
 
 def test_followed_logs_come_as_they_are_written_and_end_with_the_run(tmp_path: Path) -> None:
     gate = tmp_path / "gate"
     Job(command=shell(f"echo a; until [ -e {gate} ]; do sleep 0.02; done; printf b")).submit()
-    stream = runs.logs("default", "tj", follow=True)
+    stream = runs.logs(KEY, LogSelection(follow=True))
 
     assert next(stream) == ("tj-node-0-0", "a")
     gate.touch()
@@ -38,7 +40,7 @@ def test_followed_logs_begin_with_the_tail(tmp_path: Path) -> None:
     job = Job(command=shell(f"seq 1 9; until [ -e {go_on} ]; do sleep 0.05; done; echo 10"))
     eventually(log_has(job.submit(), "9"))
 
-    followed = (line for _, line in runs.logs("default", "tj", follow=True, tail=2))
+    followed = (line for _, line in runs.logs(KEY, LogSelection(follow=True, tail=2)))
     assert [next(followed), next(followed)] == ["8", "9"]
     go_on.touch()
     assert list(followed) == ["10"]
@@ -54,10 +56,10 @@ def test_lines_of_containers_side_by_side_are_not_mixed() -> None:
 
 def test_logs_of_what_is_not_there_say_so() -> None:
     with pytest.raises(NotAvailable, match="there is no run default/tj here"):
-        runs.logs("default", "tj")
+        runs.logs(KEY, LogSelection())
     finished(Job(command=["true"]).submit())
     with pytest.raises(NotAvailable) as missing:
-        runs.logs("default", "tj", pod="tj-node-0-7")
+        runs.logs(KEY, LogSelection("tj-node-0-7"))
     assert str(missing.value) == ("run default/tj has no pod tj-node-0-7; its pods are tj-node-0-0")
 
 

@@ -23,7 +23,7 @@ from trainer_infra.cli.screen import PHASES
 from trainer_infra.errors import NotAvailable
 from trainer_infra.local import runs
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import LogSelection, Run, RunKey
 
 INTERVAL: Final = 0.1
 """Seconds between two looks at a run."""
@@ -77,7 +77,7 @@ class _Lines(threading.Thread):
     @override
     def run(self) -> None:
         try:
-            for pod, line in runs.logs(self._run.namespace, self._run.name, follow=True):
+            for pod, line in runs.logs(RunKey(*self._run.key.address), LogSelection(follow=True)):
                 self._view.line(sentences.short_pod_name(self._run, pod), line)
         except Exception as error:  # noqa: BLE001  raised again where the command sees it
             self._failed = error

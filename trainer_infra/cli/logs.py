@@ -8,7 +8,7 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass
+from dataclasses import replace
 from threading import Event, Thread
 from typing import Final
 
@@ -19,7 +19,7 @@ from trainer_infra.cli.target import RunPlace
 from trainer_infra.deploy.operations.targets import KUBERNETES
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import CREATED, LOST, SUSPENDED, Run
+from trainer_infra.runs.run import CREATED, LOST, SUSPENDED, LogSelection, Run, RunKey
 
 INTERVAL: Final = 1.0
 """Seconds between two looks at a run that has not started."""
@@ -27,19 +27,7 @@ WATCH: Final = 5.0
 """Seconds between two looks at a run whose lines are followed."""
 
 
-@dataclass(frozen=True, slots=True)
-class LogsRequest:
-    """Which lines."""
-
-    pod: str | None
-    """Only of this pod."""
-    follow: bool
-    """Go on until the run has ended."""
-    tail: int | None
-    """Only the last ones of each pod, as many."""
-
-
-def show(place: RunPlace, name: str, wanted: LogsRequest) -> None:
+def show(place: RunPlace, name: str, wanted: LogSelection) -> None:
     """Print lines of a run of the place's namespace.
 
     Raises:
@@ -88,7 +76,7 @@ def _watch(place: RunPlace, run: Run, over: Event) -> None:
                 typer.echo(f"{run.name} is stuck: {said}", err=True)
 
 
-def _opened(place: RunPlace, run: Run, wanted: LogsRequest) -> Iterator[tuple[str, str]]:
+def _opened(place: RunPlace, run: Run, wanted: LogSelection) -> Iterator[tuple[str, str]]:
     """The lines; of a pod of a cluster that may still be made once it is."""
     said = ""
     while True:
@@ -103,11 +91,9 @@ def _opened(place: RunPlace, run: Run, wanted: LogsRequest) -> Iterator[tuple[st
         run = _later(place, run)
 
 
-def _lines(place: RunPlace, run: Run, wanted: LogsRequest) -> Iterator[tuple[str, str]]:
+def _lines(place: RunPlace, run: Run, wanted: LogSelection) -> Iterator[tuple[str, str]]:
     def of(pod: str | None) -> Iterator[tuple[str, str]]:
-        return place.target.logs(
-            run.namespace, run.name, pod=pod, follow=wanted.follow, tail=wanted.tail
-        )
+        return place.target.logs(RunKey(*run.key.address), replace(wanted, pod=pod))
 
     if wanted.pod is None:
         return of(None)

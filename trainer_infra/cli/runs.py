@@ -78,9 +78,9 @@ def logs(
 ) -> None:
     """Print what a run's pods wrote."""
     from trainer_infra.cli import logs as command
+    from trainer_infra.runs.run import LogSelection
 
-    place = _place(asked)
-    command.show(place, name, command.LogsRequest(pod, follow, tail))
+    command.show(_place(asked), name, LogSelection(pod, tail, follow))
 
 
 def suspend(run_names: Names, *, asked: TargetRequest) -> None:

@@ -31,7 +31,7 @@ from trainer_infra.kube.resource import JOBSET, POD
 from trainer_infra.lifecycle import conditions as status_conditions
 from trainer_infra.runs import pods as pod_facts
 from trainer_infra.runs.redaction import Redaction
-from trainer_infra.runs.run import Run
+from trainer_infra.runs.run import LogSelection, Run
 
 Line = tuple[str, str]
 
@@ -46,22 +46,6 @@ TRIES: Final = 20
 _TIME: Final = re.compile(r"([-0-9]{10}T[:0-9]{8})(?:\.([0-9]+))?(Z|[-+][:0-9]{5})")
 _WAITING: Final = 1000
 """Lines that are read ahead of who follows."""
-
-
-@dataclass(frozen=True, slots=True)
-class LogSelection:
-    """Which lines."""
-
-    pod: str | None
-    """Only this pod: its name, or that without the five characters at its end."""
-    tail: int | None
-    """Begin with the last lines only, as many per container."""
-    follow: bool = False
-    """Go on until the run has ended."""
-
-    def has(self, pod: JSONObject) -> bool:
-        """Whether lines of the pod are wanted."""
-        return self.pod in (None, pod["metadata"]["name"], pod_facts.host_name(pod))
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +84,7 @@ async def open_lines(
     jobset, pods = await _seen(client, run)
     gone = _gone(run, pods)
     known = [each["metadata"]["name"] for each in pods] + list(gone)
-    found = any(map(wanted.has, pods)) or wanted.pod in (None, *gone)
+    found = any(_is_wanted(each, wanted) for each in pods) or wanted.pod in (None, *gone)
     if not found:
         shown = ", ".join(known) or "none yet"
         raise NotAvailable(
@@ -127,7 +111,7 @@ async def _written(
     seen = []
     for source in sources:
         seen.append(source.pod)
-        if wanted.has(source.pod):
+        if _is_wanted(source.pod, wanted):
             async for line in _read(client, source, wanted.tail):
                 yield source.name, line
     for pod, lines in _gone(run, seen).items():
@@ -218,7 +202,7 @@ class _Reader:
         """Begin to read new containers; whether more may come."""
         jobset, pods = await _seen(self._client, self._run)
         for source in _sources(jobset, pods):
-            if self._wanted.has(source.pod) and source.key not in self._tasks:
+            if _is_wanted(source.pod, self._wanted) and source.key not in self._tasks:
                 self._tasks[source.key] = asyncio.ensure_future(self._read(source))
         return jobset is not None and not _has_ended(jobset)
 
@@ -319,6 +303,10 @@ def _sources(jobset: JSONObject | None, pods: tuple[JSONObject, ...]) -> Iterato
         for container in listed:
             if container["name"] in started:
                 yield _Source(pod, container["name"])
+
+
+def _is_wanted(pod: JSONObject, wanted: LogSelection) -> bool:
+    return wanted.pod in (None, pod["metadata"]["name"], pod_facts.host_name(pod))
 
 
 def _has_started(container: JSONObject) -> bool:

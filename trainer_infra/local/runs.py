@@ -36,6 +36,7 @@ from trainer_infra.runs.run import (
     SUSPENDED,
     Contents,
     Listing,
+    LogSelection,
     Owner,
     Run,
     RunKey,
@@ -191,36 +192,21 @@ def delete(key: RunKey, timeout: float = 60) -> str:
     return f"some processes of {namespace}/{name} did not end within {timeout:g} s"
 
 
-def logs(
-    namespace: str,
-    name: str,
-    *,
-    pod: str | None = None,
-    follow: bool = False,
-    tail: int | None = None,
-) -> Iterator[tuple[str, str]]:
-    """The lines of a run's pods as (pod, line), pod after pod; with `follow` as they come.
-
-    Args:
-        namespace: The run's namespace.
-        name: The run's name.
-        pod: Only this pod.
-        follow: Go on until the run has ended and all was read.
-        tail: Begin with the last lines only, as many per pod.
-    """
-    target = run_folder.folder_of(namespace, name)
-    run = run_record.present_run(target)
+def logs(key: RunKey, wanted: LogSelection) -> Iterator[tuple[str, str]]:
+    """The lines of a run's pods as (pod, line), pod after pod; with `follow` as they come."""
+    target, pod = run_folder.folder_of(key.namespace, key.name), wanted.pod
+    run = run_record.present_run(target, key.uid, key.owner)
     known = {node.pod for node in run.nodes} | {path.stem for path in target.logs.glob("*.log")}
     if pod is not None and pod not in known:
         shown = ", ".join(sorted(known)) or "none yet"
-        raise NotAvailable(f"run {namespace}/{name} has no pod {pod}; its pods are {shown}")
+        raise NotAvailable(f"run {key.namespace}/{key.name} has no pod {pod}; its pods are {shown}")
 
     def files() -> tuple[Path, ...]:
         return tuple(sorted(target.logs.glob(f"{pod or '*'}.log")))
 
-    if not follow:
-        return read_lines(files, tail)
-    return follow_lines(files, lambda: not run_folder.is_supervised(target), tail)
+    if not wanted.follow:
+        return read_lines(files, wanted.tail)
+    return follow_lines(files, lambda: not run_folder.is_supervised(target), wanted.tail)
 
 
 def _folder(submission: Submission) -> RunFolder:

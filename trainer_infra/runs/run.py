@@ -166,6 +166,18 @@ class RunKey:
 
 
 @dataclass(frozen=True, slots=True)
+class LogSelection:
+    """Which lines of a run's pods."""
+
+    pod: str | None = None
+    """Only of this pod; on a cluster also without the five characters at the end of its name."""
+    tail: int | None = None
+    """Begin with the last lines only, as many per container."""
+    follow: bool = False
+    """Go on until the run has ended."""
+
+
+@dataclass(frozen=True, slots=True)
 class Run:
     """What is known of a run now."""
 

@@ -12,7 +12,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
-from trainer_infra.runs.run import Contents, Listing, Owner, Run, RunKey, Submission
+from trainer_infra.runs.run import Contents, Listing, LogSelection, Owner, Run, RunKey, Submission
 
 
 class RuntimeStore(Protocol):
@@ -154,17 +154,9 @@ class Target(Protocol):
         a uid it goes also where what is kept of it is damaged.
         """
 
-    def logs(
-        self,
-        namespace: str,
-        name: str,
-        *,
-        pod: str | None = None,
-        follow: bool = False,
-        tail: int | None = None,
-    ) -> Iterator[tuple[str, str]]:
+    def logs(self, key: RunKey, wanted: LogSelection, /) -> Iterator[tuple[str, str]]:
         """The lines of a run's pods as (pod, line); with `follow` until the run has ended.
 
         Raises:
-            NotAvailable: There is no such run, or it never had such a pod.
+            NotAvailable: It never had such a pod.
         """

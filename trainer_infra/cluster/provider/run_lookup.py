@@ -29,7 +29,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, SECRET, Resource
-from trainer_infra.runs.run import FAILED, FINISHED, Listing, Run, RunKey, is_fixed
+from trainer_infra.runs.run import FAILED, FINISHED, Listing, LogSelection, Run, RunKey, is_fixed
 from trainer_infra.runs.view import Observation
 
 
@@ -92,7 +92,7 @@ async def at_all(session: Session, namespace: str) -> Listing:
 
 
 async def log_lines(
-    session: Session, key: RunKey, wanted: logs.LogSelection
+    session: Session, key: RunKey, wanted: LogSelection
 ) -> AsyncIterator[tuple[str, str]]:
     """The lines of a run's pods as (pod, line), without values of its secrets.
 

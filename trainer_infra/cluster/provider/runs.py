@@ -22,7 +22,7 @@ from typing import Any, Final, TypeVar
 
 from typing_extensions import override
 
-from trainer_infra.cluster import identity, kueue_objects, logs, rights, served_kinds
+from trainer_infra.cluster import identity, kueue_objects, rights, served_kinds
 from trainer_infra.cluster.kueue_objects import Queue
 from trainer_infra.cluster.provider import (
     adopt,
@@ -50,7 +50,7 @@ from trainer_infra.kube.retry import Patience
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.phases import Plugin
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import Contents, Listing, Owner, Run, RunKey, Submission
+from trainer_infra.runs.run import Contents, Listing, LogSelection, Owner, Run, RunKey, Submission
 from trainer_infra.runs.target import Target
 from trainer_infra.runs.view import Observation
 
@@ -184,17 +184,7 @@ class Cluster(Target):
         )
 
     @override
-    def logs(
-        self,
-        namespace: str,
-        name: str,
-        *,
-        pod: str | None = None,
-        follow: bool = False,
-        tail: int | None = None,
-    ) -> Iterator[tuple[str, str]]:
-        wanted = logs.LogSelection(pod, tail, follow)
-        key = RunKey(namespace, name)
+    def logs(self, key: RunKey, wanted: LogSelection) -> Iterator[tuple[str, str]]:
         source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted))
         return loop.iterate_in_loop(source)
 
