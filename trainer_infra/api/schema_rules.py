@@ -1,8 +1,9 @@
 """The published schemas' CEL rules, each as a predicate under its exact text.
 
-schema.py asks here for every rule of a value that has the right type; the message it shows is
-the schema's own, but for names, of which it says how to make one. Rules that compare with the old object (`self == oldSelf`) are for an update,
-see transitions.py; tests hold that no other rule is missing here.
+schema.py asks here for every rule of a value that has the right type; the message it shows is the
+schema's own, but for names, of which it says how to make one. Rules that compare with the old
+object (`self == oldSelf`) are for an update, see transitions.py; tests hold that no other rule is
+missing here.
 """
 
 import re

@@ -1,8 +1,9 @@
 """Pods that failed while a program looked, kept when Kubernetes deletes them.
 
-A Job whose pods have restartPolicy OnFailure (JobSet's default) deletes its last failed pod at once,
-and with it exit code, reason and log. Asked by a `Session` for a run that is looked at closely: the pods
-of its namespace are watched from then on, until no program has looked for a while.
+A Job whose pods have restartPolicy OnFailure (JobSet's default) deletes its last failed pod at
+once, and with it exit code, reason and log. Asked by a `Session` for a run that is looked at
+closely: the pods of its namespace are watched from then on, until no program has looked for a
+while.
 """
 
 import asyncio

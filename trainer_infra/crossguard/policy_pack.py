@@ -1,8 +1,8 @@
 """Rules as CrossGuard policies: what `pulumi preview` and `pulumi up` judge before they deploy.
 
-A policy pack's `__main__.py` calls `serve_pack`, which does not return. Each rule is a policy of its own,
-so that Pulumi's own configuration of packs can switch it, and set its parameters; rules that look at
-other objects are stack policies. What all of them say is found at once (`verdicts`).
+A policy pack's `__main__.py` calls `serve_pack`, which does not return. Each rule is a policy of
+its own, so that Pulumi's own configuration of packs can switch it, and set its parameters; rules
+that look at other objects are stack policies. What all of them say is found at once (`verdicts`).
 """
 
 import os

@@ -1,8 +1,8 @@
 """What CrossGuard hands over -> plain JSON in which values that are not known yet are marked.
 
 To be judged, properties come as the engine sent them (`server`). To be mended, they come in
-CrossGuard's proxies, which raise at the first unknown value and so would end a whole policy; ours is a
-value like any other (`rules.value.UNKNOWN`). Numbers come as floats, as Pulumi has no others.
+CrossGuard's proxies, which raise at the first unknown value and so would end a whole policy; ours
+is a value like any other (`rules.value.UNKNOWN`). Numbers come as floats, as Pulumi has no others.
 """
 
 from collections.abc import Mapping, Sequence

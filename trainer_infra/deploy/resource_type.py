@@ -1,9 +1,9 @@
 """Types of our resources, as short as a dynamic provider may have them.
 
-`pulumi up` shows them in the first column, and on 80 columns what a gate says is in what is left of the
-line. The package has to be `pulumi-python`, whose plugin serves dynamic providers. Releases before
-0.2 called them `pulumi-python:dynamic/trainer:TrainJob` and so on: an alias keeps what they made.
-A program reads outputs by names in Python's style; in the state they have those of the wire.
+`pulumi up` shows them in the first column, and on 80 columns what a gate says is in what is left of
+the line. The package has to be `pulumi-python`, whose plugin serves dynamic providers. Releases
+before 0.2 called them `pulumi-python:dynamic/trainer:TrainJob` and so on: an alias keeps what they
+made. A program reads outputs by names in Python's style; in the state they have those of the wire.
 """
 
 import re

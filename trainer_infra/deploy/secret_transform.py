@@ -1,10 +1,11 @@
 """A secret that a transform puts into a resource of ours, found before anything is written.
 
 Pulumi runs transforms in the engine, after the constructor and those of the resource itself, then
-those of its parents, then the stack's. The engine names no secrets to the process that serves dynamic providers,
-so `check` could not tell such a value from any other. So a program that has transforms gets one more
-stack transform, ours, which runs last: it takes secrets out of every input but `secretData` and names
-their paths, which `check` refuses (`provider`). A program without transforms pays nothing.
+those of its parents, then the stack's. The engine names no secrets to the process that serves
+dynamic providers, so `check` could not tell such a value from any other. So a program that has
+transforms gets one more stack transform, ours, which runs last: it takes secrets out of every input
+but `secretData` and names their paths, which `check` refuses (`provider`). A program without
+transforms pays nothing.
 
 Called by `registration` for every resource. The SDK has no public way to know of transforms; a test
 fails when what is used of it changes.

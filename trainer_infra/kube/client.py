@@ -1,9 +1,9 @@
 """The protocol of a client of an API server, which every driver on Kubernetes is written against.
 
-`http.connect_client` makes the real one, `memory.Memory` is one without a server for fast tests; both keep
-one contract (tests/kube/contract). Objects are JSON in wire form, and what comes back belongs to
-the caller. Every method may raise `refusals.Unreachable`, `refusals.NotKubernetes`, `refusals.NotServed`
-and the refusals it names.
+`http.connect_client` makes the real one, `memory.Memory` is one without a server for fast tests;
+both keep one contract (tests/kube/contract). Objects are JSON in wire form, and what comes back
+belongs to the caller. Every method may raise `refusals.Unreachable`, `refusals.NotKubernetes`,
+`refusals.NotServed` and the refusals it names.
 """
 
 from collections.abc import AsyncGenerator

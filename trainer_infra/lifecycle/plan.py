@@ -65,8 +65,8 @@ def plan(
 ) -> Plan:
     """What to do next for a TrainJob.
 
-    A TrainJob that another controller manages, and one that is being deleted, gets an empty plan. Objects
-    that cannot be rendered are an event and leave the conditions as they are.
+    A TrainJob that another controller manages, and one that is being deleted, gets an empty plan.
+    Objects that cannot be rendered are an event and leave the conditions as they are.
 
     Args:
         job: the TrainJob as stored, with its status.

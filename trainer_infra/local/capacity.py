@@ -1,7 +1,8 @@
 """What a run asks for and this machine does not have: warnings, for it runs all the same.
 
-Called at preview by `target`; `env` asks what this machine has. Nothing is reserved here: processes take turns on the processors, and
-see the accelerators that the machine has. The sentences name no run, so that a batch says each once.
+Called at preview by `target`; `env` asks what this machine has. Nothing is reserved here: processes
+take turns on the processors, and see the accelerators that the machine has. The sentences name no
+run, so that a batch says each once.
 """
 
 import os

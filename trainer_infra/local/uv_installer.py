@@ -1,7 +1,8 @@
 """uv as an installer: where it is, its command, and what its output says.
 
-Called by `installation`. uv links files from its cache, so that two environments share what they both have;
-it is optional. What pip of this machine is set to is said to uv as well (`pip_settings`).
+Called by `installation`. uv links files from its cache, so that two environments share what they
+both have; it is optional. What pip of this machine is set to is said to uv as well
+(`pip_settings`).
 """
 
 import re

@@ -1,8 +1,8 @@
 """v1 jobs of the training operator and the MPI operator become TrainJobs with runtimes of their own.
 
-`migrate_job` is pure; `trainer-infra migrate` calls it for each object of a file and prints the result.
-The runtime is what the nodes are (image, environment, volumes, restarts), the TrainJob what they
-run and how many there are. docs/migrate.md has the table of fields.
+`migrate_job` is pure; `trainer-infra migrate` calls it for each object of a file and prints the
+result. The runtime is what the nodes are (image, environment, volumes, restarts), the TrainJob what
+they run and how many there are. docs/migrate.md has the table of fields.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,4 +1,5 @@
 """The progress protocol of a TrainJob (reference behaviour 6): one handler without a transport.
 
-`handler.handle_request` answers a request; the local target mounts it on loopback (local/endpoint.py).
+`handler.handle_request` answers a request; the local target mounts it on loopback
+(local/endpoint.py).
 """

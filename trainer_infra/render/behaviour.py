@@ -1,8 +1,8 @@
 """How TrainJobs are decided: which plugins take part, and which deviations from the reference hold.
 
 One value that every entry of render, trainers and lifecycle takes (`pipeline.render`,
-`compose.compose`, `plan.plan`, `admission.judge_train_job`). `OURS` is the default everywhere; the command
-line's `--like-reference` takes the deviations of `REFERENCE`.
+`compose.compose`, `plan.plan`, `admission.judge_train_job`). `OURS` is the default everywhere; the
+command line's `--like-reference` takes the deviations of `REFERENCE`.
 """
 
 from dataclasses import dataclass

@@ -1,8 +1,8 @@
 """Rules tried on their examples: what `trainer-infra rules test` runs.
 
 A rule must find nothing in a good object, and in the bad one exactly the field in which the two
-differ; where it has a patch, nothing is to be found after it. A form is a way to judge: `plain_findings` here,
-others by the caller.
+differ; where it has a patch, nothing is to be found after it. A form is a way to judge:
+`plain_findings` here, others by the caller.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

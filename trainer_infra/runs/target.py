@@ -1,8 +1,8 @@
 """Where runs live: what every driver without a controller offers, and `deploy` and `cli` ask of it.
 
-`local.runs` (processes of this machine) and `cluster.provider.runs.Cluster` (pods, engine `provider`) keep
-this protocol. All methods are synchronous and safe to call from several threads. A verb whose key says
-whose the run has to be changes nothing of one that is another owner's by now.
+`local.runs` (processes of this machine) and `cluster.provider.runs.Cluster` (pods, engine
+`provider`) keep this protocol. All methods are synchronous and safe to call from several threads. A
+verb whose key says whose the run has to be changes nothing of one that is another owner's by now.
 """
 
 from collections.abc import Iterator, Mapping, Sequence

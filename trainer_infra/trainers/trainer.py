@@ -1,7 +1,7 @@
 """What trains, as a user gives it: a value that packs itself into what a TrainJob needs.
 
-`CustomTrainer` is one. Another one is a folder beside `custom/` with a class that keeps `PackableTrainer`;
-drivers know it by the protocol alone, and `compose` by what it packed.
+`CustomTrainer` is one. Another one is a folder beside `custom/` with a class that keeps
+`PackableTrainer`; drivers know it by the protocol alone, and `compose` by what it packed.
 """
 
 from dataclasses import dataclass

@@ -1,11 +1,11 @@
 """The run record: the runtime snapshot's ConfigMap, which keeps what is known of a run. Pure.
 
-`config_map` makes it, `read_record` reads it, `status` is the patch of what is last known. It is created
-before everything else of a run and owns it, so its UID is the run's. Besides `runtime` it has the
-TrainJob, the objects as they were applied, without code and without values of Secrets, and the last
-known status; whose it is stands in labels and, whole, in annotations, beside the format that all of
-it is in. What another release wrote is read as far as it is known here, and kept whole when it is
-written again. Design "Targets and engines".
+`config_map` makes it, `read_record` reads it, `status` is the patch of what is last known. It is
+created before everything else of a run and owns it, so its UID is the run's. Besides `runtime` it
+has the TrainJob, the objects as they were applied, without code and without values of Secrets, and
+the last known status; whose it is stands in labels and, whole, in annotations, beside the format
+that all of it is in. What another release wrote is read as far as it is known here, and kept whole
+when it is written again. Design "Targets and engines".
 """
 
 import json

@@ -168,7 +168,8 @@ def run_is_gone(name: str) -> str:
 class Progress:
     """Shows where a run is, when that changed and now and then; a wait between two looks.
 
-    Now and then also tells whether the engine still lives: without it the wait is for nothing (`EngineGone`).
+    Now and then also tells whether the engine still lives: without it the wait is for nothing
+    (`EngineGone`).
     """
 
     def __init__(self, messages: Messages) -> None:

@@ -1,7 +1,8 @@
 """Properties of our resources as typed values: what a program gave, and what the state keeps. Pure.
 
-The engine's JSON is read here; its keys are an API (design "Names that are an API"). A value keeps the
-JSON that it was read from, so that what an earlier or a later release wrote is not lost on the way back.
+The engine's JSON is read here; its keys are an API (design "Names that are an API"). A value keeps
+the JSON that it was read from, so that what an earlier or a later release wrote is not lost on the
+way back.
 """
 
 from collections.abc import Mapping

@@ -9,8 +9,8 @@ The hours end with `activeDeadlineSeconds` of the TrainJob, which restarts do no
 (lifecycle/deadline.py), or with that of the Job x (1 + maxRestarts), which each restart begins
 anew, whichever is first. Failures that count not towards maxRestarts leave a Job without an end.
 
-The rules `gpu-hours` and `price` judge the two; `review` shows with `cost_of` how they change. For rules
-lists and mappings that are not known are noted, and cost nothing.
+The rules `gpu-hours` and `price` judge the two; `review` shows with `cost_of` how they change. For
+rules lists and mappings that are not known are noted, and cost nothing.
 """
 
 import math

@@ -1,8 +1,8 @@
 """cache-permissions: the initializer of a data cache may make the cache.
 
 It makes a service account, a LeaderWorkerSet and a service, which its own service account must be
-allowed to (reference behaviour 7.2; `catalog/data_cache.py`). Whether it is, is said
-only where the world is whole and has service accounts, or bindings, at all: otherwise they were not read.
+allowed to (reference behaviour 7.2; `catalog/data_cache.py`). Whether it is, is said only where the
+world is whole and has service accounts, or bindings, at all: otherwise they were not read.
 """
 
 from collections.abc import Iterator

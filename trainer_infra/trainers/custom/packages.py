@@ -1,7 +1,7 @@
 """`packages` and `pip_index_urls`: pinned requirements of the job's Python, and where they come from.
 
-Called by `custom_trainer`; pure. A requirement is what PEP 508 says; the urls travel as options before them,
-as in a requirements file.
+Called by `custom_trainer`; pure. A requirement is what PEP 508 says; the urls travel as options
+before them, as in a requirements file.
 """
 
 import re

@@ -1,7 +1,7 @@
 """What `train` of a CustomTrainer turns into: files, what to start, and what is wrong with it.
 
-Made by `function` (a Python function) and by `files` (a path); used by `custom_trainer`. Holds the checks
-that both share. Pure but for a look at which files lie beside the user's own.
+Made by `function` (a Python function) and by `files` (a path); used by `custom_trainer`. Holds the
+checks that both share. Pure but for a look at which files lie beside the user's own.
 """
 
 import ast
