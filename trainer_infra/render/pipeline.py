@@ -70,6 +70,8 @@ def completed_objects(
 ) -> tuple[JSONObject, ...]:
     """Objects of a run as they are stored: with what the plugins of an engine add to each."""
     steps = [plugin.complete for plugin in behaviour.plugins if plugin.complete is not None]
+    if not steps:
+        return tuple(objects)
     return tuple(reduce(lambda value, add: add(value, job), steps, each) for each in objects)
 
 

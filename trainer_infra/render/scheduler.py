@@ -28,7 +28,8 @@ def is_named(draft: Draft, scheduler: Scheduler) -> bool:
 
 def setting_problems(draft: Draft, plugins: Iterable[Plugin]) -> Iterable[Problem]:
     """Settings that no scheduler among the plugins, or not the named one, understands."""
-    if not draft.ours(Deviation.SCHEDULER):
+    given = [each for each in names.JOB_SETTINGS if draft.setting(each) is not None]
+    if not given or not draft.ours(Deviation.SCHEDULER):
         return
     schedulers = by_annotation(plugins)
     value = draft.setting(names.SCHEDULER)
@@ -37,8 +38,8 @@ def setting_problems(draft: Draft, plugins: Iterable[Plugin]) -> Iterable[Proble
         fix = f"write one of {', '.join(schedulers)}"
         yield setting_problem(draft, names.SCHEDULER, "names no scheduler that is known here", fix)
         return
-    for key in names.JOB_SETTINGS:
-        if key == names.SCHEDULER or draft.setting(key) is None:
+    for key in given:
+        if key == names.SCHEDULER:
             continue
         if chosen is None:
             fix = f"name the scheduler: {names.SCHEDULER}: {' | '.join(schedulers)}"
