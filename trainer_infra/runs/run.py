@@ -161,7 +161,7 @@ class RunKey:
 
     @property
     def address(self) -> tuple[str, str, str]:
-        """Which run it is, whoever owns it."""
+        """Which run it is, of any owner."""
         return self.namespace, self.name, self.uid
 
 
