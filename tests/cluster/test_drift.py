@@ -278,4 +278,4 @@ def test_suspending_and_resuming_is_no_drift_and_survives_a_repair(
 def test_a_run_that_is_not_there_is_said(cluster: Cluster, job: Job, verb: str) -> None:
     more: tuple[Any, ...] = {"suspend": (True,), "repair": (Contents(),)}.get(verb, ({},))
     with pytest.raises(NotAvailable, match=f"there is no run {job.namespace}/tj with uid u in"):
-        getattr(cluster, verb)(job.namespace, "tj", "u", *more)
+        getattr(cluster, verb)(RunKey(job.namespace, "tj", "u"), *more)

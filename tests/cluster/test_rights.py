@@ -146,11 +146,11 @@ def test_what_cannot_be_changed_whole_is_not_changed(
     made = cluster.submit(job.submission())
     before = world.there("ConfigMap", "tj-runtime-snapshot"), world.there("JobSet", "tj")
     theirs = account(*without(ROLES["cli"], right))
-    key = (job.namespace, "tj", made.uid)
+    key = RunKey(job.namespace, "tj", made.uid)
     repair = partial(theirs.repair, contents=Contents())
     change = repair if verb == "repair" else partial(theirs.suspend, value=True)
     with pytest.raises(Refused) as error:
-        change(*key)
+        change(key)
     assert f"this account may not {verb} run {job.namespace}/tj" in str(error.value)
     assert lacking(right) in str(error.value)
     after = world.there("ConfigMap", "tj-runtime-snapshot"), world.there("JobSet", "tj")
