@@ -30,8 +30,8 @@ from trainer_infra.render.plugins import PLUGINS, train_job_status, volcano
 
 JSON = dict[str, Any]
 
-ENOUGH: Final = 40
-"""Runs of a case until every order of the reference's plugins has been seen."""
+RUNS: Final = (1, 40, 1000)
+"""Runs of a case, more of what still differs: some orders of the reference's plugins are rare."""
 _ADDRESS: Final = re.compile(r"0x[0-9a-f]+")
 
 
@@ -94,17 +94,15 @@ def disagreements(cases: Sequence[Case]) -> dict[int, str]:
 
     A case that crashes the reference for the known reason agrees.
     """
-    both = zip(cases, reference.run(cases), strict=True)
-    found = {
-        index: text
-        for index, (case, (theirs, *_)) in enumerate(both)
-        if (text := difference(case, ours(case), theirs))
-    }
-    again = reference.run([cases[index] for index in found], repeat=ENOUGH)
-    for index, outcomes in zip(list(found), again, strict=True):
-        mine = ours(cases[index])
-        if not all(difference(cases[index], mine, each) for each in outcomes):
-            del found[index]
+    mine = [ours(case) for case in cases]
+    found = dict.fromkeys(range(len(cases)), "")
+    for repeat in RUNS:
+        outcomes = reference.run([cases[index] for index in found], repeat)
+        for index, theirs in zip([*found], outcomes, strict=True):
+            texts = [difference(cases[index], mine[index], each) for each in theirs]
+            found[index] = texts[0]
+            if not all(texts):
+                del found[index]
     return found
 
 

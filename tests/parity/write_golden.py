@@ -43,7 +43,7 @@ def written(case: Case) -> str:
     Raises:
         RuntimeError: The reference crashes on the case, or cannot build it.
     """
-    (outcomes,) = reference.run([case], repeat=comparison.ENOUGH)
+    (outcomes,) = reference.run([case], repeat=comparison.RUNS[1])
     variants = sorted({_text(each) for each in outcomes})
     head = "# Written by tests/parity/write_golden.py from the reference.\n"
     if len(variants) == 1:
