@@ -303,18 +303,27 @@ def _link_pulumi() -> None:
         shutil.copy2(_built() / "pulumi", folder / "pulumi")
     runner = "pulumi-language-python-exec"
     shutil.copy2(_built() / runner, folder / runner)
-    _launcher(folder / "pulumi-language-python", "language_host.py")
-    _launcher(folder / "pulumi-resource-pulumi-python", "dynamic_provider.py")
+    python = f'exec "{VENV}/bin/python" -u'
+    _launcher(folder / "pulumi-language-python", f'{python} "{WRAPPER}/language_host.py"')
+    _launcher(folder / "pulumi-resource-pulumi-python", f'{python} "{WRAPPER}/dynamic_provider.py"')
+    # The other two run a user's modules, which those of a checkout must not hide.
+    stand_in = f'PYTHONPATH="{ROOT}" {python} -m tools.kubernetes_plugin'
+    _launcher(folder / "pulumi-resource-kubernetes", stand_in)
 
 
-def _launcher(path: Path, script: str) -> None:
-    path.write_text(f'#!/bin/sh\nexec "{VENV}/bin/python" -u "{WRAPPER / script}" "$@"\n', "utf-8")
+def _launcher(path: Path, program: str) -> None:
+    path.write_text(f'#!/bin/sh\n{program} "$@"\n', "utf-8")
     path.chmod(0o755)
 
 
 def _unlink_pulumi() -> None:
-    names = ("", "-language-python", "-language-python-exec", "-resource-pulumi-python")
-    for name in names:
+    plugins = (
+        "language-python",
+        "language-python-exec",
+        "resource-pulumi-python",
+        "resource-kubernetes",
+    )
+    for name in ("", *(f"-{each}" for each in plugins)):
         (VENV / "bin" / f"pulumi{name}").unlink(missing_ok=True)
 
 

@@ -1,0 +1,106 @@
+"""A Pulumi stack of Kubernetes objects on a real API server, with each plugin that this machine has.
+
+The stand-in of tools/kubernetes_plugin is always there; Pulumi's own where it is on PATH or in the
+cache of plugins. The server has no controllers: a test plays those that it needs.
+"""
+
+import os
+import sys
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from textwrap import dedent
+
+import pytest
+
+from tests.deploy.project import Stack
+from tests.kube import real_server
+from tests.kube.real_server import RealServer
+from tools.kubernetes_plugin.real_plugin import PLUGIN, real_plugin
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.client import KubeClient
+
+ROOT = Path(__file__).resolve().parents[3]
+REAL = real_plugin(os.environ)
+HEAD = """
+import pulumi
+import pulumi_kubernetes as k8s
+
+NAMESPACE = {namespace!r}
+meta = lambda name, **more: k8s.meta.v1.ObjectMetaArgs(name=name, namespace=NAMESPACE, **more)
+provider = k8s.Provider("cluster", kubeconfig={kubeconfig!r}, namespace=NAMESPACE)
+there = pulumi.ResourceOptions(provider=provider)
+"""
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[RealServer]:
+    with real_server.running() as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: RealServer) -> Iterator[KubeClient]:
+    made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
+    yield made
+    loop.run_in_loop(made.close())
+
+
+@pytest.fixture
+def namespace(client: KubeClient) -> str:
+    name = f"t-{uuid.uuid4().hex[:12]}"
+    value = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+    loop.run_in_loop(client.apply(value, manager="test"))
+    return name
+
+
+@pytest.fixture(params=["stand-in", "real"])
+def plugin(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """The folder of one of the two plugins."""
+    folder = tmp_path / "plugin"
+    folder.mkdir()
+    if request.param == "real":
+        if REAL is None:
+            pytest.skip(f"{PLUGIN} is not on this machine")
+        (folder / PLUGIN).symlink_to(REAL)
+        return folder
+    launcher = folder / PLUGIN
+    launcher.write_text(
+        f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -u -m tools.kubernetes_plugin "$@"\n'
+    )
+    launcher.chmod(0o755)
+    return folder
+
+
+@dataclass
+class Objects:
+    """A stack whose program makes Kubernetes objects in a namespace of its own."""
+
+    stack: Stack
+    head: str
+
+    def program(self, text: str) -> None:
+        (self.stack.folder / "__main__.py").write_text(self.head + dedent(text))
+
+    def up(self, text: str, *, ok: bool = True) -> str:
+        """Run `pulumi up` of a program; what it printed."""
+        self.program(text)
+        return self.stack.up(ok=ok)
+
+
+@pytest.fixture
+def objects(
+    tmp_path: Path,
+    pulumi_env: dict[str, str],
+    plugin: Path,
+    server: RealServer,
+    namespace: str,
+) -> Objects:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "Pulumi.yaml").write_text("name: objects\nruntime: python\n")
+    search = os.pathsep.join([str(plugin), pulumi_env["PATH"]])
+    made = Stack(folder, {**pulumi_env, "PATH": search})
+    made.run("stack", "init")
+    return Objects(made, HEAD.format(namespace=namespace, kubeconfig=str(server.kubeconfig)))

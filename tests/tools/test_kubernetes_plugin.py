@@ -1,0 +1,60 @@
+"""The stand-in for Pulumi's Kubernetes plugin steps aside for the real one, wherever that is."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.tools.conftest import ROOT
+from tools.kubernetes_plugin.real_plugin import PLUGIN, real_plugin
+
+REAL = '#!/bin/sh\necho "real $*"\n'
+STAND_IN = "#!/bin/sh\nexec python -m tools.kubernetes_plugin\n"
+
+
+def program(folder: Path, text: str) -> Path:
+    folder.mkdir(parents=True)
+    path = folder / PLUGIN
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def environment(tmp_path: Path, *folders: Path) -> Mapping[str, str]:
+    search = os.pathsep.join(map(str, folders))
+    return {"PATH": search, "HOME": str(tmp_path), "PULUMI_HOME": str(tmp_path / "pulumi")}
+
+
+def test_the_real_one_is_found_behind_a_stand_in(tmp_path: Path) -> None:
+    other = program(tmp_path / "checkout", STAND_IN)
+    real = program(tmp_path / "bin", REAL)
+
+    assert real_plugin(environment(tmp_path, other.parent, real.parent)) == real
+    assert real_plugin(environment(tmp_path, other.parent)) is None
+
+
+def test_the_newest_of_pulumis_cache_is_taken(tmp_path: Path) -> None:
+    plugins = tmp_path / "pulumi" / "plugins"
+    for version in ("4.9.0", "4.34.2"):
+        program(plugins / f"resource-kubernetes-v{version}", REAL)
+    (plugins / "resource-kubernetes-v5.0.0").mkdir()
+
+    found = real_plugin(environment(tmp_path))
+    assert found == plugins / "resource-kubernetes-v4.34.2" / PLUGIN
+
+
+@pytest.mark.parametrize("place", ["bin", "pulumi/plugins/resource-kubernetes-v4.34.2"])
+def test_the_stand_in_becomes_the_real_one(tmp_path: Path, place: str) -> None:
+    real = program(tmp_path / place, REAL)
+    done = subprocess.run(
+        [sys.executable, "-m", "tools.kubernetes_plugin", "127.0.0.1:1"],
+        cwd=ROOT,
+        env=environment(tmp_path, real.parent, Path("/usr/bin"), Path("/bin")),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "real 127.0.0.1:1\n"
