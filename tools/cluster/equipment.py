@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from tools.cluster import base_image, helm, kueue, python
+from tools.cluster import base_image, helm, kueue, python, trainer
 from trainer_infra.errors import NotAvailable
 
 PARTS: Final[Mapping[str, Callable[[], object]]] = {
@@ -17,6 +17,7 @@ PARTS: Final[Mapping[str, Callable[[], object]]] = {
     "packages": lambda: [python.environment(name) for name in python.ENVIRONMENTS],
     "helm": helm.program,
     "kueue": kueue.archive,
+    "trainer": trainer.archive,
 }
 
 

@@ -1,6 +1,6 @@
 """Container images without a registry: an archive made from files, loaded under a chosen name.
 
-Called by busybox.py, jobset.py, kueue.py, storage.py and base_image.py, which need images. The
+Called by busybox.py, storage.py, base_image.py and the files of controllers, which need images. The
 archive is a tar as `docker save` writes it; the node's containerd keeps what is loaded, and no
 garbage collection removes it.
 """
@@ -19,6 +19,10 @@ from typing import IO, Any, Final
 
 from tools.cluster import live
 from trainer_infra.errors import NotAvailable
+
+MANAGER: Final = {"User": "65532:65532", "Entrypoint": ["/manager"]}
+"""The configuration of a controller's image, as their Dockerfiles say; a pod that must not be root
+needs the number."""
 
 _LABEL: Final = "trainer-infra.local/archive"
 """Label of a loaded image: its name and the hash of its configuration, which covers its files."""

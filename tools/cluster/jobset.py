@@ -22,9 +22,6 @@ JOBSET: Final = Program("jobset", "jobset", "sigs.k8s.io/jobset")
 DEPLOYMENT: Final = "/apis/apps/v1/namespaces/jobset-system/deployments/jobset-controller-manager"
 """Where its state is read."""
 
-_CONFIG: Final = {"User": "65532:65532", "Entrypoint": ["/manager"]}
-"""As its Dockerfile says; a pod that must not be root needs the number."""
-
 _ANSWERS_WITHIN: Final = 60.0
 """Seconds until its webhooks judge objects."""
 
@@ -70,7 +67,7 @@ def image(objects: list[dict[str, Any]]) -> str:
 def archive(objects: list[dict[str, Any]]) -> Path:
     """The image's archive, made once."""
     program = build.built(JOBSET)
-    return images.of_program(image(objects), program, "manager", _CONFIG)
+    return images.of_program(image(objects), program, "manager", images.MANAGER)
 
 
 def wait_until_served(client: Client) -> None:

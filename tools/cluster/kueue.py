@@ -39,8 +39,6 @@ LABEL: Final = "trainer-infra.local/kueue"
 """Namespaces with this label are Kueue's, with the value `true`."""
 
 _MANAGED: Final = {"matchLabels": {LABEL: "true"}}
-_CONFIG: Final = {"User": "65532:65532", "Entrypoint": ["/manager"]}
-"""As its Dockerfile says; a pod that must not be root needs the number."""
 _CONFIGURATION: Final[Mapping[str, Any]] = {
     "apiVersion": "config.kueue.x-k8s.io/v1beta2",
     "kind": "Configuration",
@@ -136,7 +134,7 @@ def _run_here(deployment: JSON, configuration: str) -> None:
 
 def archive() -> Path:
     """The image's archive, made once."""
-    return images.of_program(IMAGE, build.built(KUEUE), "manager", _CONFIG)
+    return images.of_program(IMAGE, build.built(KUEUE), "manager", images.MANAGER)
 
 
 def _definitions(objects: Iterable[JSON]) -> list[str]:

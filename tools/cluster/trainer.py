@@ -1,0 +1,22 @@
+"""Trainer v2.3: Kubeflow's own controller manager as an image, of its published module.
+
+equipment.py makes it before tests of the platform start; its manifests are the platform's affair.
+"""
+
+from pathlib import Path
+from typing import Final
+
+from tools.cluster import build, images
+from tools.cluster.build import Program
+
+MODULE: Final = ("github.com/kubeflow/trainer/v2", "v2.3.0")
+"""Module and version of what is built."""
+TRAINER: Final = Program("trainer", "trainer", f"{MODULE[0]}/cmd/trainer-controller-manager")
+"""What is built."""
+IMAGE: Final = f"ghcr.io/kubeflow/trainer/trainer-controller-manager:{MODULE[1]}"
+"""The published name of its image."""
+
+
+def archive() -> Path:
+    """The image's archive, made once."""
+    return images.of_program(IMAGE, build.built(TRAINER), "manager", images.MANAGER)
