@@ -40,7 +40,12 @@ class Block:
 
     @property
     def is_program(self) -> bool:
-        return self.language == "python" and self.file == PROGRAM
+        return self.language == "python" and self.file == PROGRAM and not self.is_platform
+
+    @property
+    def is_platform(self) -> bool:
+        """Whether it is a program that installs what a cluster needs."""
+        return "from trainer_infra import platform" in self.text
 
 
 def blocks(page: Path) -> Iterator[Block]:

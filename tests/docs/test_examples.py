@@ -19,11 +19,14 @@ from tests.cli.command import PROGRAM as TRAINER_INFRA
 from tests.deploy.project import Stack, until
 from tests.docs import commands, page
 from tests.docs.page import SHELL, Block
+from tests.platform.conftest import kubectl_on_path
+from tests.platform.declared_resources import declared_resources
 from trainer_infra import names
 from trainer_infra.api import manifests
 from trainer_infra.cli import init
 from trainer_infra.runs.run import COMPLETE, FAILED
 
+__all__ = ["kubectl_on_path"]
 PYTHON = page.of_language("python")
 SHOWN = page.of_language(*SHELL)
 
@@ -82,6 +85,14 @@ def test_a_program_trains_or_is_previewed_where_its_page_is_about_a_cluster(
     assert {run["phase"] for run in runs} == {COMPLETE}, [run["message"] for run in runs]
     project.run("destroy", "--yes")
     assert project.runs() == []
+
+
+@pytest.mark.usefixtures("kubectl_on_path")
+@pytest.mark.parametrize("block", [each for each in PYTHON if each.is_platform], ids=str)
+def test_a_program_of_the_platform_declares_controllers(block: Block) -> None:
+    program = compile(block.text, str(block), "exec")
+    made = declared_resources(lambda: exec(program, {}))
+    assert {each.kind for each in made} >= {"trainer:index:Kueue", "kubernetes:apps/v1:Deployment"}
 
 
 @pytest.mark.parametrize("block", [each for each in PYTHON if is_unit_test(each)], ids=str)

@@ -1,0 +1,42 @@
+"""What the platform's components declare is what a real API server takes, every field of it."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.kube import real_server
+from tests.platform.conftest import kubectl_on_path
+from tests.platform.declared_resources import declared_objects
+from trainer_infra import platform
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.platform.releases import RELEASES, Release
+
+__all__ = ["kubectl_on_path"]
+COMPONENTS = {
+    "JobSet": platform.JobSetController,
+    "Kueue": platform.Kueue,
+    "LeaderWorkerSet": platform.LeaderWorkerSetController,
+    "Trainer": platform.TrainerControlPlane,
+}
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[KubeClient]:
+    with real_server.running() as server:
+        made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
+        yield made
+        loop.run_in_loop(made.close())
+
+
+@pytest.mark.usefixtures("kubectl_on_path")
+@pytest.mark.parametrize("release", RELEASES, ids=lambda each: f"{each.project}-{each.version}")
+def test_the_server_takes_every_object(client: KubeClient, release: Release) -> None:
+    component = COMPONENTS[release.project]
+    objects = declared_objects(lambda: component("it", version=release.version)).values()
+    assert len(objects) >= 15
+    for each in objects:
+        # A namespace that is not there refuses what is to be in it, in a dry run too.
+        dry_run = each["kind"] != "Namespace"
+        stored = loop.run_in_loop(client.apply(each, manager="test", dry_run=dry_run, force=True))
+        assert stored["metadata"]["name"] == each["metadata"]["name"]

@@ -1,0 +1,143 @@
+"""The platform's components on a real cluster: installed, used, changed in place, taken away.
+
+Kueue 0.19 beside Trainer 2.3 is a pair that neither project tries: a TrainJob waits here for quota that
+another one has, and both complete.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deploy.project import Stack
+from tests.e2e.cluster import Namespace
+from tests.e2e.disruptive.queues import TRAINER, Queues
+from tests.e2e.jobs import eventually
+from tools.cluster import busybox, images, kueue, trainer
+from trainer_infra import names
+
+PROGRAM = """
+import pulumi
+from trainer_infra import platform
+
+# Images are loaded into the node, which has two cores.
+here = {"image_pull_policy": "IfNotPresent", "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}}}
+queues = platform.Kueue("queues", visibility=False, configuration=QUEUES, **here)
+plane = platform.TrainerControlPlane("plane", configuration=PLANE, **here)
+pulumi.export("versions", [queues.version, plane.version])
+"""
+PODS = {
+    "kueue-system": "kueue-controller-manager",
+    "kubeflow-system": "kubeflow-trainer-controller-manager",
+}
+"""Namespace and Deployment of each controller."""
+
+
+@pytest.fixture
+def stack(
+    tmp_path: Path, pulumi_env: dict[str, str], kubeconfig: Path, namespace: Namespace
+) -> Iterator[Stack]:
+    """A stack of the platform whose CLI finds the cluster as a user's does."""
+    assert namespace.names("serviceaccount") is not None
+    for name, archive in (
+        (kueue.IMAGE, kueue.archive()),
+        (trainer.IMAGE, trainer.archive()),
+    ):
+        images.loaded(name, archive)
+    folder = tmp_path / "platform"
+    folder.mkdir()
+    (folder / "Pulumi.yaml").write_text("name: platform\nruntime: python\n")
+    # A file where the engine wants a folder: its log of all that passes is most of its time here.
+    Path(pulumi_env["PULUMI_HOME"]).mkdir()
+    Path(pulumi_env["PULUMI_HOME"], "logs").touch()
+    made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(kubeconfig)})
+    made.run("stack", "init")
+    yield made
+    made.run("destroy", "--yes", "--skip-preview")
+
+
+def write(stack: Stack, plane: Mapping[str, Any], queues: Mapping[str, Any]) -> None:
+    """The program with configurations of Trainer and Kueue."""
+    text = f"PLANE, QUEUES = {dict(plane)!r}, {dict(queues)!r}\n{PROGRAM}"
+    (stack.folder / "__main__.py").write_text(text)
+
+
+def train(namespace: Namespace, name: str, command: str) -> None:
+    """Post a runtime and a TrainJob on it, as a person does with kubectl."""
+    template = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}}
+    container = {"name": "node", "image": busybox.IMAGE, "imagePullPolicy": "IfNotPresent"}
+    template["spec"] = {"template": {"spec": {"containers": [container]}}}  # type: ignore[dict-item]
+    jobs = [{"name": "node", "template": template}]
+    runtime = {
+        "apiVersion": names.API_VERSION,
+        "kind": names.TRAINING_RUNTIME,
+        "metadata": {"name": "plain", "labels": {"trainer.kubeflow.org/framework": "plain"}},
+        "spec": {"template": {"spec": {"replicatedJobs": jobs}}},
+    }
+    job = {
+        "apiVersion": names.API_VERSION,
+        "kind": "TrainJob",
+        "metadata": {"name": name, "labels": {names.KUEUE_QUEUE_LABEL: "team"}},
+        "spec": {
+            "runtimeRef": {"name": "plain", "kind": names.TRAINING_RUNTIME},
+            "trainer": {**TRAINER, "command": ["sh", "-c", command]},
+        },
+    }
+    for each in (runtime, job):
+        namespace.kubectl("apply", "--server-side", "-f", "-", given=json.dumps(each))
+
+
+def conditions(namespace: Namespace, name: str) -> set[str]:
+    job = json.loads(namespace.kubectl("get", "trainjob", name, "-o", "json"))
+    listed = job.get("status", {}).get("conditions", ())
+    return {each["type"] for each in listed if each["status"] == "True"}
+
+
+def is_complete(namespace: Namespace, name: str) -> bool:
+    return "Complete" in conditions(namespace, name)
+
+
+def controller_pods(namespace: Namespace) -> dict[str, list[str]]:
+    """UIDs of the controllers' pods, by namespace."""
+    uid = "jsonpath={.items[*].metadata.uid}"
+    return {each: namespace.kubectl("get", "pods", "-n", each, "-o", uid).split() for each in PODS}
+
+
+def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
+    stack: Stack, namespace: Namespace
+) -> None:
+    write(stack, {}, {})
+    stack.up()
+    assert stack.outputs() == {"versions": ["0.19.0", "2.3.0"]}
+    stack.unchanged()
+
+    queues = Queues(namespace)
+    queues.local(queues.cluster("150m"))
+    train(namespace, "runs", "sleep 45")
+    (pod,) = eventually(lambda: namespace.names("pods"))
+    train(namespace, "waits", "true")
+    eventually(lambda: len(namespace.all("workloads")) == 2)
+    before = controller_pods(namespace)
+    write(stack, {"clientConnection": {"qps": 60, "burst": 120}}, {})
+    printed = stack.up()
+    after = controller_pods(namespace)
+    assert "~ 2 updated" in printed
+    assert after["kubeflow-system"] != before["kubeflow-system"]
+    assert after["kueue-system"] == before["kueue-system"]
+    assert namespace.names("pods") == [pod]
+    assert conditions(namespace, "waits") == {"Suspended"}
+    for job in ("runs", "waits"):
+        eventually(partial(is_complete, namespace, job))
+
+    namespace.kubectl("delete", "trainjobs,trainingruntimes,localqueues", "--all")
+    namespace.kubectl("delete", "clusterqueues,resourceflavors", "--all")
+    stack.run("destroy", "--yes", "--skip-preview")
+    assert stack.resources("") == []
+    left = namespace.kubectl("get", "customresourcedefinitions", "-o", "name")
+    for group in ("kueue.x-k8s.io", "trainer.kubeflow.org"):
+        assert group not in left
+    for each in PODS:
+        namespace.kubectl("get", "namespace", each, ok=False)

@@ -1,0 +1,15 @@
+"""Components under Pulumi's mocks, over the manifests of the releases themselves."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tools.cluster import kubectl
+
+
+@pytest.fixture(autouse=True)
+def kubectl_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What builds kustomizations; setup builds it where it is not installed."""
+    folder = str(Path(kubectl.program()).parent)
+    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], folder]))

@@ -1,0 +1,239 @@
+"""Controllers as components: exactly the release's objects, and what a program may change."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pulumi
+import pulumi_kubernetes
+import pytest
+import yaml
+
+from tests.platform.declared_resources import as_object, declared_objects, declared_resources
+from trainer_infra import platform
+from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.controller_component import CONFIGURATION_HASH
+from trainer_infra.platform.kueue import FRAMEWORKS
+from trainer_infra.platform.manifests.install_order import install_stages
+from trainer_infra.platform.manifests.manifest_source import release_objects
+from trainer_infra.platform.manifests.object_resources import object_key
+from trainer_infra.platform.releases import RELEASES, release_of
+
+CONTROLLERS: Mapping[str, Any] = {
+    "JobSet": platform.JobSetController,
+    "Kueue": platform.Kueue,
+    "LeaderWorkerSet": platform.LeaderWorkerSetController,
+    "Trainer": platform.TrainerControlPlane,
+}
+"""The component of each project."""
+
+
+def deployment(program: Callable[[], object]) -> JSONObject:
+    (found,) = (each for each in declared_objects(program).values() if each["kind"] == "Deployment")
+    return found
+
+
+@pytest.mark.parametrize("release", RELEASES, ids=lambda each: f"{each.project}-{each.version}")
+def test_a_component_has_the_objects_of_its_release(release: Any) -> None:
+    component = CONTROLLERS[release.project]
+    more: dict[str, Any] = {}
+    if release.project == "Kueue":
+        published = {object_key(each): each for each in release_objects(release)}
+        config = published["ConfigMap/kueue-system/kueue-manager-config"]["data"]
+        chosen = yaml.safe_load(config["controller_manager_config.yaml"])["integrations"]
+        more = {"frameworks": chosen["frameworks"]}
+    made = declared_objects(lambda: component("it", version=release.version, **more))
+
+    changed = (
+        {"ConfigMap", "Deployment", "PodDisruptionBudget"} if more else {"PodDisruptionBudget"}
+    )
+    webhooks = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} if more else set()
+    for each in release_objects(release):
+        assert object_key(each) in made
+        if each["kind"] not in changed | webhooks:
+            assert made[object_key(each)] == each
+    added = made.keys() - {object_key(each) for each in release_objects(release)}
+    assert {each.partition("/")[0] for each in added} <= {"PodDisruptionBudget"}
+
+
+def test_the_image_is_the_published_one() -> None:
+    images = {
+        each.project: container["image"]
+        for each in map(release_of, CONTROLLERS, [None] * len(CONTROLLERS))
+        for value in release_objects(each)
+        if value["kind"] == "Deployment"
+        for container in value["spec"]["template"]["spec"]["containers"]
+    }
+    assert images == {
+        "JobSet": "registry.k8s.io/jobset/jobset:v0.12.0",
+        "Kueue": "registry.k8s.io/kueue/kueue:v0.19.0",
+        "LeaderWorkerSet": "registry.k8s.io/lws/lws:v0.9.0",
+        "Trainer": "ghcr.io/kubeflow/trainer/trainer-controller-manager:v2.3.0",
+    }
+
+
+@pytest.mark.parametrize("project", CONTROLLERS)
+def test_every_object_is_a_child_and_each_stage_waits_for_the_one_before(project: str) -> None:
+    component, *children = declared_resources(lambda: CONTROLLERS[project]("it"))
+    urns = {object_key(as_object(each)): each.urn for each in children}
+    stages = install_stages([as_object(each) for each in children])
+
+    assert component.kind == f"trainer:index:{CONTROLLERS[project].__name__}"
+    assert {each.parent for each in children} == {component.urn}
+    assert all(each.name.startswith("it:") for each in children)
+    before: set[str] = set()
+    for stage in stages:
+        keys = [object_key(each) for each in stage]
+        for child in children:
+            if object_key(as_object(child)) in keys:
+                assert before <= child.dependencies
+        before = {urns[key] for key in keys}
+    assert len(stages) >= 5
+
+
+class Site(pulumi.ComponentResource):
+    """What a platform team wraps a controller in."""
+
+    def __init__(self, name: str, opts: pulumi.ResourceOptions) -> None:
+        super().__init__("acme:index:Site", name, None, opts)
+        mine = pulumi.ResourceOptions(parent=self)
+        self.jobset = platform.JobSetController(f"{name}-jobset", opts=mine)
+
+
+def test_components_of_two_clusters_stand_side_by_side() -> None:
+    def program() -> None:
+        for name in ("east", "west"):
+            cluster = pulumi_kubernetes.Provider(name, kubeconfig=name)
+            Site(name, pulumi.ResourceOptions(providers=[cluster]))
+
+    made = declared_resources(program)
+    deployments = [each for each in made if each.kind.endswith(":Deployment")]
+    assert len({each.urn for each in made}) == len(made)
+    assert sorted(each.provider.partition("::")[2].split("::")[2] for each in deployments) == [
+        "east",
+        "west",
+    ]
+
+
+def test_a_program_changes_the_controllers_pods() -> None:
+    made = deployment(
+        lambda: platform.JobSetController(
+            "it",
+            image=pulumi.Output.from_input("mirror.example.com/jobset:1"),
+            image_pull_policy="IfNotPresent",
+            replicas=pulumi.Output.from_input(2),
+            resources={"requests": {"cpu": "10m"}},
+            node_selector={"role": "system"},
+            tolerations=[{"key": "system", "operator": "Exists"}],
+        )
+    )["spec"]
+    pods = made["template"]["spec"]
+    (container,) = pods["containers"]
+
+    assert made["replicas"] == 2
+    assert container["image"] == "mirror.example.com/jobset:1"
+    assert container["imagePullPolicy"] == "IfNotPresent"
+    assert container["resources"] == {"requests": {"cpu": "10m"}}
+    assert pods["nodeSelector"] == {"role": "system"}
+    assert pods["tolerations"] == [{"key": "system", "operator": "Exists"}]
+
+
+def test_another_configuration_is_merged_and_starts_new_pods() -> None:
+    def configured(client_qps: int) -> tuple[Any, str]:
+        made = declared_objects(
+            lambda: platform.JobSetController(
+                "it", configuration={"clientConnection": {"qps": client_qps}}
+            )
+        )
+        content = made["ConfigMap/jobset-system/jobset-manager-config"]["data"]
+        pods = made["Deployment/jobset-system/jobset-controller-manager"]["spec"]["template"]
+        read = yaml.safe_load(content["controller_manager_config.yaml"])
+        return read, pods["metadata"]["annotations"][CONFIGURATION_HASH]
+
+    slow, slow_hash = configured(10)
+    fast, fast_hash = configured(1000)
+
+    assert slow["clientConnection"] == {"qps": 10}
+    assert fast["clientConnection"] == {"qps": 1000}
+    assert slow["leaderElection"] == fast["leaderElection"] == {"leaderElect": True}
+    assert slow_hash != fast_hash
+    assert configured(10)[1] == slow_hash
+
+
+def webhooks(made: Mapping[str, JSONObject]) -> set[str]:
+    return {
+        webhook["name"]
+        for each in made.values()
+        if each["kind"].endswith("WebhookConfiguration")
+        for webhook in each["webhooks"]
+    }
+
+
+def test_kueue_judges_the_kinds_that_it_queues_and_no_others() -> None:
+    training = webhooks(declared_objects(lambda: platform.Kueue("it")))
+    pods = webhooks(declared_objects(lambda: platform.Kueue("it", frameworks=["pod", "batch/job"])))
+    own = {"mclusterqueue.kb.io", "vclusterqueue.kb.io", "vcohort.kb.io", "mresourceflavor.kb.io",
+           "vresourceflavor.kb.io", "mworkload.kb.io", "vworkload.kb.io"}  # fmt: skip
+
+    assert training == own | {
+        "mjobset.kb.io",
+        "vjobset.kb.io",
+        "mtrainjob.kb.io",
+        "vtrainjob.kb.io",
+    }
+    assert pods == own | {"mpod.kb.io", "vpod.kb.io", "mjob.kb.io", "vjob.kb.io"}
+
+
+def test_kueue_without_visibility_asks_the_api_server_to_serve_nothing() -> None:
+    made = declared_objects(lambda: platform.Kueue("it", visibility=False))
+    content = made["ConfigMap/kueue-system/kueue-manager-config"]["data"]
+    read = yaml.safe_load(content["controller_manager_config.yaml"])
+
+    assert "APIService" not in {each["kind"] for each in made.values()}
+    assert read["featureGates"] == {"VisibilityOnDemand": False}
+    assert read["integrations"]["frameworks"] == list(FRAMEWORKS)
+
+
+def test_prometheus_is_asked_when_the_program_says_so() -> None:
+    plain = declared_objects(lambda: platform.TrainerControlPlane("it"))
+    asked = declared_objects(lambda: platform.TrainerControlPlane("it", service_monitor=True))
+    (monitor,) = asked.keys() - plain.keys()
+    service = asked["Service/kubeflow-system/kubeflow-trainer-controller-manager"]
+    (endpoint,) = asked[monitor]["spec"]["endpoints"]
+
+    assert endpoint["port"] in {each["name"] for each in service["spec"]["ports"]}
+    selected = asked[monitor]["spec"]["selector"]["matchLabels"].items()
+    assert selected <= service["metadata"].get("labels", {}).items()
+
+
+MISTAKES = {
+    "an argument that is none": ({"replica": 2}, "'replica' is not an argument"),
+    "a version that is not pinned": ({"version": "0.1"}, "version: is no version of JobSet"),
+    "a file that is not there": ({"manifests": "/no/file.yaml"}, "is no file"),
+    "a page without a hash": ({"manifests": "https://example.com/a.yaml"}, "name its hash"),
+    "two sources": ({"manifests": "a.yaml", "version": "0.12.0"}, "exclude one another"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_bad_argument_is_one_sentence(mistake: str) -> None:
+    args, sentence = MISTAKES[mistake]
+    with pytest.raises(pulumi.RunError) as raised:
+        declared_resources(lambda: platform.JobSetController("it", **args))  # type: ignore[arg-type]
+
+    assert str(raised.value).startswith("JobSetController it: ")
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_manifests_of_a_site_take_the_place_of_the_releases(tmp_path: Path) -> None:
+    published = [dict(each) for each in release_objects(release_of("JobSet", None))]
+    (mine,) = (each for each in published if each["kind"] == "Deployment")
+    mine["metadata"] = {**mine["metadata"], "labels": {"site": "ours"}}
+    file = tmp_path / "jobset.yaml"
+    file.write_text(yaml.safe_dump_all(published))
+
+    assert deployment(lambda: platform.JobSetController("it", manifests=str(file))) == mine
+    file.write_text(yaml.safe_dump_all(each for each in published if each is not mine))
+    with pytest.raises(pulumi.RunError, match="have no Deployment jobset-controller-manager"):
+        declared_resources(lambda: platform.JobSetController("it", manifests=str(file)))

@@ -1,0 +1,42 @@
+"""What every component of the platform is: a typed ComponentResource whose mistakes are sentences."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, Final
+
+import pulumi
+
+from trainer_infra.deploy.registration import refuse_unknown_arguments
+from trainer_infra.errors import InvalidInput, NotAvailable
+
+PACKAGE: Final = "trainer"
+"""Of the types of components: `trainer:index:Kueue`."""
+
+
+class PlatformComponent(pulumi.ComponentResource):
+    """A part of the platform; a program depends on all that it holds by depending on it."""
+
+    _arguments: type
+
+    def __init__(
+        self, resource_name: str, args: Mapping[str, Any], opts: pulumi.ResourceOptions | None
+    ) -> None:
+        kind = type(self).__name__
+        self._where: Final = f"{kind} {resource_name}"
+        refuse_unknown_arguments(args, self._arguments, self._where)
+        super().__init__(f"{PACKAGE}:index:{kind}", resource_name, None, opts)
+
+    @contextmanager
+    def sentences(self) -> Iterator[None]:
+        """End the program with the problems of this component, without a traceback."""
+        try:
+            yield
+        except InvalidInput as error:
+            problems = (replace(each, where=self._place(each.where)) for each in error.problems)
+            raise pulumi.RunError("\n".join(map(str, problems))) from None
+        except NotAvailable as error:
+            raise pulumi.RunError(f"{self._where}: {error}") from None
+
+    def _place(self, inside: str) -> str:
+        return f"{self._where}: {inside}" if inside else self._where

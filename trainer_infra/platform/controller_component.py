@@ -1,0 +1,160 @@
+"""A released controller as a component: its objects, with what the program changes.
+
+`kueue`, `job_set_controller` and their siblings say what their release calls its objects, and what the
+platform has otherwise.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Any, ClassVar, Final, TypeAlias, TypedDict
+
+import pulumi
+import yaml
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.manifests.manifest_source import manifest_objects, release_objects
+from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.releases import release_of
+
+CONFIGURATION_HASH: Final = "trainer-infra.dev/configuration"
+"""Annotation of its pods: controllers read their configuration when they start."""
+
+Objects: TypeAlias = tuple[JSONObject, ...]
+
+
+class ControllerArgs(TypedDict, total=False):
+    """Arguments of every controller."""
+
+    version: str
+    """The release, with or without its v; the one that this release of trainer-infra is tested with
+    unless it is given."""
+    manifests: str
+    """Manifests in place of the release's: a file, a folder, or `https://HOST/PATH#sha256=HASH`."""
+    image: pulumi.Input[str]
+    """The controller's image, for example that of a mirror."""
+    image_pull_policy: pulumi.Input[str]
+    """`IfNotPresent` where nodes have the image already; some releases say `Always`."""
+    replicas: pulumi.Input[int]
+    """How many pods; one leads."""
+    resources: pulumi.Input[Mapping[str, Any]]
+    """Requests and limits of its container, in wire form."""
+    node_selector: pulumi.Input[Mapping[str, str]]
+    """Labels of the nodes that it runs on."""
+    tolerations: pulumi.Input[list[Mapping[str, Any]]]
+    """Taints that it tolerates, in wire form."""
+    configuration: Mapping[str, Any]
+    """Fields of its configuration file; an object is merged, anything else replaces what is there."""
+
+
+@dataclass(frozen=True, slots=True)
+class ControllerNames:
+    """What a release calls its objects."""
+
+    project: str
+    """As `releases` has it."""
+    namespace: str
+    deployment: str
+    config_map: str
+    config_key: str
+    """The key of the ConfigMap that is its configuration file."""
+
+
+class ControllerComponent(PlatformComponent):
+    """A controller, with its CRDs, rights and webhooks."""
+
+    namespace: pulumi.Output[str]
+    """Where it runs."""
+    version: pulumi.Output[str]
+    """The release; `custom` of manifests that the program gives."""
+    resources: Resources
+    """Its objects, by `Kind/name` or `Kind/namespace/name`."""
+
+    _names: ClassVar[ControllerNames]
+
+    def __init__(
+        self, resource_name: str, args: ControllerArgs, opts: pulumi.ResourceOptions | None
+    ) -> None:
+        super().__init__(resource_name, args, opts)
+        names = self._names
+        with self.sentences():
+            version, published = _published(names, args)
+            objects = controller_objects(self._prepared(published, args), names, args)
+        self.resources = object_resources(objects, self)
+        self.namespace = pulumi.Output.from_input(names.namespace)
+        self.version = pulumi.Output.from_input(version)
+        self.register_outputs({"namespace": self.namespace, "version": self.version})
+
+    def _prepared(self, objects: Objects, args: Any) -> Objects:  # noqa: ARG002  for a subclass
+        """The release's objects as the platform has them before a program's changes."""
+        return objects
+
+
+def controller_objects(objects: Objects, names: ControllerNames, args: ControllerArgs) -> Objects:
+    """The objects of a release with a program's changes; values that are Outputs stay as they are.
+
+    Raises:
+        InvalidInput: The release has no Deployment or configuration of those names.
+    """
+    made = [deepcopy(dict(each)) for each in objects]
+    deployment = _named(made, "Deployment", names.deployment)
+    pods = deployment["spec"]["template"]
+    if configuration := args.get("configuration"):
+        content = _configure(_named(made, "ConfigMap", names.config_map), names, configuration)
+        digest = hashlib.sha256(content.encode()).hexdigest()[:16]
+        pods["metadata"].setdefault("annotations", {})[CONFIGURATION_HASH] = digest
+    container = pods["spec"]["containers"][0]
+    changes = (
+        (container, "image", "image"),
+        (container, "imagePullPolicy", "image_pull_policy"),
+        (container, "resources", "resources"),
+        (pods["spec"], "nodeSelector", "node_selector"),
+        (pods["spec"], "tolerations", "tolerations"),
+        (deployment["spec"], "replicas", "replicas"),
+    )
+    for place, field, argument in changes:
+        if argument in args:
+            place[field] = args[argument]  # type: ignore[literal-required]
+    return tuple(made)
+
+
+def _published(names: ControllerNames, args: ControllerArgs) -> tuple[str, Objects]:
+    if "manifests" not in args:
+        release = release_of(names.project, args.get("version"))
+        return release.version.removeprefix("v"), release_objects(release)
+    if "version" in args:
+        what, fix = "and manifests= exclude one another", "leave one of the two out"
+        raise InvalidInput([Problem("version", what, got=args["version"], fix=fix)])
+    return "custom", manifest_objects(args["manifests"])
+
+
+def _named(objects: list[JSONDict], kind: str, name: str) -> JSONDict:
+    for each in objects:
+        if each["kind"] == kind and each["metadata"]["name"] == name:
+            return each
+    what = f"have no {kind} {name}, which this component configures"
+    raise InvalidInput([Problem("manifests", what)])
+
+
+def _configure(
+    config_map: JSONDict, names: ControllerNames, configuration: Mapping[str, Any]
+) -> str:
+    """Write the changed configuration into its ConfigMap; its text."""
+    published = yaml.load(config_map["data"][names.config_key], yaml.CSafeLoader)
+    content = json.dumps(merged_configuration(published, configuration), indent=2)
+    config_map["data"][names.config_key] = content
+    return content
+
+
+def merged_configuration(below: Any, above: Any) -> Any:
+    """A configuration with another's fields: objects are merged, anything else is replaced."""
+    if not (isinstance(below, Mapping) and isinstance(above, Mapping)):
+        return above
+    return {
+        key: merged_configuration(below.get(key), above[key]) if key in above else below[key]
+        for key in (*below, *(each for each in above if each not in below))
+    }

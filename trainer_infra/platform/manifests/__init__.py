@@ -1,0 +1,1 @@
+"""Published manifests and charts as objects, and objects as Pulumi resources in dependency order."""

@@ -1,0 +1,70 @@
+"""Where a component's objects come from: the release that we pin, or what the program gives instead."""
+
+import hashlib
+import urllib.request
+from pathlib import Path
+from typing import Final
+from urllib.parse import urldefrag
+
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.manifests.kustomization import folder_objects, kustomized_objects
+from trainer_infra.platform.manifests.manifest_text import objects_of_text
+from trainer_infra.platform.manifests.release_files import PATIENCE, release_folder
+from trainer_infra.platform.releases import Release
+
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_HASH: Final = "sha256="
+
+
+def release_objects(release: Release) -> tuple[JSONObject, ...]:
+    """The objects of a release.
+
+    Raises:
+        NotAvailable: Its manifests cannot be fetched or built.
+    """
+    return kustomized_objects(release_folder(release), release.kustomization)
+
+
+def manifest_objects(source: str) -> tuple[JSONObject, ...]:
+    """The objects of manifests that a program names.
+
+    Args:
+        source: a file, a folder of files, a folder with a kustomization, or
+            `https://HOST/PATH#sha256=HASH`.
+
+    Raises:
+        InvalidInput: It is none of these, or not what the hash says.
+        NotAvailable: It cannot be fetched or built.
+    """
+    if "://" in source:
+        return objects_of_text(_page(source), source)
+    path = Path(source).expanduser()
+    if path.is_file():
+        return objects_of_text(path.read_text("utf-8"), source)
+    if (path / "kustomization.yaml").is_file():
+        return folder_objects(path)
+    files = sorted(each for each in path.rglob("*") if each.suffix in _SUFFIXES)
+    if not files:
+        what = "is no file, and no folder with manifests"
+        raise InvalidInput([Problem("manifests", what, got=source)])
+    return tuple(
+        each for file in files for each in objects_of_text(file.read_text("utf-8"), str(file))
+    )
+
+
+def _page(source: str) -> str:
+    url, fragment = urldefrag(source)
+    if not url.startswith("https://") or not fragment.startswith(_HASH):
+        what, fix = "must be https and name its hash", "write https://HOST/PATH#sha256=HASH"
+        raise InvalidInput([Problem("manifests", what, got=source, fix=fix)])
+    try:
+        with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310  https
+            content: bytes = answer.read()
+    except OSError as error:
+        raise NotAvailable(f"manifests: {url}: {error}") from None
+    found = hashlib.sha256(content).hexdigest()
+    if found != fragment.removeprefix(_HASH):
+        what = f"has the hash {found}, not the one that the program names"
+        raise InvalidInput([Problem("manifests", what, got=source)])
+    return content.decode()

@@ -1,0 +1,57 @@
+"""YAML of manifests -> objects as an API server takes them."""
+
+from typing import Any
+
+import yaml
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
+
+
+def objects_of_text(text: str, where: str) -> tuple[JSONObject, ...]:
+    """Every object of a YAML text, those of lists one by one, without what a server writes.
+
+    Args:
+        text: YAML documents.
+        where: what a message calls them.
+
+    Raises:
+        InvalidInput: It is no YAML, or a document is no object of Kubernetes.
+    """
+    try:
+        documents = [each for each in yaml.load_all(text, yaml.CSafeLoader) if each is not None]
+    except yaml.YAMLError as error:
+        reason = " ".join(str(error).split())
+        raise InvalidInput([Problem("", f"is no YAML: {reason}", where=where)]) from None
+    objects = [item for each in documents for item in _items(each)]
+    problems = [
+        Problem("", "is no object of Kubernetes: it needs apiVersion, kind and metadata.name",
+                got=each, where=where)
+        for each in objects if not _is_object(each)
+    ]  # fmt: skip
+    if problems:
+        raise InvalidInput(problems)
+    return tuple(_as_sent(each) for each in objects)
+
+
+def _items(document: Any) -> list[Any]:
+    if isinstance(document, dict) and document.get("kind") == "List":
+        return list(document.get("items") or ())
+    return [document]
+
+
+def _is_object(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("apiVersion"), str)
+        and isinstance(value.get("kind"), str)
+        and isinstance(value.get("metadata"), dict)
+        and isinstance(value["metadata"].get("name"), str)
+    )
+
+
+def _as_sent(value: JSONObject) -> JSONObject:
+    """Generated manifests carry `status: {}` and `creationTimestamp: null`."""
+    metadata = {key: each for key, each in value["metadata"].items() if key != "creationTimestamp"}
+    rest = {key: each for key, each in value.items() if key not in {"status", "metadata"}}
+    return {**rest, "metadata": metadata}

@@ -1,0 +1,73 @@
+"""Objects as resources of `pulumi_kubernetes`, each stage after the one before."""
+
+from collections.abc import Iterable, Mapping
+from importlib import import_module
+from types import MappingProxyType
+from typing import Any, Final
+
+import pulumi
+from pulumi_kubernetes.apiextensions import CustomResource
+
+from trainer_infra.deploy.resource_type import python_name
+from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.manifests.install_order import install_stages
+
+FIELD_MANAGER: Final = "trainer-infra"
+"""Who applies the platform's objects; without it every object has a manager of a random name."""
+_FIELD_MANAGER: Final = "pulumi.com/patchFieldManager"
+_OWN: Final = frozenset({"apiVersion", "kind", "metadata"})
+
+Resources = Mapping[str, pulumi.CustomResource]
+"""Resources by `Kind/name`, or `Kind/namespace/name`."""
+
+
+def object_resources(objects: Iterable[JSONObject], parent: pulumi.Resource) -> Resources:
+    """Declare objects as children of a component.
+
+    Args:
+        objects: as an API server takes them.
+        parent: the component.
+    """
+    made: dict[str, pulumi.CustomResource] = {}
+    before: list[pulumi.Resource] = []
+    for stage in install_stages(objects):
+        opts = pulumi.ResourceOptions(parent=parent, depends_on=before)
+        resources = {object_key(each): _resource(each, parent, opts) for each in stage}
+        before = list(resources.values())
+        made |= resources
+    return MappingProxyType(made)
+
+
+def object_key(value: JSONObject) -> str:
+    """`Kind/name` of an object, with its namespace between them where it has one."""
+    metadata = value["metadata"]
+    return "/".join(filter(None, (value["kind"], metadata.get("namespace"), metadata["name"])))
+
+
+def _resource(
+    value: JSONObject, parent: pulumi.Resource, opts: pulumi.ResourceOptions
+) -> pulumi.CustomResource:
+    metadata = dict(value["metadata"])
+    annotations = {_FIELD_MANAGER: FIELD_MANAGER, **(metadata.get("annotations") or {})}
+    place = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
+    name = f"{parent._name}:{place}"  # noqa: SLF001  the SDK has no other door to it
+    metadata["annotations"] = annotations
+    fields = {key: each for key, each in value.items() if key not in _OWN}
+    kind = _known_kind(value)
+    if kind is None:
+        return CustomResource(
+            name, value["apiVersion"], value["kind"], metadata=metadata, opts=opts, **fields
+        )
+    arguments = {python_name(key): each for key, each in fields.items()}
+    made: pulumi.CustomResource = kind(name, metadata=metadata, opts=opts, **arguments)
+    return made
+
+
+def _known_kind(value: JSONObject) -> Any:
+    """The class of an object's kind; None of a kind that a CustomResourceDefinition defines."""
+    group, _, version = value["apiVersion"].rpartition("/")
+    try:
+        module = import_module(f"pulumi_kubernetes.{group.partition('.')[0] or 'core'}.{version}")
+    except ModuleNotFoundError:
+        return None
+    return getattr(module, value["kind"], None)

@@ -1,0 +1,143 @@
+"""What the platform installs: versions, where their manifests are published, and what these contain.
+
+The one place of version pins. `tools/releases.py` prints the row of another version. A digest is that
+of the published files, see `manifests.release_files`; the image is that of the release, because the
+files of most projects name the one of their own tests.
+"""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
+
+
+@dataclass(frozen=True, slots=True)
+class Release:
+    """A published version of a project."""
+
+    project: str
+    """Its name, as components and messages have it."""
+    version: str
+    """Its tag, with the leading v."""
+    repository: str
+    """Host and path of its source."""
+    module: str
+    """Its Go module, which has the same files."""
+    folder: str
+    """The folder of the repository that has the manifests."""
+    digest: str
+    """SHA-256 of the files in it."""
+    kustomization: JSONObject = field(hash=False)
+    """What of it is installed; paths are relative to the folder."""
+
+
+def _default_kustomization(source: str, image: str, version: str) -> JSONObject:
+    """A project whose `config/default` is the release, but for the image."""
+    images = [{"name": source, "newName": image, "newTag": version}]
+    return {"resources": ["default"], "images": images}
+
+
+def _job_set(version: str, digest: str) -> Release:
+    staging = "us-central1-docker.pkg.dev/k8s-staging-images/jobset/jobset"
+    return Release(
+        "JobSet",
+        version,
+        "github.com/kubernetes-sigs/jobset",
+        "sigs.k8s.io/jobset",
+        "config",
+        digest,
+        _default_kustomization(staging, "registry.k8s.io/jobset/jobset", version),
+    )
+
+
+def _kueue(version: str, digest: str) -> Release:
+    staging = "us-central1-docker.pkg.dev/k8s-staging-images/kueue/kueue"
+    return Release(
+        "Kueue",
+        version,
+        "github.com/kubernetes-sigs/kueue",
+        "sigs.k8s.io/kueue",
+        "config",
+        digest,
+        _default_kustomization(staging, "registry.k8s.io/kueue/kueue", version),
+    )
+
+
+def _leader_worker_set(version: str, digest: str) -> Release:
+    staging = "us-central1-docker.pkg.dev/k8s-staging-images/lws/lws"
+    return Release(
+        "LeaderWorkerSet",
+        version,
+        "github.com/kubernetes-sigs/lws",
+        "sigs.k8s.io/lws",
+        "config",
+        digest,
+        _default_kustomization(staging, "registry.k8s.io/lws/lws", version),
+    )
+
+
+def _trainer(version: str, digest: str) -> Release:
+    """Its own overlay also fetches JobSet, which is a component of its own here."""
+    stable = {"disableNameSuffixHash": True}
+    return Release(
+        "Trainer",
+        version,
+        "github.com/kubeflow/trainer",
+        "github.com/kubeflow/trainer/v2",
+        "manifests",
+        digest,
+        {
+            "namespace": "kubeflow-system",
+            "resources": [
+                "overlays/manager/namespace.yaml",
+                *(f"base/{part}" for part in ("crds", "manager", "rbac", "webhook")),
+            ],
+            "images": [
+                {
+                    "name": "ghcr.io/kubeflow/trainer/trainer-controller-manager",
+                    "newTag": version,
+                }
+            ],
+            "secretGenerator": [{"name": "kubeflow-trainer-webhook-cert", "options": stable}],
+            "configMapGenerator": [
+                {
+                    "name": "kubeflow-trainer-public",
+                    "literals": [f"kubeflow_trainer_version={version}"],
+                    "options": stable,
+                }
+            ],
+        },
+    )
+
+
+RELEASES: Final = (
+    _job_set("v0.12.0", "acf6095b2e2dc7cf6b200f7a29d07b83213a252aaef4127987aac61225ccb884"),
+    _job_set("v0.11.1", "0a625ebadae3f339ac0fc52660f5cb907b3c17dfed7202bde510b294f60f9ff6"),
+    _kueue("v0.19.0", "94312dd6c9923fb344193d8e660e36e5800d963de2e54387cb2c9cd2b6148320"),
+    _leader_worker_set(
+        "v0.9.0", "c1d6fe3ecdb2ad20220bdaf92bb4a4b67bbf830e7c68e3f82b0ed72d221fd58e"
+    ),
+    _leader_worker_set(
+        "v0.8.0", "4a65326280f909ff6e5c2945c06811ddc96d1fe33c2490fbcb6a2baf64da6016"
+    ),
+    _trainer("v2.3.0", "f7696c74056f8aa9ecc92e85669c5350e0211c6c1edf7900ef6c1d8f836d0991"),
+    _trainer("v2.2.1", "f8ede5f738c27f2abef5700c4df58121da5fdde6d808c0463808fbdf4a16454a"),
+)
+"""Every release that a component installs by its version; of a project the default one first."""
+
+
+def release_of(project: str, version: str | None) -> Release:
+    """The release of a version, with or without its v; the default one of None.
+
+    Raises:
+        InvalidInput: It is not pinned here.
+    """
+    known = [each for each in RELEASES if each.project == project]
+    for each in known:
+        if version is None or each.version == f"v{version.removeprefix('v')}":
+            return each
+    versions = ", ".join(each.version for each in known)
+    what = f"is no version of {project} that this release of trainer-infra pins"
+    fix = f"use {versions}, or give that version's manifests: manifests="
+    raise InvalidInput([Problem("version", what, got=version, fix=fix)])
