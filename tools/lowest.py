@@ -37,7 +37,7 @@ ROUNDS: Final = (
     ),
     Round(
         "pulumi",
-        ("--extra", "pulumi"),  # has the extra `kubernetes` in it
+        ("--extra", "platform"),  # has the extras `pulumi` and `kubernetes` in it
         (
             *("--ignore=tests/e2e", "--ignore=tests/cluster_tool"),
             # A real API server and the reference's own code are the same with any library of ours.
