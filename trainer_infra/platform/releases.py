@@ -6,6 +6,7 @@ files of most projects name the one of their own tests.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
@@ -32,48 +33,21 @@ class Release:
     """What of it is installed; paths are relative to the folder."""
 
 
-def _default_kustomization(source: str, image: str, version: str) -> JSONObject:
-    """A project whose `config/default` is the release, but for the image."""
-    images = [{"name": source, "newName": image, "newTag": version}]
-    return {"resources": ["default"], "images": images}
-
-
-def _job_set(version: str, digest: str) -> Release:
-    staging = "us-central1-docker.pkg.dev/k8s-staging-images/jobset/jobset"
+def _of_kubernetes_sigs(project: str, name: str, version: str, digest: str) -> Release:
+    """A release of a SIG of Kubernetes: all of `config/default`, but with the published image."""
+    image = {
+        "name": f"us-central1-docker.pkg.dev/k8s-staging-images/{name}/{name}",
+        "newName": f"registry.k8s.io/{name}/{name}",
+        "newTag": version,
+    }
     return Release(
-        "JobSet",
+        project,
         version,
-        "github.com/kubernetes-sigs/jobset",
-        "sigs.k8s.io/jobset",
+        f"github.com/kubernetes-sigs/{name}",
+        f"sigs.k8s.io/{name}",
         "config",
         digest,
-        _default_kustomization(staging, "registry.k8s.io/jobset/jobset", version),
-    )
-
-
-def _kueue(version: str, digest: str) -> Release:
-    staging = "us-central1-docker.pkg.dev/k8s-staging-images/kueue/kueue"
-    return Release(
-        "Kueue",
-        version,
-        "github.com/kubernetes-sigs/kueue",
-        "sigs.k8s.io/kueue",
-        "config",
-        digest,
-        _default_kustomization(staging, "registry.k8s.io/kueue/kueue", version),
-    )
-
-
-def _leader_worker_set(version: str, digest: str) -> Release:
-    staging = "us-central1-docker.pkg.dev/k8s-staging-images/lws/lws"
-    return Release(
-        "LeaderWorkerSet",
-        version,
-        "github.com/kubernetes-sigs/lws",
-        "sigs.k8s.io/lws",
-        "config",
-        digest,
-        _default_kustomization(staging, "registry.k8s.io/lws/lws", version),
+        {"resources": ["default"], "images": [image]},
     )
 
 
@@ -111,14 +85,18 @@ def _trainer(version: str, digest: str) -> Release:
     )
 
 
+_JOBSET: Final = partial(_of_kubernetes_sigs, "JobSet", "jobset")
+_KUEUE: Final = partial(_of_kubernetes_sigs, "Kueue", "kueue")
+_LEADER_WORKER_SET: Final = partial(_of_kubernetes_sigs, "LeaderWorkerSet", "lws")
+
 RELEASES: Final = (
-    _job_set("v0.12.0", "acf6095b2e2dc7cf6b200f7a29d07b83213a252aaef4127987aac61225ccb884"),
-    _job_set("v0.11.1", "0a625ebadae3f339ac0fc52660f5cb907b3c17dfed7202bde510b294f60f9ff6"),
-    _kueue("v0.19.0", "94312dd6c9923fb344193d8e660e36e5800d963de2e54387cb2c9cd2b6148320"),
-    _leader_worker_set(
+    _JOBSET("v0.12.0", "acf6095b2e2dc7cf6b200f7a29d07b83213a252aaef4127987aac61225ccb884"),
+    _JOBSET("v0.11.1", "0a625ebadae3f339ac0fc52660f5cb907b3c17dfed7202bde510b294f60f9ff6"),
+    _KUEUE("v0.19.0", "94312dd6c9923fb344193d8e660e36e5800d963de2e54387cb2c9cd2b6148320"),
+    _LEADER_WORKER_SET(
         "v0.9.0", "c1d6fe3ecdb2ad20220bdaf92bb4a4b67bbf830e7c68e3f82b0ed72d221fd58e"
     ),
-    _leader_worker_set(
+    _LEADER_WORKER_SET(
         "v0.8.0", "4a65326280f909ff6e5c2945c06811ddc96d1fe33c2490fbcb6a2baf64da6016"
     ),
     _trainer("v2.3.0", "f7696c74056f8aa9ecc92e85669c5350e0211c6c1edf7900ef6c1d8f836d0991"),
