@@ -5,7 +5,7 @@ from textwrap import dedent
 
 from tests.deploy.project import Stack, until
 from tests.e2e.cluster import PROGRAM, Namespace
-from tests.e2e.standstills import FAILS, quota
+from tests.e2e.standstills import FAILS, NEVER, quota
 from tests.e2e.test_command import start
 from tools.cluster import base_image
 
@@ -18,7 +18,8 @@ runtime = tried_once("jax-distributed")
 spec = runtime["spec"]["template"]["spec"]["replicatedJobs"][0]["template"]["spec"]["template"]["spec"]
 spec["restartPolicy"] = "Never"
 spec["initContainers"] = [
-    {{"name": "side", "image": {image!r}, "restartPolicy": "Always", "command": {command}}}
+    {{"name": "side", "image": {image!r}, "restartPolicy": "Always", "command": {command},
+     "startupProbe": {probe}}}
 ]
 TrainJob("job", runtime=runtime, namespace=NS, name="job", trainer=on(), wait_for="complete")
 """
@@ -90,7 +91,7 @@ def test_a_gate_ends_on_a_quota_of_no_jobs_and_the_next_up_waits_again(
 def test_a_gate_ends_on_a_sidecar_that_fails_for_ever(
     cluster_stack: Stack, namespace: Namespace
 ) -> None:
-    program = SIDECAR.format(image=base_image.NAME, command=FAILS)
+    program = SIDECAR.format(image=base_image.NAME, command=FAILS, probe=NEVER)
     cluster_stack.program(PROGRAM + dedent(program))
     shown = cluster_stack.up(ok=False)
     assert "TrainJob job is stuck: pod job-node-0-" in shown
