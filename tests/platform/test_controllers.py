@@ -9,7 +9,12 @@ import pulumi_kubernetes
 import pytest
 import yaml
 
-from tests.platform.declared_resources import as_object, declared_objects, declared_resources
+from tests.platform.declared_resources import (
+    DeclaredResource,
+    as_object,
+    declared_objects,
+    declared_resources,
+)
 from trainer_infra import platform
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.controller_component import CONFIGURATION_HASH
@@ -74,7 +79,7 @@ def test_the_image_is_the_published_one() -> None:
 
 @pytest.mark.parametrize("project", CONTROLLERS)
 def test_every_object_is_a_child_and_each_stage_waits_for_the_one_before(project: str) -> None:
-    component, *children = declared_resources(lambda: CONTROLLERS[project]("it"))
+    component, *children, guard = declared_resources(lambda: CONTROLLERS[project]("it"))
     urns = {object_key(as_object(each)): each.urn for each in children}
     stages = install_stages([as_object(each) for each in children])
 
@@ -89,6 +94,30 @@ def test_every_object_is_a_child_and_each_stage_waits_for_the_one_before(project
                 assert before <= child.dependencies
         before = {urns[key] for key in keys}
     assert len(stages) >= 5
+    assert guard.kind == "pulumi-python:trainer:DestroyGuard"
+    assert (guard.name, guard.parent) == ("it:guard", component.urn)
+    # The engine deletes it before everything that it depends on.
+    assert set(urns.values()) <= guard.dependencies
+
+
+def test_a_guard_knows_every_kind_that_a_release_defines() -> None:
+    (guard,) = guards(lambda: platform.TrainerControlPlane("it"))
+    assert guard.inputs["kinds"] == [
+        {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": kind}
+        for kind in ("ClusterTrainingRuntime", "TrainingRuntime", "TrainJob")
+    ]
+    assert guard.inputs["landmark"]["name"] == "kubeflow-system"
+
+
+def test_a_guard_is_left_out_or_looks_at_the_cluster_that_the_program_names() -> None:
+    assert guards(lambda: platform.JobSetController("it", guard=False)) == []
+    (east,) = guards(lambda: platform.JobSetController("it", guard={"context": "east"}))
+    assert east.inputs["context"] == "east"
+
+
+def guards(program: Callable[[], object]) -> list[DeclaredResource]:
+    made = declared_resources(program)
+    return [each for each in made if each.kind.endswith(":DestroyGuard")]
 
 
 class Site(pulumi.ComponentResource):

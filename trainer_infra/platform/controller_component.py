@@ -6,7 +6,7 @@ platform has otherwise.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final, TypeAlias, TypedDict
@@ -14,11 +14,18 @@ from typing import Any, ClassVar, Final, TypeAlias, TypedDict
 import pulumi
 import yaml
 
+from trainer_infra.deploy.destroy_guard_resource import DestroyGuard, GuardedCluster
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.platform.cluster_connection import objects_there, read_cluster
 from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.manifests.helm_chart import HelmChart, chart_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects, release_objects
-from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.manifests.object_resources import (
+    Resources,
+    object_key,
+    object_resources,
+)
 from trainer_infra.platform.releases import release_of
 
 CONFIGURATION_HASH: Final = "trainer-infra.dev/configuration"
@@ -33,8 +40,14 @@ class ControllerArgs(TypedDict, total=False):
     version: str
     """The release, with or without its v; the one that this release of trainer-infra is tested with
     unless it is given."""
-    manifests: str
-    """Manifests in place of the release's: a file, a folder, or `https://HOST/PATH#sha256=HASH`."""
+    manifests: "str | HelmChart"
+    """Manifests in place of the release's: a file, a folder, `https://HOST/PATH#sha256=HASH`, or a
+    chart."""
+    adopt: bool
+    """True takes over what is in the cluster already, as it is; the manifests must say the same."""
+    guard: "bool | GuardedCluster"
+    """Whether `destroy` is refused while there are objects of its kinds: true unless given. A mapping
+    names the cluster to look at, where that is not the stack's own."""
     image: pulumi.Input[str]
     """The controller's image, for example that of a mirror."""
     image_pull_policy: pulumi.Input[str]
@@ -62,6 +75,8 @@ class ControllerNames:
     config_map: str
     config_key: str
     """The key of the ConfigMap that is its configuration file."""
+    own_objects: tuple[str, ...] = ()
+    """`Kind/name` of objects of its kinds that it makes for itself."""
 
 
 class ControllerComponent(PlatformComponent):
@@ -73,6 +88,8 @@ class ControllerComponent(PlatformComponent):
     """The release; `custom` of manifests that the program gives."""
     resources: Resources
     """Its objects, by `Kind/name` or `Kind/namespace/name`."""
+    kinds: Sequence[tuple[str, str]]
+    """Version and kind of what it defines."""
 
     _names: ClassVar[ControllerNames]
 
@@ -84,10 +101,34 @@ class ControllerComponent(PlatformComponent):
         with self.sentences():
             version, published = _published(names, args)
             objects = controller_objects(self._prepared(published, args), names, args)
-        self.resources = object_resources(objects, self)
+            adopted = _there(objects) if args.get("adopt") else ()
+        self.resources = object_resources(objects, self, adopted)
+        self.kinds = defined_kinds(objects)
+        if guarded := args.get("guard", True):
+            self._guard(guarded if isinstance(guarded, Mapping) else None)
         self.namespace = pulumi.Output.from_input(names.namespace)
         self.version = pulumi.Output.from_input(version)
         self.register_outputs({"namespace": self.namespace, "version": self.version})
+
+    @property
+    def landmark(self) -> pulumi.Output[Mapping[str, Any]] | None:
+        """Name and UID of a namespace of it, which tells its cluster from others; None without one."""
+        for key, each in self.resources.items():
+            if key.startswith("Namespace/"):
+                metadata: pulumi.Output[Any] = each.metadata  # type: ignore[attr-defined]
+                return metadata.apply(lambda known: {"name": known.name, "uid": known.uid})
+        return None
+
+    def _guard(self, cluster: GuardedCluster | None) -> None:
+        opts = pulumi.ResourceOptions(parent=self, depends_on=list(self.resources.values()))
+        DestroyGuard(
+            f"{self._name}:guard",
+            self.kinds,
+            ignored=self._names.own_objects,
+            landmark=self.landmark,
+            cluster=cluster,
+            opts=opts,
+        )
 
     def _prepared(self, objects: Objects, args: Any) -> Objects:  # noqa: ARG002  for a subclass
         """The release's objects as the platform has them before a program's changes."""
@@ -126,15 +167,36 @@ def _published(names: ControllerNames, args: ControllerArgs) -> tuple[str, Objec
     if "manifests" not in args:
         release = release_of(names.project, args.get("version"))
         return release.version.removeprefix("v"), release_objects(release)
+    source = args["manifests"]
     if "version" in args:
         what, fix = "and manifests= exclude one another", "leave one of the two out"
         raise InvalidInput([Problem("version", what, got=args["version"], fix=fix)])
-    return "custom", manifest_objects(args["manifests"])
+    return "custom", chart_objects(source) if isinstance(source, HelmChart) else manifest_objects(
+        source
+    )
+
+
+def defined_kinds(objects: Iterable[JSONObject]) -> Sequence[tuple[str, str]]:
+    """Version and kind of what the CustomResourceDefinitions among objects define."""
+    specs = [each["spec"] for each in objects if each["kind"] == "CustomResourceDefinition"]
+    return [
+        (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
+        for spec in specs
+        for version in spec["versions"]
+        if version["storage"]
+    ]
+
+
+def _there(objects: Iterable[JSONObject]) -> frozenset[str]:
+    """Keys of the objects that the cluster has already."""
+    return frozenset(map(object_key, read_cluster(lambda client: objects_there(client, objects))))
 
 
 def _named(objects: list[JSONDict], kind: str, name: str) -> JSONDict:
-    for each in objects:
-        if each["kind"] == kind and each["metadata"]["name"] == name:
+    """The object that the component configures; a chart may call its only Deployment otherwise."""
+    of_kind = [each for each in objects if each["kind"] == kind]
+    for each in of_kind:
+        if each["metadata"]["name"] == name or len(of_kind) == 1:
             return each
     what = f"have no {kind} {name}, which this component configures"
     raise InvalidInput([Problem("manifests", what)])

@@ -1,6 +1,6 @@
 """Objects as resources of `pulumi_kubernetes`, each stage after the one before."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final
@@ -11,6 +11,7 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from trainer_infra.deploy.resource_type import python_name
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.manifests.install_order import install_stages
+from trainer_infra.platform.manifests.webhook_retry import webhook_retry
 
 FIELD_MANAGER: Final = "trainer-infra"
 """Who applies the platform's objects; without it every object has a manager of a random name."""
@@ -21,18 +22,28 @@ Resources = Mapping[str, pulumi.CustomResource]
 """Resources by `Kind/name`, or `Kind/namespace/name`."""
 
 
-def object_resources(objects: Iterable[JSONObject], parent: pulumi.Resource) -> Resources:
+def object_resources(
+    objects: Iterable[JSONObject], parent: pulumi.Resource, imported: Collection[str] = ()
+) -> Resources:
     """Declare objects as children of a component.
 
     Args:
         objects: as an API server takes them.
         parent: the component.
+        imported: keys of those that the cluster has and Pulumi is to take over as they are.
     """
     made: dict[str, pulumi.CustomResource] = {}
     before: list[pulumi.Resource] = []
+    hooks = webhook_retry(parent._name)  # noqa: SLF001  the SDK has no other door to it
     for stage in install_stages(objects):
-        opts = pulumi.ResourceOptions(parent=parent, depends_on=before)
-        resources = {object_key(each): _resource(each, parent, opts) for each in stage}
+        resources = {}
+        for each in stage:
+            key = object_key(each)
+            import_ = key.partition("/")[2] if key in imported else None
+            opts = pulumi.ResourceOptions(
+                parent=parent, depends_on=before, hooks=hooks, import_=import_
+            )
+            resources[key] = _resource(each, parent, opts)
         before = list(resources.values())
         made |= resources
     return MappingProxyType(made)
@@ -48,10 +59,12 @@ def _resource(
     value: JSONObject, parent: pulumi.Resource, opts: pulumi.ResourceOptions
 ) -> pulumi.CustomResource:
     metadata = dict(value["metadata"])
-    annotations = {_FIELD_MANAGER: FIELD_MANAGER, **(metadata.get("annotations") or {})}
     place = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
     name = f"{parent._name}:{place}"  # noqa: SLF001  the SDK has no other door to it
-    metadata["annotations"] = annotations
+    if opts.import_ is None:
+        # An import takes only an object that is what the program says, annotations included.
+        annotations = {_FIELD_MANAGER: FIELD_MANAGER, **(metadata.get("annotations") or {})}
+        metadata["annotations"] = annotations
     fields = {key: each for key, each in value.items() if key not in _OWN}
     kind = _known_kind(value)
     if kind is None:
