@@ -118,10 +118,10 @@ def test_a_kind_in_use_is_not_given_up(guarded: Stack, client: KubeClient, names
 def test_another_cluster_is_not_taken_for_the_guarded_one(guarded: Stack, namespace: str) -> None:
     with real_server.running() as other:
         guarded.run("config", "set", "kubernetes:kubeconfig", str(other.kubeconfig))
-        for command in (("destroy", "--yes", "--skip-preview"), ("up", "--yes", "--skip-preview")):
-            if command[0] == "up":
+        for operation in ("destroy", "up"):
+            if operation == "up":
                 text = (guarded.folder / "__main__.py").read_text()
                 (guarded.folder / "__main__.py").write_text(text.replace("[0:]", "[1:]"))
-            shown = guarded.run(*command, ok=False)
+            shown = guarded.run(operation, "--yes", "--skip-preview", ok=False)
             assert f"has another namespace {namespace} than the one that is guarded" in shown
     assert len(guarded.resources("DestroyGuard")) == 1
