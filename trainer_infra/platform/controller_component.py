@@ -102,7 +102,7 @@ class ControllerComponent(PlatformComponent):
             version, published = _published(names, args)
             objects = controller_objects(self._prepared(published, args), names, args)
             adopted = _there(objects) if args.get("adopt") else ()
-        self.resources = object_resources(objects, self, adopted)
+        self.resources = object_resources(objects, self, imported=adopted)
         self.kinds = defined_kinds(objects)
         if guarded := args.get("guard", True):
             self._guard(guarded if isinstance(guarded, Mapping) else None)

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import pulumi
+from pulumi_kubernetes import _utilities
 from pulumi_kubernetes.apiextensions import CustomResource
 
 from trainer_infra.deploy.resource_type import python_name
@@ -23,26 +24,33 @@ Resources = Mapping[str, pulumi.CustomResource]
 
 
 def object_resources(
-    objects: Iterable[JSONObject], parent: pulumi.Resource, imported: Collection[str] = ()
+    objects: Iterable[JSONObject],
+    parent: pulumi.Resource,
+    options: pulumi.ResourceOptions | None = None,
+    imported: Collection[str] = (),
 ) -> Resources:
     """Declare objects as children of a component.
 
     Args:
         objects: as an API server takes them.
         parent: the component.
+        options: further options of each resource.
         imported: keys of those that the cluster has and Pulumi is to take over as they are.
     """
     made: dict[str, pulumi.CustomResource] = {}
     before: list[pulumi.Resource] = []
-    hooks = webhook_retry(parent._name)  # noqa: SLF001  the SDK has no other door to it
-    for stage in install_stages(objects):
+    stages = install_stages(objects)
+    if not stages:
+        return MappingProxyType(made)
+    first = object_key(stages[0][0])
+    hooks = webhook_retry(f"{parent._name}:{first}")  # noqa: SLF001  the SDK has no other door to it
+    for stage in stages:
+        own = pulumi.ResourceOptions(parent=parent, depends_on=before, hooks=hooks)
         resources = {}
         for each in stage:
             key = object_key(each)
-            import_ = key.partition("/")[2] if key in imported else None
-            opts = pulumi.ResourceOptions(
-                parent=parent, depends_on=before, hooks=hooks, import_=import_
-            )
+            taken = pulumi.ResourceOptions(import_=key.partition("/")[2] if key in imported else None)
+            opts = pulumi.ResourceOptions.merge(pulumi.ResourceOptions.merge(options, own), taken)
             resources[key] = _resource(each, parent, opts)
         before = list(resources.values())
         made |= resources
@@ -67,6 +75,13 @@ def _resource(
         metadata["annotations"] = annotations
     fields = {key: each for key, each in value.items() if key not in _OWN}
     kind = _known_kind(value)
+    if kind is None and fields.keys() - {"spec"}:
+        # The SDK's class for kinds of CustomResourceDefinitions knows no field but spec.
+        plugin = pulumi.ResourceOptions(version=_utilities.get_version())  # type: ignore[no-untyped-call]
+        merged = pulumi.ResourceOptions.merge(opts, plugin)
+        properties = {**value, "metadata": metadata}
+        token = f"kubernetes:{value['apiVersion']}:{value['kind']}"
+        return pulumi.CustomResource(token, name, properties, merged)
     if kind is None:
         return CustomResource(
             name, value["apiVersion"], value["kind"], metadata=metadata, opts=opts, **fields

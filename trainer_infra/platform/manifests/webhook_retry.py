@@ -38,7 +38,7 @@ def webhook_retry(name: str) -> pulumi.ResourceHookBinding:
     """An option for resources.
 
     Args:
-        name: of the component; no two may have the same in a program.
+        name: of the option; no two may have the same in a program.
     """
 
     async def ask(failed: pulumi.ErrorHookArgs) -> bool:
