@@ -7,7 +7,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trainer_infra.platform.coscheduling import Coscheduling
     from trainer_infra.platform.job_set_controller import JobSetController
+    from trainer_infra.platform.kai import Kai
     from trainer_infra.platform.kueue import Kueue
     from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
     from trainer_infra.platform.queues.cluster_queue import ClusterQueue
@@ -20,11 +22,15 @@ if TYPE_CHECKING:
     from trainer_infra.platform.queues.volcano_queue import VolcanoQueue
     from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
     from trainer_infra.platform.trainer_control_plane import TrainerControlPlane
+    from trainer_infra.platform.volcano import Volcano
+    from trainer_infra.platform.yunikorn import Yunikorn
 
 __all__ = [
     "ClusterQueue",
     "Cohort",
+    "Coscheduling",
     "JobSetController",
+    "Kai",
     "Kueue",
     "LeaderWorkerSetController",
     "LocalQueue",
@@ -33,14 +39,18 @@ __all__ = [
     "ResourceFlavor",
     "Topology",
     "TrainerControlPlane",
+    "Volcano",
     "VolcanoQueue",
     "WorkloadPriorityClass",
+    "Yunikorn",
 ]
 
 _HOME = {
     "ClusterQueue": "queues.cluster_queue",
     "Cohort": "queues.cohort",
+    "Coscheduling": "coscheduling",
     "JobSetController": "job_set_controller",
+    "Kai": "kai",
     "Kueue": "kueue",
     "LeaderWorkerSetController": "leader_worker_set_controller",
     "LocalQueue": "queues.local_queue",
@@ -49,8 +59,10 @@ _HOME = {
     "ResourceFlavor": "queues.resource_flavor",
     "Topology": "queues.topology",
     "TrainerControlPlane": "trainer_control_plane",
+    "Volcano": "volcano",
     "VolcanoQueue": "queues.volcano_queue",
     "WorkloadPriorityClass": "queues.workload_priority_class",
+    "Yunikorn": "yunikorn",
 }
 
 

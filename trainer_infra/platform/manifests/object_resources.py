@@ -49,7 +49,9 @@ def object_resources(
         resources = {}
         for each in stage:
             key = object_key(each)
-            taken = pulumi.ResourceOptions(import_=key.partition("/")[2] if key in imported else None)
+            taken = pulumi.ResourceOptions(
+                import_=key.partition("/")[2] if key in imported else None
+            )
             opts = pulumi.ResourceOptions.merge(pulumi.ResourceOptions.merge(options, own), taken)
             resources[key] = _resource(each, parent, opts)
         before = list(resources.values())
