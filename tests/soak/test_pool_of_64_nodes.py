@@ -69,7 +69,8 @@ def test_32_nodes_run_in_one_block_one_pod_on_each(
     stack: Stack, nodes: Path, new_team: Callable[[str], Team]
 ) -> None:
     team = new_team("vision")
-    up(stack, vision=(team, 64, 0))
+    # More quota than there are nodes: only the topology stands in the way.
+    up(stack, vision=(team, 100, 0))
     # 8 nodes of one block are taken, so that no 32 are left there.
     team.submit(job_set("first", "vision", 8, **REQUIRED))
     first = team.await_places("first", 8)
