@@ -3,7 +3,7 @@
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
+from pathlib import Path as File
 from typing import Any, Final, Required, TypedDict, Unpack
 
 import pulumi
@@ -217,7 +217,7 @@ def _readable(workers: Mapping[str, WorkerArgs]) -> Mapping[str, str | None]:
 
 def _in_home(kubeconfig: str) -> str:
     """A text as it is, and a path with the home folder in place of `~`."""
-    return str(Path(kubeconfig).expanduser()) if kubeconfig.startswith("~") else kubeconfig
+    return str(File(kubeconfig).expanduser()) if kubeconfig.startswith("~") else kubeconfig
 
 
 def _judge_worker(problems: ArgumentProblems, at: Path, worker: object) -> None:
