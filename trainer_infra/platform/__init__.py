@@ -10,11 +10,19 @@ if TYPE_CHECKING:
     from trainer_infra.platform.job_set_controller import JobSetController
     from trainer_infra.platform.kueue import Kueue
     from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
+    from trainer_infra.platform.pools.gpu_node_pool import GpuNodePool
     from trainer_infra.platform.trainer_control_plane import TrainerControlPlane
 
-__all__ = ["JobSetController", "Kueue", "LeaderWorkerSetController", "TrainerControlPlane"]
+__all__ = [
+    "GpuNodePool",
+    "JobSetController",
+    "Kueue",
+    "LeaderWorkerSetController",
+    "TrainerControlPlane",
+]
 
 _HOME = {
+    "GpuNodePool": "pools.gpu_node_pool",
     "JobSetController": "job_set_controller",
     "Kueue": "kueue",
     "LeaderWorkerSetController": "leader_worker_set_controller",
