@@ -224,8 +224,12 @@ def test_policy_judges_by_the_same_pool() -> None:
 def test_everything_is_a_child_and_the_pool_is_an_output() -> None:
     component, *children = declared_resources(lambda: platform.GpuNodePool("h100", **H100))
     assert component.kind == "trainer:index:GpuNodePool"
-    assert {each.parent for each in children} == {component.urn}
-    assert sorted(each.name for each in children) == ["h100:h100"] * 3
+    by_kind = {each.kind.rpartition(":")[2]: each for each in children if each.inputs}
+    parts = {each.urn for each in children if each.parent == component.urn}
+    assert {each.parent for each in children} - {component.urn} <= parts
+    assert {each.name for each in by_kind.values()} == {"h100:h100"}
+    (flavor,) = (each for each in children if each.kind == "trainer:index:ResourceFlavor")
+    assert by_kind["Topology"].urn in flavor.dependencies
 
 
 @pytest.mark.parametrize("driver", ["managed", "none"])

@@ -8,12 +8,14 @@ import pulumi
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
-from trainer_infra.platform.pools import queueing
 from trainer_infra.platform.pools.checks import judged_declaration
 from trainer_infra.platform.pools.declaration import Declaration
 from trainer_infra.platform.pools.karpenter import karpenter_objects
 from trainer_infra.platform.pools.pool_arguments import GpuNodePoolArgs
+from trainer_infra.platform.pools.pool_flavor import flavor_arguments
 from trainer_infra.platform.pools.pool_spec import spec_of
+from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
+from trainer_infra.platform.queues.topology import Topology
 from trainer_infra.rules.node_pool import PoolSpec
 
 _OBJECTS: Final[Mapping[str, Callable[[Declaration, PoolSpec], tuple[JSONObject, ...]]]] = {
@@ -28,9 +30,9 @@ class GpuNodePool(PlatformComponent):
 
     spec: PoolSpec
     """What it comes to: what queues, workspaces and runtimes take."""
-    flavor: pulumi.Resource | None
+    flavor: ResourceFlavor | None
     """Kueue's ResourceFlavor; None with `queueing=False`."""
-    topology: pulumi.Resource | None
+    topology: Topology | None
     """Kueue's Topology; None where jobs are not placed by one."""
     resources: Resources
     """Objects of its backend, by `Kind/name` or `Kind/namespace/name`."""
@@ -61,12 +63,13 @@ class GpuNodePool(PlatformComponent):
 
     def _declare_queueing(self) -> None:
         self.topology = self.flavor = None
+        mine = pulumi.ResourceOptions(parent=self)
         if self.spec.topology_name:
-            (self.topology,) = object_resources(
-                [queueing.topology_object(self.spec)], self
-            ).values()
+            levels = list(self.spec.topology)
+            self.topology = Topology(self.spec.topology_name, levels=levels, opts=mine)
         if self.spec.flavor_name:
-            (self.flavor,) = object_resources([queueing.flavor_object(self.spec)], self).values()
+            flavor = flavor_arguments(self.spec, self.topology)
+            self.flavor = ResourceFlavor(self.spec.flavor_name, opts=mine, **flavor)
 
     def _outputs(self) -> Mapping[str, Any]:
         pool = self.spec.as_policy_pool()

@@ -28,7 +28,7 @@ class NodesArgs(TypedDict, total=False):
     """A fixed number, in place of `min`: the pool does not follow demand."""
 
 
-class TaintArgs(TypedDict, total=False):
+class PoolTaintArgs(TypedDict, total=False):
     """A taint of the machines."""
 
     key: Required[str]
@@ -194,7 +194,7 @@ class GpuNodePoolArgs(TypedDict, total=False):
     """Zones of the machines."""
     labels: Mapping[str, str]
     """Labels of the machines; of backend `existing` those that they are chosen by."""
-    taints: Sequence[TaintArgs]
+    taints: Sequence[PoolTaintArgs]
     """Taints of the machines; the cloud's usual one unless given."""
     driver: Driver
     """Who installs the accelerators' driver; `managed` by the cloud unless given."""

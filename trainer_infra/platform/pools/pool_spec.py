@@ -18,6 +18,8 @@ COMPUTE_CLASS: Final = "cloud.google.com/compute-class"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
 _OWN_TAINT: Final = ("cluster_api", "eks", "gke", "karpenter")
 """Backends whose machines get a taint that keeps other pods away; GKE adds the same one itself."""
+MOST_TAINTS: Final = 8
+"""That a ResourceFlavor takes, and tolerations as well."""
 _AKS_TAINT: Final = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
 
 
@@ -86,23 +88,23 @@ def _taints(declared: Declaration) -> list[JSONObject]:
 
 
 def _tolerations(declared: Declaration, taints: tuple[JSONObject, ...]) -> tuple[JSONObject, ...]:
-    """Of the taints, and of the one that clouds put on machines with accelerators."""
-    made: list[JSONDict] = [
-        {"key": declared.resource, "operator": "Exists", "effect": "NoSchedule"}
+    """Of the taints, then of those that clouds put on such machines by themselves."""
+    made = [
+        _toleration(each["key"], each.get("value", ""), each["effect"])
+        for each in taints
+        if (each["key"], each["effect"]) != (declared.resource, "NoSchedule")
     ]
+    made.append(_toleration(declared.resource))
     if declared.backend == "gke_compute_class":
-        made.append({"key": COMPUTE_CLASS, "operator": "Equal", "value": declared.name,
-                     "effect": "NoSchedule"})  # fmt: skip
+        made.append(_toleration(COMPUTE_CLASS, declared.name))
     if declared.args.get("provisioning_class") == "queued-provisioning.gke.io":
-        made.append({"key": "cloud.google.com/gke-queued", "operator": "Equal", "value": "true",
-                     "effect": "NoSchedule"})  # fmt: skip
-    for each in taints:
-        if each["key"] == declared.resource and each["effect"] == "NoSchedule":
-            continue
-        value = each.get("value", "")
-        operator = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
-        made.append({"key": each["key"], **operator, "effect": each["effect"]})
-    return tuple(made)
+        made.append(_toleration("cloud.google.com/gke-queued", "true"))
+    return tuple(made[:MOST_TAINTS])
+
+
+def _toleration(key: str, value: str = "", effect: str = "NoSchedule") -> JSONDict:
+    operator = {"operator": "Equal", "value": value} if value else {"operator": "Exists"}
+    return {"key": key, **operator, "effect": effect}
 
 
 def _capacity(declared: Declaration, fabric: Fabric | None) -> Mapping[str, str | int]:

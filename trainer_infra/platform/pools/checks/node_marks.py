@@ -9,9 +9,8 @@ from trainer_infra import names
 from trainer_infra.catalog.machine_types import HOSTNAME
 from trainer_infra.errors import Problem
 from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.platform.pools.pool_spec import MOST_TAINTS
 
-_MOST_TAINTS: Final = 8
-"""That a ResourceFlavor takes."""
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
@@ -62,8 +61,8 @@ def _label_problems(declared: Declaration) -> Iterator[Problem]:
 
 def _taint_problems(declared: Declaration) -> Iterator[Problem]:
     taints = declared.args.get("taints", ())
-    if len(taints) > _MOST_TAINTS:
-        what = f"are more than the {_MOST_TAINTS} that a ResourceFlavor takes"
+    if len(taints) > MOST_TAINTS:
+        what = f"are more than the {MOST_TAINTS} that a ResourceFlavor takes"
         yield Problem("taints", what, got=len(taints))
     for index, each in enumerate(taints):
         yield from _one_taint(f"taints[{index}]", each)
