@@ -30,6 +30,8 @@ class PoolSpec:
     """What one machine has for pods, by resource, the accelerators and the fabric's among them."""
     labels: Mapping[str, str]
     """What its machines are chosen by: the flavor's nodeLabels."""
+    own_labels: Mapping[str, str]
+    """Labels that the program gives its machines."""
     node_labels: Mapping[str, str]
     """All labels that its machines are known to have, those of `labels` among them."""
     taints: tuple[JSONObject, ...] = ()
@@ -48,8 +50,16 @@ class PoolSpec:
     """Who makes the machines."""
     min_nodes: int = 0
     """Machines that are always there."""
+    is_static: bool = False
+    """Whether there is always the same number of machines."""
+    zones: tuple[str, ...] = ()
+    """Zones of its machines; empty where the backend chooses."""
     capacity_type: str = "on-demand"
     """How machines are bought: on-demand, spot, reserved, capacity-block or flex-start."""
+    reservation: str | None = None
+    """What machines are taken from; None where they are bought one by one."""
+    max_run_duration: int | None = None
+    """Seconds after which the cloud takes a machine away; None where it does not."""
     provisioning_class: str | None = None
     """The class of ProvisioningRequests that makes its machines for a job; None where none does."""
     driver: str = "none"
