@@ -108,3 +108,23 @@ def test_the_server_knows_what_karpenter_refuses(client: KubeClient) -> None:
     pool["spec"] = {**pool["spec"], "weight": 10}
     with pytest.raises(Invalid, match="not supported on static NodePools"):
         try_out(client, pool)
+
+
+@pytest.mark.usefixtures("kubectl_on_path")
+def test_the_server_takes_the_device_plugin_and_what_gke_wants_beside_it(
+    client: KubeClient,
+) -> None:
+    objects = declared_objects(
+        lambda: platform.DeviceDriver(
+            "gpu", kind="device_plugin", namespace="gpu", cloud="gcp", runtime_class="nvidia"
+        )
+    )
+    assert objects.keys() == {
+        "Namespace/gpu",
+        "ResourceQuota/gpu/critical-pods",
+        "DaemonSet/gpu/nvidia-device-plugin",
+    }
+    for each in objects.values():
+        # A namespace that is not there refuses what is to be in it, in a dry run too.
+        dry_run = each["kind"] != "Namespace"
+        loop.run_in_loop(client.apply(each, manager="test", dry_run=dry_run, force=True))

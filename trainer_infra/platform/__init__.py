@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trainer_infra.platform.drivers.device_driver import DeviceDriver
     from trainer_infra.platform.job_set_controller import JobSetController
     from trainer_infra.platform.kueue import Kueue
     from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
 __all__ = [
     "ClusterQueue",
     "Cohort",
+    "DeviceDriver",
     "GpuNodePool",
     "JobSetController",
     "Kueue",
@@ -42,6 +44,7 @@ __all__ = [
 _HOME = {
     "ClusterQueue": "queues.cluster_queue",
     "Cohort": "queues.cohort",
+    "DeviceDriver": "drivers.device_driver",
     "GpuNodePool": "pools.gpu_node_pool",
     "JobSetController": "job_set_controller",
     "Kueue": "kueue",

@@ -63,7 +63,7 @@ class PoolSpec:
     provisioning_class: str | None = None
     """The class of ProvisioningRequests that makes its machines for a job; None where none does."""
     driver: str = "none"
-    """Who installs the accelerators' driver: managed, gpu_operator, device_plugin, dra or none."""
+    """Who installs the accelerators' driver: managed, gpu_operator, device_plugin, dra_driver or none."""
     fabric: Fabric | None = None
     """How its machines talk to one another; None for plain TCP."""
     pod_annotations: Mapping[str, str] | None = None

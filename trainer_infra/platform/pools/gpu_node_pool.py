@@ -7,6 +7,7 @@ import pulumi
 
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.drivers.cluster_drivers import PoolClaim, claim_pool
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 from trainer_infra.platform.pools.aks import aks_agent_pool
 from trainer_infra.platform.pools.checks import judged_declaration
@@ -76,6 +77,8 @@ class GpuNodePool(PlatformComponent):
         super().__init__(resource_name, args, opts)
         with self.sentences():
             declared = judged_declaration(resource_name, args)
+            driver = args.get("driver", "managed")
+            claim_pool(self, PoolClaim(resource_name, declared.backend, driver))
         self.spec = spec_of(declared)
         self.resources = self._backend_objects(declared)
         self.machines = self._machine_resources(declared)

@@ -14,7 +14,7 @@ from trainer_infra.rules.node_pool import PoolSpec
 
 Backend = Literal["aks", "cluster_api", "eks", "existing", "gke", "gke_compute_class", "karpenter"]
 CapacityType = Literal["on-demand", "spot", "reserved", "capacity-block", "flex-start"]
-Driver = Literal["managed", "gpu_operator", "device_plugin", "dra", "none"]
+Driver = Literal["managed", "gpu_operator", "device_plugin", "dra_driver", "none"]
 
 
 class NodesArgs(TypedDict, total=False):
