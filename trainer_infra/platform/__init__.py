@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainer_infra.platform.coscheduling import Coscheduling
+    from trainer_infra.platform.drivers.device_driver import DeviceDriver
     from trainer_infra.platform.job_set_controller import JobSetController
     from trainer_infra.platform.kai import Kai
     from trainer_infra.platform.kueue import Kueue
     from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
+    from trainer_infra.platform.pools.gpu_node_pool import GpuNodePool
     from trainer_infra.platform.queues.cluster_queue import ClusterQueue
     from trainer_infra.platform.queues.cohort import Cohort
     from trainer_infra.platform.queues.local_queue import LocalQueue
@@ -29,6 +31,8 @@ __all__ = [
     "ClusterQueue",
     "Cohort",
     "Coscheduling",
+    "DeviceDriver",
+    "GpuNodePool",
     "JobSetController",
     "Kai",
     "Kueue",
@@ -49,6 +53,8 @@ _HOME = {
     "ClusterQueue": "queues.cluster_queue",
     "Cohort": "queues.cohort",
     "Coscheduling": "coscheduling",
+    "DeviceDriver": "drivers.device_driver",
+    "GpuNodePool": "pools.gpu_node_pool",
     "JobSetController": "job_set_controller",
     "Kai": "kai",
     "Kueue": "kueue",
