@@ -11,14 +11,22 @@ if TYPE_CHECKING:
     from trainer_infra.platform.kueue import Kueue
     from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
     from trainer_infra.platform.trainer_control_plane import TrainerControlPlane
+    from trainer_infra.platform.workspace import Workspace
 
-__all__ = ["JobSetController", "Kueue", "LeaderWorkerSetController", "TrainerControlPlane"]
+__all__ = [
+    "JobSetController",
+    "Kueue",
+    "LeaderWorkerSetController",
+    "TrainerControlPlane",
+    "Workspace",
+]
 
 _HOME = {
     "JobSetController": "job_set_controller",
     "Kueue": "kueue",
     "LeaderWorkerSetController": "leader_worker_set_controller",
     "TrainerControlPlane": "trainer_control_plane",
+    "Workspace": "workspace",
 }
 
 
