@@ -132,6 +132,9 @@ JOB_SETTINGS: Final = (SCHEDULER, QUEUE, TOPOLOGY, REQUIRED_TOPOLOGY, PREFERRED_
 KUEUE_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_REQUIRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-required-topology"
 
+# What marks the machines of a GpuNodePool.
+POOL_LABEL: Final = "trainer-infra.dev/pool"
+
 # Kueue's kinds; some of these words are kinds of others too, so the group goes with them.
 KUEUE_GROUP: Final = "kueue.x-k8s.io"
 LOCAL_QUEUE: Final = "LocalQueue"

@@ -10,22 +10,52 @@ if TYPE_CHECKING:
     from trainer_infra.platform.job_set_controller import JobSetController
     from trainer_infra.platform.kueue import Kueue
     from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
+    from trainer_infra.platform.pools.gpu_node_pool import GpuNodePool
+    from trainer_infra.platform.queues.cluster_queue import ClusterQueue
+    from trainer_infra.platform.queues.cohort import Cohort
+    from trainer_infra.platform.queues.local_queue import LocalQueue
+    from trainer_infra.platform.queues.multi_kueue import MultiKueue
+    from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmission
+    from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
+    from trainer_infra.platform.queues.topology import Topology
+    from trainer_infra.platform.queues.volcano_queue import VolcanoQueue
+    from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
     from trainer_infra.platform.trainer_control_plane import TrainerControlPlane
     from trainer_infra.platform.workspace import Workspace
 
 __all__ = [
+    "ClusterQueue",
+    "Cohort",
+    "GpuNodePool",
     "JobSetController",
     "Kueue",
     "LeaderWorkerSetController",
+    "LocalQueue",
+    "MultiKueue",
+    "ProvisioningAdmission",
+    "ResourceFlavor",
+    "Topology",
     "TrainerControlPlane",
+    "VolcanoQueue",
+    "WorkloadPriorityClass",
     "Workspace",
 ]
 
 _HOME = {
+    "ClusterQueue": "queues.cluster_queue",
+    "Cohort": "queues.cohort",
+    "GpuNodePool": "pools.gpu_node_pool",
     "JobSetController": "job_set_controller",
     "Kueue": "kueue",
     "LeaderWorkerSetController": "leader_worker_set_controller",
+    "LocalQueue": "queues.local_queue",
+    "MultiKueue": "queues.multi_kueue",
+    "ProvisioningAdmission": "queues.provisioning_admission",
+    "ResourceFlavor": "queues.resource_flavor",
+    "Topology": "queues.topology",
     "TrainerControlPlane": "trainer_control_plane",
+    "VolcanoQueue": "queues.volcano_queue",
+    "WorkloadPriorityClass": "queues.workload_priority_class",
     "Workspace": "workspace",
 }
 

@@ -6,6 +6,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 import pulumi
+from pulumi_kubernetes import _utilities
 from pulumi_kubernetes.apiextensions import CustomResource
 
 from trainer_infra.deploy.resource_type import python_name
@@ -21,17 +22,23 @@ Resources = Mapping[str, pulumi.CustomResource]
 """Resources by `Kind/name`, or `Kind/namespace/name`."""
 
 
-def object_resources(objects: Iterable[JSONObject], parent: pulumi.Resource) -> Resources:
+def object_resources(
+    objects: Iterable[JSONObject],
+    parent: pulumi.Resource,
+    options: pulumi.ResourceOptions | None = None,
+) -> Resources:
     """Declare objects as children of a component.
 
     Args:
         objects: as an API server takes them.
         parent: the component.
+        options: further options of each resource.
     """
     made: dict[str, pulumi.CustomResource] = {}
     before: list[pulumi.Resource] = []
     for stage in install_stages(objects):
-        opts = pulumi.ResourceOptions(parent=parent, depends_on=before)
+        own = pulumi.ResourceOptions(parent=parent, depends_on=before)
+        opts = pulumi.ResourceOptions.merge(options, own)
         resources = {object_key(each): _resource(each, parent, opts) for each in stage}
         before = list(resources.values())
         made |= resources
@@ -54,6 +61,13 @@ def _resource(
     metadata["annotations"] = annotations
     fields = {key: each for key, each in value.items() if key not in _OWN}
     kind = _known_kind(value)
+    if kind is None and fields.keys() - {"spec"}:
+        # The SDK's class for kinds of CustomResourceDefinitions knows no field but spec.
+        plugin = pulumi.ResourceOptions(version=_utilities.get_version())  # type: ignore[no-untyped-call]
+        merged = pulumi.ResourceOptions.merge(opts, plugin)
+        properties = {**value, "metadata": metadata}
+        token = f"kubernetes:{value['apiVersion']}:{value['kind']}"
+        return pulumi.CustomResource(token, name, properties, merged)
     if kind is None:
         return CustomResource(
             name, value["apiVersion"], value["kind"], metadata=metadata, opts=opts, **fields

@@ -1,0 +1,1 @@
+"""What a program declares for Kueue and Volcano: one component for each kind of object."""
