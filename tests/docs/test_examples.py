@@ -89,10 +89,12 @@ def test_a_program_trains_or_is_previewed_where_its_page_is_about_a_cluster(
 
 @pytest.mark.usefixtures("kubectl_on_path")
 @pytest.mark.parametrize("block", [each for each in PYTHON if each.is_platform], ids=str)
-def test_a_program_of_the_platform_declares_controllers(block: Block) -> None:
+def test_a_program_of_the_platform_declares_components_with_objects(block: Block) -> None:
     program = compile(block.text, str(block), "exec")
     made = declared_resources(lambda: exec(program, {}))
-    assert {each.kind for each in made} >= {"trainer:index:Kueue", "kubernetes:apps/v1:Deployment"}
+    parents = {each.urn for each in made if each.kind.startswith("trainer:index:")}
+    objects = [each for each in made if each.kind.startswith("kubernetes:")]
+    assert {each.parent for each in objects} == parents != set()
 
 
 @pytest.mark.parametrize("block", [each for each in PYTHON if is_unit_test(each)], ids=str)

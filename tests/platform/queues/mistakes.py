@@ -28,7 +28,7 @@ class Mistake:
     sentence: str
     """The whole of it, after the component's name."""
     refused_by: Literal["crd", "webhook", "nothing"] = "crd"
-    """What refuses the object if we do not."""
+    """What refuses the object if we do not; `nothing` is also an API server for another reason."""
 
 
 def _of(component: Any, refused_by: Any, rows: Mapping[str, tuple[Any, str]]) -> dict[str, Mistake]:
@@ -178,11 +178,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "an amount that is none": (
             {"quota": {"a": {"memory": "2TB"}}},
-            "quota.a.memory: must be a whole number, or a quantity such as 1, 500m or 16Gi, got '2TB'",
-        ),
-        "half a GPU as a number": (
-            {"quota": {"a": {"cpu": 0.5}}},
-            "quota.a.cpu: must be a whole number, or a quantity such as 1, 500m or 16Gi, got 0.5",
+            "quota.a.memory: must be a quantity such as 1, 500m or 16Gi, got '2TB'",
         ),
         "a quota without nominal": (
             {"cohort": "org", "quota": {"a": {"cpu": {"borrowing_limit": 1}}}},
@@ -243,7 +239,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
         "a weight that is none": (
             {"fair_sharing_weight": "much"},
-            "fair_sharing_weight: must be a whole number, or a quantity such as 1, 500m or 16Gi, got 'much'",
+            "fair_sharing_weight: must be a quantity such as 1, 500m or 16Gi, got 'much'",
         ),
     }),
     **_of(platform.ClusterQueue, "webhook", {
@@ -310,11 +306,6 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         "its own parent": ({"parent": "it"}, "parent: must be another cohort, got 'it'"),
     }),
     **_of(platform.LocalQueue, "crd", {
-        "a namespace that is none": (
-            {**_QUEUE, "namespace": "a.b"},
-            ("namespace: must be lower-case letters, digits and -, and begin and end with a letter or "
-            "digit, got 'a.b'"),
-        ),
         "a queue that is no name": (
             {**_QUEUE, "cluster_queue": "Vision"},
             ("cluster_queue: must be lower-case letters, digits, - and ., and begin and end with a letter "
@@ -326,6 +317,11 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         ),
     }),
     **_of(platform.LocalQueue, "nothing", {
+        "a namespace that is none": (
+            {**_QUEUE, "namespace": "a.b"},
+            ("namespace: must be lower-case letters, digits and -, and begin and end with a letter or "
+            "digit, got 'a.b'"),
+        ),
         "no queue": ({"namespace": "vision"}, "cluster_queue: is missing"),
         "a name that no label can have": (
             {**_QUEUE, "name": "a" * 64}, f"name: must have at most 63 characters, got {'a' * 64!r}"
@@ -335,12 +331,14 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
         "a value that is no number": (
             {"value": "high"}, "value: must be a whole number up to 2147483647, got 'high'"
         ),
-        "a value that is too big": (
-            {"value": 2**31}, "value: must be a whole number up to 2147483647, got 2147483648"
-        ),
         "a long description": (
             {"value": 1, "description": "a" * 2049},
             f"description: must have at most 2048 characters, got {shown('a' * 2049)}",
+        ),
+    }),
+    **_of(platform.WorkloadPriorityClass, "nothing", {
+        "a value that is too big": (
+            {"value": 2**31}, "value: must be a whole number up to 2147483647, got 2147483648"
         ),
     }),
     **_of(platform.ProvisioningAdmission, "crd", {
@@ -432,7 +430,7 @@ MISTAKES: Final[Mapping[str, Mistake]] = {
     **_of(platform.VolcanoQueue, "crd", {
         "an amount that is none": (
             {"capability": {"cpu": "some"}},
-            "capability.cpu: must be a whole number, or a quantity such as 1, 500m or 16Gi, got 'some'",
+            "capability.cpu: must be a quantity such as 1, 500m or 16Gi, got 'some'",
         ),
         "a weight that is no number": (
             {"weight": "1"}, "weight: must be a whole number from 1 up to 2147483647, got '1'"

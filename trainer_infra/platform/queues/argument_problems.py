@@ -96,7 +96,7 @@ class ArgumentProblems:
             return None
         amount = _amount(value)
         if amount is None:
-            self.add(path, f"must be a whole number, or {WORDS}", value)
+            self.add(path, f"must be {WORDS}", value)
         elif amount < 0:
             self.add(path, "must not be negative", value)
         return amount
@@ -210,8 +210,7 @@ class ArgumentProblems:
 
 
 def _amount(value: object) -> Decimal | None:
-    """Of a whole number or of a text: a CRD takes no other number."""
-    if isinstance(value, bool) or not isinstance(value, int | str):
+    if isinstance(value, bool) or not isinstance(value, float | int | str):
         return None
     try:
         return parse_quantity(value)

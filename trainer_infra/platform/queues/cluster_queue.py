@@ -110,7 +110,7 @@ class ClusterQueueArgs(QueueArgs, total=False):
     """What else must agree before a job starts."""
     stop_policy: pulumi.Input[str]
     """`None`, `Hold` (admit no more) or `HoldAndDrain` (evict those that run as well)."""
-    fair_sharing_weight: pulumi.Input[int | str]
+    fair_sharing_weight: pulumi.Input[float | str]
     """Its part when queues of the cohort compete, where Kueue shares fairly; 1 unless given."""
 
 

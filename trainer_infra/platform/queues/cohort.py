@@ -25,7 +25,7 @@ class CohortArgs(QueueArgs, total=False):
     """The cohort that this one is a part of."""
     quota: Quota
     """What belongs to all of its queues together, besides their own, by flavor."""
-    fair_sharing_weight: pulumi.Input[int | str]
+    fair_sharing_weight: pulumi.Input[float | str]
     """Its part when cohorts of the same parent compete, where Kueue shares fairly; 1 unless given."""
 
 

@@ -34,7 +34,7 @@ class LocalQueueArgs(QueueArgs, total=False):
     """The queue that has the quota. It never changes: with another one the object is made anew."""
     stop_policy: pulumi.Input[str]
     """`None`, `Hold` (admit no more) or `HoldAndDrain` (evict those that run as well)."""
-    fair_sharing_weight: pulumi.Input[int | str]
+    fair_sharing_weight: pulumi.Input[float | str]
     """Its part when queues of the same ClusterQueue compete, where Kueue counts past use; 1 unless given."""
 
 

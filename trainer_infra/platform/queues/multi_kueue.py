@@ -3,6 +3,7 @@
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
+from pathlib import Path as File
 from typing import Any, Final, Required, TypedDict, Unpack
 
 import pulumi
@@ -207,7 +208,16 @@ def _readable(workers: Mapping[str, WorkerArgs]) -> Mapping[str, str | None]:
         name: worker.get("preview_kubeconfig", worker.get("kubeconfig"))
         for name, worker in workers.items()
     }
-    return {name: each for name, each in chosen.items() if each is None or isinstance(each, str)}
+    return {
+        name: _in_home(each) if each else None
+        for name, each in chosen.items()
+        if each is None or isinstance(each, str)
+    }
+
+
+def _in_home(kubeconfig: str) -> str:
+    """A text as it is, and a path with the home folder in place of `~`."""
+    return str(File(kubeconfig).expanduser()) if kubeconfig.startswith("~") else kubeconfig
 
 
 def _judge_worker(problems: ArgumentProblems, at: Path, worker: object) -> None:

@@ -37,15 +37,15 @@ _FIELDS: Final = {
 class ResourceQuotaArgs(TypedDict):
     """How much of a resource there is, and how much of it may be lent and borrowed in the cohort."""
 
-    nominal: pulumi.Input[int | str]
+    nominal: pulumi.Input[float | str]
     """What belongs to the queue."""
-    borrowing_limit: NotRequired[pulumi.Input[int | str]]
+    borrowing_limit: NotRequired[pulumi.Input[float | str]]
     """How much more it may use when others of its cohort do not; no limit unless given."""
-    lending_limit: NotRequired[pulumi.Input[int | str]]
+    lending_limit: NotRequired[pulumi.Input[float | str]]
     """How much of its own others may use when it does not; all of it unless given."""
 
 
-FlavorQuota: TypeAlias = Mapping[str, pulumi.Input[int | str] | ResourceQuotaArgs]
+FlavorQuota: TypeAlias = Mapping[str, pulumi.Input[float | str] | ResourceQuotaArgs]
 """Quota by resource, for example `{"nvidia.com/gpu": 16, "memory": "2Ti"}`."""
 Quota: TypeAlias = Mapping[Any, FlavorQuota]
 """Quota by flavor, its name or its component, in the order in which Kueue tries them."""

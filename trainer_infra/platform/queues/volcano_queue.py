@@ -33,11 +33,11 @@ class VolcanoQueueArgs(QueueArgs, total=False):
 
     weight: pulumi.Input[int]
     """Its part when queues compete; 1 unless given."""
-    capability: Mapping[str, pulumi.Input[int | str]]
+    capability: Mapping[str, pulumi.Input[float | str]]
     """What its jobs may use at most, by resource."""
-    deserved: Mapping[str, pulumi.Input[int | str]]
+    deserved: Mapping[str, pulumi.Input[float | str]]
     """What it gets back from others when it needs it, where Volcano's plugin `capacity` is on."""
-    guarantee: Mapping[str, pulumi.Input[int | str]]
+    guarantee: Mapping[str, pulumi.Input[float | str]]
     """What others never use."""
     reclaimable: pulumi.Input[bool]
     """Whether others get back what it uses over its part; true unless given."""
