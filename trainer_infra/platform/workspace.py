@@ -6,6 +6,7 @@ import pulumi
 
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.workspaces.queue import QueuePlace, declared_queue
 from trainer_infra.platform.workspaces.service_account import DEFAULT
 from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
 from trainer_infra.platform.workspaces.workspace_objects import workspace_objects
@@ -16,6 +17,8 @@ class Workspace(PlatformComponent):
 
     namespace: pulumi.Output[str]
     """Its namespace; what uses this comes after it."""
+    queue: pulumi.Output[str] | None
+    """The queue that jobs name: Kueue's LocalQueue or Volcano's queue; None where nothing queues them."""
     service_account: pulumi.Output[str]
     """That of training pods."""
     resources: Resources
@@ -45,8 +48,14 @@ class Workspace(PlatformComponent):
         self.resources = object_resources(objects, self)
         made: Any = self.resources[f"Namespace/{namespace}"]
         self.namespace = made.metadata["name"]
+        mine = pulumi.ResourceOptions(parent=self, depends_on=[made])
+        self.queue = declared_queue(QueuePlace(resource_name, namespace, mine), args)
         account = args.get("service_account", DEFAULT)
         self.service_account = pulumi.Output.from_input(account)
         self.register_outputs(
-            {"namespace": self.namespace, "service_account": self.service_account}
+            {
+                "namespace": self.namespace,
+                "queue": self.queue,
+                "service_account": self.service_account,
+            }
         )

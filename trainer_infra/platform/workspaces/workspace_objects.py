@@ -17,8 +17,10 @@ from trainer_infra.platform.workspaces.network_policy import (
     network_policies,
 )
 from trainer_infra.platform.workspaces.object_name import label_problems, subdomain_problems
+from trainer_infra.platform.workspaces.queue import derived_hard_limits, queue_problems
 from trainer_infra.platform.workspaces.resource_quota import (
     limit_range_problems,
+    requested_amounts,
     resource_quota_objects,
     resource_quota_problems,
 )
@@ -56,7 +58,7 @@ def _objects(namespace: str, args: WorkspaceArgs) -> Iterator[JSONObject]:
     yield from _network(namespace, args)
     if args.get("data_cache"):
         yield from data_cache_objects(namespace)
-    hard = args.get("resource_quota", {})
+    hard = {**requested_amounts(derived_hard_limits(args)), **args.get("resource_quota", {})}
     yield from resource_quota_objects(namespace, hard, args.get("limit_range"))
     if "runtimes" in args:
         yield from runtime_policy_objects(namespace, args["runtimes"])
@@ -82,6 +84,7 @@ def _problems(namespace: str, args: WorkspaceArgs) -> Iterator[Problem]:
     """In the order of the arguments."""
     yield from label_problems("namespace", namespace)
     yield from level_problems(args.get("pod_security", LEVELS[0]))
+    yield from queue_problems(args)
     members = args.get("members", ())
     yield from member_problems(members)
     yield from rights_problems("rights", args.get("rights", (SDK,)))
