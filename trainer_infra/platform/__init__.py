@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from trainer_infra.platform.queues.topology import Topology
     from trainer_infra.platform.queues.volcano_queue import VolcanoQueue
     from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
+    from trainer_infra.platform.runtime_catalog import RuntimeCatalog
     from trainer_infra.platform.trainer_control_plane import TrainerControlPlane
     from trainer_infra.platform.workspace import Workspace
 
@@ -34,6 +35,7 @@ __all__ = [
     "MultiKueue",
     "ProvisioningAdmission",
     "ResourceFlavor",
+    "RuntimeCatalog",
     "Topology",
     "TrainerControlPlane",
     "VolcanoQueue",
@@ -52,6 +54,7 @@ _HOME = {
     "MultiKueue": "queues.multi_kueue",
     "ProvisioningAdmission": "queues.provisioning_admission",
     "ResourceFlavor": "queues.resource_flavor",
+    "RuntimeCatalog": "runtime_catalog",
     "Topology": "queues.topology",
     "TrainerControlPlane": "trainer_control_plane",
     "VolcanoQueue": "queues.volcano_queue",
