@@ -11,6 +11,11 @@ from tools.cluster import helm, kubectl
 @pytest.fixture(autouse=True)
 def kubectl_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """What builds kustomizations; setup builds it where it is not installed."""
+    put_kubectl_on_path(monkeypatch)
+
+
+def put_kubectl_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for a test that has other fixtures."""
     folder = str(Path(kubectl.program()).parent)
     monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], folder]))
 

@@ -23,8 +23,10 @@ if TYPE_CHECKING:
     from trainer_infra.platform.queues.topology import Topology
     from trainer_infra.platform.queues.volcano_queue import VolcanoQueue
     from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
+    from trainer_infra.platform.runtime_catalog import RuntimeCatalog
     from trainer_infra.platform.trainer_control_plane import TrainerControlPlane
     from trainer_infra.platform.volcano import Volcano
+    from trainer_infra.platform.workspace import Workspace
     from trainer_infra.platform.yunikorn import Yunikorn
 
 __all__ = [
@@ -41,11 +43,13 @@ __all__ = [
     "MultiKueue",
     "ProvisioningAdmission",
     "ResourceFlavor",
+    "RuntimeCatalog",
     "Topology",
     "TrainerControlPlane",
     "Volcano",
     "VolcanoQueue",
     "WorkloadPriorityClass",
+    "Workspace",
     "Yunikorn",
 ]
 
@@ -63,11 +67,13 @@ _HOME = {
     "MultiKueue": "queues.multi_kueue",
     "ProvisioningAdmission": "queues.provisioning_admission",
     "ResourceFlavor": "queues.resource_flavor",
+    "RuntimeCatalog": "runtime_catalog",
     "Topology": "queues.topology",
     "TrainerControlPlane": "trainer_control_plane",
     "Volcano": "volcano",
     "VolcanoQueue": "queues.volcano_queue",
     "WorkloadPriorityClass": "queues.workload_priority_class",
+    "Workspace": "workspace",
     "Yunikorn": "yunikorn",
 }
 
