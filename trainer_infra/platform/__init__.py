@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trainer_infra.platform.chart_reference import HelmChart
     from trainer_infra.platform.coscheduling import Coscheduling
     from trainer_infra.platform.drivers.device_driver import DeviceDriver
     from trainer_infra.platform.job_set_controller import JobSetController
@@ -35,6 +36,7 @@ __all__ = [
     "Coscheduling",
     "DeviceDriver",
     "GpuNodePool",
+    "HelmChart",
     "JobSetController",
     "Kai",
     "Kueue",
@@ -59,6 +61,7 @@ _HOME = {
     "Coscheduling": "coscheduling",
     "DeviceDriver": "drivers.device_driver",
     "GpuNodePool": "pools.gpu_node_pool",
+    "HelmChart": "chart_reference",
     "JobSetController": "job_set_controller",
     "Kai": "kai",
     "Kueue": "kueue",

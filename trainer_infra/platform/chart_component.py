@@ -11,9 +11,10 @@ from typing import Any, ClassVar, TypedDict
 import pulumi
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.controller_component import Objects, merged_configuration
-from trainer_infra.platform.manifests.helm_chart import HelmChart, installed_objects
+from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 

@@ -17,9 +17,10 @@ import yaml
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard, GuardedCluster
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.cluster_connection import objects_there, read_cluster
+from trainer_infra.platform.chart_reference import HelmChart
+from trainer_infra.platform.cluster_connection import has_no_cluster, objects_there, read_cluster
 from trainer_infra.platform.component import PlatformComponent
-from trainer_infra.platform.manifests.helm_chart import HelmChart, chart_objects
+from trainer_infra.platform.manifests.helm_chart import chart_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects, release_objects
 from trainer_infra.platform.manifests.object_resources import (
     Resources,
@@ -231,6 +232,8 @@ def defined_kinds(objects: Iterable[JSONObject]) -> Sequence[tuple[str, str]]:
 
 def _there(objects: Iterable[JSONObject]) -> frozenset[str]:
     """Keys of the objects that the cluster has already."""
+    if has_no_cluster():
+        return frozenset()
     return frozenset(map(object_key, read_cluster(lambda client: objects_there(client, objects))))
 
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.manifests.helm_chart import HelmChart
+from trainer_infra.platform.chart_reference import HelmChart
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from typing import ClassVar, Unpack
 import pulumi
 
 from trainer_infra.platform.chart_component import ChartArgs, ChartComponent
-from trainer_infra.platform.manifests.helm_chart import HelmChart
+from trainer_infra.platform.chart_reference import HelmChart
 
 
 class Yunikorn(ChartComponent):

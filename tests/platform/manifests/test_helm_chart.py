@@ -7,7 +7,8 @@ import pytest
 
 from tools import schemas
 from trainer_infra.errors import InvalidInput, NotAvailable
-from trainer_infra.platform.manifests.helm_chart import HelmChart, chart_objects, installed_objects
+from trainer_infra.platform.chart_reference import HelmChart
+from trainer_infra.platform.manifests.helm_chart import chart_objects, installed_objects
 
 HOOK = """
 apiVersion: batch/v1

@@ -8,11 +8,11 @@ objects as all others, which `install_order` puts where they belong.
 import json
 import shutil
 import subprocess
-from dataclasses import dataclass, field
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.manifests.install_order import hooks_of
 from trainer_infra.platform.manifests.manifest_text import objects_of_text
 
@@ -20,25 +20,6 @@ _TESTS: Final = frozenset({"test", "test-success", "test-failure"})
 """Hooks that run on demand and install nothing."""
 _INSTALL: Final = frozenset({"pre-install", "post-install", "pre-upgrade", "post-upgrade"})
 """Hooks whose objects an installation has."""
-
-
-@dataclass(frozen=True, slots=True)
-class HelmChart:
-    """A chart and its values."""
-
-    reference: str
-    """A folder, an archive, `oci://HOST/PATH`, `REPOSITORY/NAME` that helm knows, or a name in the
-    repository."""
-    release: str
-    """Name of the installation, which charts put into the names of objects."""
-    namespace: str
-    version: str = ""
-    """Empty for a folder or an archive."""
-    values: JSONObject = field(default_factory=dict, hash=False)
-    keeps_hooks: bool = False
-    """Whether hooks that install something are objects as all others; refused unless it is true."""
-    repository: str = ""
-    """URL of the repository that has the chart; empty where the reference says it."""
 
 
 def installed_objects(chart: HelmChart) -> tuple[JSONObject, ...]:
