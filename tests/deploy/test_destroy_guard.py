@@ -16,7 +16,7 @@ from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 
 kinds = [("v1", "ConfigMap"), ("v1", "Secret"), ("example.com/v1", "Unserved")]
 landmark = {{"name": {namespace!r}, "uid": {uid!r}}}
-DestroyGuard("guard", kinds[{first}:], namespace={namespace!r}, ignored=["ConfigMap/kept"],
+DestroyGuard("guard", kinds[{first}:], namespace={namespace!r}, ignored=["ConfigMap/{namespace}/kept"],
              landmark=landmark, opts=pulumi.ResourceOptions())
 """
 NAMES = ("kept", "a", "b", "c", "d")

@@ -10,6 +10,7 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.platform.compatibility import (
     KUBERNETES,
     PAIRS,
+    PROJECTS,
     VersionChange,
     upgrade_path,
     version_problems,
@@ -29,7 +30,7 @@ def test_the_default_releases_work_together() -> None:
 
 def test_every_release_that_is_pinned_is_known() -> None:
     known = {side for pair in PAIRS for side in (pair.first, pair.second)}
-    for each in RELEASES:
+    for each in (each for each in RELEASES if each.project in PROJECTS):
         minor = ".".join(each.version.removeprefix("v").split(".")[:2])
         if (each.project, minor) not in known:
             pytest.fail(f"{each.project} {minor} is in no pair")

@@ -43,15 +43,17 @@ class DestroyGuard(TrainerResource):
             resource_name: Name of the resource.
             kinds: apiVersion and kind of each.
             namespace: Only objects of it; of the whole cluster where it is empty.
-            ignored: `Kind/name` of objects that a controller makes for itself.
+            ignored: Objects that are none of its users': `Kind/name`, or `Kind/namespace/name`.
             landmark: `name` and `uid` of a Namespace of the cluster, which tells it from others.
             cluster: The cluster; the stack's own unless it is given.
             opts: Options that depend on everything that is guarded.
         """
+        pairs = [{"apiVersion": version, "kind": kind} for version, kind in kinds]
+        known = {each["kind"] for each in pairs}
         inputs = {
-            "kinds": [{"apiVersion": version, "kind": kind} for version, kind in kinds],
+            "kinds": pairs,
             "namespace": namespace,
-            "ignored": list(ignored),
+            "ignored": sorted(each for each in ignored if each.partition("/")[0] in known),
             "landmark": landmark,
             ALLOW: pulumi.Config("trainer").get_bool(ALLOW),
             "urn": registration.resource_urn(type(self), resource_name, opts),

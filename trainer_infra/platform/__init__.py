@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
     from trainer_infra.platform.runtime_catalog import RuntimeCatalog
     from trainer_infra.platform.trainer_control_plane import TrainerControlPlane
+    from trainer_infra.platform.trainer_platform import TrainerPlatform
     from trainer_infra.platform.volcano import Volcano
     from trainer_infra.platform.workspace import Workspace
     from trainer_infra.platform.yunikorn import Yunikorn
@@ -48,6 +49,7 @@ __all__ = [
     "RuntimeCatalog",
     "Topology",
     "TrainerControlPlane",
+    "TrainerPlatform",
     "Volcano",
     "VolcanoQueue",
     "WorkloadPriorityClass",
@@ -73,6 +75,7 @@ _HOME = {
     "RuntimeCatalog": "runtime_catalog",
     "Topology": "queues.topology",
     "TrainerControlPlane": "trainer_control_plane",
+    "TrainerPlatform": "trainer_platform",
     "Volcano": "volcano",
     "VolcanoQueue": "queues.volcano_queue",
     "WorkloadPriorityClass": "queues.workload_priority_class",

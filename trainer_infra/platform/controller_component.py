@@ -109,6 +109,8 @@ class ControllerComponent(PlatformComponent):
     """Its objects, by `Kind/name` or `Kind/namespace/name`."""
     kinds: Sequence[tuple[str, str]]
     """Version and kind of what it defines."""
+    own_objects: Sequence[str]
+    """`Kind/name` of objects of these kinds that it makes for itself."""
 
     _names: ClassVar[ControllerNames]
 
@@ -122,7 +124,7 @@ class ControllerComponent(PlatformComponent):
             objects = controller_objects(self._prepared(published, args), names, args)
             adopted = _there(objects) if args.get("adopt") else ()
         self.resources = object_resources(objects, self, imported=adopted)
-        self.kinds = defined_kinds(objects)
+        self.kinds, self.own_objects = defined_kinds(objects), names.own_objects
         if guarded := args.get("guard", True):
             self._guard(guarded if isinstance(guarded, Mapping) else None)
         self.namespace = pulumi.Output.from_input(names.namespace)
@@ -143,7 +145,7 @@ class ControllerComponent(PlatformComponent):
         DestroyGuard(
             f"{self._name}:guard",
             self.kinds,
-            ignored=self._names.own_objects,
+            ignored=self.own_objects,
             landmark=self.landmark,
             cluster=cluster,
             opts=opts,

@@ -50,7 +50,7 @@ class GuardProperties(ResourceProperties):
 
     @property
     def ignored(self) -> frozenset[str]:
-        """`Kind/name` of objects that a controller makes for itself."""
+        """Objects that are none of its users': `Kind/name`, or `Kind/namespace/name`."""
         return frozenset(self.json.get("ignored") or ())
 
     @property
@@ -185,13 +185,18 @@ async def _objects(
         except NotServed:
             continue
         listed = (await client.list(ObjectSelection(resource, guard.namespace))).items
-        if items := [item for item in listed if _short_name(item) not in guard.ignored]:
+        if items := [item for item in listed if _key(item) not in guard.ignored]:
             found[resource] = items
     return found
 
 
-def _short_name(value: JSONObject) -> str:
-    return f"{value['kind']}/{value['metadata']['name']}"
+def _key(value: JSONObject) -> str:
+    return f"{value['kind']}/{_place(value)}"
+
+
+def _place(value: JSONObject) -> str:
+    metadata = value["metadata"]
+    return "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
 
 
 async def _delete_all(client: KubeClient, guard: GuardProperties) -> None:
@@ -241,8 +246,7 @@ def _said(used: Mapping[Resource, Sequence[JSONObject]]) -> str:
 
 
 def _counted(resource: Resource, items: Sequence[JSONObject]) -> str:
-    metadata = [each["metadata"] for each in items]
-    named = ["/".join(filter(None, (each.get("namespace"), each["name"]))) for each in metadata]
+    named = list(map(_place, items))
     rest = len(named) - _SHOWN
     shown = [*named[:_SHOWN], *([f"{rest} more"] if rest > 0 else [])]
     word = resource.kind if len(named) == 1 else f"{resource.kind}s"
