@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from trainer_infra.platform.kueue import Kueue
     from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
     from trainer_infra.platform.pools.gpu_node_pool import GpuNodePool
+    from trainer_infra.platform.pools.pool_quota import pool_quota
     from trainer_infra.platform.queues.cluster_queue import ClusterQueue
     from trainer_infra.platform.queues.cohort import Cohort
     from trainer_infra.platform.queues.local_queue import LocalQueue
@@ -39,6 +40,7 @@ __all__ = [
     "TrainerControlPlane",
     "VolcanoQueue",
     "WorkloadPriorityClass",
+    "pool_quota",
 ]
 
 _HOME = {
@@ -57,6 +59,7 @@ _HOME = {
     "TrainerControlPlane": "trainer_control_plane",
     "VolcanoQueue": "queues.volcano_queue",
     "WorkloadPriorityClass": "queues.workload_priority_class",
+    "pool_quota": "pools.pool_quota",
 }
 
 
