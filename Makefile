@@ -20,7 +20,7 @@ quickstart: setup ## train a model on real data with `pulumi up`, on this machin
 destroy: setup ## remove what the quickstart made [FRAMEWORK=jax|torch]
 	@$(BIN)/python tools/quickstart.py destroy --framework $(FRAMEWORK)
 
-ON_CLUSTER = tests/e2e tests/cluster_tool
+ON_CLUSTER = tests/e2e tests/cluster_tool tests/soak
 
 test: setup ## run the tests that need no cluster [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
@@ -64,6 +64,7 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	  $(BIN)/pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
+	@$(BIN)/pytest tests/soak
 
 # What users start has been compiled by an earlier start.
 bench bench-policy bench-cluster: export PYTHONDONTWRITEBYTECODE =

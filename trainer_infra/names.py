@@ -64,6 +64,16 @@ OUTPUTS: Final = "trainer-infra.dev/outputs"
 """JSON: the name of each output of a run to where it is kept."""
 TTL_SECONDS: Final = "trainer-infra.dev/ttl-seconds-after-finished"
 
+# Labels of the runtimes that a RuntimeCatalog keeps in a cluster.
+CONTENT_LABEL: Final = "trainer-infra.dev/content"
+"""Eight hex digits of what the runtime contains."""
+CATALOG_LABEL: Final = "trainer-infra.dev/catalog"
+"""Which catalog of which stack keeps it."""
+VERSION_OF_LABEL: Final = "trainer-infra.dev/version-of"
+"""Of a frozen copy: the runtime that it is a copy of."""
+DEPRECATED_LABEL: Final = "trainer-infra.dev/deprecated"
+"""`true` of a runtime that is no longer in the program, and stays for the jobs that name it."""
+
 # Types of our resources in Pulumi, and what releases before 0.2 called them.
 RESOURCE_TYPE: Final = "pulumi-python:trainer:"
 OLDER_RESOURCE_TYPE: Final = "pulumi-python:dynamic/trainer:"

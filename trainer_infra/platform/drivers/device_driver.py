@@ -8,12 +8,13 @@ import pulumi
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.controller_component import merged_configuration
 from trainer_infra.platform.drivers import device_plugin, dra_driver, gpu_operator
 from trainer_infra.platform.drivers.cluster_drivers import DriverClaim, claim_driver
 from trainer_infra.platform.drivers.driver_arguments import DeviceDriverArgs, DriverKind
-from trainer_infra.platform.manifests.helm_chart import HelmChart, chart_objects
+from trainer_infra.platform.manifests.helm_chart import chart_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 from trainer_infra.platform.name_advice import did_you_mean
