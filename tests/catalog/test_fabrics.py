@@ -2,6 +2,7 @@
 
 import json
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -193,3 +194,10 @@ def test_a_training_job_without_its_container_is_refused() -> None:
     pods_of(runtime)["node"]["spec"]["containers"][0]["name"] = "main"
     with pytest.raises(InvalidInput, match="job node has no container node"):
         patched_runtime(runtime, PodPatch())
+
+
+def test_the_page_has_a_row_for_each_preset() -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "gpu-node-pools.md").read_text()
+    for each in FABRICS.values():
+        row = f"| `{each.name}` | {each.title} | {each.source} | {each.date} | {each.proven} |"
+        assert row in page

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from trainer_infra.platform.kueue import Kueue
     from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
     from trainer_infra.platform.pools.gpu_node_pool import GpuNodePool
+    from trainer_infra.platform.pools.pool_quota import pool_quota
     from trainer_infra.platform.queues.cluster_queue import ClusterQueue
     from trainer_infra.platform.queues.cohort import Cohort
     from trainer_infra.platform.queues.local_queue import LocalQueue
@@ -55,6 +56,7 @@ __all__ = [
     "WorkloadPriorityClass",
     "Workspace",
     "Yunikorn",
+    "pool_quota",
 ]
 
 _HOME = {
@@ -81,6 +83,7 @@ _HOME = {
     "WorkloadPriorityClass": "queues.workload_priority_class",
     "Workspace": "workspace",
     "Yunikorn": "yunikorn",
+    "pool_quota": "pools.pool_quota",
 }
 
 

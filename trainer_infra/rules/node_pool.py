@@ -84,8 +84,16 @@ class PoolSpec:
     @property
     def quota(self) -> Mapping[str, str]:
         """What all of its machines have, by resource: the most that queues can promise."""
+        return self.quota_of(self.max_nodes)
+
+    def quota_of(self, nodes: int) -> Mapping[str, str]:
+        """What so many of its machines have, by resource.
+
+        Args:
+            nodes: how many.
+        """
         return {
-            name: str(quantity.read_quantity(each).times(self.max_nodes))
+            name: str(quantity.read_quantity(each).times(nodes))
             for name, each in self.capacity.items()
         }
 
