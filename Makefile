@@ -57,8 +57,9 @@ e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/pytest -n 2 --dist worksteal tests/e2e --ignore=tests/e2e/disruptive
 	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
 
-soak: cluster ## run long tests, search for new examples, and try the oldest libraries [ROUNDS=100]
+soak: cluster ## run long tests, search for new examples, and try the oldest libraries and the clouds' SDKs [ROUNDS=100]
 	@$(BIN)/python -m tools.lowest
+	@$(BIN)/python -m tools.clouds
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image

@@ -64,6 +64,16 @@ OUTPUTS: Final = "trainer-infra.dev/outputs"
 """JSON: the name of each output of a run to where it is kept."""
 TTL_SECONDS: Final = "trainer-infra.dev/ttl-seconds-after-finished"
 
+# Labels of the runtimes that a RuntimeCatalog keeps in a cluster.
+CONTENT_LABEL: Final = "trainer-infra.dev/content"
+"""Eight hex digits of what the runtime contains."""
+CATALOG_LABEL: Final = "trainer-infra.dev/catalog"
+"""Which catalog of which stack keeps it."""
+VERSION_OF_LABEL: Final = "trainer-infra.dev/version-of"
+"""Of a frozen copy: the runtime that it is a copy of."""
+DEPRECATED_LABEL: Final = "trainer-infra.dev/deprecated"
+"""`true` of a runtime that is no longer in the program, and stays for the jobs that name it."""
+
 # Types of our resources in Pulumi, and what releases before 0.2 called them.
 RESOURCE_TYPE: Final = "pulumi-python:trainer:"
 OLDER_RESOURCE_TYPE: Final = "pulumi-python:dynamic/trainer:"
@@ -131,6 +141,9 @@ JOB_SETTINGS: Final = (SCHEDULER, QUEUE, TOPOLOGY, REQUIRED_TOPOLOGY, PREFERRED_
 # What Kueue reads (0.19); of the other schedulers it stands in their plugins.
 KUEUE_QUEUE_LABEL: Final = "kueue.x-k8s.io/queue-name"
 KUEUE_REQUIRED_TOPOLOGY: Final = "kueue.x-k8s.io/podset-required-topology"
+
+# What marks the machines of a GpuNodePool.
+POOL_LABEL: Final = "trainer-infra.dev/pool"
 
 # Kueue's kinds; some of these words are kinds of others too, so the group goes with them.
 KUEUE_GROUP: Final = "kueue.x-k8s.io"

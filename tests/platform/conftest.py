@@ -5,11 +5,23 @@ from pathlib import Path
 
 import pytest
 
-from tools.cluster import kubectl
+from tools.cluster import helm, kubectl
 
 
 @pytest.fixture(autouse=True)
 def kubectl_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """What builds kustomizations; setup builds it where it is not installed."""
+    put_kubectl_on_path(monkeypatch)
+
+
+def put_kubectl_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same for a test that has other fixtures."""
     folder = str(Path(kubectl.program()).parent)
+    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], folder]))
+
+
+@pytest.fixture(autouse=True)
+def helm_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What renders charts; it is built where it is not installed."""
+    folder = str(Path(helm.program()).parent)
     monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], folder]))

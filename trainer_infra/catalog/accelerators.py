@@ -45,9 +45,13 @@ ACCELERATORS: Final[tuple[Accelerator, ...]] = (
     Accelerator("nvidia-h100-nvl", 94, ("NVIDIA-H100-NVL",)),
     Accelerator("nvidia-h200", 141, ("nvidia-h200-141gb", "NVIDIA-H200", "h200")),
     Accelerator("nvidia-b200", 192, ("NVIDIA-B200",)),
+    # What machines offer of the 288 of the data sheet.
+    Accelerator("nvidia-b300", 268),
     Accelerator("amd-mi210", 64),
     Accelerator("amd-mi300x", 192),
     Accelerator("amd-mi325x", 256),
+    Accelerator("aws-trainium", 32),
+    Accelerator("aws-trainium2", 96),
 )
 """Those that we are sure of."""
 

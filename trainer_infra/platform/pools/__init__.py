@@ -1,0 +1,1 @@
+"""Pools of machines with accelerators: one declaration, and who makes the machines of it."""

@@ -1,0 +1,106 @@
+"""Shipped runtimes in a cluster, and no job loses its runtime (docs/decisions/0026)."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Unpack
+
+import pulumi
+
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.loop import run_in_loop
+from trainer_infra.platform.cluster_connection import has_no_cluster
+from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.runtime_catalogs.catalog_args import RuntimeCatalogArgs
+from trainer_infra.platform.runtime_catalogs.catalog_content import CatalogContent, catalog_content
+from trainer_infra.platform.runtime_catalogs.cluster_runtimes import (
+    CatalogPlace,
+    deprecated_runtime,
+    left_runtimes,
+)
+from trainer_infra.trainers.code import content_hash
+
+_AS_IT_IS: Final = ("spec", "metadata.annotations")
+"""Of a runtime that the program has no more: what the state has of these stays."""
+
+
+class RuntimeCatalog(PlatformComponent):
+    """ClusterTrainingRuntimes under their plain names, updated in place.
+
+    What TrainJobs still name when it leaves the program stays in the cluster, labelled
+    `trainer-infra.dev/deprecated`, until the first `pulumi up` after the last of them was deleted.
+    """
+
+    resources: Resources
+    """The runtimes that the program declares, by `Kind/name`."""
+    versions: Mapping[str, str]
+    """The name of a runtime to that of its frozen copy."""
+    deprecated: pulumi.Output[Sequence[str]]
+    """Names of runtimes that are no longer in the program, and stay."""
+
+    _arguments = RuntimeCatalogArgs
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        opts: pulumi.ResourceOptions | None = None,
+        **args: Unpack[RuntimeCatalogArgs],
+    ) -> None:
+        """Declare it.
+
+        Args:
+            resource_name: Name of the component, and the beginning of its resources' names.
+            opts: Options of the component; `depends_on` Trainer's controller, which judges runtimes.
+            args: See `RuntimeCatalogArgs`.
+        """
+        super().__init__(resource_name, args, opts)
+        identity = content_hash([pulumi.get_project(), pulumi.get_stack(), resource_name])
+        with self.sentences():
+            content = catalog_content(args, identity)
+            self._judge_connection(args)
+        self.resources = object_resources(content.objects, self)
+        self.versions = content.versions
+        self.deprecated = self._declare_left(content, identity, args)
+        self.register_outputs({"versions": self.versions, "deprecated": self.deprecated})
+
+    def _judge_connection(self, args: RuntimeCatalogArgs) -> None:
+        """A provider of the program's own does not say which cluster it is for."""
+        if "kubeconfig" not in args and self.get_provider("kubernetes::"):
+            what = "is missing, and the program chose a Kubernetes provider of its own"
+            fix = "give the kubeconfig of that provider, so that jobs of its cluster are seen"
+            raise InvalidInput([Problem("kubeconfig", what, fix=fix)])
+
+    def _declare_left(
+        self, content: CatalogContent, identity: str, args: RuntimeCatalogArgs
+    ) -> pulumi.Output[Sequence[str]]:
+        """Go on declaring runtimes that jobs name, once the kubeconfig is known."""
+        config = pulumi.Config("kubernetes")
+        context = args.get("context", config.get("context"))
+        keeps = bool(content.versions)
+
+        def declare(kubeconfig: str | None) -> Sequence[str]:
+            place = CatalogPlace(kubeconfig, context, identity, content.names, keeps)
+            with self.sentences():
+                left = self._left(place)
+            unchanged = pulumi.ResourceOptions(ignore_changes=list(_AS_IT_IS))
+            object_resources(map(deprecated_runtime, left), self, unchanged)
+            return [each["metadata"]["name"] for each in left]
+
+        kubeconfig: Any = args.get("kubeconfig", config.get("kubeconfig"))
+        if isinstance(kubeconfig, pulumi.Output):
+            return kubeconfig.apply(declare)
+        return pulumi.Output.from_input(declare(kubeconfig))
+
+    def _left(self, place: CatalogPlace) -> Sequence[JSONObject]:
+        """What stays. Where the cluster cannot tell, a preview goes on, and an update stops."""
+        if has_no_cluster():
+            return ()
+        try:
+            return run_in_loop(left_runtimes(place))
+        except (NotAvailable, Refused) as error:
+            unknown = f"which runtimes TrainJobs still name is not known: {error}"
+            if not pulumi.runtime.is_dry_run():
+                raise NotAvailable(f"{unknown}; no runtime was deleted") from None
+            pulumi.log.warn(f"{self._where}: {unknown}", self)
+            return ()

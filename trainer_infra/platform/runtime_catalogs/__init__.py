@@ -1,0 +1,1 @@
+"""What a RuntimeCatalog declares: shipped runtimes, their copies, and what jobs still name."""

@@ -1,0 +1,155 @@
+"""The runtimes that a catalog declares, and what each contains."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import pulumi
+
+from trainer_infra import catalog, names
+from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONDict, JSONObject, json_leaves
+from trainer_infra.platform.runtime_catalogs.catalog_args import RuntimeCatalogArgs
+from trainer_infra.platform.runtime_catalogs.image_mirror import (
+    mirror_problems,
+    mirrored_spec,
+    spec_images,
+)
+from trainer_infra.trainers.code import content_hash
+
+_TORCHTUNE: Final = "torchtune"
+
+
+@dataclass(frozen=True, slots=True)
+class CatalogContent:
+    """What a catalog declares."""
+
+    objects: Sequence[JSONObject]
+    """Runtimes under their own names, then their frozen copies."""
+    versions: Mapping[str, str]
+    """The name of a runtime to that of its frozen copy."""
+
+    @property
+    def names(self) -> frozenset[str]:
+        """Names of all objects."""
+        return frozenset(each["metadata"]["name"] for each in self.objects)
+
+
+def catalog_content(args: RuntimeCatalogArgs, identity: str) -> CatalogContent:
+    """The objects of a catalog.
+
+    Args:
+        args: the program's.
+        identity: the label value of what this catalog keeps.
+
+    Raises:
+        InvalidInput: What an argument says cannot be, or the transform makes no runtime.
+    """
+    chosen = _chosen(args)
+    images = args.get("images", {})
+    used = frozenset(image for each in chosen for image in spec_images(each["spec"]))
+    frozen = _frozen_names(args.get("versioned", False), chosen)
+    if problems := (*mirror_problems(images, used), *_frozen_problems(frozen, chosen)):
+        raise InvalidInput(problems)
+    made = [_own(_transformed(_mirrored(each, images), args), identity) for each in chosen]
+    copies = {
+        each["metadata"]["name"]: _frozen_copy(each)
+        for each in made
+        if each["metadata"]["name"] in frozen
+    }
+    versions = {name: copy["metadata"]["name"] for name, copy in copies.items()}
+    return CatalogContent((*made, *copies.values()), versions)
+
+
+def _chosen(args: RuntimeCatalogArgs) -> Sequence[JSONDict]:
+    """Runtimes as they are shipped, or as the program has them."""
+    wanted: Any = args.get("runtimes", tuple(each.name for each in catalog.RUNTIMES))
+    fix = 'write ["torch-distributed"]'
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
+        what = "must be a list of runtimes"
+        raise InvalidInput([Problem("runtimes", what, got=wanted, fix=fix)])
+    shipped = {each.name: each for each in catalog.RUNTIMES}
+    made, problems = [], []
+    for each in wanted:
+        if isinstance(each, ClusterTrainingRuntime):
+            made.append(each.to_wire())
+        elif isinstance(each, str) and each in shipped:
+            made.append(shipped[each].runtime().to_wire())
+        else:
+            advice = catalog.advice(each) if isinstance(each, str) else fix
+            problems.append(Problem("runtimes", "is no shipped runtime", got=each, fix=advice))
+    found = [each["metadata"]["name"] for each in made]
+    twice = dict.fromkeys(each for each in found if found.count(each) > 1)
+    problems += (Problem("runtimes", "is there twice", got=each) for each in twice)
+    if problems:
+        raise InvalidInput(problems)
+    return made
+
+
+def _frozen_names(versioned: Any, chosen: Sequence[JSONObject]) -> Sequence[str]:
+    if isinstance(versioned, bool):
+        return [each["metadata"]["name"] for each in chosen] if versioned else []
+    return [versioned] if isinstance(versioned, str) else list(versioned)
+
+
+def _frozen_problems(frozen: Sequence[str], chosen: Sequence[JSONObject]) -> Iterator[Problem]:
+    by_name = {each["metadata"]["name"]: each for each in chosen}
+    others = [name for name, each in by_name.items() if not _is_torchtune(each)]
+    for name in frozen:
+        if name not in by_name:
+            yield Problem("versioned", "is none of the runtimes", got=name, fix=f"use {others}")
+        elif _is_torchtune(by_name[name]):
+            what = (
+                "can have no frozen copy: Trainer reads the model of TorchTune from the runtime's name, "
+                "which has three parts"
+            )
+            yield Problem("versioned", what, got=name, fix=f"write versioned={others}")
+
+
+def _is_torchtune(runtime: JSONObject) -> bool:
+    labels = runtime["metadata"].get("labels") or {}
+    return labels.get(names.FRAMEWORK_LABEL) == _TORCHTUNE
+
+
+def _mirrored(runtime: JSONDict, images: Mapping[str, str]) -> JSONDict:
+    return {**runtime, "spec": mirrored_spec(runtime["spec"], images)}
+
+
+def _transformed(runtime: JSONDict, args: RuntimeCatalogArgs) -> JSONDict:
+    """A runtime as the program's transform makes it; judged as one that a user wrote."""
+    transform = args.get("transform")
+    if transform is None:
+        return runtime
+    name = runtime["metadata"]["name"]
+    made: Any = transform(runtime)
+    where = f"transform of {name}"
+    if not isinstance(made, Mapping):
+        what = "must give a runtime in wire form"
+        raise InvalidInput([Problem("", what, got=made, where=where)])
+    if any(isinstance(leaf, pulumi.Output) for _, leaf in json_leaves(made)):
+        what = "must give a runtime that is known in preview, and this one has an Output"
+        raise InvalidInput([Problem("", what, where=where)])
+    if (found := made.get("metadata", {}).get("name")) != name:
+        what = "must leave the runtime its name"
+        raise InvalidInput([Problem("metadata.name", what, got=found, where=where)])
+    return ClusterTrainingRuntime.from_wire(made, where).to_wire()
+
+
+def _own(runtime: JSONDict, identity: str) -> JSONDict:
+    """A runtime with the catalog's labels."""
+    labels = runtime["metadata"].get("labels") or {}
+    content = content_hash([labels, runtime["spec"]])
+    own = {names.CONTENT_LABEL: content, names.CATALOG_LABEL: identity}
+    metadata = {**runtime["metadata"], "labels": {**labels, **own}}
+    return {**runtime, "metadata": metadata}
+
+
+def _frozen_copy(runtime: JSONDict) -> JSONDict:
+    """A copy under the name of its content; without the framework's label the SDK does not list it."""
+    labels = dict(runtime["metadata"]["labels"])
+    labels.pop(names.FRAMEWORK_LABEL, None)
+    name = runtime["metadata"]["name"]
+    labels[names.VERSION_OF_LABEL] = name
+    copy_name = f"{name}-{labels[names.CONTENT_LABEL]}"
+    return {**runtime, "metadata": {**runtime["metadata"], "name": copy_name, "labels": labels}}

@@ -1,0 +1,1 @@
+"""What a team gets in a cluster, one concern per file; `platform.workspace` puts them together."""

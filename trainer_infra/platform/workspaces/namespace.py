@@ -1,0 +1,40 @@
+"""The namespace of a workspace, and which pods the Pod Security admission lets in.
+
+Levels and labels: Kubernetes, "Enforce Pod Security Standards with Namespace Labels".
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
+
+NAME_LABEL: Final = "kubernetes.io/metadata.name"
+"""Every namespace has it; its value is the namespace's name."""
+LEVELS: Final = ("baseline", "restricted", "privileged")
+"""The default one first."""
+_SECURITY: Final = "pod-security.kubernetes.io/"
+_WARN_LEVEL: Final = "restricted"
+
+
+def namespace_object(name: str, level: str, labels: Mapping[str, str]) -> JSONObject:
+    """The Namespace; what is more than `restricted` allows is warned of and audited at every level."""
+    security = {
+        f"{_SECURITY}enforce": level,
+        f"{_SECURITY}warn": _WARN_LEVEL,
+        f"{_SECURITY}audit": _WARN_LEVEL,
+    }
+    metadata = {"name": name, "labels": {**labels, **security}}
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def level_problems(level: object) -> Iterator[Problem]:
+    """A level that Kubernetes does not have."""
+    if level not in LEVELS:
+        what, fix = "is no level of Pod Security", f"write {', '.join(LEVELS[:-1])} or {LEVELS[-1]}"
+        yield Problem("pod_security", what, got=level, fix=fix)
+
+
+def own_namespace(name: str) -> JSONObject:
+    """A selector of that one namespace."""
+    return {"matchLabels": {NAME_LABEL: name}}

@@ -1,0 +1,120 @@
+"""Where the jobs of a workspace wait for quota: queues of Kueue or of Volcano."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import pulumi
+
+from trainer_infra.errors import Problem
+from trainer_infra.platform.queues.cluster_queue import ClusterQueue, PreemptionArgs
+from trainer_infra.platform.queues.local_queue import LocalQueue
+from trainer_infra.platform.queues.volcano_queue import VolcanoQueue
+from trainer_infra.platform.workspaces.namespace import own_namespace
+from trainer_infra.platform.workspaces.object_name import label_problems
+from trainer_infra.platform.workspaces.queue_quota import (
+    flavor_amounts,
+    quota_problems,
+    total_amounts,
+)
+from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
+from trainer_infra.rules.node_pool import PoolSpec
+
+KUEUE: Final = "kueue"
+VOLCANO: Final = "volcano"
+DEFAULT_QUEUE: Final = "default"
+"""Kueue puts jobs that name no queue into the LocalQueue of this name (its defaulting of queues)."""
+DEFAULT_FLAVOR: Final = "default-flavor"
+_OF_KUEUE: Final = ("cohort", "preemption", "fair_sharing_weight", "flavor", "queue")
+
+Queueing = Literal["kueue", "volcano", False]
+
+
+@dataclass(frozen=True, slots=True)
+class QueuePlace:
+    """What the queues of a workspace come from."""
+
+    resource_name: str
+    namespace: str
+    opts: pulumi.ResourceOptions
+    """Of components in the workspace that come after its namespace."""
+
+
+def queueing_of(args: WorkspaceArgs) -> Queueing:
+    """What queues the jobs: Kueue, where the program has a quota and says nothing else."""
+    return args.get("queueing", KUEUE if "quota" in args else False)
+
+
+def declared_queue(place: QueuePlace, args: WorkspaceArgs) -> pulumi.Output[str] | None:
+    """Declare the queues; the name of the one that jobs name, None where nothing queues."""
+    queueing = queueing_of(args)
+    if not queueing:
+        return None
+    quota, pools = args["quota"], args.get("pools", ())
+    name = place.resource_name
+    if queueing == VOLCANO:
+        amounts = total_amounts(quota, pools)
+        made = VolcanoQueue(name, name=place.namespace, capability=amounts, opts=place.opts)
+        return made.name
+    queue = ClusterQueue(name, opts=place.opts, **_cluster_queue(place.namespace, args))
+    local = LocalQueue(
+        name,
+        name=args.get("queue", DEFAULT_QUEUE),
+        namespace=place.namespace,
+        cluster_queue=queue,
+        opts=place.opts,
+    )
+    return local.name
+
+
+def derived_hard_limits(args: WorkspaceArgs) -> Mapping[str, Any]:
+    """The quota for a ResourceQuota, which holds it where no queue does."""
+    if queueing_of(args) or "quota" not in args:
+        return {}
+    return total_amounts(args["quota"], args.get("pools", ()))
+
+
+def queue_problems(args: WorkspaceArgs) -> Iterator[Problem]:
+    """What is wrong with a quota and its queue; the rest the queues' own components find."""
+    queueing: object = queueing_of(args)
+    if queueing not in (KUEUE, VOLCANO, False):
+        fix = f"write {KUEUE!r}, {VOLCANO!r} or False"
+        yield Problem("queueing", "is nothing that queues jobs", got=queueing, fix=fix)
+        return
+    pools = args.get("pools", ())
+    if "quota" in args:
+        yield from quota_problems(args["quota"], pools)
+    elif queueing or "pools" in args:
+        what = "is missing, and without one nothing is admitted"
+        yield Problem("quota", what, fix='write quota={"nvidia.com/gpu": 16, "cpu": 64}')
+    yield from label_problems("queue", args.get("queue", DEFAULT_QUEUE))
+    if queueing == KUEUE:
+        yield from _flavor_problems(pools)
+        return
+    for name in _OF_KUEUE:
+        if name in args:
+            yield Problem(name, "is for Kueue, which queues nothing here", fix="leave it out")
+
+
+def _flavor_problems(pools: Sequence[PoolSpec]) -> Iterator[Problem]:
+    for each in pools:
+        if isinstance(each, PoolSpec) and each.flavor_name is None:
+            fix = "leave queueing=False out of the pool, or give it to the workspace too"
+            yield Problem("pools", f"has {each.name}, of which Kueue has no flavor", fix=fix)
+
+
+def _cluster_queue(namespace: str, args: WorkspaceArgs) -> Any:
+    pools, flavor = args.get("pools", ()), args.get("flavor", DEFAULT_FLAVOR)
+    made: dict[str, Any] = {
+        "name": namespace,
+        "quota": flavor_amounts(args["quota"], pools, flavor),
+        "namespace_selector": own_namespace(namespace),
+        "preemption": args.get("preemption", _preemption("cohort" in args)),
+    }
+    return made | {key: args[key] for key in ("cohort", "fair_sharing_weight") if key in args}
+
+
+def _preemption(in_cohort: bool) -> PreemptionArgs:
+    """A job of a higher priority goes first, and what others have borrowed comes back."""
+    within: PreemptionArgs = {"within_cluster_queue": "LowerPriority"}
+    return {**within, "reclaim_within_cohort": "Any"} if in_cohort else within

@@ -1,0 +1,166 @@
+"""The quota of a workspace by flavor: what the program says, and what follows from its pools.
+
+Kueue admits no job that asks for a resource which its queue does not cover. A quota of GPUs alone would so
+admit nothing that asks for cores: of what a machine has beside its accelerators, and the program does not
+name, the queue gets all that the pool has.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
+
+import pulumi
+
+from trainer_infra.api.quantity import parse_quantity
+from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONDict
+from trainer_infra.platform.workspaces.resource_quota import quantity_problems
+from trainer_infra.rules.node_pool import PoolSpec
+
+NOMINAL: Final = "nominal"
+_OF_EVERY_MACHINE: Final = frozenset({"cpu", "memory", "ephemeral-storage", "pods"})
+"""What a machine has though its pool may not know how much."""
+_FLAT_FIX: Final = 'say which: quota={"POOL": {"RESOURCE": AMOUNT}}'
+
+FlavorAmounts = Mapping[str, Mapping[str, Any]]
+"""Amounts by flavor and resource, as a ClusterQueue takes them."""
+
+
+def flavor_amounts(
+    quota: Mapping[str, Any], pools: Sequence[PoolSpec], flavor: str
+) -> FlavorAmounts:
+    """The quota of a ClusterQueue; without pools it is all of one flavor.
+
+    Args:
+        quota: judged by `quota_problems`.
+        pools: whose flavors it is about.
+        flavor: the one that counts where there is no pool.
+    """
+    if not pools:
+        return {flavor: dict(quota)}
+    by_pool = _by_pool(quota, pools)
+    covered = dict.fromkeys(
+        resource for pool in pools for resource in (*by_pool[pool.name], *pool.quota)
+    )
+    return {
+        str(pool.flavor_name): {
+            each: by_pool[pool.name].get(each, _beside(pool, each)) for each in covered
+        }
+        for pool in pools
+    }
+
+
+def total_amounts(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> JSONDict:
+    """The amounts that the program names, by resource, where there are no flavors."""
+    if not pools or not _names_pools(quota, pools):
+        return {resource: nominal_of(amount) for resource, amount in quota.items()}
+    totals: JSONDict = {}
+    for amounts in quota.values():
+        for resource, amount in amounts.items():
+            known = totals.get(resource)
+            totals[resource] = nominal_of(amount) if known is None else _sum(known, amount)
+    return totals
+
+
+def quota_problems(quota: object, pools: object) -> Iterator[Problem]:
+    """What is wrong with a quota and its pools; limits of borrowing the ClusterQueue judges itself."""
+    if not isinstance(pools, Sequence) or not all(isinstance(each, PoolSpec) for each in pools):
+        fix = "write pools=[pool.spec] of GpuNodePools"
+        yield Problem("pools", "must be the specs of pools", fix=fix)
+        return
+    if not isinstance(quota, Mapping) or not quota:
+        fix = 'write {"nvidia.com/gpu": 16, "cpu": 64}'
+        yield Problem("quota", "must be amounts by resource", got=quota, fix=fix)
+        return
+    if not pools or not _names_pools(quota, pools):
+        yield from _flat_problems(quota, pools)
+        return
+    for pool in pools:
+        for resource, amount in quota.get(pool.name, {}).items():
+            yield from _amount_problems(f"quota.{pool.name}.{resource}", amount, pool, resource)
+        if pool.name not in quota:
+            yield Problem(
+                f"quota.{pool.name}", "is missing", fix=f"write {{{pool.name!r}: {{...}}}}"
+            )
+    for name in quota.keys() - {each.name for each in pools}:
+        known = ", ".join(each.name for each in pools)
+        yield Problem(f"quota.{name}", "is none of the pools", fix=f"write {known}")
+
+
+def nominal_of(amount: Any) -> Any:
+    """The amount itself where its limits of borrowing are said too."""
+    return amount.get(NOMINAL, 0) if isinstance(amount, Mapping) else amount
+
+
+def _names_pools(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> bool:
+    """Whether it is by pool: then each value has resources, and no amount of its own."""
+    names = {each.name for each in pools}
+    by_pool = (isinstance(each, Mapping) and NOMINAL not in each for each in quota.values())
+    return not names.isdisjoint(quota) or all(by_pool)
+
+
+def _by_pool(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> Mapping[str, Any]:
+    if _names_pools(quota, pools):
+        return {each.name: quota.get(each.name, {}) for each in pools}
+    return {
+        pool.name: {
+            resource: amount
+            for resource, amount in quota.items()
+            if pool is _only_pool(resource, pools)
+        }
+        for pool in pools
+    }
+
+
+def _beside(pool: PoolSpec, resource: str) -> Any:
+    """The amount of a resource that the program does not name: no accelerators, all of anything else."""
+    return 0 if resource == pool.resource else pool.quota.get(resource, 0)
+
+
+def _only_pool(resource: str, pools: Sequence[PoolSpec]) -> PoolSpec | None:
+    """The pool that a resource of a flat quota is about; None where it may be several."""
+    if len(pools) == 1:
+        return pools[0]
+    having = [each for each in pools if resource in each.capacity]
+    return having[0] if len(having) == 1 and resource not in _OF_EVERY_MACHINE else None
+
+
+def _flat_problems(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> Iterator[Problem]:
+    for resource, amount in quota.items():
+        path = f"quota.{resource}"
+        pool = _only_pool(resource, pools) if pools else None
+        if pools and pool is None:
+            what = f"may be of any of the pools {', '.join(each.name for each in pools)}"
+            yield Problem(path, what, got=nominal_of(amount), fix=_FLAT_FIX)
+        else:
+            yield from _amount_problems(path, amount, pool, resource)
+
+
+def _amount_problems(
+    path: str, amount: object, pool: PoolSpec | None, resource: str
+) -> Iterator[Problem]:
+    nominal = nominal_of(amount)
+    problems = list(quantity_problems(path, nominal))
+    yield from problems
+    if problems or pool is None or isinstance(nominal, pulumi.Output):
+        return
+    most = pool.quota.get(resource)
+    if most is None:
+        if resource not in _OF_EVERY_MACHINE:
+            known = ", ".join(pool.quota)
+            what = f"is no resource of the pool {pool.name}"
+            yield Problem(path, what, fix=f"it has {known}")
+    elif parse_quantity(nominal) > parse_quantity(most):
+        what = f"is more than the pool {pool.name} has with all of its {pool.max_nodes} machines"
+        yield Problem(path, what, got=nominal, fix=f"write at most {most}, or let the pool grow")
+
+
+def _sum(known: Any, amount: Any) -> Any:
+    parts = [known, nominal_of(amount)]
+    if any(isinstance(each, pulumi.Output) for each in parts):
+        return pulumi.Output.all(*parts).apply(_sum_of)
+    return _sum_of(parts)
+
+
+def _sum_of(parts: Sequence[Any]) -> str:
+    """An exact text: a quantity's amount has no exponent that Kubernetes does not read."""
+    return format(sum(map(parse_quantity, parts)).normalize(), "f")  # type: ignore[union-attr]

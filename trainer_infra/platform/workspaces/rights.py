@@ -1,0 +1,118 @@
+"""What members of a workspace may do: Roles in its namespace, and the little that they read outside.
+
+`sdk` is what the calls of Kubeflow's published Python SDK 0.5 need, and nothing more: it neither watches
+nor changes an object. It also reads the ConfigMap kubeflow-trainer-public of Trainer's namespace, which
+Trainer's own manifests let every account of the cluster do. `provider` is what this package's engine
+`provider` and its command line need (docs/kubernetes.md, Rights). `edit-runtimes` makes runtimes of the
+namespace.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Final
+
+from trainer_infra.cluster.rights import ROLES, Right, right_to
+from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube.resource import (
+    CLUSTER_TRAINING_RUNTIME,
+    EVENT,
+    POD,
+    TRAIN_JOB,
+    TRAINING_RUNTIME,
+)
+from trainer_infra.platform.workspaces.member import WorkspaceMember, member_subject
+
+SDK: Final = "sdk"
+RIGHT_SETS: Final[Mapping[str, tuple[Right, ...]]] = {
+    SDK: (
+        *right_to(TRAIN_JOB, "create", "get", "list", "delete"),
+        *right_to(TRAINING_RUNTIME, "get", "list"),
+        *right_to(CLUSTER_TRAINING_RUNTIME, "get", "list"),
+        *right_to(POD, "list"),
+        *right_to(POD, "get", subresource="log"),
+        *right_to(EVENT, "list"),
+    ),
+    "provider": (*ROLES["submit"], *ROLES["gate"], *ROLES["nodes"], *ROLES["cli"]),
+    "edit-runtimes": (
+        *right_to(TRAINING_RUNTIME, "create", "get", "list", "patch", "update", "delete"),
+    ),
+}
+"""Rights by the name that a program gives them."""
+_API_GROUP: Final = "rbac.authorization.k8s.io"
+_API: Final = f"{_API_GROUP}/v1"
+
+
+def rights_objects(
+    namespace: str, members: Sequence[WorkspaceMember], default: Sequence[str]
+) -> Iterator[JSONObject]:
+    """Roles of every set that a member has, and bindings.
+
+    Args:
+        namespace: the workspace's.
+        members: who; the judged ones.
+        default: sets of members that name none.
+    """
+    for name, rights in RIGHT_SETS.items():
+        subjects = [
+            member_subject(each, namespace)
+            for each in members
+            if name in each.get("rights", default)
+        ]
+        if not subjects:
+            continue
+        inside = role_rules(each for each in rights if each.namespaced)
+        yield from _bound("Role", f"trainer-infra-{name}", namespace, inside, subjects)
+        outside = role_rules(each for each in rights if not each.namespaced)
+        if outside:
+            # The name has the namespace in it: a cluster has several workspaces.
+            full = f"trainer-infra:{namespace}:{name}"
+            yield from _bound("ClusterRole", full, "", outside, subjects)
+
+
+def role_rules(rights: Iterable[Right]) -> list[JSONObject]:
+    """Rights as the rules of a Role: a row for each resource, each verb once."""
+    verbs: dict[tuple[str, str], dict[str, None]] = {}
+    for each in rights:
+        verbs.setdefault((each.group, each.resource), {})[each.verb] = None
+    return [
+        {"apiGroups": [group], "resources": [resource], "verbs": list(allowed)}
+        for (group, resource), allowed in verbs.items()
+    ]
+
+
+def rights_problems(path: str, wanted: object) -> Iterator[Problem]:
+    """Sets of rights that there are not."""
+    known = ", ".join(RIGHT_SETS)
+    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
+        yield Problem(path, "must be a list of sets of rights", got=wanted, fix=f"use {known}")
+        return
+    for each in wanted:
+        if each not in RIGHT_SETS:
+            yield Problem(path, "is no set of rights", got=each, fix=f"use {known}")
+
+
+def role_binding(role: JSONObject, subjects: Sequence[JSONObject]) -> JSONObject:
+    """Gives a Role or a ClusterRole to subjects, under its own name."""
+    kind = role["kind"]
+    reference = {"apiGroup": _API_GROUP, "kind": kind, "name": role["metadata"]["name"]}
+    return {
+        "apiVersion": _API,
+        "kind": f"{kind}Binding",
+        "metadata": dict(role["metadata"]),
+        "roleRef": reference,
+        "subjects": list(subjects),
+    }
+
+
+def role(kind: str, name: str, namespace: str, rules: Sequence[JSONObject]) -> JSONObject:
+    """A Role, or without a namespace a ClusterRole."""
+    metadata = {"name": name} | ({"namespace": namespace} if namespace else {})
+    return {"apiVersion": _API, "kind": kind, "metadata": metadata, "rules": list(rules)}
+
+
+def _bound(
+    kind: str, name: str, namespace: str, rules: list[JSONObject], subjects: list[JSONObject]
+) -> Iterator[JSONObject]:
+    made = role(kind, name, namespace, rules)
+    yield made
+    yield role_binding(made, subjects)
