@@ -12,8 +12,7 @@ from typing import Any
 from tests.deploy.project import Stack
 from tests.e2e.jobs import eventually
 from tests.soak import pool
-from tests.soak.pool import BLOCK, GPUS, Team, job_set
-from tools.cluster import kubectl
+from tests.soak.pool import BLOCK, GPUS, Team, job_set, node_labels
 
 PROGRAM = """
 from trainer_infra import platform
@@ -50,13 +49,6 @@ def up(stack: Stack, **teams: tuple[Team, int, int]) -> None:
     stack.unchanged()
 
 
-def labels(kubeconfig: Path, label: str) -> dict[str, str]:
-    """A label of each node of the pool."""
-    printed = kubectl.run("--kubeconfig", str(kubeconfig), "get", "nodes", "--output=json")
-    listed = [each["metadata"] for each in json.loads(printed)["items"]]
-    return {each["name"]: each["labels"][label] for each in listed if label in each["labels"]}
-
-
 def usage(team: Team, queue: str) -> dict[str, Any]:
     """What a ClusterQueue uses of GPUs, by its own account."""
     status = json.loads(team.namespace.kubectl("get", "clusterqueue", queue, "-o", "json"))[
@@ -78,7 +70,7 @@ def test_32_nodes_run_in_one_block_one_pod_on_each(
     team.submit(job_set("large", "vision", 32, **REQUIRED))
     large = team.await_places("large", 32)
 
-    blocks = labels(nodes, BLOCK)
+    blocks = node_labels(nodes, BLOCK)
     assert len(set(large.values())) == 32
     (used,) = {blocks[each] for each in large.values()}
     (taken,) = {blocks[each] for each in first.values()}

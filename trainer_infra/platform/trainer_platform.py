@@ -108,6 +108,8 @@ class TrainerPlatform(PlatformComponent):
     """Its controllers by the name of their argument: `platform.parts["kueue"]`."""
     catalog: RuntimeCatalog | None
     """Its runtimes."""
+    flavors: Sequence[str]
+    """Names of Kueue's flavors that it makes."""
     versions: pulumi.Output[Mapping[str, str]]
     """Version by project."""
 
@@ -162,8 +164,10 @@ class TrainerPlatform(PlatformComponent):
             self.catalog = RuntimeCatalog(f"{self._name}-runtimes", opts=after, **runtimes)
             made.append(self.catalog)
         flavor = args.get("default_flavor", DEFAULT_FLAVOR)
-        if "kueue" in self.parts and flavor:
-            made.append(ResourceFlavor(f"{self._name}-{flavor}", name=flavor, opts=after))
+        self.flavors = [flavor] if flavor and "kueue" in self.parts else []
+        made += [
+            ResourceFlavor(f"{self._name}-{each}", name=each, opts=after) for each in self.flavors
+        ]
         if "kueue" in self.parts:
             priorities = args.get("priorities", {"low": 0, "normal": 100, "high": 1000})
             made += [

@@ -70,7 +70,9 @@ def mirror_problems(images: object, used: frozenset[str]) -> Iterator[Problem]:
 
 def _full_name(image: str) -> str:
     first, slash, _ = image.partition("/")
-    return image if slash and _REGISTRY.fullmatch(first) else f"{_HUB}/{image}"
+    if slash and _REGISTRY.fullmatch(first):
+        return image
+    return f"{_HUB}/{image}" if slash else f"{_HUB}/library/{image}"
 
 
 def _is_text(leaf: object) -> bool:

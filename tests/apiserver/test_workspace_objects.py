@@ -1,0 +1,178 @@
+"""Every object of a workspace on a real API server: each field is taken, and the policy of runtimes holds."""
+
+from collections.abc import Iterator
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.apiserver.accounts import Account, Reply, Request
+from tests.deploy.project import until
+from tests.kube import real_server
+from tests.platform.conftest import put_kubectl_on_path
+from tests.platform.declared_resources import declared_objects
+from trainer_infra import names, platform
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Invalid, NotServed
+from trainer_infra.platform.manifests.manifest_source import release_objects
+from trainer_infra.platform.releases import release_of
+from trainer_infra.rules.node_pool import PoolSpec
+
+POOL = PoolSpec(
+    name="h100",
+    resource="nvidia.com/gpu",
+    gpus_per_node=8,
+    max_nodes=16,
+    capacity={"nvidia.com/gpu": 8, "cpu": "190", "memory": "2000Gi", "vpc.amazonaws.com/efa": 32},
+    labels={"pool": "h100"},
+    node_labels={"pool": "h100"},
+)
+MEMBERS: Any = [
+    {"kind": "Group", "name": "oidc:vision"},
+    {"kind": "User", "name": "bob@example.com", "rights": ["sdk", "edit-runtimes"]},
+    {"kind": "ServiceAccount", "name": "ci", "namespace": "builds", "rights": ["provider"]},
+]
+
+
+def workspaces() -> None:
+    """All that a workspace can have, in both forms of a quota."""
+    common: Any = {
+        "members": MEMBERS,
+        "secrets": {"hub": {"ACCESS_TOKEN": "hf_123"}, "bucket": {"a.b-c_D": ""}},
+        "service_account_annotations": {"iam.gke.io/gcp-service-account": "a@b.example.com"},
+        "data_cache": True,
+        "egress": [{"to": [{"ipBlock": {"cidr": "10.1.0.0/16"}}], "ports": [{"port": 9000}]}],
+        "runtimes": ["torch-distributed", "TrainingRuntime/ours"],
+    }
+    platform.Workspace(
+        "vision",
+        quota={"nvidia.com/gpu": 16, "cpu": "500"},
+        pools=[POOL],
+        cohort="org",
+        fair_sharing_weight=2,
+        pod_security="restricted",
+        labels={"cost": "vision"},
+        resource_quota={"pods": 100},
+        limit_range={"default": {"memory": "1Gi"}, "max": {"cpu": 64}},
+        **common,
+    )
+    platform.Workspace("audio", quota={"cpu": 8, "memory": "64Gi"}, queueing=False, **common)
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[real_server.RealServer]:
+    with real_server.running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(server: real_server.RealServer) -> Iterator[KubeClient]:
+    made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
+    yield made
+    loop.run_in_loop(made.close())
+
+
+@pytest.fixture(scope="module")
+def stored(client: KubeClient) -> dict[str, Any]:
+    """The objects as the server has them, by what the workspaces call them."""
+    with pytest.MonkeyPatch.context() as patch:
+        put_kubectl_on_path(patch)
+        for each in release_objects(release_of("Kueue", None)):
+            if each["kind"] == "CustomResourceDefinition":
+                loop.run_in_loop(client.apply(each, manager="test", force=True))
+    made = declared_objects(workspaces)
+    return {key: until(partial(applied, client, each)) for key, each in made.items()}
+
+
+def applied(client: KubeClient, value: Any) -> Any:
+    """The object as stored; nothing while its kind is not served yet."""
+    try:
+        return loop.run_in_loop(client.apply(value, manager="test", force=True))
+    except NotServed:
+        return None
+
+
+def test_the_server_takes_every_object(stored: dict[str, Any]) -> None:
+    kinds = {each["kind"] for each in stored.values()}
+    assert kinds == {
+        *("Namespace", "ServiceAccount", "Secret", "ResourceQuota", "LimitRange"),
+        *("Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding", "NetworkPolicy"),
+        *("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding"),
+        *("ClusterQueue", "LocalQueue"),
+    }
+    assert len(stored) >= 50
+
+
+@pytest.mark.usefixtures("stored")
+@pytest.mark.parametrize(("namespace", "level"), [("vision", "restricted"), ("audio", "baseline")])
+def test_pods_that_own_the_machine_are_refused(
+    server: real_server.RealServer, namespace: str, level: str
+) -> None:
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "shell"},
+        "spec": {"hostNetwork": True, "containers": [{"name": "a", "image": "example.com/a"}]},
+    }
+    path = f"/api/v1/namespaces/{namespace}/pods?dryRun=All"
+    reply = Account(server.address).send(Request("POST", path, pod))
+    assert reply.status == 403
+    assert f'violates PodSecurity "{level}:latest": ' in reply.body["message"]
+
+
+def train_job(namespace: str, name: str, kind: str = names.CLUSTER_TRAINING_RUNTIME) -> Request:
+    reference = {"name": name, "kind": kind}
+    return Request(
+        "POST",
+        f"/apis/trainer.kubeflow.org/v1alpha1/namespaces/{namespace}/trainjobs?dryRun=All",
+        {
+            "apiVersion": names.API_VERSION,
+            "kind": names.TRAIN_JOB,
+            "metadata": {"name": "digits"},
+            "spec": {"runtimeRef": reference},
+        },
+    )
+
+
+@pytest.mark.usefixtures("stored")
+def test_train_jobs_may_name_the_allowed_runtimes_only(server: real_server.RealServer) -> None:
+    admin = Account(server.address)
+
+    def policy_says() -> Reply | None:
+        """The server's answer to another runtime, once it has read the policy."""
+        reply = admin.send(train_job("vision", "jax-distributed"))
+        return reply if reply.status >= 300 else None
+
+    refusal = until(policy_says)
+    assert refusal.status == 422
+    assert refusal.body["message"].endswith(
+        "denied request: namespace vision allows the runtimes torch-distributed, "
+        "TrainingRuntime/ours, not ClusterTrainingRuntime/jax-distributed"
+    )
+    statuses = {
+        (namespace, name, kind): admin.send(train_job(namespace, name, kind)).status
+        for namespace in ("vision", "default")
+        for name in ("torch-distributed", "ours")
+        for kind in sorted(names.RUNTIMES)
+    }
+    assert statuses == {
+        ("vision", "torch-distributed", "ClusterTrainingRuntime"): 201,
+        ("vision", "torch-distributed", "TrainingRuntime"): 422,
+        ("vision", "ours", "ClusterTrainingRuntime"): 422,
+        ("vision", "ours", "TrainingRuntime"): 201,
+        ("default", "torch-distributed", "ClusterTrainingRuntime"): 201,
+        ("default", "torch-distributed", "TrainingRuntime"): 201,
+        ("default", "ours", "ClusterTrainingRuntime"): 201,
+        ("default", "ours", "TrainingRuntime"): 201,
+    }
+
+
+def test_the_runtime_of_a_job_cannot_be_changed_later(client: KubeClient) -> None:
+    """Which is why the policy judges what is created, and no update."""
+    job: Any = train_job("default", "torch-distributed").body
+    job["metadata"]["namespace"] = "default"
+    loop.run_in_loop(client.apply(job, manager="test"))
+    job["spec"]["runtimeRef"]["name"] = "jax-distributed"
+    with pytest.raises(Invalid, match="field is immutable"):
+        loop.run_in_loop(client.apply(job, manager="test", force=True))
