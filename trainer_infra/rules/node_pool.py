@@ -4,7 +4,7 @@ The platform's GpuNodePool makes one. Nothing here is judged; the component judg
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from trainer_infra.api import quantity
@@ -30,7 +30,7 @@ class PoolSpec:
     """What one machine has for pods, by resource, the accelerators and the fabric's among them."""
     labels: Mapping[str, str]
     """What its machines are chosen by: the flavor's nodeLabels."""
-    own_labels: Mapping[str, str]
+    own_labels: Mapping[str, str] = field(default_factory=dict)
     """Labels that the program gives its machines."""
     node_labels: Mapping[str, str]
     """All labels that its machines are known to have, those of `labels` among them."""
