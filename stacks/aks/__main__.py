@@ -1,4 +1,4 @@
-"""AKS: Trainer, JobSet and Kueue on a cluster that is there, and pools of ND and NC machines.
+"""AKS: the platform on a cluster that is there, and pools of ND and NC machines.
 
 The cluster has the feature AKSInfinibandSupport and NVIDIA's Network Operator, which serves `rdma/ib`.
 Configuration: `platform:cluster`, `platform:resource_group`, `platform:subnet`.
@@ -18,10 +18,8 @@ def machines(pool: PoolSpec, args: AksAgentPool) -> azure.containerservice.Agent
 
 config = pulumi.Config("platform")
 cluster, group = config.require("cluster"), config.require("resource_group")
-jobset = platform.JobSetController("jobset")
-trainer = platform.TrainerControlPlane("trainer", opts=pulumi.ResourceOptions(depends_on=[jobset]))
-kueue = platform.Kueue("kueue", opts=pulumi.ResourceOptions(depends_on=[trainer]))
-after = pulumi.ResourceOptions(depends_on=[kueue])
+base = platform.TrainerPlatform("training", runtimes=False, default_flavor=None)
+after = pulumi.ResourceOptions(depends_on=[base])
 
 h100 = platform.GpuNodePool(
     "h100", backend="aks", machine_type="Standard_ND96isr_H100_v5", nodes={"min": 2, "max": 8},
@@ -34,7 +32,9 @@ small = platform.GpuNodePool(
     capacity_type="spot", aks={"cluster": cluster, "resource_group": group},
     factory=machines, opts=after,
 )  # fmt: skip
-driver = platform.DeviceDriver("gpu", kind="device_plugin", cloud="azure")
+platform.DeviceDriver("gpu", kind="device_plugin", cloud="azure")
 
-queue = platform.ClusterQueue("training", quota=platform.pool_quota(h100, small))
-platform.LocalQueue("team", namespace="default", cluster_queue=queue)
+pools = pulumi.ResourceOptions(depends_on=[base, h100, small])
+platform.RuntimeCatalog("runtimes", transform=h100.spec.wired_runtime, opts=pools)
+gpus = {"h100": {"nvidia.com/gpu": 16}, "small": {"nvidia.com/gpu": 4}}
+platform.Workspace("team", quota=gpus, pools=[h100.spec, small.spec], opts=pools)

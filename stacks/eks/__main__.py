@@ -1,4 +1,4 @@
-"""EKS: Trainer, JobSet and Kueue on a cluster that is there, and pools of P5 and G6 machines.
+"""EKS: the platform on a cluster that is there, and pools of P5 and G6 machines.
 
 The cluster has EFA's device plugin, and a security group that lets all traffic of its own members in and
 out. Configuration: `platform:cluster`, `platform:role`, `platform:subnet`, `platform:security_group`,
@@ -25,10 +25,8 @@ def machines(pool: PoolSpec, args: EksPool) -> aws.eks.NodeGroup:
 config = pulumi.Config("platform")
 cluster, role = config.require("cluster"), config.require("role")
 subnets, groups = [config.require("subnet")], [config.require("security_group")]
-jobset = platform.JobSetController("jobset")
-trainer = platform.TrainerControlPlane("trainer", opts=pulumi.ResourceOptions(depends_on=[jobset]))
-kueue = platform.Kueue("kueue", opts=pulumi.ResourceOptions(depends_on=[trainer]))
-after = pulumi.ResourceOptions(depends_on=[kueue])
+base = platform.TrainerPlatform("training", runtimes=False, default_flavor=None)
+after = pulumi.ResourceOptions(depends_on=[base])
 
 blocks = platform.GpuNodePool(
     "blocks", backend="eks", machine_type="p5.48xlarge", nodes={"min": 4, "max": 4}, fabric="efa",
@@ -40,7 +38,9 @@ small = platform.GpuNodePool(
     "small", backend="eks", machine_type="g6.12xlarge", nodes={"max": 4}, capacity_type="spot",
     eks={"cluster": cluster, "role": role, "subnets": subnets}, factory=machines, opts=after,
 )  # fmt: skip
-driver = platform.DeviceDriver("gpu", kind="device_plugin", cloud="aws")
+platform.DeviceDriver("gpu", kind="device_plugin", cloud="aws")
 
-queue = platform.ClusterQueue("training", quota=platform.pool_quota(blocks, small))
-platform.LocalQueue("team", namespace="default", cluster_queue=queue)
+pools = pulumi.ResourceOptions(depends_on=[base, blocks, small])
+platform.RuntimeCatalog("runtimes", transform=blocks.spec.wired_runtime, opts=pools)
+gpus = {"blocks": {"nvidia.com/gpu": 16}, "small": {"nvidia.com/gpu": 4}}
+platform.Workspace("team", quota=gpus, pools=[blocks.spec, small.spec], opts=pools)

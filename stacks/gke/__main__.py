@@ -1,4 +1,4 @@
-"""GKE: Trainer, JobSet and Kueue on a cluster that is there, and pools of A3 Mega and G2 machines.
+"""GKE: the platform on a cluster that is there, and pools of A3 Mega and G2 machines.
 
 The cluster has GKE Dataplane V2 and multiple networks, the eight networks of the machines, and the
 DaemonSets of GPUDirect-TCPXO. Configuration: `platform:cluster`, `platform:location`, `platform:zone`,
@@ -19,10 +19,8 @@ def machines(pool: PoolSpec, args: GkeNodePool) -> gcp.container.NodePool:
 
 config = pulumi.Config("platform")
 cluster, location = config.require("cluster"), config.require("location")
-jobset = platform.JobSetController("jobset")
-trainer = platform.TrainerControlPlane("trainer", opts=pulumi.ResourceOptions(depends_on=[jobset]))
-kueue = platform.Kueue("kueue", opts=pulumi.ResourceOptions(depends_on=[trainer]))
-after = pulumi.ResourceOptions(depends_on=[kueue])
+base = platform.TrainerPlatform("training", runtimes=False, default_flavor=None)
+after = pulumi.ResourceOptions(depends_on=[base])
 
 mega = platform.GpuNodePool(
     "mega", backend="gke", machine_type="a3-megagpu-8g", nodes={"min": 2, "max": 16}, fabric="tcpxo",
@@ -35,5 +33,7 @@ small = platform.GpuNodePool(
     gke={"cluster": cluster, "location": location}, factory=machines, opts=after,
 )  # fmt: skip
 
-queue = platform.ClusterQueue("training", quota=platform.pool_quota(mega, small))
-platform.LocalQueue("team", namespace="default", cluster_queue=queue)
+pools = pulumi.ResourceOptions(depends_on=[base, mega, small])
+platform.RuntimeCatalog("runtimes", transform=mega.spec.wired_runtime, opts=pools)
+gpus = {"mega": {"nvidia.com/gpu": 16}, "small": {"nvidia.com/gpu": 4}}
+platform.Workspace("team", quota=gpus, pools=[mega.spec, small.spec], opts=pools)

@@ -44,9 +44,9 @@ OF_THE_PLATFORM = {
     "trainer:index:ResourceFlavor": 2,
     "trainer:index:ClusterQueue": 1,
     "trainer:index:LocalQueue": 1,
-    "trainer:index:Kueue": 1,
-    "trainer:index:TrainerControlPlane": 1,
-    "trainer:index:JobSetController": 1,
+    "trainer:index:RuntimeCatalog": 1,
+    "trainer:index:TrainerPlatform": 1,
+    "trainer:index:Workspace": 1,
 }
 
 
@@ -95,6 +95,17 @@ def test_the_launch_template_of_p5_has_32_interfaces() -> None:
 
 
 @pytest.mark.usefixtures("kubectl_on_path")
+def test_the_runtimes_of_a_stack_use_the_fabric_of_its_machines() -> None:
+    kind = "kubernetes:trainer.kubeflow.org/v1alpha1:ClusterTrainingRuntime"
+    made = {
+        each.inputs["metadata"]["name"]: each for each in declared_by("eks") if each.kind == kind
+    }
+    (job,) = made["torch-distributed"].inputs["spec"]["template"]["spec"]["replicatedJobs"]
+    (container,) = job["template"]["spec"]["template"]["spec"]["containers"]
+    assert container["resources"]["limits"] == {"nvidia.com/gpu": 8, "vpc.amazonaws.com/efa": 32}
+
+
+@pytest.mark.usefixtures("kubectl_on_path")
 def test_the_quota_of_a_stack_is_what_its_machines_have() -> None:
     (queue,) = (each for each in declared_by("eks") if each.kind.endswith(":ClusterQueue")
                 and each.kind.startswith("kubernetes"))  # fmt: skip
@@ -103,6 +114,6 @@ def test_the_quota_of_a_stack_is_what_its_machines_have() -> None:
         for group in queue.inputs["spec"]["resourceGroups"]
         for flavor in group["flavors"]
     }
-    assert flavors["blocks"]["nvidia.com/gpu"] == "32"
-    assert flavors["blocks"]["vpc.amazonaws.com/efa"] == "128"
-    assert flavors["small"]["vpc.amazonaws.com/efa"] == "0"
+    assert str(flavors["blocks"]["nvidia.com/gpu"]) == "16"
+    assert str(flavors["blocks"]["vpc.amazonaws.com/efa"]) == "128"
+    assert str(flavors["small"]["vpc.amazonaws.com/efa"]) == "0"

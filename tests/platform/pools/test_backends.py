@@ -315,6 +315,51 @@ def test_gke_makes_the_machines_of_a_job_together() -> None:
     assert gpus["gpu_driver_installation_config"] == {"gpu_driver_version": "INSTALLATION_DISABLED"}
 
 
+def test_kueue_asks_gke_for_the_machines_of_a_job() -> None:
+    def program() -> None:
+        pool = platform.GpuNodePool(
+            "dws",
+            backend="gke",
+            machine_type="a3-highgpu-8g",
+            nodes={"max": 8},
+            provisioning_class="queued-provisioning.gke.io",
+            max_run_duration=3600,
+            gke={"cluster": "prod", "location": "europe-west4"},
+            factory=lambda _pool, _args: [],
+        )
+        assert pool.admission is not None
+        assert pool.flavor is not None
+        platform.ClusterQueue(
+            "team",
+            quota=platform.pool_quota(pool),
+            admission_checks=[{"check": pool.admission, "on_flavors": [pool.flavor]}],
+        )
+
+    made = declared_objects(program)
+    assert made["ProvisioningRequestConfig/dws"]["spec"] == {
+        "provisioningClassName": "queued-provisioning.gke.io",
+        "managedResources": ["nvidia.com/gpu"],
+        "parameters": {"maxRunDurationSeconds": "3600"},
+        "podSetUpdates": {
+            "nodeSelector": [
+                {
+                    "key": "autoscaling.gke.io/provisioning-request",
+                    "valueFromProvisioningClassDetail": "ResizeRequestName",
+                }
+            ]
+        },
+    }
+    assert made["ClusterQueue/team"]["spec"]["admissionChecksStrategy"] == {
+        "admissionChecks": [{"name": "dws", "onFlavors": ["dws"]}]
+    }
+    assert {
+        "key": "cloud.google.com/gke-queued",
+        "operator": "Equal",
+        "value": "true",
+        "effect": "NoSchedule",
+    } in made["ResourceFlavor/dws"]["spec"]["tolerations"]
+
+
 def test_gke_keeps_a_fixed_number_in_one_zone() -> None:
     made = factory_arguments(
         "spot",

@@ -13,9 +13,9 @@ from trainer_infra import names
 from trainer_infra.json_values import JSONDict
 from trainer_infra.platform.pools.accelerator_labels import GKE_ACCELERATOR
 from trainer_infra.platform.pools.pool_arguments import GkeArgs
+from trainer_infra.platform.pools.pool_flavor import QUEUED
 from trainer_infra.rules.node_pool import PoolSpec
 
-QUEUED: Final = "queued-provisioning.gke.io"
 NO_PLUGIN: Final = "gke-no-default-nvidia-gpu-device-plugin"
 """Label of machines on which GKE runs no device plugin of its own."""
 _SCOPES: Final = ("https://www.googleapis.com/auth/cloud-platform",)

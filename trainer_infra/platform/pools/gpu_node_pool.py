@@ -18,8 +18,9 @@ from trainer_infra.platform.pools.gke import gke_node_pool
 from trainer_infra.platform.pools.gke_compute_class import compute_class_objects
 from trainer_infra.platform.pools.karpenter import karpenter_objects
 from trainer_infra.platform.pools.pool_arguments import GpuNodePoolArgs
-from trainer_infra.platform.pools.pool_flavor import flavor_arguments
+from trainer_infra.platform.pools.pool_flavor import admission_arguments, flavor_arguments
 from trainer_infra.platform.pools.pool_spec import spec_of
+from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmission
 from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
 from trainer_infra.platform.queues.topology import Topology
 from trainer_infra.rules.node_pool import PoolSpec
@@ -53,6 +54,9 @@ class GpuNodePool(PlatformComponent):
     """Kueue's ResourceFlavor; None with `queueing=False`."""
     topology: Topology | None
     """Kueue's Topology; None where jobs are not placed by one."""
+    admission: ProvisioningAdmission | None
+    """Kueue's check that asks for a job's machines; None without `provisioning_class`. A ClusterQueue
+    takes it: `admission_checks=[{"check": pool.admission, "on_flavors": [pool.flavor]}]`."""
     resources: Resources
     """Objects of its backend, by `Kind/name` or `Kind/namespace/name`."""
     machines: tuple[pulumi.Resource, ...]
@@ -109,7 +113,7 @@ class GpuNodePool(PlatformComponent):
         return (made,) if isinstance(made, pulumi.Resource) else tuple(made)
 
     def _declare_queueing(self) -> None:
-        self.topology = self.flavor = None
+        self.topology = self.flavor = self.admission = None
         mine = pulumi.ResourceOptions(parent=self)
         if self.spec.topology_name:
             levels = list(self.spec.topology)
@@ -117,6 +121,9 @@ class GpuNodePool(PlatformComponent):
         if self.spec.flavor_name:
             flavor = flavor_arguments(self.spec, self.topology)
             self.flavor = ResourceFlavor(self.spec.flavor_name, opts=mine, **flavor)
+        if self.spec.provisioning_class:
+            admission = admission_arguments(self.spec, self.spec.provisioning_class)
+            self.admission = ProvisioningAdmission(self.spec.name, opts=mine, **admission)
 
     def _outputs(self) -> Mapping[str, Any]:
         pool = self.spec.as_policy_pool()

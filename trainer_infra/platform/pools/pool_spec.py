@@ -11,6 +11,7 @@ from trainer_infra.catalog.machine_types import room_for_pods
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.pools.accelerator_labels import accelerator_labels
 from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.platform.pools.pool_flavor import QUEUED
 from trainer_infra.rules.node_pool import PoolSpec
 
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
@@ -114,7 +115,7 @@ def _tolerations(declared: Declaration, taints: tuple[JSONObject, ...]) -> tuple
     made.append(_toleration(declared.resource))
     if declared.backend == "gke_compute_class":
         made.append(_toleration(COMPUTE_CLASS, declared.name))
-    if declared.args.get("provisioning_class") == "queued-provisioning.gke.io":
+    if declared.args.get("provisioning_class") == QUEUED:
         made.append(_toleration("cloud.google.com/gke-queued", "true"))
     return tuple(made[:MOST_TAINTS])
 

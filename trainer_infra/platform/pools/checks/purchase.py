@@ -7,8 +7,8 @@ from trainer_infra.errors import Problem
 from trainer_infra.platform.name_advice import did_you_mean
 from trainer_infra.platform.pools.declaration import Declaration
 from trainer_infra.platform.pools.pool_arguments import CapacityType
+from trainer_infra.platform.pools.pool_flavor import QUEUED
 
-QUEUED: Final = "queued-provisioning.gke.io"
 CLASSES: Final = (
     "check-capacity.autoscaling.x-k8s.io",
     "best-effort-atomic-scale-up.autoscaling.x-k8s.io",
