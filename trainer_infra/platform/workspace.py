@@ -7,7 +7,7 @@ import pulumi
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 from trainer_infra.platform.workspaces.queue import QueuePlace, declared_queue
-from trainer_infra.platform.workspaces.service_account import DEFAULT
+from trainer_infra.platform.workspaces.service_account import TRAINING
 from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
 from trainer_infra.platform.workspaces.workspace_objects import workspace_objects
 
@@ -50,7 +50,7 @@ class Workspace(PlatformComponent):
         self.namespace = made.metadata["name"]
         mine = pulumi.ResourceOptions(parent=self, depends_on=[made])
         self.queue = declared_queue(QueuePlace(resource_name, namespace, mine), args)
-        account = args.get("service_account", DEFAULT)
+        account = args.get("service_account", TRAINING)
         self.service_account = pulumi.Output.from_input(account)
         self.register_outputs(
             {
