@@ -11,7 +11,7 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 from trainer_infra.platform.workspaces.queue import QueuePlace, declared_queue, unknown_flavors
-from trainer_infra.platform.workspaces.service_account import DEFAULT
+from trainer_infra.platform.workspaces.service_account import TRAINING
 from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
 from trainer_infra.platform.workspaces.workspace_objects import workspace_objects
 
@@ -63,7 +63,7 @@ class Workspace(PlatformComponent):
         self._judge_flavors(args)
         if guarded := args.get("guard", True):
             self._guard(namespace, guarded if isinstance(guarded, Mapping) else None)
-        account = args.get("service_account", DEFAULT)
+        account = args.get("service_account", TRAINING)
         self.service_account = pulumi.Output.from_input(account)
         self.register_outputs(
             {

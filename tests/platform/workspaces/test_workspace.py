@@ -55,10 +55,10 @@ def test_a_workspace_that_says_nothing_is_a_closed_namespace() -> None:
                 },
             },
         },
-        "ServiceAccount/vision/default": {
+        "ServiceAccount/vision/training": {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
-            "metadata": {"name": "default", "namespace": "vision"},
+            "metadata": {"name": "training", "namespace": "vision"},
             "automountServiceAccountToken": False,
         },
         "NetworkPolicy/vision/trainer-infra-default-deny": {
@@ -354,6 +354,10 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
         "secrets.hub.a: must be text, not int",
     ),
     "a secret's name": ({"secrets": {"Hub": {"a": "b"}}}, "secrets: is no name that Kubernetes"),
+    "Kubernetes' own service account": (
+        {"service_account": "default"},
+        "service_account: is the one that Kubernetes makes in each namespace, got 'default'; choose",
+    ),
     "a service account": ({"service_account": "a/b"}, "service_account: is no name"),
     "an annotation": (
         {"service_account_annotations": {"a": 1}},

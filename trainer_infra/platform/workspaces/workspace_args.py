@@ -52,7 +52,7 @@ class WorkspaceArgs(TypedDict, total=False):
     secrets: Mapping[str, Mapping[str, pulumi.Input[str]]]
     """Secrets of hubs and buckets, by name and key; encrypted in the state."""
     service_account: str
-    """Of training pods; `default` unless given, which pods have that name none."""
+    """Of training pods that name it; `training` unless given."""
     service_account_annotations: Mapping[str, pulumi.Input[str]]
     """For example `eks.amazonaws.com/role-arn` or `iam.gke.io/gcp-service-account`."""
     network_policy: bool
