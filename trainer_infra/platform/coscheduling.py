@@ -1,14 +1,31 @@
-"""Coscheduling: a second scheduler that starts the pods of a group at once, and its controller."""
+"""Coscheduling: a second scheduler that starts the pods of a group at once, and its controller.
 
-from typing import ClassVar, Unpack
+The published chart lacks a right that the scheduler of Kubernetes 1.32 needs: without it, it waits for
+its first list of VolumeAttachments for ever and schedules nothing, while its probe says that it is well.
+"""
+
+from typing import Any, ClassVar, Final, Unpack
 
 import pulumi
+from typing_extensions import override
 
+from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.controller_component import (
     ControllerComponent,
     ControllerNames,
+    Objects,
     SchedulerArgs,
 )
+
+SCHEDULER: Final = "scheduler-plugins-scheduler"
+_LACKING: Final = {
+    "apiGroups": ["storage.k8s.io"],
+    "resources": ["volumeattachments"],
+    "verbs": ["get", "list", "watch"],
+}
+_PATIENCE: Final = "--pod-max-in-unschedulable-pods-duration=30s"
+"""The plugin asks to be woken by new pods alone, not by those that end, so a gang would see new room
+after the five minutes of the scheduler's default."""
 
 
 class Coscheduling(ControllerComponent):
@@ -17,17 +34,17 @@ class Coscheduling(ControllerComponent):
     It schedules pods that name it, and leaves the cluster's own scheduler as it is.
     """
 
-    scheduler_name: ClassVar[str] = "scheduler-plugins-scheduler"
+    scheduler_name: ClassVar[str] = SCHEDULER
     """What pods say in `schedulerName`; a runtime has to, podGroupPolicy does not."""
 
     _arguments = SchedulerArgs
     _names = ControllerNames(
         "Coscheduling",
         "scheduler-plugins",
-        scheduler_name,
+        SCHEDULER,
         "scheduler-config",
         "scheduler-config.yaml",
-        {"scheduler": (scheduler_name,), "controller": ("scheduler-plugins-controller",)},
+        {"scheduler": (SCHEDULER,), "controller": ("scheduler-plugins-controller",)},
     )
 
     def __init__(
@@ -46,3 +63,22 @@ class Coscheduling(ControllerComponent):
                 is a KubeSchedulerConfiguration.
         """
         super().__init__(resource_name, args, opts)
+
+    @override
+    def _prepared(self, objects: Objects, args: Any) -> Objects:
+        return tuple(map(_that_works, objects))
+
+
+def _that_works(value: JSONObject) -> JSONObject:
+    if value["metadata"]["name"] != SCHEDULER:
+        return value
+    if value["kind"] == "ClusterRole":
+        return {**value, "rules": [*value["rules"], _LACKING]}
+    if value["kind"] != "Deployment":
+        return value
+    pods = value["spec"]["template"]
+    containers = [
+        {**each, "args": [*each["args"], _PATIENCE]} for each in pods["spec"]["containers"]
+    ]
+    template = {**pods, "spec": {**pods["spec"], "containers": containers}}
+    return {**value, "spec": {**value["spec"], "template": template}}
