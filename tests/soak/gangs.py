@@ -43,7 +43,6 @@ class Gang:
         wire = catalog.get(self.runtime).to_wire()
         wire["spec"]["podGroupPolicy"] = policy
         for job in wire["spec"]["template"]["spec"]["replicatedJobs"]:
-            job["template"]["spec"]["backoffLimit"] = 0
             pod = job["template"]["spec"]["template"]["spec"]
             pod["schedulerName"] = scheduler
             for container in pod["containers"]:
