@@ -7,7 +7,7 @@ import pulumi
 
 from trainer_infra.deploy.destroy_guard_resource import GuardedCluster
 from trainer_infra.platform.queues.cluster_queue import PreemptionArgs
-from trainer_infra.platform.queues.queue_component import QueueName
+from trainer_infra.platform.queues.cohort import Cohort
 from trainer_infra.platform.workspaces.member import WorkspaceMember
 from trainer_infra.rules.node_pool import PoolSpec
 
@@ -36,7 +36,7 @@ class WorkspaceArgs(TypedDict, total=False):
     holds the quota."""
     queue: str
     """Name of Kueue's LocalQueue; `default` unless given, into which Kueue puts jobs that name none."""
-    cohort: QueueName
+    cohort: pulumi.Input[str] | Cohort
     """Kueue's cohort in which it lends and borrows."""
     preemption: PreemptionArgs
     """Which jobs make room: those of a lower priority, and those that borrowed, unless given."""
