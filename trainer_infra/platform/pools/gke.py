@@ -48,13 +48,12 @@ def gke_node_pool(spec: PoolSpec, block: GkeArgs) -> GkeNodePool:
         spec: of the pool.
         block: what GKE needs beside it.
     """
-    queued, flexible = spec.provisioning_class == QUEUED, spec.capacity_type == "flex-start"
+    queued = spec.provisioning_class == QUEUED
     made: GkeNodePool = {
         "name": spec.name,
         "cluster": block["cluster"],
         "location": block["location"],
-        # A machine that is lent for a time is not repaired: GKE would begin that time anew.
-        "management": {"auto_repair": not (queued or flexible), "auto_upgrade": True},
+        "management": {"auto_repair": not queued, "auto_upgrade": True},
         "node_config": _node_config(spec, block),
     }
     if spec.zones:
