@@ -109,12 +109,12 @@ def test_the_server_takes_every_object(stored: dict[str, Any]) -> None:
 def test_pods_that_own_the_machine_are_refused(
     server: real_server.RealServer, namespace: str, level: str
 ) -> None:
-    pod = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": "shell"},
-        "spec": {"hostNetwork": True, "containers": [{"name": "a", "image": "example.com/a"}]},
+    spec = {
+        "serviceAccountName": "training",
+        "hostNetwork": True,
+        "containers": [{"name": "a", "image": "example.com/a"}],
     }
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shell"}, "spec": spec}
     path = f"/api/v1/namespaces/{namespace}/pods?dryRun=All"
     reply = Account(server.address).send(Request("POST", path, pod))
     assert reply.status == 403

@@ -140,7 +140,7 @@ FORBIDDEN: Mapping[str, Request] = {
     ),
     "take a token of a service account": Request(
         "POST",
-        f"/api/v1/{N}/serviceaccounts/default/token",
+        f"/api/v1/{N}/serviceaccounts/training/token",
         {
             "apiVersion": "authentication.k8s.io/v1",
             "kind": "TokenRequest",
@@ -225,6 +225,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
         for method, path, body in (
             ("POST", JOBS, train_job("one")),
             ("POST", f"{T}/namespaces/audio/trainjobs", train_job("theirs")),
+            # As the controller that this server lacks does in each namespace.
+            ("POST", f"/api/v1/{N}/serviceaccounts", an_object("v1", "ServiceAccount", "default")),
             ("POST", "/api/v1/nodes", an_object("v1", "Node", "node")),
             ("PATCH", "/api/v1/nodes/node/status?fieldManager=kubelet", node(port)),
             ("POST", PODS, POD | {"spec": {**POD["spec"], "nodeName": "node"}}),

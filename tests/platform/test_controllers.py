@@ -36,6 +36,7 @@ CONTROLLERS: Mapping[str, Any] = {
 }
 """The component of each project."""
 CHANGED: Mapping[str, frozenset[str]] = {
+    "Coscheduling": frozenset({"ClusterRole", "Deployment"}),
     "Kueue": frozenset({"ConfigMap", "Deployment", *WEBHOOKS}),
     "Volcano": frozenset({"Deployment"}),
 }

@@ -15,6 +15,8 @@ JSON = dict[str, Any]
 
 SLOT = "trainer-infra.local/slot"
 """What a pod that trains takes one of; the node has as many as a test says."""
+HERE = {"kubernetes.io/hostname": live.NODE}
+"""The node that runs pods."""
 TAKES = {"requests": {SLOT: 1}, "limits": {SLOT: 1}}
 
 
@@ -28,10 +30,12 @@ class Gang:
     command: str
     """What a node runs, or the launcher."""
     image: str
-    counted: frozenset[str]
-    """Replicated jobs whose pods have to find a place together."""
+    members: int
+    """Pods that have to find a place together: those of job `node`."""
+    all: frozenset[str]
+    """Every replicated job of it."""
     slots: int
-    """What all of its pods take while it trains."""
+    """What all pods that train take."""
     initializer: Mapping[str, Any]
 
     def trainer(self) -> JSON:
@@ -44,7 +48,7 @@ class Gang:
         wire["spec"]["podGroupPolicy"] = policy
         for job in wire["spec"]["template"]["spec"]["replicatedJobs"]:
             pod = job["template"]["spec"]["template"]["spec"]
-            pod["schedulerName"] = scheduler
+            pod |= {"schedulerName": scheduler, "nodeSelector": HERE}
             for container in pod["containers"]:
                 self._fit(container, job["name"])
         return ClusterTrainingRuntime.from_wire(wire)
@@ -61,7 +65,8 @@ TORCHTUNE = Gang(
     2,
     "sleep 3",
     busybox.IMAGE,
-    frozenset({"node"}),
+    2,
+    frozenset({"node", "dataset-initializer", "model-initializer"}),
     2,
     {"dataset": {"storageUri": "hf://a/b"}, "model": {"storageUri": "hf://a/b"}},
 )
@@ -71,7 +76,8 @@ MPI = Gang(
     3,
     "mpirun hostname",
     base_image.NAME,
-    frozenset({"node"}),
+    2,
+    frozenset({"node", "launcher"}),
     3,
     {},
 )
@@ -103,7 +109,7 @@ class Slots:
             "apiVersion": "v1",
             "kind": "Pod",
             "metadata": {"name": "occupant"},
-            "spec": {"containers": [container]},
+            "spec": {"containers": [container], "nodeSelector": HERE},
         }
         self._namespace.kubectl("create", "-f", "-", given=json.dumps(pod))
         where = ("get", "pod", "occupant", "-o", "jsonpath={.status.phase}")

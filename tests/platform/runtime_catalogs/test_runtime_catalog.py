@@ -94,6 +94,23 @@ def test_a_mirror_stands_for_whole_parts_of_a_name(image: str, prefix: str) -> N
     assert mirrored_image(image, {prefix: "m"}) == MIRRORED[image, prefix]
 
 
+def test_pods_that_name_no_service_account_get_one() -> None:
+    made = runtimes(service_account="training")
+    accounts = {
+        (name, job["name"]): job["template"]["spec"]["template"]["spec"]["serviceAccountName"]
+        for name, each in made.items()
+        for job in each["spec"]["template"]["spec"]["replicatedJobs"]
+    }
+    others = {key: each for key, each in accounts.items() if each != "training"}
+    assert len(accounts) > len(made)
+    assert others == {
+        (
+            "torch-distributed-with-cache",
+            "dataset-initializer",
+        ): "kubeflow-trainer-cache-initializer"
+    }
+
+
 def test_the_longest_mirror_counts() -> None:
     images = {"ghcr.io": "a", "ghcr.io/kubeflow": "b", "ghcr.io/kubeflow/other": "c"}
     assert mirrored_image("ghcr.io/kubeflow/trainer", images) == "b/trainer"
@@ -199,6 +216,10 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     "a copy of a runtime for TorchTune": (
         {"runtimes": ["jax-distributed", TORCHTUNE[0]], "versioned": True},
         f"versioned: {NO_COPY}, got '{TORCHTUNE[0]}'; write versioned=['jax-distributed']",
+    ),
+    "a service account": (
+        {"runtimes": ["jax-distributed"], "service_account": "A"},
+        "service_account: is no name that Kubernetes takes here, got 'A'",
     ),
     "a copy of no runtime": (
         {"runtimes": ["jax-distributed"], "versioned": ["a"]},

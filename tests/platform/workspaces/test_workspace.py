@@ -1,6 +1,7 @@
 """A workspace's objects: rights, network, service account and secrets of a team's namespace."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -54,10 +55,10 @@ def test_a_workspace_that_says_nothing_is_a_closed_namespace() -> None:
                 },
             },
         },
-        "ServiceAccount/vision/default": {
+        "ServiceAccount/vision/training": {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
-            "metadata": {"name": "default", "namespace": "vision"},
+            "metadata": {"name": "training", "namespace": "vision"},
             "automountServiceAccountToken": False,
         },
         "NetworkPolicy/vision/trainer-infra-default-deny": {
@@ -252,11 +253,14 @@ def test_values_of_secrets_are_secret_to_pulumi_however_they_are_given() -> None
 
 
 def test_every_object_is_a_child_that_comes_after_the_namespace() -> None:
-    component, namespace, *rest = declared_resources(
+    component, namespace, *rest, guard = declared_resources(
         lambda: platform.Workspace(
             "vision", namespace="team-v", members=[TEAM], data_cache=True, runtimes=["a"]
         )
     )
+    assert guard.kind == "pulumi-python:trainer:DestroyGuard"
+    assert (guard.inputs["namespace"], guard.parent) == ("team-v", component.urn)
+    assert {each.urn for each in (namespace, *rest)} <= guard.dependencies
     assert component.kind == "trainer:index:Workspace"
     assert namespace.name == "vision:team-v"
     assert {each.parent for each in (namespace, *rest)} == {component.urn}
@@ -350,6 +354,10 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
         "secrets.hub.a: must be text, not int",
     ),
     "a secret's name": ({"secrets": {"Hub": {"a": "b"}}}, "secrets: is no name that Kubernetes"),
+    "Kubernetes' own service account": (
+        {"service_account": "default"},
+        "service_account: is the one that Kubernetes makes in each namespace, got 'default'; choose",
+    ),
     "a service account": ({"service_account": "a/b"}, "service_account: is no name"),
     "an annotation": (
         {"service_account_annotations": {"a": 1}},
@@ -397,3 +405,18 @@ def test_all_problems_of_a_workspace_are_said_at_once() -> None:
         "rights",
         "runtimes",
     ]
+
+
+def test_a_quota_of_a_flavor_that_the_platform_does_not_have_is_refused() -> None:
+    def workspace(flavors: pulumi.Input[list[str]]) -> None:
+        platform.Workspace("vision", quota={"cpu": 8}, flavor="h100", flavors=flavors)
+
+    sentence = (
+        "Workspace vision: quota: is of a flavor that the platform does not have, got 'h100'; "
+        "use default-flavor or a10"
+    )
+    for flavors in (["default-flavor", "a10"], pulumi.Output.from_input(["default-flavor", "a10"])):
+        with pytest.raises(pulumi.RunError) as raised:
+            declared_resources(partial(workspace, flavors))
+        assert str(raised.value) == sentence
+    declared_resources(partial(workspace, ["h100"]))

@@ -117,7 +117,7 @@ def delete(state: JSONObject, session: StackSession) -> None:
 
 
 def _end(guard: GuardProperties, session: StackSession) -> None:
-    allowed = _is_allowed(guard)
+    allowed = _is_allowed(guard, session)
 
     async def end(client: KubeClient, guard: GuardProperties, messages: Messages) -> None:
         await _stands(client, guard, messages)
@@ -134,13 +134,14 @@ def _end(guard: GuardProperties, session: StackSession) -> None:
     loop.run_in_loop(_with_client(end, guard, session))
 
 
-def _is_allowed(guard: GuardProperties) -> bool:
+def _is_allowed(guard: GuardProperties, session: StackSession) -> bool:
     """What the stack's file says now; without a file what the last `up` knew."""
     head, project, *_ = guard.urn.split("::")
     nearest = stack_config.nearest_program(Path.cwd())
     said = guard.json.get(ALLOW)
     if nearest is not None and nearest.name == project:
-        said = stack_config.of_stack(nearest, head.rpartition(":")[2]).get(ALLOW) or said
+        stack = head.rpartition(":")[2]
+        said = stack_config.of_stack(nearest, stack, session.config_file()).get(ALLOW) or said
     return str(said).lower() == "true"
 
 

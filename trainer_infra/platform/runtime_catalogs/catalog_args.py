@@ -16,6 +16,8 @@ class RuntimeCatalogArgs(TypedDict, total=False):
     """Shipped runtimes by their names, and runtimes of your own; all shipped ones unless given."""
     images: Mapping[str, str]
     """Mirrors: the beginning of an image's name to what stands there instead."""
+    service_account: str
+    """Of pods that name none, for example `training` where every namespace is a Workspace."""
     transform: Callable[[JSONObject], Mapping[str, Any]]
     """Changes each runtime, in wire form, for example `pool.spec.wired_runtime`."""
     versioned: bool | Sequence[str]

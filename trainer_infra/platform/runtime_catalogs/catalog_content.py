@@ -1,6 +1,7 @@
 """The runtimes that a catalog declares, and what each contains."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from trainer_infra.platform.runtime_catalogs.image_mirror import (
     mirrored_spec,
     spec_images,
 )
+from trainer_infra.platform.workspaces.object_name import subdomain_problems
 from trainer_infra.trainers.code import content_hash
 
 _TORCHTUNE: Final = "torchtune"
@@ -50,9 +52,14 @@ def catalog_content(args: RuntimeCatalogArgs, identity: str) -> CatalogContent:
     images = args.get("images", {})
     used = frozenset(image for each in chosen for image in spec_images(each["spec"]))
     frozen = _frozen_names(args.get("versioned", False), chosen)
-    if problems := (*mirror_problems(images, used), *_frozen_problems(frozen, chosen)):
+    problems = [*mirror_problems(images, used), *_frozen_problems(frozen, chosen)]
+    if "service_account" in args:
+        problems += subdomain_problems("service_account", args["service_account"])
+    if problems:
         raise InvalidInput(problems)
-    made = [_own(_transformed(_mirrored(each, images), args), identity) for each in chosen]
+    account = args.get("service_account")
+    prepared = (_mirrored(_with_account(each, account), images) for each in chosen)
+    made = [_own(_transformed(each, args), identity) for each in prepared]
     copies = {
         each["metadata"]["name"]: _frozen_copy(each)
         for each in made
@@ -110,6 +117,16 @@ def _frozen_problems(frozen: Sequence[str], chosen: Sequence[JSONObject]) -> Ite
 def _is_torchtune(runtime: JSONObject) -> bool:
     labels = runtime["metadata"].get("labels") or {}
     return labels.get(names.FRAMEWORK_LABEL) == _TORCHTUNE
+
+
+def _with_account(runtime: JSONDict, account: str | None) -> JSONDict:
+    """A runtime whose pods have the service account, but for those that name another."""
+    if account is None:
+        return runtime
+    made = deepcopy(runtime)
+    for job in made["spec"]["template"]["spec"]["replicatedJobs"]:
+        job["template"]["spec"]["template"]["spec"].setdefault("serviceAccountName", account)
+    return made
 
 
 def _mirrored(runtime: JSONDict, images: Mapping[str, str]) -> JSONDict:

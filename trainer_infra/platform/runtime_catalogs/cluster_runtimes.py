@@ -59,7 +59,7 @@ async def _left(client: KubeClient, place: CatalogPlace) -> Sequence[JSONObject]
 def deprecated_runtime(live: JSONObject) -> JSONDict:
     """What the program goes on to declare of a runtime that it has no more: only its labels change.
 
-    Trainer itself warns whoever submits a job to it, by the label of its own.
+    By the label of its own, Trainer warns when a job is submitted to it.
     """
     metadata = live["metadata"]
     marks = {

@@ -1,7 +1,8 @@
 """What the data-cache initializer of `torch-distributed-with-cache` needs in a namespace.
 
-Rights: reference behaviour 7.2 and 8.4. The reference's manifests forget `get` of the TrainJob, which the
-initializer reads to own what it makes; without it the cache is not started and no error is seen.
+Its steps: reference behaviour 7.2. Rights: the data-cache overlay of the reference, which forgets `get` of the
+TrainJob: the initializer reads it to own what it makes, and without that starts no cache and reports no
+error.
 """
 
 from collections.abc import Iterator

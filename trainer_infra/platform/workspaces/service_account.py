@@ -1,7 +1,8 @@
 """The service account of training pods: no token of the API server, and the identity of a cloud.
 
-It is the namespace's `default` one unless the program names another, so that every pod that names none has
-it: TrainJobs of the SDK and the shipped runtimes do not name one.
+It is not the namespace's `default` one, which Kubernetes itself makes as soon as the namespace is there:
+Pulumi's plugin refuses to create what exists. So runtimes or TrainJobs name it; a RuntimeCatalog does with
+`service_account=`.
 """
 
 from collections.abc import Iterator, Mapping
@@ -11,9 +12,11 @@ import pulumi
 
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.workspaces.object_name import subdomain_problems
 
-DEFAULT: Final = "default"
-"""Kubernetes makes one of this name in each namespace, and pods that name none have it."""
+TRAINING: Final = "training"
+"""Its name unless the program gives another."""
+_OF_KUBERNETES: Final = "default"
 
 
 def service_account(
@@ -29,6 +32,15 @@ def service_account(
         "metadata": metadata,
         "automountServiceAccountToken": False,
     }
+
+
+def account_problems(name: object) -> Iterator[Problem]:
+    """A name that no service account of ours can have."""
+    if name == _OF_KUBERNETES:
+        what = "is the one that Kubernetes makes in each namespace"
+        yield Problem("service_account", what, got=name, fix="choose another name")
+    else:
+        yield from subdomain_problems("service_account", name)
 
 
 def annotation_problems(annotations: object) -> Iterator[Problem]:

@@ -16,7 +16,7 @@ from trainer_infra.platform.workspaces.network_policy import (
     egress_problems,
     network_policies,
 )
-from trainer_infra.platform.workspaces.object_name import label_problems, subdomain_problems
+from trainer_infra.platform.workspaces.object_name import label_problems
 from trainer_infra.platform.workspaces.queue import derived_hard_limits, queue_problems
 from trainer_infra.platform.workspaces.resource_quota import (
     limit_range_problems,
@@ -27,7 +27,8 @@ from trainer_infra.platform.workspaces.resource_quota import (
 from trainer_infra.platform.workspaces.rights import SDK, rights_objects, rights_problems
 from trainer_infra.platform.workspaces.secret import secret_object, secret_problems
 from trainer_infra.platform.workspaces.service_account import (
-    DEFAULT,
+    TRAINING,
+    account_problems,
     annotation_problems,
     service_account,
 )
@@ -51,7 +52,7 @@ def _objects(namespace: str, args: WorkspaceArgs) -> Iterator[JSONObject]:
     level = args.get("pod_security", LEVELS[0])
     yield namespace_object(namespace, level, args.get("labels", {}))
     annotations = args.get("service_account_annotations", {})
-    yield service_account(args.get("service_account", DEFAULT), namespace, annotations)
+    yield service_account(args.get("service_account", TRAINING), namespace, annotations)
     for name, values in args.get("secrets", {}).items():
         yield secret_object(name, namespace, values)
     yield from rights_objects(namespace, args.get("members", ()), args.get("rights", (SDK,)))
@@ -94,7 +95,7 @@ def _problems(namespace: str, args: WorkspaceArgs) -> Iterator[Problem]:
     if "runtimes" in args:
         yield from runtime_problems(args["runtimes"])
     yield from secret_problems(args.get("secrets", {}))
-    yield from subdomain_problems("service_account", args.get("service_account", DEFAULT))
+    yield from account_problems(args.get("service_account", TRAINING))
     yield from annotation_problems(args.get("service_account_annotations", {}))
     yield from _network_problems(args)
     yield from resource_quota_problems(args.get("resource_quota", {}))

@@ -1,0 +1,104 @@
+"""A workspace through `pulumi up` on a real API server: made, found unchanged, changed in place, taken away."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.apiserver.accounts import Account, Request
+from tests.deploy.project import Stack, until
+from tests.kube import real_server
+from tests.platform.conftest import put_kubectl_on_path
+from trainer_infra.kube import http, loop
+from trainer_infra.platform.manifests.manifest_source import release_objects
+from trainer_infra.platform.releases import release_of
+
+PROGRAM = """
+import pulumi
+from trainer_infra import platform
+
+team = platform.Workspace(
+    "vision",
+    quota={"cpu": 64, "nvidia.com/gpu": QUOTA},
+    members=[{"kind": "Group", "name": "vision-team"}],
+    secrets={"hub": {"ACCESS_TOKEN": "hf_123"}},
+    runtimes=["torch-distributed"],
+    data_cache=True,
+    resource_quota={"pods": 1000, "requests.memory": "1024Gi"},
+    limit_range={"defaultRequest": {"cpu": 0.5}},
+)
+pulumi.export("namespace", team.namespace)
+pulumi.export("queue", team.queue)
+"""
+
+
+@pytest.fixture
+def server() -> Iterator[real_server.RealServer]:
+    """A server with Kueue's kinds."""
+    with real_server.running() as running:
+        client = loop.run_in_loop(http.connect_client(str(running.kubeconfig)))
+        with pytest.MonkeyPatch.context() as patch:
+            put_kubectl_on_path(patch)
+            for each in release_objects(release_of("Kueue", None)):
+                if each["kind"] == "CustomResourceDefinition":
+                    loop.run_in_loop(client.apply(each, manager="test", force=True))
+        yield running
+        loop.run_in_loop(client.close())
+
+
+@pytest.fixture
+def stack(tmp_path: Path, pulumi_env: dict[str, str], server: real_server.RealServer) -> Stack:
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
+    made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(server.kubeconfig)})
+    made.run("stack", "init")
+    return made
+
+
+def write(stack: Stack, quota: int) -> None:
+    (stack.folder / "__main__.py").write_text(f"QUOTA = {quota}\n{PROGRAM}")
+
+
+def test_a_workspace_is_made_changed_in_place_and_taken_away(
+    stack: Stack, server: real_server.RealServer
+) -> None:
+    admin = Account(server.address)
+    queues = "/apis/kueue.x-k8s.io/v1beta2/clusterqueues"
+    write(stack, 16)
+    stack.up()
+    assert stack.outputs() == {"namespace": "vision", "queue": "default"}
+    stack.unchanged()
+    assert "hf_123" not in stack.export()
+
+    before = admin.send(Request("GET", f"{queues}/vision")).body
+    write(stack, 32)
+    assert "~ 1 updated" in stack.up()
+    after = admin.send(Request("GET", f"{queues}/vision")).body
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert '"nominalQuota": "32"' in json.dumps(after)
+
+    # No controller is there that empties a namespace: a test plays it.
+    with stack.start("destroy", "--yes", "--skip-preview") as process:
+        until(lambda: is_going(admin) or process.poll() is not None)
+        finalize(admin)
+        output, _ = process.communicate(timeout=300)
+    assert process.returncode == 0, output
+    assert stack.resources("") == []
+    assert admin.send(Request("GET", queues)).body["items"] == []
+    for kind in ("clusterroles", "clusterrolebindings"):
+        left = admin.send(Request("GET", f"/apis/rbac.authorization.k8s.io/v1/{kind}")).text
+        assert "trainer-infra:vision" not in left
+
+
+def is_going(admin: Account) -> bool:
+    namespace = admin.send(Request("GET", "/api/v1/namespaces/vision"))
+    return "deletionTimestamp" in namespace.text
+
+
+def finalize(admin: Account) -> None:
+    namespace = admin.send(Request("GET", "/api/v1/namespaces/vision")).body
+    empty = {**namespace, "spec": {"finalizers": []}}
+    reply = admin.send(Request("PUT", "/api/v1/namespaces/vision/finalize", empty))
+    assert reply.status < 300, reply.text

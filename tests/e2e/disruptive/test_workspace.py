@@ -1,0 +1,147 @@
+"""A workspace with real controllers: its members' jobs are queued by default, and keep their runtime."""
+
+import json
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deploy.project import Stack
+from tests.e2e.cluster import Namespace
+from tests.e2e.jobs import eventually
+from tools.cluster import busybox, images, kueue, trainer
+from trainer_infra import names
+
+PROGRAM = """
+import pulumi
+from trainer_infra import platform
+
+# Images are loaded into the node, which has two cores.
+here = {"image_pull_policy": "IfNotPresent", "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}}}
+queues = platform.Kueue("queues", visibility=False, **here)
+plane = platform.TrainerControlPlane("plane", **here)
+
+def in_the_node(runtime):
+    for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
+        for container in job["template"]["spec"]["template"]["spec"]["containers"]:
+            container |= {"image": IMAGE, "imagePullPolicy": "IfNotPresent"}
+    return runtime
+
+after = pulumi.ResourceOptions(depends_on=[queues, plane])
+platform.RuntimeCatalog("runtimes", runtimes=RUNTIMES, transform=in_the_node, service_account="training", opts=after)
+flavor = platform.ResourceFlavor("default-flavor", opts=after)
+team = platform.Workspace(
+    "team",
+    namespace=NAMESPACE,
+    quota={"cpu": "150m"},
+    members=[{"kind": "Group", "name": "vision-team"}],
+    opts=pulumi.ResourceOptions.merge(after, pulumi.ResourceOptions(depends_on=[flavor])),
+)
+pulumi.export("queue", team.queue)
+"""
+RUNTIMES = ("plain-distributed", "torch-distributed")
+MEMBER = ("--as", "alice", "--as-group", "vision-team")
+
+
+@pytest.fixture
+def team(namespace: Namespace) -> Namespace:
+    """The namespace of the workspace, which the program makes."""
+    return replace(namespace, name=f"{namespace.name}-team")
+
+
+@pytest.fixture
+def stack(
+    tmp_path: Path, pulumi_env: dict[str, str], kubeconfig: Path, team: Namespace
+) -> Iterator[Stack]:
+    for name, archive in (
+        (kueue.IMAGE, kueue.archive()),
+        (trainer.IMAGE, trainer.archive()),
+    ):
+        images.loaded(name, archive)
+    folder = tmp_path / "platform"
+    folder.mkdir()
+    (folder / "Pulumi.yaml").write_text(f"name: {team.name}\nruntime: python\n")
+    # A file where the engine wants a folder: its log of all that passes is most of its time here.
+    Path(pulumi_env["PULUMI_HOME"]).mkdir()
+    Path(pulumi_env["PULUMI_HOME"], "logs").touch()
+    made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(kubeconfig)})
+    made.run("stack", "init")
+    yield made
+    made.run("destroy", "--yes", "--skip-preview")
+
+
+def write(stack: Stack, team: Namespace, *runtimes: str) -> None:
+    constants = f"IMAGE, NAMESPACE, RUNTIMES = {busybox.IMAGE!r}, {team.name!r}, {runtimes!r}"
+    (stack.folder / "__main__.py").write_text(f"{constants}\n{PROGRAM}")
+
+
+def train(team: Namespace, name: str, command: str, ok: bool = True) -> str:
+    """Post a TrainJob that names no queue, as a member does."""
+    trainer_spec = {
+        "numNodes": 1,
+        "command": ["sh", "-c", command],
+        "resourcesPerNode": {"requests": {"cpu": "100m"}},
+    }
+    job = {
+        "apiVersion": names.API_VERSION,
+        "kind": names.TRAIN_JOB,
+        "metadata": {"name": name},
+        "spec": {"runtimeRef": {"name": "plain-distributed"}, "trainer": trainer_spec},
+    }
+    return team.kubectl(*MEMBER, "create", "-f", "-", given=json.dumps(job), ok=ok)
+
+
+def job_of(team: Namespace, name: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(team.kubectl(*MEMBER, "get", "trainjob", name, "-o", "json"))
+    return found
+
+
+def has_condition(team: Namespace, name: str, condition: str) -> bool:
+    listed = job_of(team, name).get("status", {}).get("conditions", ())
+    return condition in {each["type"] for each in listed if each["status"] == "True"}
+
+
+def runtime_labels(team: Namespace) -> dict[str, dict[str, str]]:
+    return {
+        each["metadata"]["name"]: each["metadata"]["labels"]
+        for each in team.all("clustertrainingruntimes")
+    }
+
+
+def test_a_members_jobs_wait_for_quota_unasked_and_keep_a_runtime_that_was_removed(
+    stack: Stack, team: Namespace
+) -> None:
+    write(stack, team, *RUNTIMES)
+    stack.up()
+    assert stack.outputs() == {"queue": "default"}
+    stack.unchanged()
+
+    train(team, "runs", "sleep 60")
+    assert job_of(team, "runs")["metadata"]["labels"] == {names.KUEUE_QUEUE_LABEL: "default"}
+    (pod,) = eventually(lambda: team.names("pods"))
+    train(team, "waits", "true")
+    eventually(partial(has_condition, team, "waits", "Suspended"))
+
+    # The webhook refuses every change of a job whose runtime is missing, so the second would never start.
+    write(stack, team, "torch-distributed")
+    stack.up()
+    assert runtime_labels(team).keys() == set(RUNTIMES)
+    assert runtime_labels(team)["plain-distributed"][names.DEPRECATED_LABEL] == "true"
+    assert team.names("pods") == [pod]
+    for job in ("runs", "waits"):
+        eventually(partial(has_condition, team, job, "Complete"))
+    assert "is deprecated and will be removed" in train(team, "late", "true")
+    eventually(partial(has_condition, team, "late", "Complete"))
+
+    stack.up()
+    assert runtime_labels(team).keys() == set(RUNTIMES)
+    team.kubectl(*MEMBER, "delete", "trainjob", "runs", "waits", "late")
+    stack.up()
+    assert runtime_labels(team).keys() == {"torch-distributed"}
+
+    stack.run("destroy", "--yes", "--skip-preview")
+    assert stack.resources("") == []
+    team.kubectl("get", "namespace", team.name, ok=False)
