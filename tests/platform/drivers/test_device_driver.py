@@ -254,6 +254,10 @@ MISTAKES: Mapping[str, tuple[Any, str]] = {
         {"kind": "dra_driver", "manifests": "a.yaml", "version": "0.5.0"},
         "version: and manifests exclude one another; leave one out",
     ),
+    "a value that helm cannot wait for": (
+        {**OPERATOR, "values": {"driver": {"version": pulumi.Output.from_input("580.1")}}},
+        "values.driver.version: is an Output, which helm cannot wait for; write the value itself",
+    ),
     "an upgrade that waits for no pod": (
         {**OPERATOR, "training_pods": ""},
         ("values.driver.upgradePolicy.waitForCompletion.podSelector: is empty, so that an upgrade waits "

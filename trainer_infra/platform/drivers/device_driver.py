@@ -6,8 +6,9 @@ from typing import Any, Final, Unpack, get_args
 
 import pulumi
 
+from trainer_infra.api.finding import path_text
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.controller_component import merged_configuration
@@ -90,6 +91,10 @@ def driver_problems(args: DeviceDriverArgs) -> Iterator[Problem]:
         if argument in args and kind not in kinds:
             yield Problem(argument, f"is of {' and '.join(kinds)}; {kind} has none")
     yield from _source_problems(args)
+    for path, value in json_leaves(args.get("values", {}), ("values",)):
+        if isinstance(value, pulumi.Output):
+            what = "is an Output, which helm cannot wait for"
+            yield Problem(path_text(path), what, fix="write the value itself")
     if kind == "gpu_operator" and not args.get("may_interrupt_training", False):
         yield from gpu_operator.interruptions(chart_values(args))
 
@@ -147,8 +152,14 @@ def driver_objects(name: str, args: DeviceDriverArgs) -> tuple[JSONObject, ...]:
 def _chart(name: str, args: DeviceDriverArgs, namespace: str) -> HelmChart:
     is_operator = args["kind"] == "gpu_operator"
     chart = gpu_operator.CHART if is_operator else dra_driver.CHART
+    repository = gpu_operator.REPOSITORY if is_operator and "chart" not in args else ""
     version = "" if is_operator or "chart" in args else dra_driver.VERSION
     values: dict[str, Any] = dict(chart_values(args))
     return HelmChart(
-        args.get("chart", chart), name, namespace, args.get("version", version), values
+        args.get("chart", chart),
+        name,
+        namespace,
+        args.get("version", version),
+        values,
+        repository=repository,
     )

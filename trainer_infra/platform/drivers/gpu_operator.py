@@ -14,7 +14,8 @@ from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.drivers.driver_arguments import DeviceDriverArgs
 
 NAMESPACE: Final = "gpu-operator"
-CHART: Final = "nvidia/gpu-operator"
+CHART: Final = "gpu-operator"
+REPOSITORY: Final = "https://helm.ngc.nvidia.com/nvidia"
 TRAINING_PODS: Final = names.JOBSET_NAME_LABEL
 """Every pod of a TrainJob is one of a JobSet, which has this label."""
 GPU_TOLERATION: Final[JSONObject] = {
