@@ -6,7 +6,7 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
+.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -20,7 +20,13 @@ quickstart: setup ## train a model on real data with `pulumi up`, on this machin
 destroy: setup ## remove what the quickstart made [FRAMEWORK=jax|torch]
 	@$(BIN)/python tools/quickstart.py destroy --framework $(FRAMEWORK)
 
-ON_CLUSTER = tests/e2e tests/cluster_tool
+platform: setup ## install a training platform with `pulumi up` [STACK=dev] [KUBECONFIG=yours: else a cluster is made]
+	@$(BIN)/python -m tools.platform up --stack $(or $(STACK),dev)
+
+platform-destroy: setup ## remove it; refused while there are jobs or queues [STACK=dev] [ALLOW=1: with all of them]
+	@$(BIN)/python -m tools.platform destroy --stack $(or $(STACK),dev) $(if $(ALLOW),--allow-destroy)
+
+ON_CLUSTER = tests/e2e tests/cluster_tool tests/soak
 
 test: setup ## run the tests that need no cluster [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
@@ -57,12 +63,14 @@ e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/pytest -n 2 --dist worksteal tests/e2e --ignore=tests/e2e/disruptive
 	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
 
-soak: cluster ## run long tests, search for new examples, and try the oldest libraries [ROUNDS=100]
+soak: cluster ## run long tests, search for new examples, and try the oldest libraries and the clouds' SDKs [ROUNDS=100]
 	@$(BIN)/python -m tools.lowest
+	@$(BIN)/python -m tools.clouds
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
-	@$(BIN)/python -m tools.cluster.equipment image
+	@$(BIN)/python -m tools.cluster.equipment image helm coscheduling lws volcano
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
+	@$(BIN)/pytest tests/soak
 
 # What users start has been compiled by an earlier start.
 bench bench-policy bench-cluster: export PYTHONDONTWRITEBYTECODE =

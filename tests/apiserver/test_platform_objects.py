@@ -5,19 +5,21 @@ from collections.abc import Iterator
 import pytest
 
 from tests.kube import real_server
-from tests.platform.conftest import kubectl_on_path
+from tests.platform.conftest import helm_on_path, kubectl_on_path
 from tests.platform.declared_resources import declared_objects
 from trainer_infra import platform
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.platform.releases import RELEASES, Release
 
-__all__ = ["kubectl_on_path"]
+__all__ = ["helm_on_path", "kubectl_on_path"]
 COMPONENTS = {
+    "Coscheduling": platform.Coscheduling,
     "JobSet": platform.JobSetController,
     "Kueue": platform.Kueue,
     "LeaderWorkerSet": platform.LeaderWorkerSetController,
     "Trainer": platform.TrainerControlPlane,
+    "Volcano": platform.Volcano,
 }
 
 
@@ -29,7 +31,7 @@ def client() -> Iterator[KubeClient]:
         loop.run_in_loop(made.close())
 
 
-@pytest.mark.usefixtures("kubectl_on_path")
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 @pytest.mark.parametrize("release", RELEASES, ids=lambda each: f"{each.project}-{each.version}")
 def test_the_server_takes_every_object(client: KubeClient, release: Release) -> None:
     component = COMPONENTS[release.project]

@@ -55,7 +55,7 @@ def test_the_server_takes_every_object_as_it_is(client: KubeClient) -> None:
     for each in objects.values():
         stored = try_out(client, each)
         assert stored.get("spec", {}).keys() >= each.get("spec", {}).keys()
-    assert len(objects) == 21
+    assert len(objects) == 22
 
 
 @pytest.mark.usefixtures("kubectl_on_path")

@@ -7,6 +7,7 @@ import pytest
 from pulumi.dynamic.dynamic import serialize_provider
 
 from trainer_infra.deploy import provider as providers
+from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 from trainer_infra.deploy.runtime_resources import ClusterTrainingRuntime, TrainingRuntime
 from trainer_infra.deploy.train_job_resource import TrainJob, TrainJobResult
 from trainer_infra.deploy.train_jobs_resource import TrainJobs, TrainJobsResult
@@ -18,6 +19,7 @@ KINDS = (
     TrainJobsResult,
     TrainingRuntime,
     ClusterTrainingRuntime,
+    DestroyGuard,
 )
 
 
@@ -56,4 +58,5 @@ def test_the_types_are_those_of_the_design() -> None:
         "trainer:Results",
         "trainer:Runtime",
         "trainer:ClusterRuntime",
+        "trainer:DestroyGuard",
     ]

@@ -10,6 +10,7 @@ from tests.e2e.cluster import Namespace
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs.run import FINISHED, LogSelection, Owner, Run, RunKey, Submission
 from trainer_infra.trainers import compose
@@ -35,6 +36,10 @@ class Jobs:
         """The driver."""
         return _cluster(str(self.namespace.kubeconfig))
 
+    def deciding(self) -> Behaviour:
+        """What renders its objects."""
+        return self.cluster.behaviour(PLUGINS, OWNER)
+
     def start(
         self,
         runtime: ClusterTrainingRuntime,
@@ -56,8 +61,7 @@ class Jobs:
             },
             "spec": {"runtimeRef": {"name": runtime.metadata.name}, "trainer": trainer, **spec},
         }
-        behaviour = self.cluster.behaviour(PLUGINS, OWNER)
-        made = compose.compose(job, runtime, code, (), behaviour)
+        made = compose.compose(job, runtime, code, (), self.deciding())
         return self.cluster.submit(
             Submission(
                 job=made.job.to_wire(),

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tools.cluster import kubectl
+from tools.cluster import helm, kubectl
 
 
 @pytest.fixture(autouse=True)
@@ -17,4 +17,11 @@ def kubectl_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
 def put_kubectl_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same for a test that has other fixtures."""
     folder = str(Path(kubectl.program()).parent)
+    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], folder]))
+
+
+@pytest.fixture(autouse=True)
+def helm_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What renders charts; it is built where it is not installed."""
+    folder = str(Path(helm.program()).parent)
     monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], folder]))

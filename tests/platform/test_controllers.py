@@ -9,7 +9,13 @@ import pulumi_kubernetes
 import pytest
 import yaml
 
-from tests.platform.declared_resources import as_object, declared_objects, declared_resources
+from tests.platform.declared_resources import (
+    DeclaredResource,
+    as_object,
+    declared_objects,
+    declared_resources,
+)
+from tools.cluster import coscheduling, kueue, lws, trainer, volcano
 from trainer_infra import platform
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.controller_component import CONFIGURATION_HASH
@@ -19,13 +25,22 @@ from trainer_infra.platform.manifests.manifest_source import release_objects
 from trainer_infra.platform.manifests.object_resources import object_key
 from trainer_infra.platform.releases import RELEASES, release_of
 
+WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 CONTROLLERS: Mapping[str, Any] = {
+    "Coscheduling": platform.Coscheduling,
     "JobSet": platform.JobSetController,
     "Kueue": platform.Kueue,
     "LeaderWorkerSet": platform.LeaderWorkerSetController,
     "Trainer": platform.TrainerControlPlane,
+    "Volcano": platform.Volcano,
 }
 """The component of each project."""
+CHANGED: Mapping[str, frozenset[str]] = {
+    "Coscheduling": frozenset({"ClusterRole", "Deployment"}),
+    "Kueue": frozenset({"ConfigMap", "Deployment", *WEBHOOKS}),
+    "Volcano": frozenset({"Deployment"}),
+}
+"""Kinds of the release's objects that the component changes."""
 
 
 def deployment(program: Callable[[], object]) -> JSONObject:
@@ -44,13 +59,9 @@ def test_a_component_has_the_objects_of_its_release(release: Any) -> None:
         more = {"frameworks": chosen["frameworks"]}
     made = declared_objects(lambda: component("it", version=release.version, **more))
 
-    changed = (
-        {"ConfigMap", "Deployment", "PodDisruptionBudget"} if more else {"PodDisruptionBudget"}
-    )
-    webhooks = {"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"} if more else set()
     for each in release_objects(release):
         assert object_key(each) in made
-        if each["kind"] not in changed | webhooks:
+        if each["kind"] not in CHANGED.get(release.project, ()):
             assert made[object_key(each)] == each
     added = made.keys() - {object_key(each) for each in release_objects(release)}
     assert {each.partition("/")[0] for each in added} <= {"PodDisruptionBudget"}
@@ -58,23 +69,27 @@ def test_a_component_has_the_objects_of_its_release(release: Any) -> None:
 
 def test_the_image_is_the_published_one() -> None:
     images = {
-        each.project: container["image"]
+        each.project: {
+            container["image"]
+            for value in release_objects(each)
+            if value["kind"] in {"Deployment", "Job"}
+            for container in value["spec"]["template"]["spec"]["containers"]
+        }
         for each in map(release_of, CONTROLLERS, [None] * len(CONTROLLERS))
-        for value in release_objects(each)
-        if value["kind"] == "Deployment"
-        for container in value["spec"]["template"]["spec"]["containers"]
     }
     assert images == {
-        "JobSet": "registry.k8s.io/jobset/jobset:v0.12.0",
-        "Kueue": "registry.k8s.io/kueue/kueue:v0.19.0",
-        "LeaderWorkerSet": "registry.k8s.io/lws/lws:v0.9.0",
-        "Trainer": "ghcr.io/kubeflow/trainer/trainer-controller-manager:v2.3.0",
+        "Coscheduling": set(coscheduling.IMAGES),
+        "JobSet": {"registry.k8s.io/jobset/jobset:v0.12.0"},
+        "Kueue": {kueue.IMAGE},
+        "LeaderWorkerSet": {lws.IMAGE},
+        "Trainer": {trainer.IMAGE},
+        "Volcano": set(volcano.IMAGES),
     }
 
 
 @pytest.mark.parametrize("project", CONTROLLERS)
 def test_every_object_is_a_child_and_each_stage_waits_for_the_one_before(project: str) -> None:
-    component, *children = declared_resources(lambda: CONTROLLERS[project]("it"))
+    component, *children, guard = declared_resources(lambda: CONTROLLERS[project]("it"))
     urns = {object_key(as_object(each)): each.urn for each in children}
     stages = install_stages([as_object(each) for each in children])
 
@@ -88,7 +103,31 @@ def test_every_object_is_a_child_and_each_stage_waits_for_the_one_before(project
             if object_key(as_object(child)) in keys:
                 assert before <= child.dependencies
         before = {urns[key] for key in keys}
-    assert len(stages) >= 5
+    assert len(stages) >= (4 if project == "Coscheduling" else 5)
+    assert guard.kind == "pulumi-python:trainer:DestroyGuard"
+    assert (guard.name, guard.parent) == ("it:guard", component.urn)
+    # The engine deletes it before everything that it depends on.
+    assert set(urns.values()) <= guard.dependencies
+
+
+def test_a_guard_knows_every_kind_that_a_release_defines() -> None:
+    (guard,) = guards(lambda: platform.TrainerControlPlane("it"))
+    assert guard.inputs["kinds"] == [
+        {"apiVersion": "trainer.kubeflow.org/v1alpha1", "kind": kind}
+        for kind in ("ClusterTrainingRuntime", "TrainingRuntime", "TrainJob")
+    ]
+    assert guard.inputs["landmark"]["name"] == "kubeflow-system"
+
+
+def test_a_guard_is_left_out_or_looks_at_the_cluster_that_the_program_names() -> None:
+    assert guards(lambda: platform.JobSetController("it", guard=False)) == []
+    (east,) = guards(lambda: platform.JobSetController("it", guard={"context": "east"}))
+    assert east.inputs["context"] == "east"
+
+
+def guards(program: Callable[[], object]) -> list[DeclaredResource]:
+    made = declared_resources(program)
+    return [each for each in made if each.kind.endswith(":DestroyGuard")]
 
 
 class Site(pulumi.ComponentResource):

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
-from tools.cluster import busybox, kwok
+from tools.cluster import busybox, kubectl, kwok
 from trainer_infra import names
 
 JSON = dict[str, Any]
@@ -69,6 +70,13 @@ def job_set(name: str, queue: str, count: int, priority: str = "", **annotations
         "metadata": {"name": name, "labels": labels},
         "spec": {"replicatedJobs": [{"name": "node", "template": {"spec": job}}]},
     }
+
+
+def node_labels(kubeconfig: Path, label: str) -> dict[str, str]:
+    """A label of each node of the pool."""
+    printed = kubectl.run("--kubeconfig", str(kubeconfig), "get", "nodes", "--output=json")
+    listed = [each["metadata"] for each in json.loads(printed)["items"]]
+    return {each["name"]: each["labels"][label] for each in listed if label in each["labels"]}
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,8 @@
 """What tests and measurements on a cluster need beside it, made ahead of them and kept in the cache.
 
-`python -m tools.cluster.equipment image` makes the named parts, without a name all. They are made at
-once: one compiles while another downloads.
+`python -m tools.cluster.equipment image` makes the named parts; without a name all that `make e2e` needs,
+which leaves out what only one stack needs and `make soak` names. They are made at once: one compiles
+while another downloads.
 """
 
 import sys
@@ -9,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from tools.cluster import base_image, helm, kueue, python, trainer
+from tools.cluster import base_image, coscheduling, helm, kueue, lws, python, trainer, volcano
 from trainer_infra.errors import NotAvailable
 
 PARTS: Final[Mapping[str, Callable[[], object]]] = {
@@ -19,12 +20,19 @@ PARTS: Final[Mapping[str, Callable[[], object]]] = {
     "kueue": kueue.archive,
     "trainer": trainer.archive,
 }
+"""What `make e2e` needs."""
+SOAK: Final[Mapping[str, Callable[[], object]]] = {
+    "coscheduling": coscheduling.archives,
+    "lws": lws.archive,
+    "volcano": volcano.archives,
+}
+"""What `make soak` needs besides."""
 
 
 def main(wanted: Sequence[str]) -> int:
     """Make what is missing of them; the exit code."""
     with ThreadPoolExecutor() as pool:
-        made = {name: pool.submit(PARTS[name]) for name in wanted or PARTS}
+        made = {name: pool.submit({**PARTS, **SOAK}[name]) for name in wanted or PARTS}
     code = 0
     for name, each in made.items():
         try:

@@ -89,14 +89,15 @@ def of_program(name: str, program: Path, called: str, config: Mapping[str, Any])
     Args:
         name: image name with its tag.
         program: the file.
-        called: its name in the image, in the root folder.
+        called: its path in the image, without the leading slash.
         config: as for `archive`.
     """
     file = program.with_name(f"{program.name}-image.tar")
     if not file.exists():
         with tempfile.TemporaryDirectory(dir=program.parent) as folder:
-            (Path(folder) / "root").mkdir()
-            shutil.copy(program, Path(folder) / "root" / called)
+            place = Path(folder) / "root" / called
+            place.parent.mkdir(parents=True)
+            shutil.copy(program, place)
             archive(file, name, Path(folder) / "root", config=config)
     return file
 

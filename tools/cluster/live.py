@@ -13,6 +13,9 @@ from tools.cluster import build
 NAME: Final = "TRAINER_INFRA_CLUSTER"
 """Variable with the name of the cluster; the tests of this tool make one beside the usual one."""
 
+BARE: Final = "TRAINER_INFRA_BARE"
+"""Variable that, with any value, leaves JobSet out of a new cluster: a platform brings its own."""
+
 NODE: Final = "trainer-infra"
 """Name of the only node."""
 
@@ -20,6 +23,11 @@ NODE: Final = "trainer-infra"
 def name() -> str:
     """The cluster's name, which is that of its folder."""
     return os.environ.get(NAME, "live")
+
+
+def has_jobset() -> bool:
+    """Whether the cluster has JobSet from the beginning."""
+    return not os.environ.get(BARE)
 
 
 def folder() -> Path:

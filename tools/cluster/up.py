@@ -144,7 +144,8 @@ def _bring_up() -> None:
     kubeconfig = credentials.kubeconfig(credentials.ADMIN, f"https://127.0.0.1:{components.port()}")
     busybox.loaded()
     storage.install(kubeconfig)
-    jobset.install(kubeconfig)
+    if live.has_jobset():
+        jobset.install(kubeconfig)
     _wait_until_serving()
     (live.folder() / _INSTALLED).touch()
 
@@ -166,17 +167,16 @@ def _wait_until_serving() -> None:
         raise NotAvailable(
             f"the cluster does not serve: {why}; logs are in {live.folder() / 'logs'}"
         )
-    with Client(kube_apiserver.outside(components.port())) as client:
-        jobset.wait_until_served(client)
+    if live.has_jobset():
+        with Client(kube_apiserver.outside(components.port())) as client:
+            jobset.wait_until_served(client)
 
 
 def _serves() -> bool:
     """Whether the API server answers, the node is ready and both deployments are available."""
-    waited = {
-        f"/api/v1/nodes/{live.NODE}": "Ready",
-        jobset.DEPLOYMENT: "Available",
-        storage.DEPLOYMENT: "Available",
-    }
+    waited = {f"/api/v1/nodes/{live.NODE}": "Ready", storage.DEPLOYMENT: "Available"}
+    if live.has_jobset():
+        waited[jobset.DEPLOYMENT] = "Available"
     try:
         with Client(kube_apiserver.outside(components.port())) as client:
             return client.get("/readyz").status == 200 and all(  # noqa: PLR2004  HTTP's OK

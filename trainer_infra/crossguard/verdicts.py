@@ -16,6 +16,7 @@ from pulumi_policy import PolicyResource, ResourceValidationArgs, StackValidatio
 from trainer_infra.catalog.runtime_key import RuntimeKey
 from trainer_infra.crossguard import declared_objects
 from trainer_infra.crossguard.declared_objects import DeclaredObject
+from trainer_infra.crossguard.declared_pools import declared_pools
 from trainer_infra.rules import exemption, judge, world
 from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.exemption import Exemption, State
@@ -135,7 +136,8 @@ class Verdicts:
                 known[each.urn] = declared_objects.declared_objects(each, runtimes)
         objects = tuple(chain.from_iterable(known.values()))
         subjects = (each.subject for each in objects)
-        around = world.world_of(subjects, settled.pools, is_whole=settled.is_whole)
+        pools = (*settled.pools, *declared_pools(resources))
+        around = world.world_of(subjects, pools, is_whole=settled.is_whole)
         return self._asked(resources, objects, around, is_of_stack=True)
 
     def _asked(

@@ -127,8 +127,11 @@ def while_engine_lives() -> Iterator[None]:
 
 def configure_session(request: ConfigureRequest) -> None:
     """Take the stack's connection, and make this process report errors and Ctrl-C as users need them."""
-    found = [request.config.get(f"trainer:{key}") for key in ("kubeconfig", "context")]
-    SESSION.connection = Connection(*found)
+    ours, others = (
+        [request.config.get(f"{room}:{key}") for key in ("kubeconfig", "context")]
+        for room in ("trainer", "kubernetes")
+    )
+    SESSION.connection = Connection(*(ours if any(ours) else others))
     serving = sys.modules["__main__"]
     servicer = getattr(serving, "DynamicResourceProviderServicer", None)
     if servicer is not None:

@@ -105,6 +105,12 @@ class ClusterTrainingRuntimeProvider(TrainingRuntimeProvider):
     """A ClusterTrainingRuntime: an object of the cluster, where there is one."""
 
 
+class DestroyGuardProvider(Provider):
+    """A guard: it keeps what is in use from being destroyed."""
+
+    module = "destroy_guard"
+
+
 class _GateProvider(Provider):
     """A gate: it waits in create and update, as long as the engine does, and has nothing to delete."""
 

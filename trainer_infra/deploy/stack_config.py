@@ -22,8 +22,10 @@ from trainer_infra.deploy import backend
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 
-KEYS: Final = ("target", "engine", "kubeconfig", "context")
+KEYS: Final = ("target", "engine", "kubeconfig", "context", "allowDestroy")
 """Of the namespace `trainer` (design "Targets and engines")."""
+_SHARED: Final = ("kubeconfig", "context")
+"""Keys that Pulumi's Kubernetes provider has too: where ours say nothing, its own say which cluster."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +57,8 @@ class Settings:
     """As the files have them: a secret is a mapping with `secure`."""
     file: Path | None = None
     """The file of its settings where the command names another one than its own."""
+    of_kubernetes: frozenset[str] = frozenset()
+    """Keys whose value is that of Pulumi's Kubernetes provider."""
 
     def get(self, key: str) -> str | None:
         """A value as text, a secret opened by the Pulumi command; None when it is not set.
@@ -64,11 +68,10 @@ class Settings:
         """
         value = self.values.get(key)
         if isinstance(value, Mapping):
-            asked = ["config", "get", f"trainer:{key}", "--stack", self.stack]
+            full = f"{'kubernetes' if key in self.of_kubernetes else 'trainer'}:{key}"
+            asked = ["config", "get", full, "--stack", self.stack]
             asked += ["--config-file", str(self.file)] if self.file else []
-            return run_pulumi(
-                self.project, asked, f"the secret trainer:{key} of stack {self.stack}"
-            )
+            return run_pulumi(self.project, asked, f"the secret {full} of stack {self.stack}")
         return None if value is None else str(value)
 
 
@@ -97,11 +100,14 @@ def of_stack(project: Project, stack: str, named: Path | None = None) -> Setting
     """The settings of one stack, of its own file, or of the one named, and else of the project's."""
     file = named or _place(project) / f"Pulumi.{stack}{project.file.suffix}"
     own = (_read(file).get("config") or {}) if file.is_file() else {}
-    shared = project.content.get("config")
-    defaults = shared if isinstance(shared, Mapping) else {}
-    found = {key: own.get(f"trainer:{key}", _default(defaults, key)) for key in KEYS}
-    values = {key: each for key, each in found.items() if each is not None}
-    return Settings(project, stack, values, named)
+    declared = project.content.get("config")
+    defaults = declared if isinstance(declared, Mapping) else {}
+    found = {key: _value(own, defaults, f"trainer:{key}") for key in KEYS}
+    others = {key: _value(own, defaults, f"kubernetes:{key}") for key in _SHARED}
+    # As one: a context belongs to its kubeconfig.
+    shared = {} if any(found[key] is not None for key in _SHARED) else others
+    values = {key: each for key, each in (found | shared).items() if each is not None}
+    return Settings(project, stack, values, named, frozenset(shared))
 
 
 def run_pulumi(project: Project, arguments: Sequence[str], what: str) -> str:
@@ -146,9 +152,11 @@ def _stacks(project: Project) -> list[str]:
     return [each.name.removeprefix("Pulumi.").removesuffix(suffix) for each in found]
 
 
-def _default(defaults: JSONObject, key: str) -> Any:
-    """What a project says for all of its stacks: a value, or a declaration that has one."""
-    said = defaults.get(f"trainer:{key}")
+def _value(own: JSONObject, defaults: JSONObject, key: str) -> Any:
+    """What a stack says, else its project for all of its stacks: a value, or a declaration with one."""
+    if key in own:
+        return own[key]
+    said = defaults.get(key)
     return said.get("value", said.get("default")) if isinstance(said, Mapping) else said
 
 

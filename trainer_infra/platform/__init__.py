@@ -7,10 +7,15 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from trainer_infra.platform.chart_reference import HelmChart
+    from trainer_infra.platform.coscheduling import Coscheduling
+    from trainer_infra.platform.drivers.device_driver import DeviceDriver
     from trainer_infra.platform.job_set_controller import JobSetController
+    from trainer_infra.platform.kai import Kai
     from trainer_infra.platform.kueue import Kueue
     from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
     from trainer_infra.platform.pools.gpu_node_pool import GpuNodePool
+    from trainer_infra.platform.pools.pool_quota import pool_quota
     from trainer_infra.platform.queues.cluster_queue import ClusterQueue
     from trainer_infra.platform.queues.cohort import Cohort
     from trainer_infra.platform.queues.local_queue import LocalQueue
@@ -22,13 +27,20 @@ if TYPE_CHECKING:
     from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
     from trainer_infra.platform.runtime_catalog import RuntimeCatalog
     from trainer_infra.platform.trainer_control_plane import TrainerControlPlane
+    from trainer_infra.platform.trainer_platform import TrainerPlatform
+    from trainer_infra.platform.volcano import Volcano
     from trainer_infra.platform.workspace import Workspace
+    from trainer_infra.platform.yunikorn import Yunikorn
 
 __all__ = [
     "ClusterQueue",
     "Cohort",
+    "Coscheduling",
+    "DeviceDriver",
     "GpuNodePool",
+    "HelmChart",
     "JobSetController",
+    "Kai",
     "Kueue",
     "LeaderWorkerSetController",
     "LocalQueue",
@@ -38,16 +50,24 @@ __all__ = [
     "RuntimeCatalog",
     "Topology",
     "TrainerControlPlane",
+    "TrainerPlatform",
+    "Volcano",
     "VolcanoQueue",
     "WorkloadPriorityClass",
     "Workspace",
+    "Yunikorn",
+    "pool_quota",
 ]
 
 _HOME = {
     "ClusterQueue": "queues.cluster_queue",
     "Cohort": "queues.cohort",
+    "Coscheduling": "coscheduling",
+    "DeviceDriver": "drivers.device_driver",
     "GpuNodePool": "pools.gpu_node_pool",
+    "HelmChart": "chart_reference",
     "JobSetController": "job_set_controller",
+    "Kai": "kai",
     "Kueue": "kueue",
     "LeaderWorkerSetController": "leader_worker_set_controller",
     "LocalQueue": "queues.local_queue",
@@ -57,9 +77,13 @@ _HOME = {
     "RuntimeCatalog": "runtime_catalog",
     "Topology": "queues.topology",
     "TrainerControlPlane": "trainer_control_plane",
+    "TrainerPlatform": "trainer_platform",
+    "Volcano": "volcano",
     "VolcanoQueue": "queues.volcano_queue",
     "WorkloadPriorityClass": "queues.workload_priority_class",
     "Workspace": "workspace",
+    "Yunikorn": "yunikorn",
+    "pool_quota": "pools.pool_quota",
 }
 
 

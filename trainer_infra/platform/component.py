@@ -14,6 +14,13 @@ PACKAGE: Final = "trainer"
 """Of the types of components: `trainer:index:Kueue`."""
 
 
+def declared_keys(*resources: pulumi.Resource) -> frozenset[str]:
+    """`Kind/name`, or `Kind/namespace/name`, of every object that these and their children declare."""
+    children = [each for parent in resources for each in parent._childResources]  # noqa: SLF001  the SDK's only door
+    own = (key for each in resources for key in getattr(each, "resources", ()))
+    return frozenset(own) | (declared_keys(*children) if children else frozenset())
+
+
 class PlatformComponent(pulumi.ComponentResource):
     """A part of the platform; a program depends on all that it holds by depending on it."""
 

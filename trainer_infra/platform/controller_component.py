@@ -6,37 +6,52 @@ platform has otherwise.
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Final, TypeAlias, TypedDict
 
 import pulumi
 import yaml
 
+from trainer_infra.deploy.destroy_guard_resource import DestroyGuard, GuardedCluster
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.platform.chart_reference import HelmChart
+from trainer_infra.platform.cluster_connection import has_no_cluster, objects_there, read_cluster
 from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.manifests.helm_chart import chart_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects, release_objects
-from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.manifests.object_resources import (
+    Resources,
+    object_key,
+    object_resources,
+)
 from trainer_infra.platform.releases import release_of
 
 CONFIGURATION_HASH: Final = "trainer-infra.dev/configuration"
 """Annotation of its pods: controllers read their configuration when they start."""
 
+_DEPLOYMENT: Final = "Deployment"
+_WORKLOADS: Final = (_DEPLOYMENT, "Job")
+
 Objects: TypeAlias = tuple[JSONObject, ...]
 
 
-class ControllerArgs(TypedDict, total=False):
-    """Arguments of every controller."""
+class WorkloadArgs(TypedDict, total=False):
+    """Arguments of everything that a release installs."""
 
     version: str
     """The release, with or without its v; the one that this release of trainer-infra is tested with
     unless it is given."""
-    manifests: str
-    """Manifests in place of the release's: a file, a folder, or `https://HOST/PATH#sha256=HASH`."""
-    image: pulumi.Input[str]
-    """The controller's image, for example that of a mirror."""
+    manifests: "str | HelmChart"
+    """Manifests in place of the release's: a file, a folder, `https://HOST/PATH#sha256=HASH`, or a
+    chart."""
+    adopt: bool
+    """True takes over what is in the cluster already, as it is; the manifests must say the same."""
+    guard: "bool | GuardedCluster"
+    """Whether `destroy` is refused while there are objects of its kinds: true unless given. A mapping
+    names the cluster to look at, where that is not the stack's own."""
     image_pull_policy: pulumi.Input[str]
     """`IfNotPresent` where nodes have the image already; some releases say `Always`."""
     replicas: pulumi.Input[int]
@@ -51,6 +66,20 @@ class ControllerArgs(TypedDict, total=False):
     """Fields of its configuration file; an object is merged, anything else replaces what is there."""
 
 
+class ControllerArgs(WorkloadArgs, total=False):
+    """Arguments of a controller with one image."""
+
+    image: pulumi.Input[str]
+    """The controller's image, for example that of a mirror."""
+
+
+class SchedulerArgs(WorkloadArgs, total=False):
+    """Arguments of a scheduler, which comes with controllers; what they say is said of each."""
+
+    images: Mapping[str, pulumi.Input[str]]
+    """Its images by part, for example those of a mirror."""
+
+
 @dataclass(frozen=True, slots=True)
 class ControllerNames:
     """What a release calls its objects."""
@@ -59,9 +88,14 @@ class ControllerNames:
     """As `releases` has it."""
     namespace: str
     deployment: str
+    """The Deployment that reads the configuration."""
     config_map: str
     config_key: str
     """The key of the ConfigMap that is its configuration file."""
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict, hash=False)
+    """Where it has several images: its Deployments and Jobs by the part whose image they run."""
+    own_objects: tuple[str, ...] = ()
+    """`Kind/name` of objects of its kinds that it makes for itself."""
 
 
 class ControllerComponent(PlatformComponent):
@@ -73,70 +107,145 @@ class ControllerComponent(PlatformComponent):
     """The release; `custom` of manifests that the program gives."""
     resources: Resources
     """Its objects, by `Kind/name` or `Kind/namespace/name`."""
+    kinds: Sequence[tuple[str, str]]
+    """Version and kind of what it defines."""
+    own_objects: Sequence[str]
+    """`Kind/name` of objects of these kinds that it makes for itself."""
 
     _names: ClassVar[ControllerNames]
 
     def __init__(
-        self, resource_name: str, args: ControllerArgs, opts: pulumi.ResourceOptions | None
+        self, resource_name: str, args: WorkloadArgs, opts: pulumi.ResourceOptions | None
     ) -> None:
         super().__init__(resource_name, args, opts)
         names = self._names
         with self.sentences():
             version, published = _published(names, args)
             objects = controller_objects(self._prepared(published, args), names, args)
-        self.resources = object_resources(objects, self)
+            adopted = _there(objects) if args.get("adopt") else ()
+        self.resources = object_resources(objects, self, imported=adopted)
+        self.kinds, self.own_objects = defined_kinds(objects), names.own_objects
+        if guarded := args.get("guard", True):
+            self._guard(guarded if isinstance(guarded, Mapping) else None)
         self.namespace = pulumi.Output.from_input(names.namespace)
         self.version = pulumi.Output.from_input(version)
         self.register_outputs({"namespace": self.namespace, "version": self.version})
+
+    @property
+    def landmark(self) -> pulumi.Output[Mapping[str, Any]] | None:
+        """Name and UID of a namespace of it, which tells its cluster from others; None without one."""
+        for key, each in self.resources.items():
+            if key.startswith("Namespace/"):
+                metadata: pulumi.Output[Any] = each.metadata  # type: ignore[attr-defined]
+                return metadata.apply(lambda known: {"name": known.name, "uid": known.uid})
+        return None
+
+    def _guard(self, cluster: GuardedCluster | None) -> None:
+        opts = pulumi.ResourceOptions(parent=self, depends_on=list(self.resources.values()))
+        DestroyGuard(
+            f"{self._name}:guard",
+            self.kinds,
+            ignored=self.own_objects,
+            landmark=self.landmark,
+            cluster=cluster,
+            opts=opts,
+        )
 
     def _prepared(self, objects: Objects, args: Any) -> Objects:  # noqa: ARG002  for a subclass
         """The release's objects as the platform has them before a program's changes."""
         return objects
 
 
-def controller_objects(objects: Objects, names: ControllerNames, args: ControllerArgs) -> Objects:
+def controller_objects(objects: Objects, names: ControllerNames, args: WorkloadArgs) -> Objects:
     """The objects of a release with a program's changes; values that are Outputs stay as they are.
 
     Raises:
-        InvalidInput: The release has no Deployment or configuration of those names.
+        InvalidInput: The release has no workload or configuration of those names, or no such image.
     """
     made = [deepcopy(dict(each)) for each in objects]
-    deployment = _named(made, "Deployment", names.deployment)
-    pods = deployment["spec"]["template"]
     if configuration := args.get("configuration"):
-        content = _configure(_named(made, "ConfigMap", names.config_map), names, configuration)
+        content = _configure(_named(made, names.config_map, "ConfigMap"), names, configuration)
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
+        pods = _named(made, names.deployment, _DEPLOYMENT)["spec"]["template"]
         pods["metadata"].setdefault("annotations", {})[CONFIGURATION_HASH] = digest
-    container = pods["spec"]["containers"][0]
+    for workload, image in _images(names, args).items():
+        _change_workload(_named(made, workload, *_WORKLOADS), {**args, **image})
+    return tuple(made)
+
+
+def _images(names: ControllerNames, args: Mapping[str, Any]) -> Mapping[str, JSONObject]:
+    """What each workload gets of the images that the program names."""
+    if not names.parts:
+        return {names.deployment: {}}
+    given = args.get("images", {})
+    fix = f"name {' or '.join(names.parts)}"
+    problems = [
+        Problem(f"images.{part}", f"is no image of {names.project}", fix=fix)
+        for part in given if part not in names.parts
+    ]  # fmt: skip
+    if problems:
+        raise InvalidInput(problems)
+    return {
+        workload: {"image": given[part]} if part in given else {}
+        for part, workloads in names.parts.items()
+        for workload in workloads
+    }
+
+
+def _change_workload(workload: JSONDict, args: Mapping[str, Any]) -> None:
+    pods = workload["spec"]["template"]["spec"]
+    container = pods["containers"][0]
     changes = (
         (container, "image", "image"),
         (container, "imagePullPolicy", "image_pull_policy"),
         (container, "resources", "resources"),
-        (pods["spec"], "nodeSelector", "node_selector"),
-        (pods["spec"], "tolerations", "tolerations"),
-        (deployment["spec"], "replicas", "replicas"),
+        (pods, "nodeSelector", "node_selector"),
+        (pods, "tolerations", "tolerations"),
+        *([(workload["spec"], "replicas", "replicas")] if workload["kind"] == _DEPLOYMENT else []),
     )
-    for place, field, argument in changes:
+    for place, field_name, argument in changes:
         if argument in args:
-            place[field] = args[argument]  # type: ignore[literal-required]
-    return tuple(made)
+            place[field_name] = args[argument]
 
 
-def _published(names: ControllerNames, args: ControllerArgs) -> tuple[str, Objects]:
+def _published(names: ControllerNames, args: WorkloadArgs) -> tuple[str, Objects]:
     if "manifests" not in args:
         release = release_of(names.project, args.get("version"))
         return release.version.removeprefix("v"), release_objects(release)
+    source = args["manifests"]
     if "version" in args:
         what, fix = "and manifests= exclude one another", "leave one of the two out"
         raise InvalidInput([Problem("version", what, got=args["version"], fix=fix)])
-    return "custom", manifest_objects(args["manifests"])
+    if isinstance(source, HelmChart):
+        return "custom", chart_objects(source)
+    return "custom", manifest_objects(source)
 
 
-def _named(objects: list[JSONDict], kind: str, name: str) -> JSONDict:
-    for each in objects:
-        if each["kind"] == kind and each["metadata"]["name"] == name:
+def defined_kinds(objects: Iterable[JSONObject]) -> Sequence[tuple[str, str]]:
+    """Version and kind of what the CustomResourceDefinitions among objects define."""
+    specs = [each["spec"] for each in objects if each["kind"] == "CustomResourceDefinition"]
+    return [
+        (f"{spec['group']}/{version['name']}", spec["names"]["kind"])
+        for spec in specs
+        for version in spec["versions"]
+        if version["storage"]
+    ]
+
+
+def _there(objects: Iterable[JSONObject]) -> frozenset[str]:
+    """Keys of the objects that the cluster has already."""
+    if has_no_cluster():
+        return frozenset()
+    return frozenset(map(object_key, read_cluster(lambda client: objects_there(client, objects))))
+
+
+def _named(objects: list[JSONDict], name: str, *kinds: str) -> JSONDict:
+    """The object that the component configures; a chart may call its only Deployment otherwise."""
+    of_kind = [each for each in objects if each["kind"] in kinds]
+    for each in of_kind:
+        if each["metadata"]["name"] == name or len(of_kind) == 1:
             return each
-    what = f"have no {kind} {name}, which this component configures"
+    what = f"have no {kinds[0]} {name}, which this component configures"
     raise InvalidInput([Problem("manifests", what)])
 
 

@@ -4,12 +4,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, Unpack
 
 import pulumi
-from pulumi.runtime.mocks import MockMonitor
-from pulumi.runtime.settings import get_monitor
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.loop import run_in_loop
+from trainer_infra.platform.cluster_connection import has_no_cluster
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 from trainer_infra.platform.runtime_catalogs.catalog_args import RuntimeCatalogArgs
@@ -95,8 +94,7 @@ class RuntimeCatalog(PlatformComponent):
 
     def _left(self, place: CatalogPlace) -> Sequence[JSONObject]:
         """What stays. Where the cluster cannot tell, a preview goes on, and an update stops."""
-        if isinstance(get_monitor(), MockMonitor):
-            # A unit test of a program has no cluster, whatever the machine's kubeconfig says.
+        if has_no_cluster():
             return ()
         try:
             return run_in_loop(left_runtimes(place))

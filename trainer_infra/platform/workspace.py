@@ -1,15 +1,25 @@
 """What a team gets in a cluster: a namespace with a queue, rights, a closed network and secrets."""
 
-from typing import Any, Unpack
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, Unpack
 
 import pulumi
 
+from trainer_infra import names
+from trainer_infra.deploy.destroy_guard_resource import DestroyGuard, GuardedCluster
+from trainer_infra.errors import InvalidInput
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
-from trainer_infra.platform.workspaces.queue import QueuePlace, declared_queue
+from trainer_infra.platform.workspaces.queue import QueuePlace, declared_queue, unknown_flavors
 from trainer_infra.platform.workspaces.service_account import TRAINING
 from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
 from trainer_infra.platform.workspaces.workspace_objects import workspace_objects
+
+KINDS: Final = (
+    (names.API_VERSION, names.TRAIN_JOB),
+    (names.JOBSET_API_VERSION, names.JOBSET),
+)
+"""What `destroy` does not take from a team."""
 
 
 class Workspace(PlatformComponent):
@@ -50,6 +60,9 @@ class Workspace(PlatformComponent):
         self.namespace = made.metadata["name"]
         mine = pulumi.ResourceOptions(parent=self, depends_on=[made])
         self.queue = declared_queue(QueuePlace(resource_name, namespace, mine), args)
+        self._judge_flavors(args)
+        if guarded := args.get("guard", True):
+            self._guard(namespace, guarded if isinstance(guarded, Mapping) else None)
         account = args.get("service_account", TRAINING)
         self.service_account = pulumi.Output.from_input(account)
         self.register_outputs(
@@ -58,4 +71,32 @@ class Workspace(PlatformComponent):
                 "queue": self.queue,
                 "service_account": self.service_account,
             }
+        )
+
+    def _judge_flavors(self, args: WorkspaceArgs) -> None:
+        """Once the platform's flavors are known, which is in the preview for those of another stack."""
+
+        def judge(flavors: Sequence[str]) -> None:
+            with self.sentences():
+                if problems := list(unknown_flavors(args, flavors)):
+                    raise InvalidInput(problems)
+
+        flavors: Any = args.get("flavors")
+        if isinstance(flavors, pulumi.Output):
+            flavors.apply(judge)
+        elif flavors is not None:
+            judge(flavors)
+
+    def _guard(self, namespace: str, cluster: GuardedCluster | None) -> None:
+        """Jobs go before the queue and the namespace that they are in, or nothing goes."""
+        made: Any = self.resources[f"Namespace/{namespace}"]
+        landmark = made.metadata.apply(lambda known: {"name": known.name, "uid": known.uid})
+        children = [each for each in self._childResources if each is not made]
+        DestroyGuard(
+            f"{self._name}:guard",
+            KINDS,
+            namespace=namespace,
+            landmark=landmark,
+            cluster=cluster,
+            opts=pulumi.ResourceOptions(parent=self, depends_on=[made, *children]),
         )

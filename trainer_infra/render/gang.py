@@ -5,7 +5,8 @@ scheduler reads. Rules: reference behaviour 3.8 and 3.9.
 
 The reference counts every pod, also of jobs that start only after others (Q15): such a group never
 fills. Here a job that another one waits for to complete is outside, with everything before it; a
-job that waits for one of the gang to be ready joins without counting.
+job that waits for one of the gang to be ready joins without counting, but room for it is asked for from
+the beginning.
 """
 
 from collections.abc import Mapping
@@ -136,8 +137,9 @@ def _uses_runtime_class(runtime_class: JSONObject, job: TrainJob, runtime: Runti
 
 
 def _min_resources(draft: Draft) -> JSONObject:
+    # Of all members: nodes whose launcher finds no place would hold theirs for nothing.
     total: pod_requests.Amounts = {}
-    inside = {each.name for each in counted_members(draft)}
+    inside = {each.name for each in members(draft)}
     for template, pod_set in zip(draft.spec["replicatedJobs"], draft.pod_sets, strict=True):
         if pod_set.name in inside:
             for name, each in pod_requests.requests_of_pod(resolve.pod_spec(template)).items():

@@ -4,7 +4,7 @@ The platform's GpuNodePool makes one. Nothing here is judged; the component judg
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from trainer_infra.api import quantity
@@ -30,6 +30,8 @@ class PoolSpec:
     """What one machine has for pods, by resource, the accelerators and the fabric's among them."""
     labels: Mapping[str, str]
     """What its machines are chosen by: the flavor's nodeLabels."""
+    own_labels: Mapping[str, str] = field(default_factory=dict)
+    """Labels that the program gives its machines."""
     node_labels: Mapping[str, str]
     """All labels that its machines are known to have, those of `labels` among them."""
     taints: tuple[JSONObject, ...] = ()
@@ -48,12 +50,20 @@ class PoolSpec:
     """Who makes the machines."""
     min_nodes: int = 0
     """Machines that are always there."""
+    is_static: bool = False
+    """Whether there is always the same number of machines."""
+    zones: tuple[str, ...] = ()
+    """Zones of its machines; empty where the backend chooses."""
     capacity_type: str = "on-demand"
     """How machines are bought: on-demand, spot, reserved, capacity-block or flex-start."""
+    reservation: str | None = None
+    """What machines are taken from; None where they are bought one by one."""
+    max_run_duration: int | None = None
+    """Seconds after which the cloud takes a machine away; None where it does not."""
     provisioning_class: str | None = None
     """The class of ProvisioningRequests that makes its machines for a job; None where none does."""
     driver: str = "none"
-    """Who installs the accelerators' driver: managed, gpu_operator, device_plugin, dra or none."""
+    """Who installs the accelerators' driver: managed, gpu_operator, device_plugin, dra_driver or none."""
     fabric: Fabric | None = None
     """How its machines talk to one another; None for plain TCP."""
     pod_annotations: Mapping[str, str] | None = None
@@ -74,8 +84,16 @@ class PoolSpec:
     @property
     def quota(self) -> Mapping[str, str]:
         """What all of its machines have, by resource: the most that queues can promise."""
+        return self.quota_of(self.max_nodes)
+
+    def quota_of(self, nodes: int) -> Mapping[str, str]:
+        """What so many of its machines have, by resource.
+
+        Args:
+            nodes: how many.
+        """
         return {
-            name: str(quantity.read_quantity(each).times(self.max_nodes))
+            name: str(quantity.read_quantity(each).times(nodes))
             for name, each in self.capacity.items()
         }
 

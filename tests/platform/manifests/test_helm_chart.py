@@ -1,14 +1,14 @@
 """Charts are rendered by helm itself; what only helm could run is refused."""
 
-import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tools import schemas
-from tools.cluster import helm
 from trainer_infra.errors import InvalidInput, NotAvailable
-from trainer_infra.platform.manifests.helm_chart import HelmChart, chart_objects
+from trainer_infra.platform.chart_reference import HelmChart
+from trainer_infra.platform.manifests.helm_chart import chart_objects, installed_objects
 
 HOOK = """
 apiVersion: batch/v1
@@ -21,12 +21,6 @@ kind: ConfigMap
 metadata: {name: "{{ .Release.Name }}", namespace: "{{ .Release.Namespace }}"}
 data: {size: "{{ .Values.size }}"}
 """
-
-
-@pytest.fixture(autouse=True)
-def helm_on_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    folder = str(Path(helm.program()).parent)
-    monkeypatch.setenv("PATH", os.pathsep.join([os.environ["PATH"], folder]))
 
 
 @pytest.fixture
@@ -72,6 +66,28 @@ def test_a_hook_is_refused_by_its_name(chart: HelmChart) -> None:
     assert "Job prepare: is a hook of helm (post-upgrade, pre-install)" in str(raised.value)
     hook.write_text(HOOK.replace("WHEN", "test"))
     assert "prepare" not in {each["metadata"]["name"] for each in chart_objects(chart)}
+
+
+def test_hooks_of_an_installation_are_kept_where_the_chart_may_have_them(chart: HelmChart) -> None:
+    hook = Path(chart.reference) / "templates" / "hook.yaml"
+    hook.write_text(HOOK.replace("WHEN", "pre-install, post-upgrade"))
+    keeping = replace(chart, keeps_hooks=True)
+
+    assert "prepare" in {each["metadata"]["name"] for each in chart_objects(keeping)}
+    hook.write_text(HOOK.replace("WHEN", "pre-delete"))
+    with pytest.raises(InvalidInput, match=r"Job prepare: is a hook of helm \(pre-delete\)"):
+        chart_objects(keeping)
+
+
+def test_a_chart_is_installed_into_a_namespace_of_its_own(chart: HelmChart) -> None:
+    namespace, *rest = installed_objects(chart)
+
+    assert (namespace["kind"], namespace["metadata"]) == ("Namespace", {"name": "team"})
+    assert tuple(rest) == chart_objects(chart)
+    (Path(chart.reference) / "templates" / "team.yaml").write_text(
+        "apiVersion: v1\nkind: Namespace\nmetadata: {name: team, labels: {its: own}}\n"
+    )
+    assert installed_objects(chart) == chart_objects(chart)
 
 
 def test_what_helm_refuses_is_said(chart: HelmChart) -> None:

@@ -7,6 +7,7 @@ import pulumi
 import pytest
 
 from tests.platform.declared_resources import declared_resources
+from tests.platform.pools.refusal import pool_refusal
 from trainer_infra import platform
 
 EXISTING: Mapping[str, Any] = {
@@ -346,8 +347,8 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
         "fabric: is a fabric of gcp, and the machines are of aws, got 'tcpxo'",
     ),
     "a fabric of other machines": (
-        GKE,
-        {"fabric": "tcpx"},
+        EXISTING,
+        {"machine_type": "a3-megagpu-8g", "fabric": "tcpx"},
         "fabric: is nothing that a3-megagpu-8g has: it has tcpxo, got 'tcpx'",
     ),
     "EFA on a machine without it": (
@@ -377,36 +378,28 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
         "zones: is more than one zone, and EFA reaches no other, got ['a', 'b']; write one zone",
     ),
     "networks that are not the machine's": (
-        GKE,
-        {"fabric": {"preset": "tcpxo", "networks": ["vpc1"]}},
+        EXISTING,
+        {"machine_type": "a3-megagpu-8g", "fabric": {"preset": "tcpxo", "networks": ["vpc1"]}},
         "fabric.networks: must be 8, one for each interface, got 1",
     ),
 }  # fmt: skip
 
 
-def refusal(name: str, base: Mapping[str, Any], change: Mapping[str, Any]) -> list[str]:
-    """The lines that the program ends with; None takes an argument away."""
-    args = {key: each for key, each in {**base, **change}.items() if each is not None}
-    with pytest.raises(pulumi.RunError) as raised:
-        declared_resources(lambda: platform.GpuNodePool(name, **args))
-    return str(raised.value).splitlines()
-
-
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_mistake_is_one_sentence(mistake: str) -> None:
     base, change, sentence = MISTAKES[mistake]
-    (line,) = refusal("gpus", base, change)
+    (line,) = pool_refusal("gpus", base, change)
     assert line.startswith(f"GpuNodePool gpus: {sentence}")
 
 
 @pytest.mark.parametrize("name", ["GPUs", "-gpus", "gpus.large", "g" * 64])
 def test_a_name_that_cannot_be_a_label_is_refused(name: str) -> None:
-    (line,) = refusal(name, EXISTING, {})
+    (line,) = pool_refusal(name, EXISTING, {})
     assert "its name must be 1 to 63 of a-z, 0-9 and -" in line
 
 
 def test_all_mistakes_are_said_at_once() -> None:
-    lines = refusal(
+    lines = pool_refusal(
         "gpus",
         KARPENTER,
         {

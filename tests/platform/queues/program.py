@@ -92,9 +92,14 @@ def all_queues() -> None:
             "when_can_preempt": "TryNextFlavor",
             "preference": "PreemptionOverBorrowing",
         },
-        admission_checks=[workers, {"check": provisioning, "on_flavors": [fast]}],
+        admission_checks=["licences", {"check": provisioning, "on_flavors": [fast]}],
         stop_policy="None",
         fair_sharing_weight=2,
+    )
+    platform.ClusterQueue(
+        "anywhere",
+        quota={"a100": {"nvidia.com/gpu": 8}},
+        admission_checks=[{"check": workers, "on_flavors": ["a100"]}],
     )
     platform.LocalQueue(
         "team",

@@ -1,5 +1,8 @@
 """Arguments that cannot work are refused at preview, each with one sentence."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pulumi
 import pytest
 
@@ -53,3 +56,64 @@ def test_what_is_an_output_is_not_judged() -> None:
             platform.WorkloadPriorityClass("high", value=pulumi.Output.from_input(2**40)),
         )
     )
+
+
+def two_checks(**second: Any) -> platform.ClusterQueue:
+    workers: Any = {"east": {"secret": "east"}}
+    first = platform.MultiKueue("first", workers=workers)
+    quota = {"a": {"cpu": 1}, "b": {"cpu": 1}}
+    checks = second["checks"](first, workers)
+    return platform.ClusterQueue("it", quota=quota, admission_checks=checks)
+
+
+WITH_COMPONENTS: dict[str, tuple[Callable[[], Any], str]] = {
+    "a queue for a cohort": (
+        lambda: platform.ClusterQueue("it", cohort=platform.ClusterQueue("other")),  # type: ignore[arg-type]
+        "cohort: must be a Cohort, or the name of one, got 'ClusterQueue'",
+    ),
+    "a queue for a check": (
+        lambda: platform.ClusterQueue("it", admission_checks=[platform.Cohort("org")]),  # type: ignore[list-item]
+        "admission_checks[0]: must be a ProvisioningAdmission or MultiKueue, or the name of one, got 'Cohort'",
+    ),
+    "a cohort for a flavor": (
+        lambda: platform.ClusterQueue("it", quota={platform.Cohort("org"): {"cpu": 1}}),
+        "quota.org: must be a ResourceFlavor, or the name of one, got 'Cohort'",
+    ),
+    "an Output for a flavor": (
+        lambda: platform.ClusterQueue("it", quota={platform.ResourceFlavor("a").name: {"cpu": 1}}),
+        "quota: must not have an Output as a flavor's name; give the name itself, or the ResourceFlavor",
+    ),
+    "two MultiKueues": (
+        lambda: two_checks(
+            checks=lambda first, workers: [first, platform.MultiKueue("second", workers=workers)]
+        ),
+        "admission_checks: must have at most one MultiKueue, got 2",
+    ),
+    "a MultiKueue of one flavor": (
+        lambda: two_checks(checks=lambda first, _: [{"check": first, "on_flavors": ["a"]}]),
+        "admission_checks[0].on_flavors: must be all flavors, or left out, where the check is a MultiKueue",
+    ),
+    "a MultiKueue and nodes that are made here": (
+        lambda: two_checks(
+            checks=lambda first, _: [
+                first,
+                platform.ProvisioningAdmission(
+                    "dws", provisioning_class="check-capacity.example.com"
+                ),
+            ]
+        ),
+        (
+            "admission_checks: must not have a ProvisioningAdmission beside a MultiKueue; let each worker's queue "
+            "have it"
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", WITH_COMPONENTS)
+def test_a_mistake_with_a_component_is_one_sentence(mistake: str) -> None:
+    """Kueue would take the last three, and never admit a job."""
+    program, sentence = WITH_COMPONENTS[mistake]
+    with pytest.raises(pulumi.RunError) as raised:
+        declared_resources(program)
+    assert str(raised.value) == f"ClusterQueue it: {sentence}"

@@ -3,7 +3,6 @@
 import base64
 from typing import Any
 
-import pulumi
 import pytest
 
 from tests.platform.declared_resources import declared_objects, declared_resources
@@ -137,10 +136,27 @@ SPECS: dict[str, dict[str, Any]] = {
             "preference": "PreemptionOverBorrowing",
         },
         "admissionChecksStrategy": {
-            "admissionChecks": [{"name": "everywhere"}, {"name": "dws", "onFlavors": ["h100"]}]
+            "admissionChecks": [{"name": "licences"}, {"name": "dws", "onFlavors": ["h100"]}]
         },
         "stopPolicy": "None",
         "fairSharing": {"weight": "2"},
+    },
+    "ClusterQueue/anywhere": {
+        "namespaceSelector": {},
+        "resourceGroups": [
+            {
+                "coveredResources": ["nvidia.com/gpu"],
+                "flavors": [
+                    {
+                        "name": "a100",
+                        "resources": [{"name": "nvidia.com/gpu", "nominalQuota": "8"}],
+                    }
+                ],
+            }
+        ],
+        "admissionChecksStrategy": {
+            "admissionChecks": [{"name": "everywhere", "onFlavors": ["a100"]}]
+        },
     },
     "LocalQueue/vision/team": {
         "clusterQueue": "vision",
@@ -214,10 +230,8 @@ def test_what_a_component_names_is_made_first_and_deleted_last() -> None:
         "Cohort org": {"company:company"},
         "ProvisioningAdmission dws": set(),
         "MultiKueue everywhere": set(),
-        "ClusterQueue vision": {
-            "org:org",
-            "h100:h100",
-            "dws:dws",
+        "ClusterQueue vision": {"org:org", "h100:h100", "dws:dws"},
+        "ClusterQueue anywhere": {
             "everywhere:everywhere",
             *(f"everywhere:{each}" for each in ("west", "later", "east", "south", "north")),
             *(f"everywhere:kueue-system/everywhere-{each}" for each in ("west", "later")),
@@ -241,17 +255,16 @@ def test_a_kubeconfig_is_secret(worker_name: str) -> None:
 
 
 def test_the_name_is_an_output_and_the_resources_unless_given() -> None:
-    seen: dict[str, list[str]] = {}
-
     def program() -> None:
-        plain = platform.Cohort("org")
+        platform.Cohort("org")
         named = platform.Cohort("org-of-east", name="east")
-        pulumi.Output.all(plain.name, named.name).apply(lambda names: seen.update(names=names))
+        platform.Cohort("below", parent=named.name)
 
-    made = declared_resources(program)
-    assert seen == {"names": ["org", "east"]}
-    objects = {each.name for each in made if each.kind.startswith("kubernetes:")}
-    assert objects == {"org:org", "org-of-east:east"}
+    made = {each.name: each for each in declared_resources(program)}
+    objects = {name for name, each in made.items() if each.kind.startswith("kubernetes:")}
+    assert objects == {"org:org", "org-of-east:east", "below:below"}
+    assert made["below:below"].inputs["spec"] == {"parentName": "east"}
+    assert made["below:below"].dependencies == {made["org-of-east:east"].urn}
 
 
 def test_what_is_none_is_not_given() -> None:

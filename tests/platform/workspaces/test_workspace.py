@@ -1,6 +1,7 @@
 """A workspace's objects: rights, network, service account and secrets of a team's namespace."""
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 import pulumi
@@ -252,11 +253,14 @@ def test_values_of_secrets_are_secret_to_pulumi_however_they_are_given() -> None
 
 
 def test_every_object_is_a_child_that_comes_after_the_namespace() -> None:
-    component, namespace, *rest = declared_resources(
+    component, namespace, *rest, guard = declared_resources(
         lambda: platform.Workspace(
             "vision", namespace="team-v", members=[TEAM], data_cache=True, runtimes=["a"]
         )
     )
+    assert guard.kind == "pulumi-python:trainer:DestroyGuard"
+    assert (guard.inputs["namespace"], guard.parent) == ("team-v", component.urn)
+    assert {each.urn for each in (namespace, *rest)} <= guard.dependencies
     assert component.kind == "trainer:index:Workspace"
     assert namespace.name == "vision:team-v"
     assert {each.parent for each in (namespace, *rest)} == {component.urn}
@@ -407,3 +411,18 @@ def test_all_problems_of_a_workspace_are_said_at_once() -> None:
         "rights",
         "runtimes",
     ]
+
+
+def test_a_quota_of_a_flavor_that_the_platform_does_not_have_is_refused() -> None:
+    def workspace(flavors: pulumi.Input[list[str]]) -> None:
+        platform.Workspace("vision", quota={"cpu": 8}, flavor="h100", flavors=flavors)
+
+    sentence = (
+        "Workspace vision: quota: is of a flavor that the platform does not have, got 'h100'; "
+        "use default-flavor or a10"
+    )
+    for flavors in (["default-flavor", "a10"], pulumi.Output.from_input(["default-flavor", "a10"])):
+        with pytest.raises(pulumi.RunError) as raised:
+            declared_resources(partial(workspace, flavors))
+        assert str(raised.value) == sentence
+    declared_resources(partial(workspace, ["h100"]))

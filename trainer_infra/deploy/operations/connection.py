@@ -40,8 +40,9 @@ def configured_connection(
         if nearest is None or nearest.name != project:
             return given
         found = stack_config.of_stack(nearest, stack, config_file())
-        # Every stack of ours names its target: what does not is configured elsewhere (Pulumi ESC).
-        if "target" not in found.values:
+        # Every stack of ours names its target or its cluster: what does not is configured elsewhere
+        # (Pulumi ESC).
+        if not found.values.keys() & {"target", "kubeconfig", "context"}:
             return given
         return Connection(found.get("kubeconfig"), found.get("context"))
     except NotAvailable as error:

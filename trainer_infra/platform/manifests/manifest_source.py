@@ -2,12 +2,14 @@
 
 import hashlib
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 from urllib.parse import urldefrag
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.kustomization import folder_objects, kustomized_objects
 from trainer_infra.platform.manifests.manifest_text import objects_of_text
 from trainer_infra.platform.manifests.release_files import PATIENCE, release_folder
@@ -23,7 +25,12 @@ def release_objects(release: Release) -> tuple[JSONObject, ...]:
     Raises:
         NotAvailable: Its manifests cannot be fetched or built.
     """
-    return kustomized_objects(release_folder(release), release.kustomization)
+    folder = release_folder(release)
+    objects = kustomized_objects(folder, release.kustomization)
+    if release.chart is None:
+        return objects
+    chart = replace(release.chart, reference=str(folder / release.chart.reference))
+    return (*objects, *installed_objects(chart))
 
 
 def manifest_objects(source: str) -> tuple[JSONObject, ...]:

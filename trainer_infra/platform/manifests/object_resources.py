@@ -1,6 +1,6 @@
 """Objects as resources of `pulumi_kubernetes`, each stage after the one before."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final
@@ -12,6 +12,7 @@ from pulumi_kubernetes.apiextensions import CustomResource
 from trainer_infra.deploy.resource_type import python_name
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.manifests.install_order import install_stages
+from trainer_infra.platform.manifests.webhook_retry import webhook_retry
 
 FIELD_MANAGER: Final = "trainer-infra"
 """Who applies the platform's objects; without it every object has a manager of a random name."""
@@ -26,6 +27,7 @@ def object_resources(
     objects: Iterable[JSONObject],
     parent: pulumi.Resource,
     options: pulumi.ResourceOptions | None = None,
+    imported: Collection[str] = (),
 ) -> Resources:
     """Declare objects as children of a component.
 
@@ -33,13 +35,25 @@ def object_resources(
         objects: as an API server takes them.
         parent: the component.
         options: further options of each resource.
+        imported: keys of those that the cluster has and Pulumi is to take over as they are.
     """
     made: dict[str, pulumi.CustomResource] = {}
     before: list[pulumi.Resource] = []
-    for stage in install_stages(objects):
-        own = pulumi.ResourceOptions(parent=parent, depends_on=before)
-        opts = pulumi.ResourceOptions.merge(options, own)
-        resources = {object_key(each): _resource(each, parent, opts) for each in stage}
+    stages = install_stages(objects)
+    if not stages:
+        return MappingProxyType(made)
+    first = object_key(stages[0][0])
+    hooks = webhook_retry(f"{parent._name}:{first}")  # noqa: SLF001  the SDK has no other door to it
+    for stage in stages:
+        own = pulumi.ResourceOptions(parent=parent, depends_on=before, hooks=hooks)
+        resources = {}
+        for each in stage:
+            key = object_key(each)
+            taken = pulumi.ResourceOptions(
+                import_=key.partition("/")[2] if key in imported else None
+            )
+            opts = pulumi.ResourceOptions.merge(pulumi.ResourceOptions.merge(options, own), taken)
+            resources[key] = _resource(each, parent, opts)
         before = list(resources.values())
         made |= resources
     return MappingProxyType(made)
@@ -55,10 +69,12 @@ def _resource(
     value: JSONObject, parent: pulumi.Resource, opts: pulumi.ResourceOptions
 ) -> pulumi.CustomResource:
     metadata = dict(value["metadata"])
-    annotations = {_FIELD_MANAGER: FIELD_MANAGER, **(metadata.get("annotations") or {})}
     place = "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
     name = f"{parent._name}:{place}"  # noqa: SLF001  the SDK has no other door to it
-    metadata["annotations"] = annotations
+    if opts.import_ is None:
+        # An import takes only an object that is what the program says, annotations included.
+        annotations = {_FIELD_MANAGER: FIELD_MANAGER, **(metadata.get("annotations") or {})}
+        metadata["annotations"] = annotations
     fields = {key: each for key, each in value.items() if key not in _OWN}
     kind = _known_kind(value)
     if kind is None and fields.keys() - {"spec"}:

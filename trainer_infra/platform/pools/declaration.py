@@ -3,8 +3,7 @@
 Reading never fails: what is not known is None or empty, and a check says so.
 """
 
-import difflib
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final, cast
 
@@ -136,12 +135,6 @@ def fabric_arguments(args: GpuNodePoolArgs) -> FabricArgs:
     """The fabric's arguments, of a name too."""
     given = args["fabric"]
     return {"preset": given} if isinstance(given, str) else given
-
-
-def did_you_mean(name: object, known: Collection[str]) -> str:
-    """What to do about a name that is none of those."""
-    close = difflib.get_close_matches(str(name), known, n=1)
-    return f"did you mean {close[0]}?" if close else f"use {', '.join(known)}"
 
 
 def _cloud(backend: str, args: GpuNodePoolArgs) -> Cloud | None:

@@ -7,19 +7,39 @@ import pulumi
 
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.drivers.cluster_drivers import PoolClaim, claim_pool
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.pools.aks import aks_agent_pool
 from trainer_infra.platform.pools.checks import judged_declaration
+from trainer_infra.platform.pools.cluster_api import cluster_api_objects
 from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.platform.pools.eks import eks_pool
+from trainer_infra.platform.pools.gke import gke_node_pool
+from trainer_infra.platform.pools.gke_compute_class import compute_class_objects
 from trainer_infra.platform.pools.karpenter import karpenter_objects
 from trainer_infra.platform.pools.pool_arguments import GpuNodePoolArgs
-from trainer_infra.platform.pools.pool_flavor import flavor_arguments
+from trainer_infra.platform.pools.pool_flavor import admission_arguments, flavor_arguments
 from trainer_infra.platform.pools.pool_spec import spec_of
+from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmission
 from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
 from trainer_infra.platform.queues.topology import Topology
 from trainer_infra.rules.node_pool import PoolSpec
 
+_FACTORIES: Final[Mapping[str, Callable[[PoolSpec, Any], Any]]] = {
+    "aks": aks_agent_pool,
+    "eks": eks_pool,
+    "gke": gke_node_pool,
+}
+"""The keyword arguments of a cloud's own resources."""
+_COUNTS: Final = {
+    "aks": ["count"],
+    "eks": ["scalingConfig.desiredSize"],
+    "gke": ["initialNodeCount", "nodeCount"],
+}
+"""What the autoscaler changes, so that a later `pulumi up` leaves it."""
 _OBJECTS: Final[Mapping[str, Callable[[Declaration, PoolSpec], tuple[JSONObject, ...]]]] = {
-    "existing": lambda _declared, _spec: (),
+    "cluster_api": cluster_api_objects,
+    "gke_compute_class": compute_class_objects,
     "karpenter": karpenter_objects,
 }
 """What a backend makes of objects of Kubernetes."""
@@ -34,8 +54,13 @@ class GpuNodePool(PlatformComponent):
     """Kueue's ResourceFlavor; None with `queueing=False`."""
     topology: Topology | None
     """Kueue's Topology; None where jobs are not placed by one."""
+    admission: ProvisioningAdmission | None
+    """Kueue's check that asks for a job's machines; None without `provisioning_class`. A ClusterQueue
+    takes it: `admission_checks=[{"check": pool.admission, "on_flavors": [pool.flavor]}]`."""
     resources: Resources
     """Objects of its backend, by `Kind/name` or `Kind/namespace/name`."""
+    machines: tuple[pulumi.Resource, ...]
+    """What the factory made; empty of a backend without one."""
 
     _arguments = GpuNodePoolArgs
 
@@ -56,13 +81,39 @@ class GpuNodePool(PlatformComponent):
         super().__init__(resource_name, args, opts)
         with self.sentences():
             declared = judged_declaration(resource_name, args)
+            driver = args.get("driver", "managed")
+            claim_pool(self, PoolClaim(resource_name, declared.backend, driver))
         self.spec = spec_of(declared)
-        self.resources = object_resources(_OBJECTS[declared.backend](declared, self.spec), self)
+        self.resources = self._backend_objects(declared)
+        self.machines = self._machine_resources(declared)
         self._declare_queueing()
         self.register_outputs(self._outputs())
 
+    def _backend_objects(self, declared: Declaration) -> Resources:
+        if declared.backend not in _OBJECTS:
+            return {}
+        objects = _OBJECTS[declared.backend](declared, self.spec)
+        management = declared.block("cluster_api").get("management")
+        elsewhere = pulumi.ResourceOptions(provider=management) if management else None
+        return object_resources(objects, self, elsewhere)
+
+    def _machine_resources(self, declared: Declaration) -> tuple[pulumi.Resource, ...]:
+        if declared.backend not in _FACTORIES:
+            return ()
+        ignored = [] if declared.is_static else _COUNTS[declared.backend]
+        mine = pulumi.ResourceOptions(parent=self, ignore_changes=ignored)
+        block = declared.block(declared.backend)
+        arguments = _FACTORIES[declared.backend](self.spec, block)
+        if declared.backend == "eks":
+            parts = {key: {**each, "opts": mine} for key, each in arguments.items()}
+            parts["launch_template"]["opts"] = pulumi.ResourceOptions(parent=self)
+            made = declared.args["factory"](self.spec, parts)
+        else:
+            made = declared.args["factory"](self.spec, {**arguments, "opts": mine})
+        return (made,) if isinstance(made, pulumi.Resource) else tuple(made)
+
     def _declare_queueing(self) -> None:
-        self.topology = self.flavor = None
+        self.topology = self.flavor = self.admission = None
         mine = pulumi.ResourceOptions(parent=self)
         if self.spec.topology_name:
             levels = list(self.spec.topology)
@@ -70,6 +121,9 @@ class GpuNodePool(PlatformComponent):
         if self.spec.flavor_name:
             flavor = flavor_arguments(self.spec, self.topology)
             self.flavor = ResourceFlavor(self.spec.flavor_name, opts=mine, **flavor)
+        if self.spec.provisioning_class:
+            admission = admission_arguments(self.spec, self.spec.provisioning_class)
+            self.admission = ProvisioningAdmission(self.spec.name, opts=mine, **admission)
 
     def _outputs(self) -> Mapping[str, Any]:
         pool = self.spec.as_policy_pool()

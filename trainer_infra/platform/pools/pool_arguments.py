@@ -14,7 +14,7 @@ from trainer_infra.rules.node_pool import PoolSpec
 
 Backend = Literal["aks", "cluster_api", "eks", "existing", "gke", "gke_compute_class", "karpenter"]
 CapacityType = Literal["on-demand", "spot", "reserved", "capacity-block", "flex-start"]
-Driver = Literal["managed", "gpu_operator", "device_plugin", "dra", "none"]
+Driver = Literal["managed", "gpu_operator", "device_plugin", "dra_driver", "none"]
 
 
 class NodesArgs(TypedDict, total=False):
@@ -101,6 +101,8 @@ class ClusterApiArgs(TypedDict, total=False):
 
     cluster: Required[str]
     """Name of the Cluster."""
+    management: pulumi.ProviderResource
+    """Provider of the management cluster; the component's own unless given."""
     namespace: str
     """Of the Cluster; `default` unless given."""
     kind: Literal["MachineDeployment", "MachinePool"]
@@ -139,6 +141,8 @@ class EksArgs(TypedDict, total=False):
     """For EFA one of them lets all traffic of its own members in and out."""
     ami_type: str
     """`AL2023_x86_64_NVIDIA` unless given."""
+    network_interfaces: Sequence[Mapping[str, Any]]
+    """Of the launch template, in place of those that follow from the fabric."""
     placement_group: pulumi.Input[str]
     """Name of a group by which machines stand close together; not with a reservation."""
     disk_gib: int
@@ -160,8 +164,9 @@ class AksArgs(TypedDict, total=False):
     """Disk of the system, 200 GiB unless given."""
 
 
-Factory = Callable[[PoolSpec, Mapping[str, Any]], pulumi.Resource | Sequence[pulumi.Resource]]
-"""Makes the cloud's resources: takes the pool and the keyword arguments of its backend."""
+Factory = Callable[[PoolSpec, Any], pulumi.Resource | Sequence[pulumi.Resource]]
+"""Makes the cloud's resources: takes the pool, and the keyword arguments that follow from it, `opts` among
+them (`gke.GkeNodePool`, `eks.EksPool` or `aks.AksAgentPool`)."""
 
 
 class GpuNodePoolArgs(TypedDict, total=False):

@@ -11,16 +11,25 @@ from trainer_infra.catalog.machine_types import room_for_pods
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.pools.accelerator_labels import accelerator_labels
 from trainer_infra.platform.pools.declaration import Declaration
+from trainer_infra.platform.pools.pool_flavor import QUEUED
 from trainer_infra.rules.node_pool import PoolSpec
 
 INSTANCE_TYPE: Final = "node.kubernetes.io/instance-type"
 COMPUTE_CLASS: Final = "cloud.google.com/compute-class"
 DO_NOT_DISRUPT: Final = "karpenter.sh/do-not-disrupt"
-_OWN_TAINT: Final = ("cluster_api", "eks", "gke", "karpenter")
+_OWN_TAINT: Final = ("eks", "gke", "karpenter")
 """Backends whose machines get a taint that keeps other pods away; GKE adds the same one itself."""
 MOST_TAINTS: Final = 8
 """That a ResourceFlavor takes, and tolerations as well."""
+CLUSTER_API_POOL: Final = "node.cluster.x-k8s.io/trainer-infra-pool"
+"""Cluster API copies to nodes only labels of its own domains."""
 _AKS_TAINT: Final = {"key": "sku", "value": "gpu", "effect": "NoSchedule"}
+_AKS_SPOT: Final = {
+    "key": "kubernetes.azure.com/scalesetpriority",
+    "value": "spot",
+    "effect": "NoSchedule",
+}
+"""What AKS adds to spot machines."""
 
 
 def spec_of(declared: Declaration) -> PoolSpec:
@@ -40,6 +49,7 @@ def spec_of(declared: Declaration) -> PoolSpec:
         min_nodes=declared.least,
         capacity=_capacity(declared, fabric),
         labels=labels,
+        own_labels=dict(args.get("labels", {})),
         node_labels={**_known_labels(declared), **args.get("labels", {}), **labels},
         taints=taints,
         tolerations=_tolerations(declared, taints),
@@ -50,7 +60,11 @@ def spec_of(declared: Declaration) -> PoolSpec:
             declared.machines[0].name if len(declared.machines) == 1 else None
         ),
         backend=declared.backend,
+        is_static=declared.is_static,
+        zones=tuple(args.get("zones", ())),
         capacity_type=declared.capacity_type,
+        reservation=args.get("reservation"),
+        max_run_duration=args.get("max_run_duration"),
         provisioning_class=args.get("provisioning_class"),
         driver=args.get("driver", "managed"),
         fabric=fabric,
@@ -63,6 +77,8 @@ def selector_labels(declared: Declaration) -> Mapping[str, str]:
     """What the pool's machines are chosen by."""
     if declared.backend == "gke_compute_class":
         return {COMPUTE_CLASS: declared.name}
+    if declared.backend == "cluster_api":
+        return {CLUSTER_API_POOL: declared.name}
     if declared.backend != "existing":
         return {names.POOL_LABEL: declared.name}
     return declared.args.get("labels") or {INSTANCE_TYPE: declared.args["machine_type"]}
@@ -78,10 +94,12 @@ def _known_labels(declared: Declaration) -> Mapping[str, str]:
 
 
 def _taints(declared: Declaration) -> list[JSONObject]:
+    on_aks = declared.backend == "aks"
+    spot = [_AKS_SPOT] if on_aks and declared.capacity_type == "spot" else []
     if "taints" in declared.args:
-        return [dict(each) for each in declared.args["taints"]]
-    if declared.backend == "aks":
-        return [_AKS_TAINT]
+        return [*(dict(each) for each in declared.args["taints"]), *spot]
+    if on_aks:
+        return [_AKS_TAINT, *spot]
     if declared.backend in _OWN_TAINT:
         return [{"key": declared.resource, "value": "present", "effect": "NoSchedule"}]
     return []
@@ -97,7 +115,7 @@ def _tolerations(declared: Declaration, taints: tuple[JSONObject, ...]) -> tuple
     made.append(_toleration(declared.resource))
     if declared.backend == "gke_compute_class":
         made.append(_toleration(COMPUTE_CLASS, declared.name))
-    if declared.args.get("provisioning_class") == "queued-provisioning.gke.io":
+    if declared.args.get("provisioning_class") == QUEUED:
         made.append(_toleration("cloud.google.com/gke-queued", "true"))
     return tuple(made[:MOST_TAINTS])
 

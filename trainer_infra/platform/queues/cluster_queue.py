@@ -14,11 +14,13 @@ from trainer_infra.platform.queues.argument_problems import (
     is_plain,
     quantity_text,
 )
+from trainer_infra.platform.queues.cohort import Cohort
+from trainer_infra.platform.queues.multi_kueue import MultiKueue
+from trainer_infra.platform.queues.provisioning_admission import ProvisioningAdmission
 from trainer_infra.platform.queues.queue_component import (
     STOP_POLICIES,
     QueueArgs,
     QueueComponent,
-    QueueName,
     given_fields,
     judge_reference,
     name_of,
@@ -31,6 +33,7 @@ from trainer_infra.platform.queues.quota import (
     judge_quota,
     resource_groups,
 )
+from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
 from trainer_infra.trainers.wire_types.object_references import LabelSelectorArgs
 
 STRATEGIES: Final = ("StrictFIFO", "BestEffortFIFO")
@@ -45,6 +48,9 @@ _PREEMPTION: Final = {
     "within_cluster_queue": (_NEVER, "LowerPriority", "LowerOrNewerEqualPriority"),
     "reclaim_within_cohort": (_NEVER, "LowerPriority", "Any"),
 }
+
+
+CheckName: TypeAlias = pulumi.Input[str] | ProvisioningAdmission | MultiKueue
 
 
 class BorrowWithinCohortArgs(TypedDict, total=False):
@@ -81,19 +87,19 @@ class FlavorFungibilityArgs(TypedDict, total=False):
 class AdmissionCheckArgs(TypedDict):
     """A check that does not count for every flavor."""
 
-    check: QueueName
+    check: CheckName
     """A `ProvisioningAdmission`, a `MultiKueue`, or the name of an AdmissionCheck."""
-    on_flavors: NotRequired[Sequence[QueueName]]
+    on_flavors: NotRequired[Sequence[str | ResourceFlavor]]
     """The flavors that it counts for; all unless given."""
 
 
-AdmissionChecks: TypeAlias = Sequence[QueueName | AdmissionCheckArgs]
+AdmissionChecks: TypeAlias = Sequence[CheckName | AdmissionCheckArgs]
 
 
 class ClusterQueueArgs(QueueArgs, total=False):
     """Arguments of a queue."""
 
-    cohort: QueueName
+    cohort: pulumi.Input[str] | Cohort
     """The cohort in which it lends and borrows."""
     quota: Quota
     """How much of each flavor it has, in the order in which Kueue tries the flavors."""
@@ -147,7 +153,7 @@ class ClusterQueue(QueueComponent):
     @override
     def _judge(self, problems: ArgumentProblems, args: Any) -> None:
         if "cohort" in args:
-            judge_reference(problems, ("cohort",), args["cohort"])
+            judge_reference(problems, ("cohort",), args["cohort"], Cohort)
         judge_quota(problems, args.get("quota", {}), QuotaRules("cohort", "cohort" in args, True))
         problems.judge_selector(("namespace_selector",), args.get("namespace_selector", {}))
         for argument, choices in (
@@ -223,24 +229,44 @@ def _judge_fungibility(problems: ArgumentProblems, fungibility: object) -> None:
 
 def _judge_checks(problems: ArgumentProblems, checks: object, flavors: Sequence[str]) -> None:
     at: Path = ("admission_checks",)
-    names = []
-    for index, each in enumerate(problems.plain_list(at, checks, _MOST_CHECKS)):
+    listed = problems.plain_list(at, checks, _MOST_CHECKS)
+    for index, each in enumerate(listed):
         here = (*at, index)
-        if not isinstance(each, Mapping):
-            problems.judge_text(here, name_of(each), _CHECK_NAME)
-            names.append(name_of(each))
-            continue
-        found = problems.plain_fields(here, each, ("check", "on_flavors"), needed=("check",))
-        if "check" in found:
-            problems.judge_text((*here, "check"), name_of(found["check"]), _CHECK_NAME)
-            names.append(name_of(found["check"]))
-        on = problems.plain_list((*here, "on_flavors"), found.get("on_flavors", ()), MOST_FLAVORS)
-        chosen = [name_of(each) for each in on]
-        problems.judge_unique((*here, "on_flavors"), chosen)
-        for flavor in chosen:
-            if flavor not in flavors:
-                problems.add((*here, "on_flavors"), "must be flavors of the quota", flavor)
-    problems.judge_unique(at, names)
+        if isinstance(each, Mapping):
+            known = ("check", "on_flavors")
+            found = problems.plain_fields(here, each, known, needed=("check",))
+            if "check" in found:
+                _judge_check(problems, (*here, "check"), found["check"])
+            _judge_on_flavors(problems, here, found, flavors)
+        else:
+            _judge_check(problems, here, each)
+    named = [each.get("check") if isinstance(each, Mapping) else each for each in listed]
+    problems.judge_unique(at, [name_of(each) for each in named])
+    workers = [each for each in named if isinstance(each, MultiKueue)]
+    if len(workers) > 1:
+        problems.add(at, "must have at most one MultiKueue", len(workers))
+    if workers and any(isinstance(each, ProvisioningAdmission) for each in named):
+        fix = "let each worker's queue have it"
+        problems.add(at, "must not have a ProvisioningAdmission beside a MultiKueue", fix=fix)
+
+
+def _judge_check(problems: ArgumentProblems, at: Path, check: object) -> None:
+    kinds = (ProvisioningAdmission, MultiKueue)
+    judge_reference(problems, at, check, *kinds, shape=_CHECK_NAME)
+
+
+def _judge_on_flavors(
+    problems: ArgumentProblems, at: Path, found: Mapping[str, Any], flavors: Sequence[str]
+) -> None:
+    at = (*at, "on_flavors")
+    listed = problems.plain_list(at, found.get("on_flavors", ()), MOST_FLAVORS)
+    chosen = [name_of(each) for each in listed]
+    problems.judge_unique(at, chosen)
+    for flavor in chosen:
+        if flavor not in flavors:
+            problems.add(at, "must be flavors of the quota", flavor)
+    if chosen and isinstance(found.get("check"), MultiKueue) and set(chosen) != set(flavors):
+        problems.add(at, "must be all flavors, or left out, where the check is a MultiKueue")
 
 
 def _preemption(preemption: PreemptionArgs) -> JSONDict:

@@ -11,7 +11,6 @@ from trainer_infra.platform.queues.argument_problems import ArgumentProblems, qu
 from trainer_infra.platform.queues.queue_component import (
     QueueArgs,
     QueueComponent,
-    QueueName,
     judge_reference,
     name_of,
 )
@@ -21,7 +20,7 @@ from trainer_infra.platform.queues.quota import Quota, QuotaRules, judge_quota, 
 class CohortArgs(QueueArgs, total=False):
     """Arguments of a cohort."""
 
-    parent: QueueName
+    parent: "pulumi.Input[str] | Cohort"
     """The cohort that this one is a part of."""
     quota: Quota
     """What belongs to all of its queues together, besides their own, by flavor."""
@@ -57,7 +56,7 @@ class Cohort(QueueComponent):
     @override
     def _judge(self, problems: ArgumentProblems, args: Any) -> None:
         if "parent" in args:
-            judge_reference(problems, ("parent",), args["parent"])
+            judge_reference(problems, ("parent",), args["parent"], Cohort)
             if name_of(args["parent"]) == self.object_name:
                 problems.add(("parent",), "must be another cohort", self.object_name)
         rules = QuotaRules("parent", "parent" in args, is_of_queue=False)

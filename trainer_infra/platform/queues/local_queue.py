@@ -14,11 +14,11 @@ from trainer_infra.platform.queues.argument_problems import (
     ArgumentProblems,
     quantity_text,
 )
+from trainer_infra.platform.queues.cluster_queue import ClusterQueue
 from trainer_infra.platform.queues.queue_component import (
     STOP_POLICIES,
     QueueArgs,
     QueueComponent,
-    QueueName,
     given_fields,
     judge_reference,
     name_of,
@@ -30,7 +30,7 @@ class LocalQueueArgs(QueueArgs, total=False):
 
     namespace: Required[str]
     """Whose jobs wait in it."""
-    cluster_queue: Required[QueueName]
+    cluster_queue: Required[pulumi.Input[str] | ClusterQueue]
     """The queue that has the quota. It never changes: with another one the object is made anew."""
     stop_policy: pulumi.Input[str]
     """`None`, `Hold` (admit no more) or `HoldAndDrain` (evict those that run as well)."""
@@ -68,7 +68,7 @@ class LocalQueue(QueueComponent):
     @override
     def _judge(self, problems: ArgumentProblems, args: Any) -> None:
         problems.judge_text(("namespace",), args["namespace"], SHORT_NAME)
-        judge_reference(problems, ("cluster_queue",), args["cluster_queue"])
+        judge_reference(problems, ("cluster_queue",), args["cluster_queue"], ClusterQueue)
         if "stop_policy" in args:
             problems.judge_choice(("stop_policy",), args["stop_policy"], STOP_POLICIES)
         if "fair_sharing_weight" in args:

@@ -1,8 +1,8 @@
 """What every object of a queue controller is as a component: a name, its resources, what it comes after."""
 
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, Final, TypeAlias, TypedDict, Union
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, ClassVar, Final, TypedDict
 
 import pulumi
 
@@ -17,16 +17,13 @@ KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 STOP_POLICIES: Final = ("None", "Hold", "HoldAndDrain")
 """What a queue does with jobs: admit them, admit no more, or evict those that run as well."""
 
-QueueName: TypeAlias = Union[str, "QueueComponent"]
-"""An object by its name, or its component, which then is made first and deleted last."""
-
 
 class QueueArgs(TypedDict, total=False):
     """Arguments of every object."""
 
     name: str
     """The object's name; the resource's unless given."""
-    labels: pulumi.Input[dict[str, pulumi.Input[str]]]
+    labels: pulumi.Input[Mapping[str, pulumi.Input[str]]]
     """Labels of the object."""
 
 
@@ -34,7 +31,7 @@ class QueueComponent(PlatformComponent):
     """An object that a queue controller reads, as a component."""
 
     name: pulumi.Output[str]
-    """The object's name."""
+    """The object's name, once it is there."""
     object_name: str
     """The same, as the program knows it before anything is made."""
     resources: Resources
@@ -57,13 +54,15 @@ class QueueComponent(PlatformComponent):
         depends = pulumi.ResourceOptions(depends_on=before)
         super().__init__(resource_name, given, pulumi.ResourceOptions.merge(opts, depends))
         self.object_name = given.get("name", resource_name)
-        self.name = pulumi.Output.from_input(self.object_name)
         with self.sentences():
             self._judge_all(given)
         anew = pulumi.ResourceOptions(
             replace_on_changes=list(self._fixed), delete_before_replace=bool(self._fixed) or None
         )
         self.resources = object_resources(self._objects(given), self, anew)
+        # What uses the name comes after the objects.
+        made = (each.urn for each in self.resources.values())
+        self.name = pulumi.Output.all(self.object_name, *made).apply(lambda all_: str(all_[0]))
         self.register_outputs({"name": self.name})
 
     def _judge_all(self, args: Any) -> None:
@@ -97,14 +96,32 @@ class QueueComponent(PlatformComponent):
         return {"apiVersion": KUEUE, "kind": kind, "metadata": metadata, **body}
 
 
-def name_of(reference: QueueName) -> str:
+def name_of(reference: Any) -> Any:
     """The name of an object that a program names, or has as a component."""
     return reference.object_name if isinstance(reference, QueueComponent) else reference
 
 
-def judge_reference(problems: ArgumentProblems, path: Path, reference: QueueName) -> None:
-    """The name of an object that a program names."""
-    problems.judge_text(path, name_of(reference), NAME)
+def judge_reference(
+    problems: ArgumentProblems,
+    path: Path,
+    reference: object,
+    *kinds: type[QueueComponent],
+    shape: JSONObject = NAME,
+) -> None:
+    """An object that a program names, or has as a component.
+
+    Args:
+        problems: where to say what is wrong.
+        path: where it stands.
+        reference: the name or the component.
+        kinds: what it may be.
+        shape: of the name.
+    """
+    if isinstance(reference, QueueComponent) and not isinstance(reference, kinds):
+        words = " or ".join(each.__name__ for each in kinds)
+        problems.add(path, f"must be a {words}, or the name of one", type(reference).__name__)
+    else:
+        problems.judge_text(path, name_of(reference), shape)
 
 
 def given_fields(args: Any, **fields: str) -> JSONDict:

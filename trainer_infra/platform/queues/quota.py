@@ -16,9 +16,11 @@ from trainer_infra.json_values import JSONDict
 from trainer_infra.platform.queues.argument_problems import (
     LABEL_KEY,
     ArgumentProblems,
+    is_plain,
     quantity_text,
 )
-from trainer_infra.platform.queues.queue_component import QueueName, judge_reference, name_of
+from trainer_infra.platform.queues.queue_component import judge_reference, name_of
+from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
 
 MOST_FLAVORS: Final = 64
 """Flavors of a group, and resources of a flavor."""
@@ -90,10 +92,14 @@ def judge_quota(problems: ArgumentProblems, quota: object, rules: QuotaRules) ->
     """Find what Kueue would refuse of a quota."""
     at: Path = ("quota",)
     flavors = problems.plain_mapping(at, quota, _MOST_GROUPS * MOST_FLAVORS)
+    if any(not is_plain(each) for each in flavors):
+        fix = "give the name itself, or the ResourceFlavor"
+        problems.add(at, "must not have an Output as a flavor's name", fix=fix)
+        return
     sound = True
     for flavor, resources in flavors.items():
         here = (*at, name_of(flavor))
-        judge_reference(problems, here, flavor)
+        judge_reference(problems, here, flavor, ResourceFlavor)
         found = problems.plain_mapping(here, resources, MOST_FLAVORS, least=1)
         sound = sound and bool(found)
         for resource, value in found.items():
@@ -160,9 +166,9 @@ def _judge_sums(problems: ArgumentProblems, at: Path, quota: Mapping[Any, Any]) 
             problems.add(at, f"must have at most {most} {what}", count)
 
 
-def _groups(quota: Mapping[Any, Any]) -> Iterator[tuple[Sequence[str], Sequence[QueueName]]]:
+def _groups(quota: Mapping[Any, Any]) -> Iterator[tuple[Sequence[str], Sequence[Any]]]:
     """Resources, and the flavors that cover just these, in the order of the first of each."""
-    groups: dict[frozenset[str], list[QueueName]] = {}
+    groups: dict[frozenset[str], list[Any]] = {}
     for flavor, resources in quota.items():
         groups.setdefault(frozenset(resources), []).append(flavor)
     for flavors in groups.values():

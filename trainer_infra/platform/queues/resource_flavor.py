@@ -17,11 +17,11 @@ from trainer_infra.platform.queues.argument_problems import (
 from trainer_infra.platform.queues.queue_component import (
     QueueArgs,
     QueueComponent,
-    QueueName,
     given_fields,
     judge_reference,
     name_of,
 )
+from trainer_infra.platform.queues.topology import Topology
 from trainer_infra.trainers.wire_types.pod_placement import TolerationArgs
 
 EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
@@ -49,7 +49,7 @@ class ResourceFlavorArgs(QueueArgs, total=False):
     """Taints of its nodes: Kueue gives a job this flavor only if its pods tolerate them; up to 8."""
     tolerations: Sequence[TolerationArgs]
     """What Kueue makes the pods tolerate, in wire form; up to 8."""
-    topology_name: QueueName
+    topology_name: pulumi.Input[str] | Topology
     """Topology by which it places pods on these nodes; it needs a label of the nodes."""
 
 
@@ -89,7 +89,7 @@ class ResourceFlavor(QueueComponent):
             found = problems.plain_fields((*at, index), each, _TOLERATION)
             _judge_toleration(problems, (*at, index), found)
         if "topology_name" in args:
-            judge_reference(problems, ("topology_name",), args["topology_name"])
+            judge_reference(problems, ("topology_name",), args["topology_name"], Topology)
             if is_plain(labels) and not labels:
                 problems.add(("node_labels",), "must have at least one label beside topology_name")
 

@@ -15,7 +15,6 @@ from trainer_infra.platform.queues.argument_problems import (
 from trainer_infra.platform.queues.queue_component import (
     QueueArgs,
     QueueComponent,
-    QueueName,
     given_fields,
     judge_reference,
     name_of,
@@ -41,7 +40,7 @@ class VolcanoQueueArgs(QueueArgs, total=False):
     """What others never use."""
     reclaimable: pulumi.Input[bool]
     """Whether others get back what it uses over its part; true unless given."""
-    parent: QueueName
+    parent: "pulumi.Input[str] | VolcanoQueue"
     """The queue that it is a part of."""
     priority: pulumi.Input[int]
     """Queues of a higher one go first."""
@@ -78,7 +77,7 @@ class VolcanoQueue(QueueComponent):
             fix = "choose another name"
             problems.add(("name",), "is that of a queue which Volcano makes", self.object_name, fix)
         if "parent" in args:
-            judge_reference(problems, ("parent",), args["parent"])
+            judge_reference(problems, ("parent",), args["parent"], VolcanoQueue)
         if "weight" in args:
             problems.judge_number(("weight",), args["weight"], least=1)
         if "priority" in args:

@@ -96,6 +96,17 @@ def queue_problems(args: WorkspaceArgs) -> Iterator[Problem]:
             yield Problem(name, "is for Kueue, which queues nothing here", fix="leave it out")
 
 
+def unknown_flavors(args: WorkspaceArgs, flavors: Sequence[str]) -> Iterator[Problem]:
+    """Flavors of the quota that the platform does not have."""
+    pools, flavor = args.get("pools", ()), args.get("flavor", DEFAULT_FLAVOR)
+    if queueing_of(args) != KUEUE:
+        return
+    for each in flavor_amounts(args["quota"], pools, flavor):
+        if each not in flavors:
+            fix = f"use {' or '.join(flavors)}" if flavors else "add a pool to the platform"
+            yield Problem("quota", "is of a flavor that the platform does not have", each, fix)
+
+
 def _flavor_problems(pools: Sequence[PoolSpec]) -> Iterator[Problem]:
     for each in pools:
         if isinstance(each, PoolSpec) and each.flavor_name is None:

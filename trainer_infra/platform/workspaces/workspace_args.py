@@ -5,8 +5,9 @@ from typing import Any, Literal, TypedDict
 
 import pulumi
 
+from trainer_infra.deploy.destroy_guard_resource import GuardedCluster
 from trainer_infra.platform.queues.cluster_queue import PreemptionArgs
-from trainer_infra.platform.queues.queue_component import QueueName
+from trainer_infra.platform.queues.cohort import Cohort
 from trainer_infra.platform.workspaces.member import WorkspaceMember
 from trainer_infra.rules.node_pool import PoolSpec
 
@@ -28,12 +29,14 @@ class WorkspaceArgs(TypedDict, total=False):
     flavor: str
     """Kueue's ResourceFlavor that the quota is about where no pool is given; `default-flavor` unless
     given."""
+    flavors: pulumi.Input[Sequence[str]]
+    """Flavors that the platform has, for example an output of its stack: a quota of another is refused."""
     queueing: Literal["kueue", "volcano", False]
     """What queues its jobs; `kueue` unless given, where there is a quota. With False a ResourceQuota
     holds the quota."""
     queue: str
     """Name of Kueue's LocalQueue; `default` unless given, into which Kueue puts jobs that name none."""
-    cohort: QueueName
+    cohort: pulumi.Input[str] | Cohort
     """Kueue's cohort in which it lends and borrows."""
     preemption: PreemptionArgs
     """Which jobs make room: those of a lower priority, and those that borrowed, unless given."""
@@ -66,3 +69,6 @@ class WorkspaceArgs(TypedDict, total=False):
     """`hard` of a ResourceQuota, for example `{"pods": 100}`; without a queue beside the quota's amounts."""
     limit_range: Mapping[str, Any]
     """Limits of containers in a LimitRange, in wire form, for example `defaultRequest`."""
+    guard: bool | GuardedCluster
+    """Whether `destroy` is refused while there are jobs in it: true unless given. A mapping names the
+    cluster to look at, where that is not the stack's own."""

@@ -5,6 +5,7 @@ from typing import Final
 from trainer_infra.errors import InvalidInput
 from trainer_infra.platform.pools.checks import (
     backend_block,
+    cloud_pool,
     fabric,
     machine,
     node_count,
@@ -24,6 +25,7 @@ _CHECKS: Final = (
     node_marks.problems_of_marks,
     topology.problems_of_topology,
     fabric.problems_of_fabric,
+    cloud_pool.problems_of_cloud_pool,
 )
 """In the order in which a reader fixes them."""
 

@@ -4,7 +4,8 @@ from collections.abc import Iterator, Mapping
 from typing import Final, get_args
 
 from trainer_infra.errors import Problem
-from trainer_infra.platform.pools.declaration import Declaration, did_you_mean
+from trainer_infra.platform.name_advice import did_you_mean
+from trainer_infra.platform.pools.declaration import Declaration
 from trainer_infra.platform.pools.pool_arguments import (
     AksArgs,
     Backend,

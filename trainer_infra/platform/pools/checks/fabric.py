@@ -4,7 +4,8 @@ from collections.abc import Iterator
 
 from trainer_infra.catalog.fabrics import FABRICS
 from trainer_infra.errors import Problem
-from trainer_infra.platform.pools.declaration import Declaration, did_you_mean
+from trainer_infra.platform.name_advice import did_you_mean
+from trainer_infra.platform.pools.declaration import Declaration
 
 
 def problems_of_fabric(declared: Declaration) -> Iterator[Problem]:

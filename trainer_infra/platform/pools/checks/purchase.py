@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final, get_args
 
 from trainer_infra.errors import Problem
-from trainer_infra.platform.pools.declaration import Declaration, did_you_mean
+from trainer_infra.platform.name_advice import did_you_mean
+from trainer_infra.platform.pools.declaration import Declaration
 from trainer_infra.platform.pools.pool_arguments import CapacityType
+from trainer_infra.platform.pools.pool_flavor import QUEUED
 
-QUEUED: Final = "queued-provisioning.gke.io"
 CLASSES: Final = (
     "check-capacity.autoscaling.x-k8s.io",
     "best-effort-atomic-scale-up.autoscaling.x-k8s.io",

@@ -1,0 +1,130 @@
+"""A real API server with strict validation takes what pools declare."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+
+from tests.apiserver.kueue_crds import install_kueue_crds
+from tests.apiserver.pool_crds import install_pool_crds
+from tests.kube import real_server
+from tests.platform.conftest import kubectl_on_path
+from tests.platform.declared_resources import declared_objects
+from trainer_infra import platform
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import Invalid
+
+__all__ = ["kubectl_on_path"]
+KARPENTER: Mapping[str, Any] = {"backend": "karpenter", "karpenter": {"node_class": "gpu"}}
+REFERENCE = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "g"}
+CLUSTER_API: Mapping[str, Any] = {
+    "backend": "cluster_api",
+    "cluster_api": {
+        "cluster": "prod",
+        "version": "v1.34.4",
+        "infrastructure": REFERENCE,
+        "bootstrap": REFERENCE,
+    },
+}
+POOLS: Mapping[str, Mapping[str, Any]] = {
+    "karpenter": {**KARPENTER, "machine_type": "p5.48xlarge", "nodes": {"max": 16}, "fabric": "efa"},
+    "karpenter-static": {
+        **KARPENTER,
+        "machine_type": "p5en.48xlarge",
+        "nodes": {"replicas": 4, "max": 6},
+        "capacity_type": "capacity-block",
+        "reservation": "cr-1",
+        "zones": ["us-east-2a"],
+    },
+    "karpenter-own": {
+        "backend": "karpenter",
+        "machine_type": "g5.12xlarge",
+        "nodes": {"max": 4},
+        "labels": {"team": "vision"},
+        "taints": [{"key": "training", "effect": "NoExecute"}],
+        "karpenter": {
+            "node_class": "gpu",
+            "weight": 10,
+            "drifted_nodes": "10%",
+            "consolidate_after": "1h",
+            "do_not_disrupt": False,
+            "termination_grace_period": "24h",
+        },
+    },
+    "cluster-api": {**CLUSTER_API, "machine_type": "p5.48xlarge", "nodes": {"max": 16}},
+    "cluster-api-pool": {
+        "backend": "cluster_api",
+        "machine_type": "p5.48xlarge",
+        "nodes": {"replicas": 2},
+        "zones": ["a", "b"],
+        "cluster_api": {**CLUSTER_API["cluster_api"], "kind": "MachinePool"},
+    },
+    "existing": {
+        "backend": "existing",
+        "machine_type": "a3-megagpu-8g",
+        "nodes": {"max": 8},
+        "fabric": "tcpxo",
+        "taints": [{"key": f"k{each}", "effect": "NoSchedule"} for each in range(8)],
+    },
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[KubeClient]:
+    with real_server.running() as server:
+        install_kueue_crds(server.address)
+        install_pool_crds(server.address)
+        made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
+        yield made
+        loop.run_in_loop(made.close())
+
+
+def try_out(client: KubeClient, value: JSONObject) -> JSONObject:
+    """What the server would store, were it not a try."""
+    return loop.run_in_loop(client.apply(value, manager="test", dry_run=True, force=True))
+
+
+@pytest.mark.usefixtures("kubectl_on_path")
+@pytest.mark.parametrize("name", POOLS)
+def test_the_server_takes_what_a_pool_declares(client: KubeClient, name: str) -> None:
+    objects = declared_objects(lambda: platform.GpuNodePool(name, **POOLS[name])).values()
+    assert "ResourceFlavor" in {each["kind"] for each in objects}
+    for each in objects:
+        stored = try_out(client, each)
+        assert stored["spec"].keys() >= each["spec"].keys()
+
+
+@pytest.mark.usefixtures("kubectl_on_path")
+def test_the_server_knows_what_karpenter_refuses(client: KubeClient) -> None:
+    (pool,) = (
+        dict(each)
+        for each in declared_objects(
+            lambda: platform.GpuNodePool("static", **POOLS["karpenter-static"])
+        ).values()
+        if each["kind"] == "NodePool"
+    )
+    pool["spec"] = {**pool["spec"], "weight": 10}
+    with pytest.raises(Invalid, match="not supported on static NodePools"):
+        try_out(client, pool)
+
+
+@pytest.mark.usefixtures("kubectl_on_path")
+def test_the_server_takes_the_device_plugin_and_what_gke_wants_beside_it(
+    client: KubeClient,
+) -> None:
+    objects = declared_objects(
+        lambda: platform.DeviceDriver(
+            "gpu", kind="device_plugin", namespace="gpu", cloud="gcp", runtime_class="nvidia"
+        )
+    )
+    assert objects.keys() == {
+        "Namespace/gpu",
+        "ResourceQuota/gpu/critical-pods",
+        "DaemonSet/gpu/nvidia-device-plugin",
+    }
+    for each in objects.values():
+        # A namespace that is not there refuses what is to be in it, in a dry run too.
+        dry_run = each["kind"] != "Namespace"
+        loop.run_in_loop(client.apply(each, manager="test", dry_run=dry_run, force=True))

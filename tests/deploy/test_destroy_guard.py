@@ -1,0 +1,127 @@
+"""What keeps a platform from being destroyed under its users, by the real CLI on a real API server."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.deploy.project import Stack
+from tests.kube import real_server
+from tests.kube.real_server import RealServer
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.client import KubeClient, ObjectSelection
+from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
+
+PROGRAM = """
+from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
+
+kinds = [("v1", "ConfigMap"), ("v1", "Secret"), ("example.com/v1", "Unserved")]
+landmark = {{"name": {namespace!r}, "uid": {uid!r}}}
+DestroyGuard("guard", kinds[{first}:], namespace={namespace!r}, ignored=["ConfigMap/{namespace}/kept"],
+             landmark=landmark, opts=pulumi.ResourceOptions())
+"""
+NAMES = ("kept", "a", "b", "c", "d")
+
+
+@pytest.fixture(scope="module")
+def server() -> Iterator[RealServer]:
+    with real_server.running() as running:
+        yield running
+
+
+@pytest.fixture
+def client(server: RealServer) -> Iterator[KubeClient]:
+    made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
+    yield made
+    loop.run_in_loop(made.close())
+
+
+@pytest.fixture
+def namespace(client: KubeClient, request: pytest.FixtureRequest) -> str:
+    """A namespace with ConfigMaps in it."""
+    name = f"g-{abs(hash(request.node.name)) % 10**9}"
+    apply(client, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    for each in NAMES:
+        metadata = {"name": each, "namespace": name}
+        apply(client, {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata})
+    return name
+
+
+def apply(client: KubeClient, value: dict[str, object]) -> None:
+    loop.run_in_loop(client.apply(value, manager="test"))
+
+
+def uid_of(client: KubeClient, namespace: str) -> str:
+    found: str = loop.run_in_loop(client.get(NAMESPACE, namespace))["metadata"]["uid"]
+    return found
+
+
+def config_maps(client: KubeClient, namespace: str) -> list[str]:
+    listed = loop.run_in_loop(client.list(ObjectSelection(CONFIG_MAP, namespace))).items
+    return sorted(each["metadata"]["name"] for each in listed)
+
+
+@pytest.fixture
+def guarded(stack: Stack, client: KubeClient, server: RealServer, namespace: str) -> Stack:
+    """The stack with a guard of the namespace's ConfigMaps and Secrets."""
+    stack.run("config", "set", "kubernetes:kubeconfig", str(server.kubeconfig))
+    write(stack, client, namespace)
+    stack.up()
+    stack.unchanged()
+    return stack
+
+
+def write(stack: Stack, client: KubeClient, namespace: str, first: int = 0) -> None:
+    uid = uid_of(client, namespace)
+    stack.program(PROGRAM.format(namespace=namespace, uid=uid, first=first))
+
+
+def test_destroy_is_refused_while_something_is_in_use(
+    guarded: Stack, client: KubeClient, namespace: str
+) -> None:
+    shown = guarded.run("destroy", "--yes", "--skip-preview", ok=False)
+    in_use = f"4 ConfigMaps ({namespace}/a, {namespace}/b, {namespace}/c, 1 more)"
+    assert f"{in_use} would be lost" in shown
+    assert "pulumi config set trainer:allowDestroy true" in shown
+    assert "Traceback" not in shown
+    assert config_maps(client, namespace) == sorted(NAMES)
+    assert len(guarded.resources("DestroyGuard")) == 1
+
+
+def test_destroy_deletes_what_is_in_use_where_the_stack_allows_it(
+    guarded: Stack, client: KubeClient, namespace: str
+) -> None:
+    guarded.run("config", "set", "trainer:allowDestroy", "true")
+    shown = guarded.run("destroy", "--yes", "--skip-preview")
+    assert "trainer:allowDestroy is set: deletes 4 ConfigMaps" in shown
+    assert config_maps(client, namespace) == ["kept"]
+    assert guarded.resources("") == []
+
+
+def test_destroy_goes_on_where_nothing_is_in_use(
+    guarded: Stack, client: KubeClient, namespace: str
+) -> None:
+    for each in NAMES[1:]:
+        loop.run_in_loop(client.delete(CONFIG_MAP, each, namespace))
+    guarded.run("destroy", "--yes", "--skip-preview")
+    assert guarded.resources("") == []
+
+
+def test_a_kind_in_use_is_not_given_up(guarded: Stack, client: KubeClient, namespace: str) -> None:
+    write(guarded, client, namespace, first=1)
+    assert "4 ConfigMaps" in guarded.up(ok=False)
+    for each in NAMES[1:]:
+        loop.run_in_loop(client.delete(CONFIG_MAP, each, namespace))
+    guarded.up()
+    guarded.unchanged()
+
+
+def test_another_cluster_is_not_taken_for_the_guarded_one(guarded: Stack, namespace: str) -> None:
+    with real_server.running() as other:
+        guarded.run("config", "set", "kubernetes:kubeconfig", str(other.kubeconfig))
+        for operation in ("destroy", "up"):
+            if operation == "up":
+                text = (guarded.folder / "__main__.py").read_text()
+                (guarded.folder / "__main__.py").write_text(text.replace("[0:]", "[1:]"))
+            shown = guarded.run(operation, "--yes", "--skip-preview", ok=False)
+            assert f"has another namespace {namespace} than the one that is guarded" in shown
+    assert len(guarded.resources("DestroyGuard")) == 1

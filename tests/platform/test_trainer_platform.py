@@ -1,0 +1,154 @@
+"""The whole platform in one component: its parts, their order, and what keeps it from being destroyed."""
+
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import pulumi
+import pytest
+
+from tests.platform.declared_resources import DeclaredResource, declared_resources
+from trainer_infra import catalog, platform
+
+GUARD = "pulumi-python:trainer:DestroyGuard"
+
+
+def declared(program: Callable[[], object]) -> dict[str, DeclaredResource]:
+    """What a program declares, by type and name."""
+    return {f"{each.kind}::{each.name}": each for each in declared_resources(program)}
+
+
+def components(made: dict[str, DeclaredResource], parent: str) -> Sequence[str]:
+    found = (each for each in made.values() if each.parent.endswith(f"::{parent}"))
+    return [each.kind.removeprefix("trainer:index:") for each in found]
+
+
+def test_a_platform_has_jobset_trainer_and_kueue_with_runtimes_and_priorities() -> None:
+    made = declared(lambda: platform.TrainerPlatform("it"))
+    assert components(made, "it") == [
+        "JobSetController",
+        "TrainerControlPlane",
+        "Kueue",
+        "RuntimeCatalog",
+        "ResourceFlavor",
+        *["WorkloadPriorityClass"] * 3,
+        GUARD,
+    ]
+    runtimes = [each for each in made if ":ClusterTrainingRuntime::" in each]
+    assert len(runtimes) == len(catalog.RUNTIMES)
+
+
+def test_what_one_part_needs_comes_before_it() -> None:
+    """A component is registered after what it depends on, and its children after it."""
+    made = declared(lambda: platform.TrainerPlatform("it", gang="coscheduling", data_cache=True))
+    parts = ("jobset", "leader-worker-set", "coscheduling", "trainer", "kueue")
+    objects = {
+        part: {each.urn for each in made.values() if each.name.startswith(f"it-{part}:")}
+        for part in parts
+    }
+    by_name = {each.name: each for each in made.values()}
+    for earlier, later in pairwise(parts):
+        assert objects[earlier]
+        assert objects[earlier] <= by_name[f"it-{later}"].dependencies
+    for each in ("it-runtimes", "it-default-flavor", "it-high"):
+        assert objects["trainer"] | objects["kueue"] <= by_name[each].dependencies
+
+
+def test_one_guard_goes_before_everything_and_minds_only_what_others_made() -> None:
+    made = declared(lambda: platform.TrainerPlatform("it"))
+    (guard,) = (each for each in made.values() if each.kind == GUARD)
+    others = {each.urn for each in made.values() if each.kind.startswith("kubernetes:")}
+    assert others <= guard.dependencies
+    kinds = {each["kind"] for each in guard.inputs["kinds"]}
+    assert {"TrainJob", "JobSet", "Workload", "ClusterQueue", "ResourceFlavor"} <= kinds
+    assert {"ResourceFlavor/default-flavor", "WorkloadPriorityClass/high"} <= set(
+        guard.inputs["ignored"]
+    )
+    assert {each.partition("/")[0] for each in guard.inputs["ignored"]} <= kinds
+    assert guard.inputs["landmark"]["name"] == "kubeflow-system"
+
+
+def test_what_the_program_adds_can_be_kept_too() -> None:
+    def program() -> None:
+        plane = platform.TrainerPlatform("it")
+        after = pulumi.ResourceOptions(depends_on=[plane])
+        plane.protect(platform.ResourceFlavor("mine", opts=after))
+
+    made = declared(program)
+    _, guard = (each for each in made.values() if each.kind == GUARD)
+    (mine,) = (each for each in made.values() if each.name == "mine:mine")
+    assert mine.urn in guard.dependencies
+    assert "ResourceFlavor/mine" in guard.inputs["ignored"]
+
+
+def test_every_controller_gets_what_is_said_for_all_and_keeps_its_own() -> None:
+    made = declared(
+        lambda: platform.TrainerPlatform(
+            "it",
+            controllers={"image_pull_policy": "IfNotPresent", "replicas": 2},
+            kueue={"replicas": 1},
+            runtimes=False,
+        )
+    )
+    deployments = {
+        each.inputs["metadata"]["name"]: each.inputs["spec"]
+        for each in made.values()
+        if each.kind.endswith(":Deployment")
+    }
+    assert {name: each["replicas"] for name, each in deployments.items()} == {
+        "jobset-controller-manager": 2,
+        "kubeflow-trainer-controller-manager": 2,
+        "kueue-controller-manager": 1,
+    }
+    for each in deployments.values():
+        (container,) = each["template"]["spec"]["containers"]
+        assert container["imagePullPolicy"] == "IfNotPresent"
+
+
+@pytest.mark.parametrize(
+    ("args", "parts"),
+    [
+        ({"queueing": "none"}, ["jobset", "trainer"]),
+        ({"queueing": "volcano"}, ["jobset", "volcano", "trainer"]),
+        ({"gang": "volcano"}, ["jobset", "volcano", "trainer", "kueue"]),
+        ({"jobset": False}, ["trainer", "kueue"]),
+    ],
+)
+def test_parts_are_chosen(args: dict[str, Any], parts: list[str]) -> None:
+    seen = []
+    declared(lambda: seen.append(list(platform.TrainerPlatform("it", **args).parts)))
+    assert seen == [parts]
+
+
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "an unknown argument": ({"queue": "kueue"}, "'queue' is not an argument"),
+    "an unknown queueing": (
+        {"queueing": "slurm"},
+        "queueing: must be kueue or volcano or none, got 'slurm'",
+    ),
+    "an unknown gang": (
+        {"gang": "kai"},
+        "gang: must be coscheduling or volcano or none, got 'kai'",
+    ),
+    "arguments of what is not installed": (
+        {"volcano": {"replicas": 1}},
+        'volcano: has arguments, and is not installed; write gang="volcano"',
+    ),
+    "versions that do not work together": (
+        {"jobset": {"version": "0.11.1"}},
+        "Trainer: 2.3 was never seen to work with JobSet 0.11",
+    ),
+    "a cluster that is too old": (
+        {"kubernetes": "1.30.2"},
+        "Trainer: 2.3 is tried with Kubernetes 1.32 to 1.35, got 'Kubernetes 1.30'",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_bad_argument_is_a_sentence(mistake: str) -> None:
+    args, sentence = MISTAKES[mistake]
+    with pytest.raises(pulumi.RunError) as raised:
+        declared(lambda: platform.TrainerPlatform("it", **args))
+    assert sentence in str(raised.value)
+    assert all(line.startswith("TrainerPlatform it: ") for line in str(raised.value).splitlines())

@@ -1,0 +1,132 @@
+"""MultiKueue over three API servers: a job of the manager's queue runs on the worker that has room.
+
+Each server has a Kueue of its own. None has nodes or JobSet's controller, so the test says on the worker that
+the job is done, as that controller would.
+"""
+
+import json
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.deploy.project import Stack
+from tests.e2e.jobs import eventually
+from tests.platform.conftest import kubectl_on_path
+from tests.soak.lone_kueue import LoneCluster, lone_cluster
+from tests.soak.pool import GPU, GPUS, Team, job_set
+from trainer_infra import names
+
+__all__ = ["kubectl_on_path"]
+
+PROGRAM = """
+import pulumi
+from trainer_infra import platform
+
+config = pulumi.Config("queues")
+flavor = platform.ResourceFlavor("any")
+workers = platform.MultiKueue(
+    "everywhere",
+    workers={name: {"kubeconfig": config.require_secret(name)} for name in ("east", "west")},
+    expects={"namespaces": ["vision"], "local_queues": ["vision/team"]},
+)
+vision = platform.ClusterQueue(
+    "vision", quota={flavor: {"nvidia.com/gpu": 64}}, admission_checks=[workers]
+)
+platform.LocalQueue("team", namespace="vision", cluster_queue=vision)
+"""
+VISION = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "vision"}}
+
+
+def kueue_object(kind: str, name: str, **spec: Any) -> dict[str, Any]:
+    metadata = {"name": name} | ({"namespace": "vision"} if kind == "LocalQueue" else {})
+    return {
+        "apiVersion": "kueue.x-k8s.io/v1beta2",
+        "kind": kind,
+        "metadata": metadata,
+        "spec": spec,
+    }
+
+
+def queues(gpus: int) -> tuple[dict[str, Any], ...]:
+    """Of a worker, as its own people make them."""
+    resource = {"name": GPU, "nominalQuota": str(gpus)}
+    flavor = {"name": "any", "resources": [resource]}
+    group = {"coveredResources": [GPU], "flavors": [flavor]}
+    return (
+        kueue_object("ResourceFlavor", "any"),
+        kueue_object("ClusterQueue", "vision", namespaceSelector={}, resourceGroups=[group]),
+    )
+
+
+@pytest.fixture
+def clusters() -> Iterator[dict[str, LoneCluster]]:
+    with ExitStack() as stack:
+        made = {each: stack.enter_context(lone_cluster()) for each in ("manager", "east", "west")}
+        for each in made.values():
+            each.create(VISION)
+        # The eastern one is too small for a job of two nodes.
+        for name, gpus in (("east", GPUS), ("west", 2 * GPUS)):
+            made[name].create(*queues(gpus))
+        yield made
+
+
+@pytest.fixture
+def manager_stack(
+    tmp_path: Path, pulumi_env: dict[str, str], clusters: dict[str, LoneCluster]
+) -> Stack:
+    folder = tmp_path / "queues"
+    folder.mkdir()
+    (folder / "Pulumi.yaml").write_text("name: queues\nruntime: python\n")
+    (folder / "__main__.py").write_text(PROGRAM)
+    kubeconfig = str(clusters["manager"].server.kubeconfig)
+    stack = Stack(folder, {**pulumi_env, "KUBECONFIG": kubeconfig})
+    stack.run("stack", "init")
+    for name in ("east", "west"):
+        stack.run("config", "set", "--secret", name, clusters[name].kubeconfig())
+    return stack
+
+
+def conditions(value: dict[str, Any]) -> dict[str, str]:
+    return {each["type"]: each["status"] for each in value.get("status", {}).get("conditions", ())}
+
+
+@pytest.mark.usefixtures("kubectl_on_path")
+def test_a_job_runs_on_the_worker_that_has_room(
+    manager_stack: Stack, clusters: dict[str, LoneCluster]
+) -> None:
+    spaces = {name: each.namespace("vision") for name, each in clusters.items()}
+    clusters["east"].create(kueue_object("LocalQueue", "team", clusterQueue="vision"))
+    printed = manager_stack.up(ok=False)
+    assert "worker west has no LocalQueue vision/team" in printed
+    assert spaces["manager"].names("localqueues") == []
+
+    clusters["west"].create(kueue_object("LocalQueue", "team", clusterQueue="vision"))
+    manager_stack.up()
+    for kind in ("multikueuecluster/east", "multikueuecluster/west", "admissioncheck/everywhere"):
+        spaces["manager"].kubectl("wait", "--for=condition=Active", "--timeout=100s", kind)
+
+    job = job_set("job", "team", 2)
+    # As Kueue's webhook would have it.
+    job["spec"] |= {"suspend": True, "managedBy": "kueue.x-k8s.io/multikueue"}
+    spaces["manager"].kubectl("create", "-f", "-", given=json.dumps(job))
+    eventually(lambda: spaces["west"].names("jobsets") == ["job"])
+    (remote,) = spaces["west"].all("jobsets")
+    assert remote["metadata"]["labels"][names.KUEUE_QUEUE_LABEL] == "team"
+    eventually(lambda: spaces["west"].all("jobsets")[0]["spec"]["suspend"] is False)
+    assert spaces["east"].names("jobsets") == []
+    team = Team(spaces["manager"])
+    eventually(lambda: team.workload("job")["status"].get("clusterName") == "west")
+
+    time = "2026-11-24T12:00:00Z"
+    done = {"type": "Completed", "status": "True", "reason": "AllJobsCompleted", "message": "done"}
+    status = {"conditions": [done | {"lastTransitionTime": time}]}
+    patch = json.dumps({"status": status})
+    spaces["west"].kubectl(
+        "patch", "jobset", "job", "--subresource=status", "--type=merge", "-p", patch
+    )
+    eventually(lambda: conditions(spaces["manager"].all("jobsets")[0]).get("Completed") == "True")
+    team.await_condition("job", "Finished")
+    eventually(lambda: spaces["west"].names("jobsets") == [])

@@ -1,0 +1,254 @@
+"""What keeps a platform from being destroyed under those who use it: check, diff, create, read, update, delete.
+
+A controller removes the finalizers of its kinds. Once it is gone, an object that is left holds its
+CustomResourceDefinition and its namespace for ever. A guard depends on everything that it guards, so
+the engine deletes it first: it refuses while there are objects of these kinds, and where the stack
+says `trainer:allowDestroy`, deletes them while their controllers still run.
+"""
+
+import asyncio
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from trainer_infra.deploy import stack_config
+from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
+from trainer_infra.deploy.operations.connection import Connection
+from trainer_infra.deploy.operations.properties import ResourceProperties
+from trainer_infra.deploy.operations.session import Messages, StackSession
+from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.client import KubeClient, ObjectSelection
+from trainer_infra.kube.refusals import NotFound, NotServed
+from trainer_infra.kube.resource import NAMESPACE, Resource
+
+ALLOW: Final = "allowDestroy"
+"""Of the namespace `trainer` of the stack's configuration."""
+ORDER: Final = ("TrainJob", "JobSet", "LeaderWorkerSet", "Workload", "LocalQueue", "ClusterQueue")
+"""Kinds that go before others: jobs before the queues that they are in."""
+PATIENCE: Final = 240.0
+"""Seconds until everything that a guard deletes must be gone."""
+_PERIOD: Final = 0.5
+"""Seconds between two looks."""
+_SHOWN: Final = 3
+"""Names of a kind in a sentence, at most."""
+_IN_PLACE: Final = ("kinds", "ignored", "namespace", "landmark", "kubeconfig", "context", ALLOW)
+
+
+class GuardProperties(ResourceProperties):
+    """A guard resource."""
+
+    __slots__ = ()
+
+    @property
+    def kinds(self) -> Sequence[tuple[str, str]]:
+        """Version and kind of what it guards, those first that are deleted first."""
+        pairs = [(each["apiVersion"], each["kind"]) for each in self.json["kinds"]]
+        return sorted(pairs, key=lambda each: (*ORDER, each[1]).index(each[1]))
+
+    @property
+    def ignored(self) -> frozenset[str]:
+        """Objects that are none of its users': `Kind/name`, or `Kind/namespace/name`."""
+        return frozenset(self.json.get("ignored") or ())
+
+    @property
+    def landmark(self) -> tuple[str, str]:
+        """Name and UID of a Namespace of the cluster that is guarded."""
+        found = self.json.get("landmark") or {}
+        return str(found.get("name", "")), str(found.get("uid", ""))
+
+    @property
+    def connection(self) -> Connection | None:
+        """How the cluster is reached, where the program says it."""
+        named = self.json.get("kubeconfig"), self.json.get("context")
+        return Connection(*named) if any(named) else None
+
+
+def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:  # noqa: ARG001  as the others
+    """Whatever a component gives it is right."""
+    return CheckAnswer(news)
+
+
+def diff(olds: JSONObject, news: JSONObject, session: StackSession) -> Difference:  # noqa: ARG001  the same
+    """Everything can be edited in place."""
+    return Difference(any(olds.get(key) != news.get(key) for key in _IN_PLACE))
+
+
+def create(given: JSONObject, session: StackSession) -> CreateAnswer:
+    """Begin to guard.
+
+    Raises:
+        Refused: The cluster that it looks at is another than the one that is guarded.
+    """
+    guard = GuardProperties(given)
+    loop.run_in_loop(_with_client(_stands, guard, session))
+    return CreateAnswer(guard.namespace or "cluster", given)
+
+
+def read(state: JSONObject, session: StackSession) -> Present | None:  # noqa: ARG001  as the others
+    """A guard is nothing but what the state has."""
+    return Present(state)
+
+
+def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObject:
+    """Guard other kinds; those that are guarded no longer are about to go, so none may be in use.
+
+    Raises:
+        Refused: There are objects of a kind that it gives up, or it looks at another cluster.
+    """
+    before, after = GuardProperties(olds), GuardProperties(news)
+    given_up = [each for each in before.kinds if each not in after.kinds]
+    kinds = [{"apiVersion": version, "kind": kind} for version, kind in given_up]
+    loop.run_in_loop(_with_client(_stands, after, session))
+    _end(GuardProperties({**olds, "kinds": kinds, ALLOW: news.get(ALLOW)}), session)
+    return news
+
+
+def delete(state: JSONObject, session: StackSession) -> None:
+    """Stop guarding.
+
+    Raises:
+        Refused: What it guards is in use, and the stack does not allow to destroy it.
+        NotAvailable: What it deletes is not gone in time, or the cluster cannot be reached.
+    """
+    _end(GuardProperties(state), session)
+
+
+def _end(guard: GuardProperties, session: StackSession) -> None:
+    allowed = _is_allowed(guard, session)
+
+    async def end(client: KubeClient, guard: GuardProperties, messages: Messages) -> None:
+        await _stands(client, guard, messages)
+        used = await _objects(client, guard)
+        if used and not allowed:
+            raise Refused(
+                f"{_said(used)} would be lost; delete what is left first, or run `pulumi config set "
+                f"trainer:{ALLOW} true` and destroy again, which deletes all of it"
+            )
+        if used:
+            messages.info(f"trainer:{ALLOW} is set: deletes {_said(used)}")
+            await _delete_all(client, guard)
+
+    loop.run_in_loop(_with_client(end, guard, session))
+
+
+def _is_allowed(guard: GuardProperties, session: StackSession) -> bool:
+    """What the stack's file says now; without a file what the last `up` knew."""
+    head, project, *_ = guard.urn.split("::")
+    nearest = stack_config.nearest_program(Path.cwd())
+    said = guard.json.get(ALLOW)
+    if nearest is not None and nearest.name == project:
+        stack = head.rpartition(":")[2]
+        said = stack_config.of_stack(nearest, stack, session.config_file()).get(ALLOW) or said
+    return str(said).lower() == "true"
+
+
+async def _with_client(act: Any, guard: GuardProperties, session: StackSession) -> None:
+    reached = guard.connection or session.connection_now(guard)
+    client = await http.connect_client(reached.kubeconfig, reached.context)
+    try:
+        await act(client, guard, session.messages(guard.urn))
+    finally:
+        await client.close()
+
+
+async def _stands(client: KubeClient, guard: GuardProperties, messages: Messages) -> None:  # noqa: ARG001  as others
+    """See that this is the cluster of what is guarded.
+
+    Raises:
+        Refused: It is another one.
+    """
+    name, uid = guard.landmark
+    if not uid:
+        return
+    try:
+        there = await client.get(NAMESPACE, name)
+    except NotFound:
+        there = {"metadata": {"uid": ""}}
+    if there["metadata"]["uid"] != uid:
+        raise Refused(
+            f"the cluster {client.server} has another namespace {name} than the one that is guarded; "
+            "set trainer:kubeconfig and trainer:context to the cluster of the component's provider, or "
+            'say it at the component: guard={"kubeconfig": PATH, "context": NAME}'
+        )
+
+
+async def _objects(
+    client: KubeClient, guard: GuardProperties
+) -> Mapping[Resource, Sequence[JSONObject]]:
+    """The objects of the kinds that are guarded, where there are any."""
+    found = {}
+    for each in guard.kinds:
+        try:
+            resource = await client.resource(*each)
+        except NotServed:
+            continue
+        listed = (await client.list(ObjectSelection(resource, guard.namespace))).items
+        if items := [item for item in listed if _key(item) not in guard.ignored]:
+            found[resource] = items
+    return found
+
+
+def _key(value: JSONObject) -> str:
+    return f"{value['kind']}/{_place(value)}"
+
+
+def _place(value: JSONObject) -> str:
+    metadata = value["metadata"]
+    return "/".join(filter(None, (metadata.get("namespace"), metadata["name"])))
+
+
+async def _delete_all(client: KubeClient, guard: GuardProperties) -> None:
+    """Delete the objects kind by kind, each once those before it are gone.
+
+    Raises:
+        NotAvailable: Some are still there after `PATIENCE`.
+    """
+    until = time.monotonic() + PATIENCE
+    for kind in guard.kinds:
+        only = GuardProperties(
+            {**guard.json, "kinds": [dict(zip(("apiVersion", "kind"), kind, strict=True))]}
+        )
+        while used := await _objects(client, only):
+            if time.monotonic() > until:
+                raise NotAvailable(
+                    f"{_said(used)} are still there after {PATIENCE:.0f} s, held by "
+                    f"{', '.join(sorted(_finalizers(used))) or 'nothing that they name'}; look whether "
+                    "their controller runs, and destroy again"
+                )
+            for resource, items in used.items():
+                await asyncio.gather(*(_delete(client, resource, each) for each in items))
+            await asyncio.sleep(_PERIOD)
+
+
+async def _delete(client: KubeClient, resource: Resource, value: JSONObject) -> None:
+    metadata = value["metadata"]
+    if "deletionTimestamp" in metadata:
+        return
+    try:
+        await client.delete(
+            resource, metadata["name"], metadata.get("namespace", ""), uid=metadata["uid"]
+        )
+    except NotFound:
+        return
+
+
+def _finalizers(used: Mapping[Resource, Sequence[JSONObject]]) -> Iterator[str]:
+    for items in used.values():
+        for each in items:
+            yield from each["metadata"].get("finalizers") or ()
+
+
+def _said(used: Mapping[Resource, Sequence[JSONObject]]) -> str:
+    """`2 TrainJobs (vision/a, vision/b), 1 ClusterQueue (vision)`."""
+    return ", ".join(_counted(resource, items) for resource, items in used.items())
+
+
+def _counted(resource: Resource, items: Sequence[JSONObject]) -> str:
+    named = list(map(_place, items))
+    rest = len(named) - _SHOWN
+    shown = [*named[:_SHOWN], *([f"{rest} more"] if rest > 0 else [])]
+    word = resource.kind if len(named) == 1 else f"{resource.kind}s"
+    return f"{len(named)} {word} ({', '.join(shown)})"

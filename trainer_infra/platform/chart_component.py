@@ -1,0 +1,108 @@
+"""A scheduler that its project publishes as a chart only: the chart's objects as resources.
+
+Nothing of these was run by us on a cluster: their images and charts are on registries that our tests
+cannot reach. The mocks of Pulumi's engine see what a chart of the same form becomes.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, ClassVar, TypedDict
+
+import pulumi
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.platform.chart_reference import HelmChart
+from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.controller_component import Objects, merged_configuration
+from trainer_infra.platform.manifests.helm_chart import installed_objects
+from trainer_infra.platform.manifests.manifest_source import manifest_objects
+from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+
+
+class ChartArgs(TypedDict, total=False):
+    """Arguments of what is installed from a chart."""
+
+    version: str
+    """The chart's version. No version is pinned: it is required with the published chart."""
+    chart: str
+    """Another chart: a folder, an archive, `oci://HOST/PATH`, or a page with the archive."""
+    values: Mapping[str, Any]
+    """The chart's values; a value that is an Output is not known to helm, so none may be one."""
+    namespace: str
+    """Where it is installed; the component makes it."""
+    manifests: str
+    """Rendered manifests in place of the chart, as every component takes them."""
+
+
+class ChartComponent(PlatformComponent):
+    """What a chart installs."""
+
+    namespace: pulumi.Output[str]
+    """Where it runs."""
+    version: pulumi.Output[str]
+    """The chart's version; `custom` of manifests or of another chart without a version."""
+    resources: Resources
+    """Its objects, by `Kind/name` or `Kind/namespace/name`."""
+
+    _chart: ClassVar[HelmChart]
+    """The published one."""
+
+    def __init__(
+        self, resource_name: str, args: ChartArgs, opts: pulumi.ResourceOptions | None
+    ) -> None:
+        super().__init__(resource_name, args, opts)
+        namespace = args.get("namespace", self._chart.namespace)
+        with self.sentences():
+            objects = chart_or_manifests(self._chart, args)
+        self.resources = object_resources(objects, self)
+        self.namespace = pulumi.Output.from_input(namespace)
+        self.version = pulumi.Output.from_input(args.get("version", "custom"))
+        self.register_outputs({"namespace": self.namespace, "version": self.version})
+
+
+def chart_or_manifests(published: HelmChart, args: ChartArgs) -> Objects:
+    """The objects of a chart with a program's changes, or of manifests in its place.
+
+    Raises:
+        InvalidInput: The arguments contradict one another, or the chart cannot be had as resources.
+        NotAvailable: Chart or manifests cannot be fetched or rendered.
+    """
+    problems = [*_value_problems(args.get("values", {}), "values"), *_source_problems(args)]
+    if problems:
+        raise InvalidInput(problems)
+    if "manifests" in args:
+        return manifest_objects(args["manifests"])
+    chart = replace(
+        published,
+        namespace=args.get("namespace", published.namespace),
+        version=args.get("version", ""),
+        values=merged_configuration(published.values, args.get("values", {})),
+    )
+    if "chart" in args:
+        chart = replace(chart, reference=args["chart"], repository="")
+    return installed_objects(chart)
+
+
+def _source_problems(args: ChartArgs) -> list[Problem]:
+    if "manifests" in args:
+        what, fix = "and manifests= exclude one another", "leave one of the two out"
+        both = [each for each in ("version", "chart", "values", "namespace") if each in args]
+        return [Problem(each, what, fix=fix) for each in both]
+    if "version" not in args and "chart" not in args:
+        what = "is missing: this release of trainer-infra pins no version of the chart"
+        return [Problem("version", what, fix="write the version of the chart to install")]
+    return []
+
+
+def _value_problems(value: Any, path: str) -> list[Problem]:
+    """Helm runs in the preview, before any Output is known."""
+    if isinstance(value, pulumi.Output):
+        what, fix = "is an Output, which helm cannot wait for", "write a plain value"
+        return [Problem(path, what, fix=fix)]
+    if isinstance(value, Mapping):
+        inside: list[tuple[str, Any]] = [(f"{path}.{key}", each) for key, each in value.items()]
+    elif isinstance(value, list | tuple):
+        inside = [(f"{path}[{index}]", each) for index, each in enumerate(value)]
+    else:
+        return []
+    return [problem for name, each in inside for problem in _value_problems(each, name)]

@@ -1,0 +1,59 @@
+"""The cluster that a program deploys to, as the program itself can read it.
+
+What a component declares may depend on what is there: an installation to adopt, a runtime that jobs
+still name. The stack's own configuration says which cluster that is, as for Pulumi's Kubernetes provider.
+"""
+
+from collections.abc import Awaitable, Callable, Iterable
+from contextlib import suppress
+from typing import TypeVar
+
+import pulumi
+from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.settings import get_monitor
+
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.refusals import NotFound, NotServed
+
+T = TypeVar("T")
+
+
+def has_no_cluster() -> bool:
+    """Whether this is a unit test of a program, whatever the machine's kubeconfig says."""
+    return isinstance(get_monitor(), MockMonitor)
+
+
+def read_cluster(ask: Callable[[KubeClient], Awaitable[T]]) -> T:
+    """What the stack's cluster answers.
+
+    Raises:
+        NotAvailable: There is no kubeconfig, or the cluster cannot be reached.
+    """
+    ours, others = (
+        (pulumi.Config(room).get("kubeconfig"), pulumi.Config(room).get("context"))
+        for room in ("trainer", "kubernetes")
+    )
+    kubeconfig, context = ours if any(ours) else others
+
+    async def answer() -> T:
+        client = await http.connect_client(kubeconfig, context)
+        try:
+            return await ask(client)
+        finally:
+            await client.close()
+
+    return loop.run_in_loop(answer())
+
+
+async def objects_there(client: KubeClient, objects: Iterable[JSONObject]) -> list[JSONObject]:
+    """Those of the objects of which the cluster has one of that kind and name."""
+    there = []
+    for each in objects:
+        metadata = each["metadata"]
+        with suppress(NotFound, NotServed):
+            resource = await client.resource(each["apiVersion"], each["kind"])
+            await client.get(resource, metadata["name"], metadata.get("namespace", ""))
+            there.append(each)
+    return there

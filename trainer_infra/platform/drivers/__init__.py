@@ -1,0 +1,1 @@
+"""What makes a machine's accelerators usable: one DeviceDriver for each cluster."""

@@ -1,0 +1,105 @@
+"""Who installs what on a cluster's machines, as far as one program says: two of them destroy each other.
+
+Kept by the cluster's provider, or by the stack where the program chose none; both live as long as one run
+of the program.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Final
+from weakref import WeakKeyDictionary
+
+import pulumi
+from pulumi.runtime import get_root_resource
+
+from trainer_infra.errors import InvalidInput, Problem
+
+_GKE: Final = ("gke", "gke_compute_class")
+"""Backends whose cloud runs a device plugin of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class DriverClaim:
+    """A DeviceDriver."""
+
+    name: str
+    kind: str
+    installs_driver: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PoolClaim:
+    """What a pool says of its driver."""
+
+    name: str
+    backend: str
+    driver: str
+
+
+@dataclass(slots=True)
+class _ClusterClaims:
+    drivers: list[DriverClaim] = field(default_factory=list)
+    pools: list[PoolClaim] = field(default_factory=list)
+
+
+_CLAIMS: Final[WeakKeyDictionary[pulumi.Resource, _ClusterClaims]] = WeakKeyDictionary()
+
+
+def claim_driver(component: pulumi.Resource, claim: DriverClaim) -> None:
+    """Remember a DeviceDriver.
+
+    Args:
+        component: whose provider says which cluster it is for.
+        claim: what it is.
+
+    Raises:
+        InvalidInput: The cluster has another one, or a pool that it does not go with.
+    """
+    claims = _claims_of(component)
+    problems = [
+        Problem(
+            "", f"the cluster has the DeviceDriver {each.name} already", fix="keep one of the two"
+        )
+        for each in claims.drivers
+    ]
+    problems += [found for pool in claims.pools for found in _conflicts(claim, pool)]
+    if problems:
+        raise InvalidInput(problems)
+    claims.drivers.append(claim)
+
+
+def claim_pool(component: pulumi.Resource, claim: PoolClaim) -> None:
+    """Remember a pool.
+
+    Args:
+        component: whose provider says which cluster it is of.
+        claim: what it is.
+
+    Raises:
+        InvalidInput: The cluster has a DeviceDriver that it does not go with.
+    """
+    claims = _claims_of(component)
+    if problems := [found for each in claims.drivers for found in _conflicts(each, claim)]:
+        raise InvalidInput(problems)
+    claims.pools.append(claim)
+
+
+def _claims_of(component: pulumi.Resource) -> _ClusterClaims:
+    cluster = component.get_provider("kubernetes:core/v1:Node") or get_root_resource()
+    if cluster is None:
+        return _ClusterClaims()
+    return _CLAIMS.setdefault(cluster, _ClusterClaims())
+
+
+def _conflicts(driver: DriverClaim, pool: PoolClaim) -> Iterator[Problem]:
+    of_pool, of_driver = f"pool {pool.name}", f"DeviceDriver {driver.name}"
+    if pool.driver not in {"managed", "none", driver.kind}:
+        what = f"{of_pool} has the driver {pool.driver}, and {of_driver} is a {driver.kind}"
+        yield Problem("driver", what, fix=f"say driver={driver.kind!r} of the pool")
+    elif pool.driver == "managed" and driver.installs_driver:
+        what = f"the cloud installs the driver of {of_pool}, and {of_driver} installs another"
+        fix = f"say driver={driver.kind!r} of the pool, or has_driver=True"
+        yield Problem("driver", what, fix=fix)
+    elif pool.driver == "managed" and pool.backend in _GKE and driver.kind != "dra_driver":
+        what = f"GKE runs a device plugin on {of_pool}, and {of_driver} runs another"
+        yield Problem("driver", what, fix=f"say driver={driver.kind!r} of the pool")

@@ -1,0 +1,154 @@
+"""What makes the accelerators of a cluster's machines usable."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final, Unpack, get_args
+
+import pulumi
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.chart_reference import HelmChart
+from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.controller_component import merged_configuration
+from trainer_infra.platform.drivers import device_plugin, dra_driver, gpu_operator
+from trainer_infra.platform.drivers.cluster_drivers import DriverClaim, claim_driver
+from trainer_infra.platform.drivers.driver_arguments import DeviceDriverArgs, DriverKind
+from trainer_infra.platform.manifests.helm_chart import chart_objects
+from trainer_infra.platform.manifests.manifest_source import manifest_objects
+from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.name_advice import did_you_mean
+
+_NAMESPACES: Final[Mapping[str, str]] = {
+    "device_plugin": device_plugin.NAMESPACE,
+    "dra_driver": dra_driver.NAMESPACE,
+    "gpu_operator": gpu_operator.NAMESPACE,
+}
+_SHARED: Final = ("kube-system", "default")
+"""Namespaces that every cluster has."""
+_OF_ONE_KIND: Final = {
+    "compute_domains": ("dra_driver",),
+    "has_driver": ("gpu_operator",),
+    "training_pods": ("gpu_operator",),
+    "may_interrupt_training": ("gpu_operator",),
+    "image": ("device_plugin",),
+    "runtime_class": ("device_plugin",),
+    "node_selector": ("device_plugin",),
+    "chart": ("gpu_operator", "dra_driver"),
+    "version": ("gpu_operator", "dra_driver"),
+    "values": ("gpu_operator", "dra_driver"),
+    "manifests": ("gpu_operator", "dra_driver"),
+}
+"""Arguments that only some kinds have."""
+
+
+class DeviceDriver(PlatformComponent):
+    """NVIDIA's GPU Operator, device plugin or DRA driver: one for each cluster."""
+
+    namespace: pulumi.Output[str]
+    """Where it runs."""
+    resources: Resources
+    """Its objects, by `Kind/name` or `Kind/namespace/name`."""
+
+    _arguments = DeviceDriverArgs
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        opts: pulumi.ResourceOptions | None = None,
+        **args: Unpack[DeviceDriverArgs],
+    ) -> None:
+        """Install it.
+
+        Args:
+            resource_name: Name of the component and of the chart's release, and the beginning of its
+                resources' names.
+            opts: Options of the component.
+            args: See `DeviceDriverArgs`.
+        """
+        super().__init__(resource_name, args, opts)
+        with self.sentences():
+            if problems := list(driver_problems(args)):
+                raise InvalidInput(problems)
+            installs = args["kind"] == "gpu_operator" and not gpu_operator.has_driver(args)
+            claim_driver(self, DriverClaim(resource_name, args["kind"], installs))
+            objects = driver_objects(resource_name, args)
+        self.resources = object_resources(objects, self)
+        self.namespace = pulumi.Output.from_input(driver_namespace(args))
+        self.register_outputs({"namespace": self.namespace})
+
+
+def driver_problems(args: DeviceDriverArgs) -> Iterator[Problem]:
+    """What cannot work of the arguments."""
+    kind: str = args.get("kind", "")
+    if kind not in get_args(DriverKind):
+        fix = did_you_mean(kind, get_args(DriverKind))
+        yield Problem("kind", "is none" if kind else "is missing", got=kind or None, fix=fix)
+        return
+    for argument, kinds in _OF_ONE_KIND.items():
+        if argument in args and kind not in kinds:
+            yield Problem(argument, f"is of {' and '.join(kinds)}; {kind} has none")
+    yield from _source_problems(args)
+    if kind == "gpu_operator" and not args.get("may_interrupt_training", False):
+        yield from gpu_operator.interruptions(chart_values(args))
+
+
+def _source_problems(args: DeviceDriverArgs) -> Iterator[Problem]:
+    if "manifests" in args:
+        for argument in ("chart", "version", "values"):
+            if argument in args:
+                yield Problem(argument, "and manifests exclude one another", fix="leave one out")
+    elif args["kind"] == "gpu_operator" and "version" not in args:
+        here = Path(args.get("chart", gpu_operator.CHART)).exists()
+        if not here:
+            what = "is missing: without it each run may install another release"
+            yield Problem("version", what)
+
+
+def driver_namespace(args: DeviceDriverArgs) -> str:
+    """Where it runs."""
+    return args.get("namespace", _NAMESPACES[args["kind"]])
+
+
+def chart_values(args: DeviceDriverArgs) -> JSONObject:
+    """Values of its chart, the program's over ours."""
+    made = gpu_operator.operator_values if args["kind"] == "gpu_operator" else (
+        dra_driver.dra_driver_values
+    )  # fmt: skip
+    values: JSONObject = merged_configuration(made(args), args.get("values", {}))
+    return values
+
+
+def driver_objects(name: str, args: DeviceDriverArgs) -> tuple[JSONObject, ...]:
+    """Its objects, the namespace first.
+
+    Args:
+        name: of the chart's release.
+        args: in which there is no problem.
+
+    Raises:
+        InvalidInput: The chart has hooks, or the manifests are none.
+        NotAvailable: The chart cannot be rendered.
+    """
+    namespace = driver_namespace(args)
+    own: list[JSONObject] = []
+    if namespace not in _SHARED:
+        own.append({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
+    if args.get("cloud") == "gcp" and namespace not in _SHARED:
+        own.append(gpu_operator.critical_pods_quota(namespace))
+    if args["kind"] == "device_plugin":
+        return (*own, *device_plugin.device_plugin_objects(args, namespace))
+    if "manifests" in args:
+        return (*own, *manifest_objects(args["manifests"]))
+    return (*own, *chart_objects(_chart(name, args, namespace)))
+
+
+def _chart(name: str, args: DeviceDriverArgs, namespace: str) -> HelmChart:
+    is_operator = args["kind"] == "gpu_operator"
+    chart = gpu_operator.CHART if is_operator else dra_driver.CHART
+    version = "" if is_operator or "chart" in args else dra_driver.VERSION
+    values: dict[str, Any] = dict(chart_values(args))
+    return HelmChart(
+        args.get("chart", chart), name, namespace, args.get("version", version), values
+    )

@@ -1,0 +1,106 @@
+"""What a cloud's own pools need beside the rest, and what Cluster API copies to nodes."""
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from trainer_infra.errors import Problem
+from trainer_infra.platform.pools.cluster_api import NODE_DOMAINS
+from trainer_infra.platform.pools.declaration import Declaration
+
+_AKS_NAME: Final = re.compile(r"[a-z][a-z0-9]{0,11}")
+_AKS_DOMAIN: Final = "kubernetes.azure.com/"
+_GKE_FABRICS: Final = ("tcpx", "tcpxo", "gke_rdma")
+_UNEVEN_CARDS: Final = "p6-b300.48xlarge"
+"""Its first network card has no EFA, so its template is not like the others."""
+_REFERENCE: Final = ("apiGroup", "kind", "name")
+
+
+def problems_of_cloud_pool(declared: Declaration) -> Iterator[Problem]:
+    """Problems of the backends gke, eks, aks and cluster_api."""
+    backend = declared.backend
+    if backend in {"gke", "eks", "aks"} and "machine_type" not in declared.args:
+        yield from _machine_problems(declared)
+    if backend == "gke":
+        yield from _gke_problems(declared)
+    if backend == "eks":
+        yield from _eks_problems(declared)
+    if backend == "aks":
+        yield from _aks_problems(declared)
+    if backend == "cluster_api":
+        yield from _cluster_api_problems(declared)
+
+
+def _machine_problems(declared: Declaration) -> Iterator[Problem]:
+    fitting = [each.name for each in declared.machines]
+    if len(fitting) == 1:
+        return
+    fix = f"say one of {', '.join(fitting)}" if fitting else ""
+    what = f"is missing: backend {declared.backend} makes machines of one type"
+    yield Problem("machine_type", what, fix=fix)
+
+
+def _gke_problems(declared: Declaration) -> Iterator[Problem]:
+    zones, fabric = declared.args.get("zones", ()), declared.fabric
+    if declared.is_static and len(zones) != 1:
+        what = "must be one zone: GKE counts nodes.replicas in each zone"
+        yield Problem("zones", what, got=list(zones) or None)
+    networks = declared.block("gke").get("networks", ())
+    if fabric is not None and fabric.name in _GKE_FABRICS and len(networks) != fabric.interfaces:
+        what = f"must be {fabric.interfaces}, one for each interface of {fabric.name}"
+        yield Problem("gke.networks", what, got=len(networks))
+
+
+def _eks_problems(declared: Declaration) -> Iterator[Problem]:
+    block, fabric = declared.block("eks"), declared.fabric
+    has_efa = fabric is not None and fabric.name == "efa"
+    subnets = block.get("subnets", ())
+    if has_efa and isinstance(subnets, list | tuple) and len(subnets) > 1:
+        what = "are more than one, and EFA reaches no other zone"
+        yield Problem("eks.subnets", what, got=len(subnets), fix="write one subnet")
+    if has_efa and not block.get("security_groups") and "network_interfaces" not in block:
+        what = "is missing: EFA needs a group that lets all traffic of its own members in and out"
+        yield Problem("eks.security_groups", what)
+    uneven = any(each.name == _UNEVEN_CARDS for each in declared.machines)
+    if has_efa and uneven and "network_interfaces" not in block:
+        what = f"is missing: the first card of {_UNEVEN_CARDS} has no EFA, and is written by you"
+        yield Problem("eks.network_interfaces", what)
+    if "placement_group" in block and "reservation" in declared.args:
+        what = "and reservation exclude one another: AWS starts part of the machines"
+        yield Problem("eks.placement_group", what, fix="leave one of the two out")
+
+
+def _aks_problems(declared: Declaration) -> Iterator[Problem]:
+    if not _AKS_NAME.fullmatch(declared.name):
+        what = (
+            "its name must be 1 to 12 of a-z and 0-9, and begin with a letter: AKS takes no other"
+        )
+        yield Problem("", what, got=declared.name)
+    if "reservation" in declared.args:
+        what = "is nothing that AKS takes"
+        fix = "say aks.capacity_reservation_group"
+        yield Problem("reservation", what, got=declared.args["reservation"], fix=fix)
+    reserved = declared.capacity_type == "reserved"
+    if reserved != ("capacity_reservation_group" in declared.block("aks")):
+        what = "and capacity_type='reserved' belong together"
+        yield Problem("aks.capacity_reservation_group", what)
+    for key in declared.args.get("labels", {}):
+        if key.startswith(_AKS_DOMAIN):
+            yield Problem(f"labels.{key}", "is in a domain that AKS lets no one set")
+
+
+def _cluster_api_problems(declared: Declaration) -> Iterator[Problem]:
+    for key in declared.args.get("labels", {}):
+        domain = key.rpartition("/")[0]
+        if not any(domain == each or domain.endswith(f".{each}") for each in NODE_DOMAINS):
+            what = "is a label that Cluster API does not copy to nodes"
+            yield Problem(f"labels.{key}", what, fix=f"use a label of {' or '.join(NODE_DOMAINS)}")
+    block = declared.block("cluster_api")
+    for part in ("infrastructure", "bootstrap"):
+        for field in _REFERENCE if part in block else ():
+            if field not in block[part]:
+                yield Problem(f"cluster_api.{part}.{field}", "is missing")
+    zones = declared.args.get("zones", ())
+    if block.get("kind", "MachineDeployment") == "MachineDeployment" and len(zones) > 1:
+        what = "are more than one, and a MachineDeployment is in one"
+        yield Problem("zones", what, got=list(zones), fix="write one zone, or kind MachinePool")

@@ -1,0 +1,256 @@
+"""The whole platform: Trainer, what it stands on, what queues its jobs, and the runtimes.
+
+The order is that in which one part needs another: JobSet, LeaderWorkerSet and the scheduler, then
+Trainer, whose jobs Kueue queues, then runtimes and queues, which their webhooks judge.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
+
+import pulumi
+
+from trainer_infra.deploy.destroy_guard_resource import DestroyGuard, GuardedCluster
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.platform.compatibility import version_problems
+from trainer_infra.platform.component import PlatformComponent, declared_keys
+from trainer_infra.platform.controller_component import ControllerArgs, ControllerComponent
+from trainer_infra.platform.coscheduling import Coscheduling
+from trainer_infra.platform.job_set_controller import JobSetController
+from trainer_infra.platform.kueue import Kueue, KueueArgs
+from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
+from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
+from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
+from trainer_infra.platform.releases import release_of
+from trainer_infra.platform.runtime_catalog import RuntimeCatalog
+from trainer_infra.platform.runtime_catalogs.catalog_args import RuntimeCatalogArgs
+from trainer_infra.platform.trainer_control_plane import (
+    TrainerControlPlane,
+    TrainerControlPlaneArgs,
+)
+from trainer_infra.platform.volcano import Volcano
+from trainer_infra.platform.workspaces.queue import DEFAULT_FLAVOR
+
+Chosen: TypeAlias = "bool | Mapping[str, Any]"
+
+PARTS: Final[Mapping[str, tuple[str, type[ControllerComponent]]]] = {
+    "jobset": ("JobSet", JobSetController),
+    "leader_worker_set": ("LeaderWorkerSet", LeaderWorkerSetController),
+    "coscheduling": ("Coscheduling", Coscheduling),
+    "volcano": ("Volcano", Volcano),
+    "trainer": ("Trainer", TrainerControlPlane),
+    "kueue": ("Kueue", Kueue),
+}
+"""Arguments and the projects that they install, in the order in which one needs another."""
+_QUEUEING: Final = ("kueue", "volcano", "none")
+_GANG: Final = ("coscheduling", "volcano", "none")
+_SHARED: Final = ("image_pull_policy", "node_selector", "tolerations", "resources", "replicas")
+
+
+class SharedArgs(TypedDict, total=False):
+    """What every controller gets that does not say otherwise."""
+
+    image_pull_policy: pulumi.Input[str]
+    """`IfNotPresent` where nodes have the images already."""
+    node_selector: pulumi.Input[Mapping[str, str]]
+    """Labels of the nodes that they run on."""
+    tolerations: pulumi.Input[list[Mapping[str, Any]]]
+    """Taints that they tolerate, in wire form."""
+    resources: pulumi.Input[Mapping[str, Any]]
+    """Requests and limits of each container, in wire form."""
+    replicas: pulumi.Input[int]
+    """How many pods of each; one leads."""
+
+
+class TrainerPlatformArgs(TypedDict, total=False):
+    """Arguments of a TrainerPlatform."""
+
+    queueing: Literal["kueue", "volcano", "none"]
+    """What queues jobs; `kueue` unless given."""
+    gang: Literal["coscheduling", "volcano", "none"]
+    """What schedules the pods of a job together or not at all; `none` unless given: Kueue admits a job
+    as a whole, which is enough where nothing else uses the nodes."""
+    data_cache: bool
+    """Whether `torch-distributed-with-cache` can be used, which needs LeaderWorkerSet; false unless
+    given."""
+    jobset: Literal[False] | ControllerArgs
+    """Arguments of JobSet's controller; False where the cluster has one that you look after."""
+    trainer: TrainerControlPlaneArgs
+    """Arguments of Trainer's controller."""
+    kueue: KueueArgs
+    """Arguments of Kueue."""
+    leader_worker_set: ControllerArgs
+    """Arguments of LeaderWorkerSet's controller."""
+    coscheduling: Mapping[str, Any]
+    """Arguments of the scheduler with coscheduling."""
+    volcano: Mapping[str, Any]
+    """Arguments of Volcano."""
+    controllers: SharedArgs
+    """What every controller gets that does not say otherwise."""
+    kubernetes: str
+    """The cluster's version, judged together with those of the parts where it is given."""
+    runtimes: Literal[False] | RuntimeCatalogArgs
+    """Arguments of the catalog of runtimes, all of which are installed unless given; False leaves it
+    out."""
+    default_flavor: str | None
+    """Name of Kueue's flavor for nodes that are in no pool; `default-flavor` unless given, None for
+    none."""
+    priorities: Mapping[str, int]
+    """Priority classes of Kueue: names and values, the higher first; `low` 0, `normal` 100 and `high`
+    1000 unless given."""
+    guard: bool | GuardedCluster
+    """Whether `destroy` is refused while there are jobs or queues: true unless given."""
+
+
+class TrainerPlatform(PlatformComponent):
+    """An empty cluster becomes a training platform; what uses it depends on it."""
+
+    parts: Mapping[str, ControllerComponent]
+    """Its controllers by the name of their argument: `platform.parts["kueue"]`."""
+    catalog: RuntimeCatalog | None
+    """Its runtimes."""
+    flavors: Sequence[str]
+    """Names of Kueue's flavors that it makes."""
+    versions: pulumi.Output[Mapping[str, str]]
+    """Version by project."""
+
+    _arguments = TrainerPlatformArgs
+
+    def __init__(
+        self,
+        resource_name: str,
+        *,
+        opts: pulumi.ResourceOptions | None = None,
+        **args: Unpack[TrainerPlatformArgs],
+    ) -> None:
+        """Declare it.
+
+        Args:
+            resource_name: Name of the component, and the beginning of its parts' names.
+            opts: Options of the component.
+            args: See `TrainerPlatformArgs`.
+        """
+        super().__init__(resource_name, args, opts)
+        with self.sentences():
+            chosen = chosen_parts(args)
+        self.parts = self._declare_parts(chosen, args)
+        self._declare_content(args)
+        self._guarded = args.get("guard", True)
+        if self._guarded:
+            self._guard("guard")
+        known = {PARTS[part][0]: each.version for part, each in self.parts.items()}
+        self.versions = pulumi.Output.all(**known)
+        self.register_outputs({"versions": self.versions})
+
+    def _declare_parts(
+        self, chosen: Sequence[str], args: TrainerPlatformArgs
+    ) -> Mapping[str, ControllerComponent]:
+        made: dict[str, ControllerComponent] = {}
+        for part in chosen:
+            own: Any = args.get(part) or {}
+            given = {**args.get("controllers", {}), **own, "guard": False}
+            # Trainer refuses to start without JobSet's kinds, and Kueue looks for Trainer's.
+            mine = pulumi.ResourceOptions(parent=self, depends_on=list(made.values()))
+            component: Any = PARTS[part][1]
+            made[part] = component(f"{self._name}-{part.replace('_', '-')}", opts=mine, **given)
+        return made
+
+    def _declare_content(self, args: TrainerPlatformArgs) -> None:
+        """What the controllers judge: runtimes, a flavor, priorities."""
+        after = pulumi.ResourceOptions(parent=self, depends_on=list(self.parts.values()))
+        made: list[pulumi.Resource] = []
+        runtimes: Any = args.get("runtimes", {})
+        self.catalog = None
+        if runtimes is not False:
+            self.catalog = RuntimeCatalog(f"{self._name}-runtimes", opts=after, **runtimes)
+            made.append(self.catalog)
+        flavor = args.get("default_flavor", DEFAULT_FLAVOR)
+        self.flavors = [flavor] if flavor and "kueue" in self.parts else []
+        made += [
+            ResourceFlavor(f"{self._name}-{each}", name=each, opts=after) for each in self.flavors
+        ]
+        if "kueue" in self.parts:
+            priorities = args.get("priorities", {"low": 0, "normal": 100, "high": 1000})
+            made += [
+                WorkloadPriorityClass(f"{self._name}-{name}", name=name, value=value, opts=after)
+                for name, value in priorities.items()
+            ]
+        self._content = made
+
+    def protect(self, *others: pulumi.Resource) -> None:
+        """Keep these, too, while there are jobs or queues: `destroy` refuses before it deletes them.
+
+        Args:
+            others: what the program declares on the platform, for example pools.
+        """
+        self._guard("guard-of-all", *others)
+
+    def _guard(self, name: str, *others: pulumi.Resource) -> None:
+        """One for all parts: none of them goes before everything that it serves is gone."""
+        ordered = [self.parts[each] for each in PARTS if each in self.parts]
+        own = (name for each in ordered for name in each.own_objects)
+        DestroyGuard(
+            f"{self._name}:{name}",
+            [kind for each in ordered for kind in each.kinds],
+            ignored={*own, *declared_keys(self, *others)},
+            landmark=self.parts["trainer"].landmark,
+            cluster=self._guarded if isinstance(self._guarded, Mapping) else None,
+            opts=pulumi.ResourceOptions(
+                # What depends on the platform cannot be what a child of it depends on.
+                parent=None if others else self,
+                depends_on=[*ordered, *self._content, *others],
+            ),
+        )
+
+
+def chosen_parts(args: TrainerPlatformArgs) -> Sequence[str]:
+    """The controllers that are installed, in order.
+
+    Raises:
+        InvalidInput: A choice is none, arguments are of a part that is not installed, or the versions
+            are not known to work together; has every problem.
+    """
+    problems = [*_choice("queueing", args.get("queueing", "kueue"), _QUEUEING),
+                *_choice("gang", args.get("gang", "none"), _GANG)]  # fmt: skip
+    choices = {args.get("queueing", "kueue"), args.get("gang", "none")}
+    wanted = {
+        "jobset": args.get("jobset") is not False,
+        "leader_worker_set": args.get("data_cache", False),
+        "coscheduling": "coscheduling" in choices,
+        "volcano": "volcano" in choices,
+        "trainer": True,
+        "kueue": "kueue" in choices,
+    }
+    chosen = [part for part in PARTS if wanted[part]]
+    problems += [
+        Problem(part, "has arguments, and is not installed", fix=_CHOSEN_BY[part])
+        for part in PARTS if args.get(part) and not wanted[part]
+    ]  # fmt: skip
+    problems += _version_problems(chosen, args)
+    if problems:
+        raise InvalidInput(problems)
+    return chosen
+
+
+_CHOSEN_BY: Final = {
+    "jobset": "leave out jobset=False",
+    "leader_worker_set": "write data_cache=True",
+    "coscheduling": 'write gang="coscheduling"',
+    "volcano": 'write gang="volcano" or queueing="volcano"',
+    "trainer": "",
+    "kueue": 'write queueing="kueue"',
+}
+"""What installs a part."""
+
+
+def _choice(argument: str, got: object, choices: Sequence[str]) -> Iterator[Problem]:
+    if got not in choices:
+        yield Problem(argument, f"must be {' or '.join(choices)}", got=got)
+
+
+def _version_problems(chosen: Sequence[str], args: Any) -> Sequence[Problem]:
+    versions = {} if "kubernetes" not in args else {"Kubernetes": args["kubernetes"]}
+    for part in chosen:
+        project, own = PARTS[part][0], args.get(part) or {}
+        if "manifests" not in own:
+            versions[project] = release_of(project, own.get("version")).version
+    return version_problems(versions)
