@@ -300,6 +300,12 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
         {"namespace": "Vision"},
         "namespace: is no name that Kubernetes takes here, got 'Vision'; write at most 63",
     ),
+    "a label": ({"labels": {"a b": "c"}}, "labels[a b]: must be a key such as stage"),
+    "labels that are none": ({"labels": "a"}, "labels: "),
+    "a label of Pod Security": (
+        {"labels": {"pod-security.kubernetes.io/enforce": "privileged"}},
+        "labels.pod-security.kubernetes.io/enforce: is made of pod_security; leave it out",
+    ),
     "a level": (
         {"pod_security": "strict"},
         "pod_security: is no level of Pod Security, got 'strict'; write baseline,",
