@@ -1,6 +1,6 @@
 """What a cluster has of what engine `provider` and the objects of a run need.
 
-Called by `provider.runs`: at preview, which goes on without a cluster, and for what tells the
+Called by `runs`: at preview, which goes on without a cluster, and for what tells the
 cluster from others.
 """
 

@@ -18,19 +18,15 @@ from trainer_infra import names
 from trainer_infra.cluster import (
     concurrent_requests,
     live_objects,
+    name_collision,
+    object_contents,
     ownership,
     refusal_explanation,
     run_labels,
 )
-from trainer_infra.cluster.provider import (
-    adopt,
-    delete,
-    name_collision,
-    object_contents,
-    unsupported_fields,
-)
+from trainer_infra.cluster.provider import adopt, delete, unsupported_fields
 from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.run_record import Record
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient

@@ -8,9 +8,15 @@ own, so that writing the other fields again leaves it alone.
 from datetime import UTC, datetime
 
 from trainer_infra import names
-from trainer_infra.cluster import kueue_objects, live_objects, ownership, refusal_explanation
+from trainer_infra.cluster import (
+    kueue_objects,
+    live_objects,
+    ownership,
+    record_lookup,
+    refusal_explanation,
+)
 from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider import record_lookup
+from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -31,7 +37,7 @@ async def suspend_run(client: KubeClient, key: RunKey, *, value: bool) -> None:
         NotAvailable: There is no such run, or its JobSet is gone.
         Refused: It is Kueue's to suspend, another owner's by now, or the cluster says no.
     """
-    record = await record_lookup.present_record(client, key)
+    record = await record_lookup.present_record(client, RECORDS, key)
     if record.final:
         return
     wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}

@@ -1,6 +1,6 @@
 """What is put into an object just before it is written, and is shown nowhere. Pure.
 
-Called by `submit`, `repair` and `object_rewrite`: the namespace and the owner, values of the job's
+Called by `provider.submit`, `repair` and `object_rewrite`: the namespace and the owner, values of the job's
 own Secret, keys that are made at create (`lifecycle.generated_secrets`), and of an object that
 exists what the record does not keep of it.
 """
@@ -8,8 +8,8 @@ exists what the record does not keep of it.
 import base64
 
 from trainer_infra import names
-from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster import run_record
+from trainer_infra.cluster.run_record import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import generated_secrets
 from trainer_infra.runs.run import Contents, is_fixed
