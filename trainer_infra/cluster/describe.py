@@ -15,7 +15,7 @@ from trainer_infra.runs.run import Run, RunKey
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """An event of the JobSet, of one of its Jobs or of a pod."""
+    """An event of the TrainJob or the JobSet, of one of its Jobs or of a pod."""
 
     time: str
     """When it happened last; RFC 3339."""
@@ -63,9 +63,9 @@ async def describe_run(session: Session, namespace: str, name: str) -> RunDescri
 
 
 def _is_of(name: str, steps: tuple[str, ...], value: JSONObject) -> bool:
-    """Whether an event is about the JobSet, or about what is named after one of its steps."""
+    """Whether an event is about the JobSet or the TrainJob, or about what is named after one of its steps."""
     about = str(value.get("name", ""))
-    if value.get("kind") == names.JOBSET:
+    if value.get("kind") in {names.JOBSET, names.TRAIN_JOB}:
         return about == name
     return value.get("kind") in {"Job", "Pod"} and about.startswith(steps)
 

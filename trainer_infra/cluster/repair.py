@@ -15,16 +15,18 @@ from trainer_infra.cluster import (
     record_lookup,
     refusal_explanation,
 )
+from trainer_infra.cluster.run_record import Record
 from trainer_infra.cluster.run_store import RunStore
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer
 from trainer_infra.runs.run import Contents, RunKey
 
 
-async def repair_run(client: KubeClient, store: RunStore, key: RunKey, known: Contents) -> None:
+async def repair_run(client: KubeClient, store: RunStore, key: RunKey, known: Contents) -> Record:
     """Write every object again that has a field of ours changed, or is gone.
 
-    A JobSet that is gone is a lost run: it is not made again.
+    A JobSet that is gone is a lost run: it is not made again. A TrainJob that keeps the run itself is the
+    engine's to write again; the record is returned.
 
     Args:
         client: the cluster.
@@ -40,10 +42,11 @@ async def repair_run(client: KubeClient, store: RunStore, key: RunKey, known: Co
     record = await record_lookup.present_record(client, store, key)
     for each in record.objects:
         live = await live_objects.live_object(client, each, record.namespace)
-        if live is None and each["kind"] == names.JOBSET:
+        if each["kind"] == names.TRAIN_JOB or (live is None and each["kind"] == names.JOBSET):
             continue
         if drift.drifted_fields(each, live):
             await object_rewrite.rewrite_object(client, record, each, known)
+    return record
 
 
 async def replace_secrets(

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import (
@@ -30,6 +31,9 @@ from trainer_infra.kube.refusals import Answer, NotFound, NotServed
 from trainer_infra.kube.resource import JOBSET, SECRET, Resource
 from trainer_infra.runs.run import FAILED, FINISHED, Listing, LogSelection, Run, RunKey, is_fixed
 from trainer_infra.runs.view import Observation
+
+_LOOKED_AT: Final = frozenset((names.JOBSET, names.TRAIN_JOB))
+"""Kinds of what was read to look at the run."""
 
 
 async def at_one(session: Session, namespace: str, name: str, uid: str = "") -> Run | None:
@@ -102,7 +106,7 @@ async def log_lines(
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     if hidden is None:
         raise NotAvailable(secret_values.lines_left_out(key.namespace, key.name))
-    run = record.final or record.declared(session.host)
+    run = replace(record.final or record.declared(session.host), uid=record.holder)
     return await logs.open_lines(session.client, run, wanted, hidden)
 
 
@@ -151,6 +155,7 @@ async def _looked(session: Session, record: Record, seen: Observation, *, closel
         return replace(record.final, host=session.host)
     jobset = seen.jobset
     if jobset is None:
+        seen = await observe.without_jobset(session, record.value, seen)
         return await _current(session, record, seen)
     failed = session.last_seen.failed_pods(record.namespace, jobset)
     seen = replace(seen, pods=observe.with_failed(seen.pods, failed))
@@ -201,8 +206,9 @@ async def _drift(
     """What another writer changed, of the JobSet and of what else can change."""
     found: dict[str, str] = {}
     for each in record.objects:
-        if each["kind"] == names.JOBSET:
-            found |= drift.drifted_fields(each, jobset)
+        if each["kind"] in _LOOKED_AT:
+            read = jobset if each["kind"] == names.JOBSET else record.value
+            found |= drift.drifted_fields(each, read)
         elif closely or not is_fixed(each):
             # A list has whole objects: the code of a thousand runs to see that it is there.
             with suppress(Answer):

@@ -64,6 +64,13 @@ class ClusterRuns(Target):
     change: ClassVar[tuple[Right, ...]]
     """What it takes to suspend a run, to repair it, or to give it another owner."""
 
+    def remark(self, found: ServedKinds) -> str:
+        """What is worth knowing of this engine on such a cluster; or empty."""
+        raise NotImplementedError
+
+    async def repair_holder(self, session: Session, record: Record) -> None:
+        """Write the object again that keeps a run, where fields of ours in it drifted."""
+
     async def submit_run(
         self, session: Session, submission: Submission, take_over: bool, within: float
     ) -> Run:
@@ -111,6 +118,10 @@ class ClusterRuns(Target):
     def runtimes(self) -> ClusterRuntimes:
         return ClusterRuntimes(lambda what: self._ask(lambda session: what(session.client)))
 
+    @override
+    def answers(self) -> bool:
+        return self.served().reachable
+
     def served(self) -> ServedKinds:
         """What the cluster has of what this engine needs, also when it cannot be reached.
 
@@ -129,7 +140,8 @@ class ClusterRuns(Target):
         found = self.served()
         queues = served_kinds.queues_of(objects)
         missing = self.missing_queues(queues) if found.kueue and queues else frozenset()
-        return served_kinds.served_warnings(found, objects, missing)
+        said = (self.remark(found), *served_kinds.served_warnings(found, objects, missing))
+        return tuple(filter(None, said))
 
     @override
     def unseen(self, namespace: str) -> str:
@@ -146,6 +158,15 @@ class ClusterRuns(Target):
     @override
     def list_runs(self, namespace: str | None = None) -> Listing:
         return self._ask(lambda session: run_lookup.at_all(session, namespace or ""))
+
+    def collect_unowned(self, namespace: str) -> tuple[str, ...]:
+        """Delete what killed submits left for good; what was deleted. This engine leaves nothing.
+
+        Args:
+            namespace: where; empty for every namespace.
+        """
+        assert namespace is not None  # noqa: S101  for engines that leave something
+        return ()
 
     def described(self, namespace: str, name: str) -> RunDescription | None:
         """The run with its history; None when there is none of that name."""
@@ -177,11 +198,7 @@ class ClusterRuns(Target):
     @override
     def repair(self, key: RunKey, contents: Contents) -> Run:
         what = f"repair run {key.namespace}/{key.name}"
-        self._change_existing(
-            key,
-            what,
-            lambda session: repair.repair_run(session.client, session.store, key, contents),
-        )
+        self._change_existing(key, what, lambda session: self._repaired(session, key, contents))
         return self._known(key)
 
     @override
@@ -263,6 +280,10 @@ class ClusterRuns(Target):
         # A namespace that is new shows its authorities a moment later.
         await served_kinds.complete_identity(session, namespace)
         return replace(run, host=session.host)
+
+    async def _repaired(self, session: Session, key: RunKey, known: Contents) -> None:
+        record = await repair.repair_run(session.client, session.store, key, known)
+        await self.repair_holder(session, record)
 
     async def _given(self, session: Session, key: RunKey, to: Owner) -> None:
         record = await record_lookup.present_record(session.client, session.store, key)

@@ -23,6 +23,9 @@ from trainer_infra.runs.run import Owner, Run, Submission, is_fixed, run_to_json
 FORMAT: Final = 2
 """Of the records that this release writes; the first one had no backend and no format."""
 
+STATUS: Final = f"data.{names.RECORD_STATUS_KEY}"
+"""What a sentence calls the status."""
+
 
 def name_of(job: str) -> str:
     """The record's name, of a TrainJob's."""
@@ -86,7 +89,10 @@ def _read(value: JSONObject, notes: JSONObject, data: JSONObject) -> Record:
     metadata = value["metadata"]
     record_fields.read_version(notes)
     job = record_fields.read_job(data, metadata["name"])
-    owner, status = record_fields.read_owner(notes), record_fields.read_status(data)
+    owner, status = (
+        record_fields.read_owner(notes),
+        record_fields.read_status(data, names.RECORD_STATUS_KEY, STATUS),
+    )
     identity = {
         "namespace": metadata["namespace"],
         "name": job["metadata"]["name"],
@@ -99,10 +105,12 @@ def _read(value: JSONObject, notes: JSONObject, data: JSONObject) -> Record:
         **identity,
         value=value,
         job=job,
-        objects=record_fields.read_objects(data),
+        objects=record_fields.read_objects(
+            data, names.RECORD_OBJECTS_KEY, f"data.{names.RECORD_OBJECTS_KEY}"
+        ),
         plugins=tuple(filter(None, notes.get(names.PLUGINS_ANNOTATION, "").split(","))),
         status=status,
-        final=record_fields.read_final(status, identity),
+        final=record_fields.read_final(status, identity, STATUS),
     )
 
 

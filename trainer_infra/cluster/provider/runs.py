@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from typing_extensions import override
 
-from trainer_infra.cluster import rights, run_lookup
+from trainer_infra.cluster import rights, run_lookup, served_kinds, unsupported_packages
 from trainer_infra.cluster.provider import (
     adopt,
     behaviour,
@@ -25,6 +25,7 @@ from trainer_infra.cluster.rights import Right
 from trainer_infra.cluster.run_record import Record
 from trainer_infra.cluster.run_store import RunStore
 from trainer_infra.cluster.runs import ClusterRuns
+from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
@@ -46,13 +47,17 @@ class Cluster(ClusterRuns):
     ) -> tuple[Problem, ...]:
         return (
             *unsupported_fields.unsupported_fields(job, objects),
-            *unsupported_fields.unsupported_packages(packages),
+            *unsupported_packages.unsupported_packages(packages),
         )
 
     @override
     def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
         """What renders the objects as this engine writes them; makes no request."""
         return behaviour.provider_behaviour(plugins, owner)
+
+    @override
+    def remark(self, found: ServedKinds) -> str:
+        return served_kinds.of_engine_provider(found)
 
     @override
     async def submit_run(

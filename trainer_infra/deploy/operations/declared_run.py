@@ -13,6 +13,7 @@ from trainer_infra import catalog
 from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.output_places import output_places
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.errors import InvalidInput, Problem
@@ -127,6 +128,9 @@ def _code_of_user(job: TrainJobProperties) -> JSONObject | None:
 def older_runtime(now: TrainJobProperties, born: TrainJobProperties) -> str:
     """A sentence when an unchanged job's runtime is another by now; else empty."""
     kept = born.runtime or {}
+    if now.engine == targets.CONTROLLER and now.runtime is None:
+        # It is the cluster's, which is not asked again.
+        return ""
     if runtime_of(now).to_wire() == kept:
         return ""
     return (

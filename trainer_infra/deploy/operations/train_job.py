@@ -15,6 +15,7 @@ from trainer_infra.deploy.operations import (
     gate,
     options,
     rendering,
+    stored_runtime,
     targets,
 )
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
@@ -60,7 +61,9 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
         return CheckAnswer(news, problems)
     job, born = TrainJobProperties(news), TrainJobProperties(olds)
     try:
-        preview = rendering.preview_run(job, born, session.target(job))
+        target = session.target(job)
+        stored = stored_runtime.stored_runtime(job, born, target)
+        preview = rendering.preview_run(job, born, target, stored)
     except InvalidInput as error:
         return CheckAnswer(news, (*problems, *options.named_once(error.problems, news)))
     if not problems:
