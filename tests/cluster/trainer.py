@@ -4,6 +4,7 @@ It makes the JobSet of each TrainJob as `render` like the reference's does, and 
 the TrainJob's status (reference behaviour 4.6 and 4.7).
 """
 
+import threading
 from typing import Any
 
 from typing_extensions import override
@@ -18,6 +19,7 @@ from trainer_infra.cluster.session import Session
 from trainer_infra.kube.retry import Patience
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import REFERENCE
+from trainer_infra.runs.run import Run, Submission
 
 JSON = dict[str, Any]
 ENDS = {"Completed": "Complete", "Failed": "Failed"}
@@ -29,13 +31,22 @@ class ReconciledCluster(ControlledCluster):
     def __init__(self, kubeconfig: str, world: World) -> None:
         super().__init__(kubeconfig)
         self.world = world
+        self._one_at_a_time = threading.Lock()
         self.stopped = False
         """Whether the controller does nothing."""
 
     @override
+    def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
+        made = super().submit(submission, adopt=adopt, timeout=timeout)
+        found = self.get(made.namespace, made.name)
+        assert found is not None
+        return found
+
+    @override
     def _here(self, patience: Patience | None = None) -> Session:
-        if not self.stopped:
-            reconcile(self.world)
+        with self._one_at_a_time:
+            if not self.stopped:
+                reconcile(self.world)
         return super()._here(patience)
 
 

@@ -44,6 +44,7 @@ def test_a_submit_makes_the_trainjob_which_owns_the_code_and_the_secret(
     controlled: ReconciledCluster, world: World, job: Job
 ) -> None:
     job.secrets = {"env.TOKEN": SECRET}
+    controlled.stopped = True
     run = controlled.submit(job.submission())
     stored = world.there("TrainJob", "tj")
     assert (run.name, run.uid, run.phase) == ("tj", stored["metadata"]["uid"], "Created")
@@ -57,6 +58,7 @@ def test_a_submit_makes_the_trainjob_which_owns_the_code_and_the_secret(
     assert base64.b64decode(kept).decode() == SECRET
     assert SECRET not in json.dumps(stored)
     assert kept not in json.dumps(stored)
+    controlled.stopped = False
     seen = now(controlled, job)
     assert seen == replace(run, waiting_for=seen.waiting_for, cause=seen.cause)
     assert controlled.list_runs(job.namespace).runs[0].uid == run.uid

@@ -77,7 +77,8 @@ def _status(record: Record, seen: Observation, now: datetime) -> JSONObject:
     """The TrainJob's status, its failure with the pod that is its reason, and the last report."""
     stored: JSONObject = record.value.get("status") or {}
     found = tuple(stored.get("conditions") or ())
-    if seen.jobset is not None and kueue_workload.is_held(seen.jobset):
+    is_users = bool(record.objects[-1]["spec"].get("suspend"))
+    if seen.jobset is not None and kueue_workload.is_held(seen.jobset) and not is_users:
         # Kueue suspends what it holds; a user has not.
         found = conditions.without_condition(found, names.SUSPENDED)
     failed = conditions.find_condition(found, names.FAILED)

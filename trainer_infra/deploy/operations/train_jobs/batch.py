@@ -43,6 +43,7 @@ from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
+from trainer_infra.runs.run import LOST
 from trainer_infra.runs.target import Target
 
 REPLACING: Final = ("target", "engine")
@@ -274,7 +275,10 @@ def _read(
     except Unreadable as error:
         return Kept(old.json, entry), f"stays as it was last seen: {error}"
     if run is None:
-        return None, ""
+        seen = old.with_values(lastSeen=entry.json.get("lastSeen"))
+        if not (lost := train_job.lost_sentence(seen)):
+            return None, ""
+        return Kept(old.json, MemberEntry({**entry.json, "lastSeen": f"{LOST}: {lost}"})), lost
     if not run.owner.is_same(entry.owner):
         return None, f"{sentences.taken_by(run)}; {train_job.TAKE_BACK}"
     state = train_job.outputs_of(old, run)
