@@ -57,11 +57,16 @@ def name_of(job: TrainJobProperties, runtime: Runtime) -> str:
 
 
 def content_of(job: TrainJobProperties, runtime: Runtime) -> str:
-    """Eight hex digits of what makes the run what it is."""
+    """Eight hex digits of what makes the run what it is.
+
+    With engine `controller` the TrainJob only names its runtime, and what that is stands in the cluster:
+    a run must not have another name because the cluster could not be asked for it.
+    """
+    is_clusters = job.engine == targets.CONTROLLER
     return identity.content(
         {"spec": job.spec, "metadata": {"annotations": job.json.get("annotations")}},
         job.code,
-        runtime.to_wire(),
+        {} if is_clusters else runtime.to_wire(),
         attempt=job.attempt,
         outputs=job.json.get("outputs"),
     )
