@@ -21,8 +21,8 @@ import yaml
 from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.cluster import Namespace
-from tools import platform
-from tools.cluster import base_image, down, kubectl, live, python, up
+from tools import platform, schemas
+from tools.cluster import base_image, down, helm, kubectl, kueue, live, python, up
 
 ROOT = Path(__file__).resolve().parents[3]
 CONTROLLERS = {
@@ -154,6 +154,63 @@ def packages_patch() -> dict[str, Any]:
     job = {"name": "node", "template": {"spec": {"template": {"spec": pods}}}}
     runtime = {"template": {"spec": {"replicatedJobs": [job]}}}
     return {"manager": "example.com/cluster", "trainingRuntimeSpec": runtime}
+
+
+ADOPTING = """
+import pulumi
+from trainer_infra import platform
+
+charts = {charts!r}
+jobset = platform.HelmChart(charts["jobset"][0], "jobset", "jobset-system", values=charts["jobset"][1])
+kueue = platform.HelmChart(charts["kueue"][0], "kueue", "kueue-system", values=charts["kueue"][1])
+platform.JobSetController("jobset", manifests=jobset, adopt=True)
+platform.Kueue("kueue", manifests=kueue, adopt=True)
+"""
+
+
+def charts() -> dict[str, tuple[str, dict[str, Any]]]:
+    """The published charts with values that name the images of this cluster."""
+    jobset_image, kueue_image = (
+        dict(zip(("repository", "tag"), each.rsplit(":", 1), strict=True))
+        for each in (platform.JOBSET_IMAGE, kueue.IMAGE)
+    )
+    pull = {"pullPolicy": "IfNotPresent"}
+    return {
+        "jobset": (
+            str(schemas.module_folder("sigs.k8s.io/jobset", "v0.12.0") / "charts" / "jobset"),
+            {"image": jobset_image | pull},
+        ),
+        "kueue": (
+            str(schemas.module_folder(*kueue.MODULE) / "charts" / "kueue"),
+            {"controllerManager": {"manager": {"image": kueue_image | pull}}},
+        ),
+    }
+
+
+def test_what_helm_installed_is_adopted_without_a_difference(bare: Path, tmp_path: Path) -> None:
+    cluster = Namespace("default", bare, kubectl.program())
+    for name, (chart, values) in charts().items():
+        command = [helm.program(), "install", name, chart, "--namespace", f"{name}-system"]
+        subprocess.run(
+            [*command, "--create-namespace", "--kubeconfig", bare, "--wait", "--values", "-"],
+            input=json.dumps(values), text=True, check=True, capture_output=True,
+        )  # fmt: skip
+    pods = cluster.kubectl("get", "pods", "-A", "-o", "jsonpath={.items[*].metadata.uid}")
+    (tmp_path / "Pulumi.yaml").write_text("name: adopting\nruntime: python\n")
+    (tmp_path / "__main__.py").write_text(ADOPTING.format(charts=charts()))
+    stack = Stack(tmp_path, platform.environment(bare))
+    stack.run("stack", "init")
+
+    printed = stack.run("up", "--yes", "--skip-preview")
+    assert " imported" in printed
+    assert " updated" not in printed
+    stack.unchanged()
+    after = cluster.kubectl("get", "pods", "-A", "-o", "jsonpath={.items[*].metadata.uid}")
+    assert after == pods
+
+    stack.run("destroy", "--yes", "--skip-preview")
+    left = cluster.kubectl("get", "customresourcedefinitions,namespaces", "-o", "name")
+    assert not [each for each in left.split() if "jobset" in each or "kueue" in each]
 
 
 def test_a_killed_up_is_repeated_and_then_nothing_changes(plane: Platform) -> None:
