@@ -6,7 +6,7 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
+.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster bench-platform
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -73,7 +73,7 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@$(BIN)/pytest tests/soak
 
 # What users start has been compiled by an earlier start.
-bench bench-policy bench-cluster: export PYTHONDONTWRITEBYTECODE =
+bench bench-policy bench-cluster bench-platform: export PYTHONDONTWRITEBYTECODE =
 
 bench: setup ## measure start-up, the core, policy and the quickstart, as JSON
 	@$(BIN)/python tools/bench/run.py
@@ -84,3 +84,6 @@ bench-policy: setup ## of these only policy: checks of files, and what a pack co
 bench-cluster: cluster ## measure `pulumi up` on a real cluster, as JSON
 	@$(BIN)/python -m tools.cluster.equipment image
 	@$(BIN)/python -m tools.bench.cluster
+
+bench-platform: setup ## measure `pulumi up` of the platform on a bare cluster, as JSON [ROUNDS=3]
+	@$(BIN)/python -m tools.bench.platform --rounds $(or $(ROUNDS),3)
