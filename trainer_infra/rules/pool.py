@@ -1,7 +1,7 @@
-"""A pool of machines, as a check's configuration declares it.
+"""A pool of machines, as a check's configuration or a program declares it.
 
 Rules of capacity and schedulability judge against pools; `configuration` reads them, and the
-platform's GpuNodePool will hand over the same.
+platform's GpuNodePool hands over the same (`node_pool`).
 """
 
 from decimal import Decimal
