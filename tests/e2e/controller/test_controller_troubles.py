@@ -137,6 +137,8 @@ def test_a_controller_that_stands_still_is_named(stack: Stack, namespace: Namesp
     system = ("-n", SYSTEM, "scale", DEPLOYMENT)
     namespace.kubectl(*system, "--replicas=0")
     try:
+        pods = ("-n", SYSTEM, "get", "pods", "-o", "name")
+        eventually(lambda: not namespace.kubectl(*pods).strip().startswith("pod/"))
         namespace.kubectl("delete", "jobset", name)
         time.sleep(1)
         (run,) = json.loads(stack.trainer("get", "-o", "json", "-n", namespace.name))["items"]
