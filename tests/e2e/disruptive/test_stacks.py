@@ -134,6 +134,7 @@ def team(plane: Platform, bare: Path, tmp_path_factory: pytest.TempPathFactory) 
         "trainer:kubeconfig": str(bare),
         "team:image": base_image.NAME,
         "team:epochs": 15,
+        "team:env": {"PYTHONPATH": runtimes.PACKAGES},
         "team:resources": LITTLE,
         "team:patches": [packages_patch()],
     }
@@ -146,7 +147,6 @@ def packages_patch() -> dict[str, Any]:
     """What mounts the packages of the framework, which a team's image would have."""
     container = {
         "name": "node",
-        "env": [{"name": "PYTHONPATH", "value": runtimes.PACKAGES}],
         "volumeMounts": [{"name": "packages", "mountPath": runtimes.PACKAGES, "readOnly": True}],
     }
     folder = {"path": str(python.environment("jax"))}
@@ -220,13 +220,15 @@ def test_a_killed_up_is_repeated_and_then_nothing_changes(plane: Platform) -> No
     assert "unchanged" in printed
 
 
-def test_a_team_trains_in_its_queue(plane: Platform, team: Stack) -> None:
+@pytest.mark.parametrize(("engine", "queued"), [("provider", "JobSet"), ("controller", "TrainJob")])
+def test_a_team_trains_in_its_queue(engine: str, queued: str, plane: Platform, team: Stack) -> None:
+    team.run("config", "set", "trainer:engine", engine)
     team.up()
     assert team.outputs()["accuracy"] > 0.9
-    (workload,) = json.loads(
-        plane.cluster.kubectl("get", "workloads", "-n", "vision", "-o", "json")
-    )["items"]
+    listed = plane.cluster.kubectl("get", "workloads", "-n", "vision", "-o", "json")
+    (workload,) = json.loads(listed)["items"]
     conditions = {each["type"]: each["status"] for each in workload["status"]["conditions"]}
+    assert {each["kind"] for each in workload["metadata"]["ownerReferences"]} == {queued}
     assert workload["spec"]["queueName"] == "default"
     assert workload["spec"]["priorityClassRef"]["name"] == "normal"
     assert conditions["Admitted"] == conditions["Finished"] == "True"
@@ -251,6 +253,7 @@ def test_a_platform_in_use_is_not_destroyed_and_with_allow_destroy_nothing_is_le
     before = plane.pods()
     team.up()
     printed = plane.run("destroy", ok=False)
+    assert "1 TrainJob (vision/digits-" in printed
     assert "1 JobSet (vision/digits-" in printed
     assert "1 ClusterQueue (vision)" in printed
     assert "pulumi config set trainer:allowDestroy true" in printed
