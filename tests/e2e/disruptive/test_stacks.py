@@ -67,8 +67,8 @@ class Platform:
     def kill_in_up(self, kind: str, name: str) -> None:
         """Kill an `up` and all that it started as soon as the cluster has an object."""
         process = self.start("up")
-        there = ("get", kind, name, "-A", "--ignore-not-found", "-o", "name")
-        while not self.cluster.kubectl(*there, "--field-selector", f"metadata.name={name}"):
+        named = ("--field-selector", f"metadata.name={name}")
+        while name not in self.cluster.kubectl("get", kind, "-A", "-o", "name", *named):
             assert process.poll() is None, process.communicate()[0]
             time.sleep(0.2)
         os.killpg(process.pid, signal.SIGKILL)
