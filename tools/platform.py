@@ -17,7 +17,19 @@ from typing import Any, Final
 
 import yaml
 
-from tools.cluster import coscheduling, helm, images, jobset, kubectl, kueue, live, lws, trainer, up
+from tools.cluster import (
+    coscheduling,
+    helm,
+    images,
+    jobset,
+    kubectl,
+    kueue,
+    live,
+    lws,
+    trainer,
+    up,
+    volcano,
+)
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.local import run_folder
 
@@ -78,8 +90,11 @@ def load_images(stack: str) -> None:
     archives = {trainer.IMAGE: trainer.archive(), kueue.IMAGE: kueue.archive()}
     if platform.get("data_cache"):
         archives[lws.IMAGE] = lws.archive()
-    if platform.get("gang") == "coscheduling":
+    schedulers = {platform.get("gang"), platform.get("queueing")}
+    if "coscheduling" in schedulers:
         archives |= coscheduling.archives()
+    if "volcano" in schedulers:
+        archives |= volcano.archives()
     for name, archive in archives.items():
         images.loaded(name, archive)
 

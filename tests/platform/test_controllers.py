@@ -276,3 +276,20 @@ def test_manifests_of_a_site_take_the_place_of_the_releases(tmp_path: Path) -> N
     file.write_text(yaml.safe_dump_all(each for each in published if each is not mine))
     with pytest.raises(pulumi.RunError, match="have no Deployment jobset-controller-manager"):
         declared_resources(lambda: platform.JobSetController("it", manifests=str(file)))
+
+
+def test_certificates_that_a_chart_leaves_empty_are_the_controllers(tmp_path: Path) -> None:
+    published = [dict(each) for each in release_objects(release_of("JobSet", None))]
+    for each in published:
+        if each["kind"] == "Secret":
+            each["data"] = {"tls.crt": "", "kept": "a2VwdA=="}
+        for webhook in each.get("webhooks", ()):
+            webhook["clientConfig"] = {**webhook["clientConfig"], "caBundle": "Cg=="}
+    file = tmp_path / "jobset.yaml"
+    file.write_text(yaml.safe_dump_all(published))
+    made = declared_objects(lambda: platform.JobSetController("it", manifests=str(file))).values()
+    (secret,) = (each for each in made if each["kind"] == "Secret")
+    webhooks = [webhook for each in made for webhook in each.get("webhooks", ())]
+    assert secret["data"] == {"kept": "a2VwdA=="}
+    assert webhooks != []
+    assert not any("caBundle" in each["clientConfig"] for each in webhooks)

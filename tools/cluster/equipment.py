@@ -24,6 +24,7 @@ PARTS: Final[Mapping[str, Callable[[], object]]] = {
 SOAK: Final[Mapping[str, Callable[[], object]]] = {
     "coscheduling": coscheduling.archives,
     "lws": lws.archive,
+    "trainer-before": trainer.archive_before,
     "volcano": volcano.archives,
 }
 """What `make soak` needs besides."""

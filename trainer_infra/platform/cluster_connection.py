@@ -1,7 +1,7 @@
 """The cluster that a program deploys to, as the program itself can read it.
 
-What a component declares may depend on what is there: an installation to adopt, a runtime that jobs
-still name. The stack's own configuration says which cluster that is, as for Pulumi's Kubernetes provider.
+What a component declares may depend on what is there, for example on an installation to adopt. Which cluster
+that is says the stack's configuration of Pulumi's Kubernetes provider, else KUBECONFIG.
 """
 
 from collections.abc import Awaitable, Callable, Iterable
@@ -31,11 +31,8 @@ def read_cluster(ask: Callable[[KubeClient], Awaitable[T]]) -> T:
     Raises:
         NotAvailable: There is no kubeconfig, or the cluster cannot be reached.
     """
-    ours, others = (
-        (pulumi.Config(room).get("kubeconfig"), pulumi.Config(room).get("context"))
-        for room in ("trainer", "kubernetes")
-    )
-    kubeconfig, context = ours if any(ours) else others
+    config = pulumi.Config("kubernetes")
+    kubeconfig, context = config.get("kubeconfig"), config.get("context")
 
     async def answer() -> T:
         client = await http.connect_client(kubeconfig, context)

@@ -64,7 +64,7 @@ PAIRS: Final = (
                 reason="the module of Kueue 0.19 requires the two"),
     _ran(("Kueue", "0.19"), ("Trainer", "2.3"), _PLATFORM_TEST),
     _ran(("Trainer", "2.3"), ("LeaderWorkerSet", "0.9"),
-         "tests/e2e/disruptive/test_stacks.py installs the two; only the data cache of Trainer uses it"),
+         "tests/soak/test_full_platform.py installs the two; only the data cache of Trainer uses it"),
     VersionPair(("SDK", "0.5"), ("Trainer", "2.3"), works=True, evidence="requirements",
                 reason="kubeflow 0.5 requires kubeflow-trainer-api 2.3"),
     VersionPair(("Kueue", "0.17"), ("Trainer", "2.1"), works=False, evidence="issue",

@@ -35,6 +35,9 @@ CONFIGURATION_HASH: Final = "trainer-infra.dev/configuration"
 _DEPLOYMENT: Final = "Deployment"
 _WORKLOADS: Final = (_DEPLOYMENT, "Job")
 
+_EMPTY: Final = ("", "Cg==")
+"""No certificate: nothing, and an end of a line in base64."""
+
 Objects: TypeAlias = tuple[JSONObject, ...]
 
 
@@ -162,7 +165,7 @@ def controller_objects(objects: Objects, names: ControllerNames, args: WorkloadA
     Raises:
         InvalidInput: The release has no workload or configuration of those names, or no such image.
     """
-    made = [deepcopy(dict(each)) for each in objects]
+    made = [_without_placeholders(deepcopy(dict(each))) for each in objects]
     if configuration := args.get("configuration"):
         content = _configure(_named(made, names.config_map, "ConfigMap"), names, configuration)
         digest = hashlib.sha256(content.encode()).hexdigest()[:16]
@@ -171,6 +174,18 @@ def controller_objects(objects: Objects, names: ControllerNames, args: WorkloadA
     for workload, image in _images(names, args).items():
         _change_workload(_named(made, workload, *_WORKLOADS), {**args, **image})
     return tuple(made)
+
+
+def _without_placeholders(value: JSONDict) -> JSONDict:
+    """An object without the empty certificates that charts have, and controllers write over."""
+    if value["kind"] == "Secret" and "data" in value:
+        value["data"] = {key: each for key, each in value["data"].items() if each}
+        if not value["data"]:
+            del value["data"]
+    for webhook in value.get("webhooks", ()):
+        if webhook["clientConfig"].get("caBundle") in _EMPTY:
+            del webhook["clientConfig"]["caBundle"]
+    return value
 
 
 def _images(names: ControllerNames, args: Mapping[str, Any]) -> Mapping[str, JSONObject]:

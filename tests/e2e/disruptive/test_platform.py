@@ -14,10 +14,10 @@ import pytest
 
 from tests.deploy.project import Stack
 from tests.e2e.cluster import Namespace
-from tests.e2e.disruptive.queues import TRAINER, Queues
+from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
-from tools.cluster import busybox, images, kueue, trainer
-from trainer_infra import names
+from tests.e2e.plain_train_job import post_train_job
+from tools.cluster import images, kueue, trainer
 
 PROGRAM = """
 import pulumi
@@ -65,31 +65,6 @@ def write(stack: Stack, plane: Mapping[str, Any], queues: Mapping[str, Any]) -> 
     (stack.folder / "__main__.py").write_text(text)
 
 
-def train(namespace: Namespace, name: str, command: str) -> None:
-    """Post a runtime and a TrainJob on it, as a person does with kubectl."""
-    template = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}}
-    container = {"name": "node", "image": busybox.IMAGE, "imagePullPolicy": "IfNotPresent"}
-    template["spec"] = {"template": {"spec": {"containers": [container]}}}  # type: ignore[dict-item]
-    jobs = [{"name": "node", "template": template}]
-    runtime = {
-        "apiVersion": names.API_VERSION,
-        "kind": names.TRAINING_RUNTIME,
-        "metadata": {"name": "plain", "labels": {"trainer.kubeflow.org/framework": "plain"}},
-        "spec": {"template": {"spec": {"replicatedJobs": jobs}}},
-    }
-    job = {
-        "apiVersion": names.API_VERSION,
-        "kind": "TrainJob",
-        "metadata": {"name": name, "labels": {names.KUEUE_QUEUE_LABEL: "team"}},
-        "spec": {
-            "runtimeRef": {"name": "plain", "kind": names.TRAINING_RUNTIME},
-            "trainer": {**TRAINER, "command": ["sh", "-c", command]},
-        },
-    }
-    for each in (runtime, job):
-        namespace.kubectl("apply", "--server-side", "-f", "-", given=json.dumps(each))
-
-
 def conditions(namespace: Namespace, name: str) -> set[str]:
     job = json.loads(namespace.kubectl("get", "trainjob", name, "-o", "json"))
     listed = job.get("status", {}).get("conditions", ())
@@ -116,9 +91,9 @@ def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
 
     queues = Queues(namespace)
     queues.local(queues.cluster("150m"))
-    train(namespace, "runs", "sleep 45")
+    post_train_job(namespace, "runs", "sleep 45", "team")
     (pod,) = eventually(lambda: namespace.names("pods"))
-    train(namespace, "waits", "true")
+    post_train_job(namespace, "waits", "true", "team")
     eventually(lambda: len(namespace.all("workloads")) == 2)
     before = controller_pods(namespace)
     write(stack, {"clientConnection": {"qps": 60, "burst": 120}}, {})

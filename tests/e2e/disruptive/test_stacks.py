@@ -6,12 +6,8 @@ LeaderWorkerSet and coscheduling, which no image of CI has, are installed by tes
 import json
 import os
 import shutil
-import signal
 import subprocess
-import sys
-import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -20,94 +16,20 @@ import yaml
 
 from tests.deploy.project import Stack
 from tests.e2e import runtimes
+from tests.e2e.bare_platform import CONTROLLERS, Platform, bare_cluster
 from tests.e2e.cluster import Namespace
 from tools import platform, schemas
-from tools.cluster import base_image, down, helm, kubectl, kueue, live, python, up
+from tools.cluster import base_image, helm, kubectl, kueue, python
 
 ROOT = Path(__file__).resolve().parents[3]
-CONTROLLERS = {
-    "jobset-system": "jobset-controller-manager",
-    "kubeflow-system": "kubeflow-trainer-controller-manager",
-    "kueue-system": "kueue-controller-manager",
-}
-"""Namespace and Deployment of each."""
-GROUPS = ("jobset.x-k8s.io", "kueue.x-k8s.io", "trainer.kubeflow.org")
 LITTLE = {"requests": {"cpu": "100m", "memory": "64Mi"}}
 """No limits: a tenth of a processor would import a framework for a minute."""
 
 
-@dataclass
-class Platform:
-    """`make platform` as a user types it, with state in a folder of its own."""
-
-    env: Mapping[str, str]
-    cluster: Namespace
-
-    def start(self, *arguments: str) -> "subprocess.Popen[str]":
-        return subprocess.Popen(
-            [sys.executable, "-m", "tools.platform", *arguments],
-            cwd=ROOT,
-            env=dict(self.env),
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            start_new_session=True,
-        )
-
-    def run(self, *arguments: str, ok: bool = True) -> str:
-        process = self.start(*arguments)
-        try:
-            output, _ = process.communicate(timeout=900)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
-        assert (process.returncode == 0) == ok, output
-        return output
-
-    def kill_in_up(self, kind: str, name: str) -> None:
-        """Kill an `up` and all that it started as soon as the cluster has an object."""
-        process = self.start("up")
-        named = ("--field-selector", f"metadata.name={name}")
-        while name not in self.cluster.kubectl("get", kind, "-A", "-o", "name", *named):
-            assert process.poll() is None, process.communicate()[0]
-            time.sleep(0.2)
-        os.killpg(process.pid, signal.SIGKILL)
-        process.communicate()
-
-    def kinds(self) -> list[str]:
-        """The kinds of the platform that the cluster serves."""
-        listed = self.cluster.kubectl("get", "customresourcedefinitions", "-o", "name").split()
-        return [each for each in listed if each.endswith(GROUPS)]
-
-    def pods(self) -> dict[str, list[str]]:
-        """UIDs of the controllers' pods."""
-        uids = "jsonpath={.items[*].metadata.uid}"
-        return {
-            each: self.cluster.kubectl("get", "pods", "-n", each, "-o", uids).split()
-            for each in CONTROLLERS
-        }
-
-
 @pytest.fixture(scope="module")
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The kubeconfig of a cluster without anything, with the images that are needed."""
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv(live.NAME, "stacks")
-        patch.setenv(live.BARE, "1")
-        patch.delenv("KUBECONFIG", raising=False)
-        patch.setenv("TRAINER_INFRA_HOME", str(tmp_path_factory.mktemp("home")))
-        patch.setenv("PULUMI_HOME", str(pulumi_home(tmp_path_factory.mktemp("pulumi"))))
-        made = up.ensure()
-        platform.load_images("dev")
-        base_image.loaded()
+    with bare_cluster("stacks", "dev", tmp_path_factory.mktemp("scratch")) as made:
         yield made
-        down.remove()
-
-
-def pulumi_home(folder: Path) -> Path:
-    """One without a log of all that passes, which is most of the engine's time here."""
-    (folder / "logs").touch()
-    return folder
 
 
 @pytest.fixture(scope="module")
