@@ -6,7 +6,7 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster
+.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster bench-platform
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -60,8 +60,8 @@ check: lint test ## lint, then test; CI runs this and `make e2e`
 
 e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/python -m tools.cluster.equipment
-	@$(BIN)/pytest -n 2 --dist worksteal tests/e2e --ignore=tests/e2e/disruptive
-	@$(BIN)/pytest tests/e2e/disruptive tests/cluster_tool
+	@$(BIN)/pytest -n 2 --dist worksteal tests/e2e --ignore=tests/e2e/disruptive --ignore=tests/e2e/controller
+	@$(BIN)/pytest tests/e2e/disruptive tests/e2e/controller tests/cluster_tool
 
 soak: cluster ## run long tests, search for new examples, and try the oldest libraries and the clouds' SDKs [ROUNDS=100]
 	@$(BIN)/python -m tools.lowest
@@ -73,7 +73,7 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@$(BIN)/pytest tests/soak
 
 # What users start has been compiled by an earlier start.
-bench bench-policy bench-cluster: export PYTHONDONTWRITEBYTECODE =
+bench bench-policy bench-cluster bench-platform: export PYTHONDONTWRITEBYTECODE =
 
 bench: setup ## measure start-up, the core, policy and the quickstart, as JSON
 	@$(BIN)/python tools/bench/run.py
@@ -84,3 +84,6 @@ bench-policy: setup ## of these only policy: checks of files, and what a pack co
 bench-cluster: cluster ## measure `pulumi up` on a real cluster, as JSON
 	@$(BIN)/python -m tools.cluster.equipment image
 	@$(BIN)/python -m tools.bench.cluster
+
+bench-platform: setup ## measure `pulumi up` of the platform on a bare cluster, as JSON [ROUNDS=3]
+	@$(BIN)/python -m tools.bench.platform --rounds $(or $(ROUNDS),3)

@@ -57,7 +57,8 @@ def cluster(stack: str) -> Path:
     """
     if up.users_kubeconfig():
         return up.ensure()
-    os.environ[live.NAME], os.environ[live.BARE] = CLUSTER, "1"
+    os.environ.setdefault(live.NAME, CLUSTER)
+    os.environ[live.BARE] = "1"
     made = up.ensure()
     load_images(stack)
     return made

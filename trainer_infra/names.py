@@ -86,7 +86,7 @@ SHORT_TYPES: Final = {
 """Classes whose type has another name than they; the older types had the class's."""
 
 # The managers of our own runtime patches.
-CODE_MANAGER: Final = "trainer-infra.dev/code"
+CODE_MANAGER: Final = "trainer.kubeflow.org/trainer-infra"
 OUTPUTS_MANAGER: Final = "trainer-infra.dev/outputs"
 
 # Replicated jobs and containers with a meaning (reference behaviour 4.1).
@@ -290,6 +290,9 @@ BACKEND_ANNOTATION: Final = "trainer-infra.dev/backend"
 FORMAT_ANNOTATION: Final = "trainer-infra.dev/format"
 CONTENT_ANNOTATION: Final = "trainer-infra.dev/content"
 PLUGINS_ANNOTATION: Final = "trainer-infra.dev/plugins"
+OBJECTS_ANNOTATION: Final = "trainer-infra.dev/objects"
+STATUS_ANNOTATION: Final = "trainer-infra.dev/status"
+UID_ANNOTATION: Final = "trainer-infra.dev/run-uid"
 RECORD_JOB_KEY: Final = "trainJob"
 RECORD_OBJECTS_KEY: Final = "objects"
 RECORD_STATUS_KEY: Final = "status"

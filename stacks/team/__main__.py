@@ -16,6 +16,7 @@ trainer = CustomTrainer(
     func_args={"epochs": config.get_int("epochs") or 30},
     num_nodes=2,
     image=config.get("image"),
+    env=config.get_object("env"),
     resources_per_node=config.get_object("resources") or {"cpu": 1, "memory": "2Gi"},
 )
 job = TrainJob(

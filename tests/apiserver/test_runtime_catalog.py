@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.apiserver.accounts import Account, Request
 from tests.deploy.project import Stack
 from tests.kube import real_server
 from tests.kube.scripted import config
@@ -18,6 +19,7 @@ from trainer_infra.kube.resource import CLUSTER_TRAINING_RUNTIME, TRAIN_JOB
 
 HEAD = """
 import pulumi
+import pulumi_kubernetes
 from trainer_infra import platform
 
 catalog = platform.RuntimeCatalog("runtimes", {arguments})
@@ -34,6 +36,19 @@ class Place:
 
     stack: Stack
     client: KubeClient
+    admin: Account
+
+    def stranger(self) -> dict[str, Any]:
+        """A kubeconfig of an account that may do nothing."""
+        path = "/api/v1/namespaces/default/serviceaccounts"
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": "stranger"}}
+        asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+        self.admin.send(Request("POST", path, account))
+        token = self.admin.send(Request("POST", f"{path}/stranger/token", asked)).body["status"]
+        authority = str(self.admin.address.certificate)
+        return config(
+            self.admin.address.url, token["token"], **{"certificate-authority": authority}
+        )
 
     def write(self, arguments: str) -> None:
         text = HEAD.format(arguments=arguments)
@@ -74,7 +89,7 @@ def place(tmp_path: Path, pulumi_env: dict[str, str]) -> Iterator[Place]:
         stack = Stack(folder, env)
         stack.run("stack", "init")
         client = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
-        yield Place(stack, client)
+        yield Place(stack, client, Account(server.address))
         loop.run_in_loop(client.close())
 
 
@@ -123,11 +138,19 @@ def test_a_runtime_leaves_the_cluster_once_no_job_names_it(place: Place) -> None
 
 
 def test_a_runtime_that_comes_back_is_the_same_object_without_the_marks(place: Place) -> None:
-    before = place.up('runtimes=["torch-distributed", "jax-distributed"]')
+    """In a program whose provider and kubeconfig are known once something else is."""
+    there = f"""
+    kubeconfig=(later := pulumi.Output.from_input({place.stack.env["KUBECONFIG"]!r})),
+    opts=pulumi.ResourceOptions(providers=[pulumi_kubernetes.Provider("there", kubeconfig=later)]),
+    """
+    before = place.up(f'runtimes=["torch-distributed", "jax-distributed"], {there}')
     place.train("digits", "jax-distributed")
-    place.up('runtimes=["torch-distributed"]')
-    after = place.up('runtimes=["torch-distributed", "jax-distributed"]')
+    between = place.up(f'runtimes=["torch-distributed"], {there}')
+    assert labels(between["jax-distributed"])[names.DEPRECATED_LABEL] == "true"
+    assert place.stack.outputs()["deprecated"] == ["jax-distributed"]
+    place.stack.unchanged()
 
+    after = place.up(f'runtimes=["torch-distributed", "jax-distributed"], {there}')
     assert uid(after["jax-distributed"]) == uid(before["jax-distributed"])
     assert labels(after["jax-distributed"]) == labels(before["jax-distributed"])
     place.stack.unchanged()
@@ -155,19 +178,22 @@ def test_frozen_copies_of_former_contents_stay(place: Place) -> None:
     assert place.up('runtimes=["torch-distributed"]').keys() == {"torch-distributed", second}
 
 
-def test_where_the_cluster_does_not_answer_a_preview_warns_and_an_update_deletes_nothing(
+def test_where_the_cluster_does_not_tell_a_preview_warns_and_an_update_deletes_nothing(
     place: Place,
 ) -> None:
     before = place.up('runtimes=["torch-distributed", "jax-distributed"]')
     place.train("digits", "jax-distributed")
-    place.write('runtimes=["torch-distributed"], kubeconfig="away"')
-    (place.stack.folder / "away").write_text(json.dumps(config("https://127.0.0.1:9")))
+    away = config("https://127.0.0.1:9")
+    for name, content in (("away", away), ("stranger", place.stranger())):
+        (place.stack.folder / name).write_text(json.dumps(content))
 
-    said = place.stack.preview(ok=True)
-    assert (
-        "warning: RuntimeCatalog runtimes: which runtimes TrainJobs still name is not known" in said
-    )
-    said = place.stack.up(ok=False)
-    assert "no runtime was deleted" in said
-    assert "Traceback" not in said
-    assert place.runtimes().keys() == before.keys()
+    place.write('runtimes=["torch-distributed"], kubeconfig="stranger"')
+    unknown = "RuntimeCatalog runtimes: which runtimes TrainJobs still name is not known: "
+    assert f"warning: {unknown}list clustertrainingruntimes" in place.stack.preview()
+    for name in ("stranger", "away"):
+        place.write(f'runtimes=["torch-distributed"], kubeconfig="{name}"')
+        said = place.stack.up(ok=False)
+        assert unknown in said
+        assert "; no runtime was deleted" in said
+        assert "Traceback" not in said
+        assert place.runtimes().keys() == before.keys()

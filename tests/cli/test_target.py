@@ -144,11 +144,10 @@ def _pulumi(stack: Stack, *arguments: str) -> None:
             ),
         ),
         (
-            "target: kubernetes; engine: controller",
+            "target: kubernetes; engine: other",
             (
-                "stack dev of project project has trainer:engine 'controller'; the command knows "
-                "the runs of engine provider, for others use `kubectl get trainjobs`, or name a "
-                "cluster with --kubeconfig\n"
+                "stack dev of project project has trainer:engine 'other', which is not one of "
+                "provider, controller; name a cluster with --kubeconfig\n"
             ),
         ),
     ],

@@ -7,12 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.cluster import trainer
 from tests.cluster.submissions import Job
+from tests.cluster.trainer import ReconciledCluster
 from tests.cluster.world import Collector, World, ok
 from tools.cluster import apiserver
 from tools.cluster.client import Client
 from tools.cluster.kube_apiserver import Address
 from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.runs import ClusterRuns
 
 _COUNT = itertools.count()
 
@@ -52,6 +55,21 @@ def world(server: Server) -> Iterator[World]:
 @pytest.fixture
 def job(world: World) -> Job:
     return Job(world.namespace)
+
+
+@pytest.fixture(params=["provider", "controller"])
+def either(
+    request: pytest.FixtureRequest, server: Server, cluster: Cluster, world: World, job: Job
+) -> Iterator[ClusterRuns]:
+    """Each engine in turn: the test's `job` is composed as it composes jobs."""
+    job.engine = request.param
+    if request.param == "provider":
+        yield cluster
+        return
+    trainer.install_runtimes(world.client)
+    made = ReconciledCluster(str(server.kubeconfig), world)
+    yield made
+    made.close()
 
 
 @pytest.fixture

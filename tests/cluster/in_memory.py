@@ -7,7 +7,9 @@ from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, container, ended
 from tests.fake_api_server.memory import Memory
 from trainer_infra import names
-from trainer_infra.cluster.provider import run_lookup, submit
+from trainer_infra.cluster import run_lookup
+from trainer_infra.cluster.provider import submit
+from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.cluster.session import Session
 from trainer_infra.kube.resource import JOBSET
 from trainer_infra.runs.run import Run
@@ -22,7 +24,7 @@ class Small:
     client: Memory = field(default_factory=Memory)
 
     def __post_init__(self) -> None:
-        self.session = Session(self.client, "memory")
+        self.session = Session(self.client, "memory", RECORDS)
 
     async def submit(self, job: Job | None = None) -> Run:
         await submit.submit_run(self.client, (job or Job("default")).submission())

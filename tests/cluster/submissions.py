@@ -1,10 +1,11 @@
-"""Submissions for the tests of this folder, composed as engine `provider` composes them."""
+"""Submissions for the tests of this folder, composed as an engine composes them."""
 
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from trainer_infra import catalog, names
 from trainer_infra.api.runtime import Runtime
+from trainer_infra.cluster.controller.behaviour import controller_behaviour
 from trainer_infra.cluster.provider.behaviour import provider_behaviour
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs.run import Owner, Submission
@@ -34,6 +35,7 @@ class Job:
     """Fields of its PodSpec."""
     owner: Owner = OWNER
     content: str = "c1"
+    engine: str = "provider"
 
     def submission(self) -> Submission:
         job = {
@@ -42,8 +44,9 @@ class Job:
             "metadata": {"name": self.name, "namespace": self.namespace, **self.metadata},
             "spec": {"runtimeRef": {"name": self.runtime}, **self.spec},
         }
+        behaviour = controller_behaviour if self.engine == "controller" else provider_behaviour
         made = compose.compose(
-            job, self._runtime(), self.code, self.secrets, provider_behaviour(PLUGINS, self.owner)
+            job, self._runtime(), self.code, self.secrets, behaviour(PLUGINS, self.owner)
         )
         return Submission(
             job=made.job.to_wire(),

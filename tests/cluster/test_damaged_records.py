@@ -15,16 +15,10 @@ from tests.cluster.in_memory import Small
 from tests.cluster.submissions import OTHER, OWNER, Job
 from trainer_infra import names
 from trainer_infra.cli import get
-from trainer_infra.cluster.provider import (
-    adopt,
-    delete,
-    record_lookup,
-    repair,
-    run_lookup,
-    submit,
-    suspend,
-)
+from trainer_infra.cluster import record_lookup, repair, run_lookup
+from trainer_infra.cluster.provider import adopt, delete, submit, suspend
 from trainer_infra.cluster.provider import record as run_record
+from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.errors import Unreadable
 from trainer_infra.kube.client import ObjectSelection
 from trainer_infra.kube.refusals import NotFound
@@ -297,8 +291,8 @@ def test_a_record_of_a_later_release_is_read_as_far_as_it_is_known_and_loses_not
         assert (running.uid, running.phase, running.owner) == (first.uid, "Running", OWNER)
         key = RunKey("default", "tj", first.uid, OWNER)
         await suspend.suspend_run(cluster.client, key, value=True)
-        await repair.repair_run(cluster.client, key, Contents())
-        record = await record_lookup.present_record(cluster.client, key)
+        await repair.repair_run(cluster.client, RECORDS, key, Contents())
+        record = await record_lookup.present_record(cluster.client, RECORDS, key)
         await adopt.give_owner(cluster.client, record, OTHER)
         await cluster.exits(0)
         await cluster.ends("Completed")
@@ -325,7 +319,7 @@ def test_a_record_of_an_earlier_release_is_read_and_says_its_format_once_it_is_w
         earlier = {**begun, "metadata": {**begun["metadata"], "annotations": notes}}
         made = await cluster.client.create(earlier, manager=names.FIELD_MANAGER)
         assert (await cluster.submit()).uid == made["metadata"]["uid"]
-        known = await record_lookup.present_record(cluster.client, RunKey("default", "tj"))
+        known = await record_lookup.present_record(cluster.client, RECORDS, RunKey("default", "tj"))
         assert known.value["metadata"]["annotations"] == notes
         after = await adopt.give_owner(cluster.client, known, OTHER)
         assert after.value["metadata"]["annotations"][names.FORMAT_ANNOTATION] == "2"

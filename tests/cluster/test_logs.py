@@ -11,7 +11,7 @@ from typing_extensions import override
 from tests.cluster.in_memory import Small
 from tests.cluster.submissions import Job
 from tests.fake_api_server.memory import Memory
-from trainer_infra.cluster.provider.run_lookup import log_lines
+from trainer_infra.cluster.run_lookup import log_lines
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import LogOf
 from trainer_infra.kube.refusals import Unreachable

@@ -11,13 +11,14 @@ import pytest
 from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World
 from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.errors import Refused
 from trainer_infra.runs.run import Contents, Owner, RunKey
 
 HERE = replace(OWNER, backend="file:laptop-0123456789abcdef")
 THERE = replace(OWNER, backend="file:desktop-fedcba9876543210")
 
-VERBS: dict[str, Callable[[Cluster, str, str, Owner], Any]] = {
+VERBS: dict[str, Callable[[ClusterRuns, str, str, Owner], Any]] = {
     "suspend": lambda c, ns, uid, owner: c.suspend(RunKey(ns, "tj", uid, owner), True),
     "update_secrets": lambda c, ns, uid, owner: c.update_secrets(
         RunKey(ns, "tj", uid, owner), {"token": "other"}
@@ -37,56 +38,56 @@ def everything(world: World) -> dict[str, Any]:
 
 
 @pytest.fixture
-def taken(cluster: Cluster, job: Job) -> str:
+def taken(either: ClusterRuns, job: Job) -> str:
     """The uid of a run that OTHER took over from OWNER."""
     job.secrets = {"token": SECRET}
-    first = cluster.submit(job.submission())
-    cluster.submit(replace(job, owner=OTHER).submission(), adopt=True)
+    first = either.submit(job.submission())
+    either.submit(replace(job, owner=OTHER).submission(), adopt=True)
     return first.uid
 
 
 @pytest.mark.parametrize("verb", VERBS)
 def test_the_former_owner_changes_nothing_of_a_run_that_was_taken_over(
-    cluster: Cluster, world: World, taken: str, verb: str
+    either: ClusterRuns, world: World, taken: str, verb: str
 ) -> None:
     before = everything(world)
     with pytest.raises(Refused) as error:
-        VERBS[verb](cluster, world.namespace, taken, OWNER)
+        VERBS[verb](either, world.namespace, taken, OWNER)
     assert str(error.value) == f"run {world.namespace}/tj belongs to {OTHER.shown()} now"
     assert everything(world) == before
-    VERBS[verb](cluster, world.namespace, taken, OTHER)
+    VERBS[verb](either, world.namespace, taken, OTHER)
 
 
 @pytest.mark.usefixtures("collector")
 def test_the_former_owner_leaves_it_alone_when_it_deletes(
-    cluster: Cluster, world: World, taken: str
+    either: ClusterRuns, world: World, taken: str
 ) -> None:
     before = everything(world)
-    said = cluster.delete(RunKey(world.namespace, "tj", taken, OWNER))
+    said = either.delete(RunKey(world.namespace, "tj", taken, OWNER))
     assert said == (f"run {world.namespace}/tj is left alone: it belongs to {OTHER.shown()} now")
     assert everything(world) == before
-    assert cluster.delete(RunKey(world.namespace, "tj", taken, OTHER)) == ""
+    assert either.delete(RunKey(world.namespace, "tj", taken, OTHER)) == ""
     assert world.all_names() == {}
 
 
 def test_the_same_stack_of_another_backend_is_another_owner_and_is_named(
-    cluster: Cluster, world: World, job: Job
+    either: ClusterRuns, world: World, job: Job
 ) -> None:
     job.owner = HERE
-    run = cluster.submit(job.submission())
+    run = either.submit(job.submission())
     before = everything(world)
     with pytest.raises(Refused) as error:
-        cluster.submit(replace(job, owner=THERE).submission())
+        either.submit(replace(job, owner=THERE).submission())
     assert str(error.value) == (
         f"run {job.namespace}/tj exists and belongs to {OWNER.urn} of stack dev of project digits "
         f"in backend {HERE.backend}; choose another name, delete it, or set adopt=True to take its "
         "place"
     )
-    assert "is left alone" in cluster.delete(RunKey(job.namespace, "tj", run.uid, THERE))
+    assert "is left alone" in either.delete(RunKey(job.namespace, "tj", run.uid, THERE))
     assert everything(world) == before
-    adopted = cluster.submit(replace(job, owner=THERE).submission(), adopt=True)
+    adopted = either.submit(replace(job, owner=THERE).submission(), adopt=True)
     assert (adopted.uid, adopted.owner) == (run.uid, THERE)
-    assert "is left alone" in cluster.delete(RunKey(job.namespace, "tj", run.uid, HERE))
+    assert "is left alone" in either.delete(RunKey(job.namespace, "tj", run.uid, HERE))
 
 
 @pytest.mark.usefixtures("collector")

@@ -8,18 +8,19 @@ from tests.cluster.submissions import OTHER, Job
 from tests.cluster.test_status import POD
 from tests.cluster.world import World, container, ended
 from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.runs.run import RunKey
 
 pytestmark = pytest.mark.usefixtures("collector")
 
 
-def failed(cluster: Cluster, world: World, job: Job) -> str:
+def failed(either: ClusterRuns, world: World, job: Job) -> str:
     """UID of a run that has failed."""
-    uid = cluster.submit(job.submission()).uid
+    uid = either.submit(job.submission()).uid
     world.pod(POD, phase="Failed", containerStatuses=[container(ended(42))])
     world.end("Failed")
-    run = cluster.get(job.namespace, "tj")
+    run = either.get(job.namespace, "tj")
     assert run is not None
     assert run.phase == "Failed"
     world.client.delete(world.path("Pod", POD))
@@ -27,14 +28,14 @@ def failed(cluster: Cluster, world: World, job: Job) -> str:
 
 
 def test_a_failed_run_has_a_new_jobset_and_is_the_same_run(
-    cluster: Cluster, world: World, job: Job
+    either: ClusterRuns, world: World, job: Job
 ) -> None:
     job.secrets = {"env.TOKEN": "hunter2-hunter2"}
-    uid = failed(cluster, world, job)
+    uid = failed(either, world, job)
     before = world.there("JobSet", "tj")
     others = {kind: each for kind, each in world.all_names().items() if kind != "JobSet"}
 
-    again = cluster.retry(RunKey(job.namespace, "tj", uid, job.owner))
+    again = either.retry(RunKey(job.namespace, "tj", uid, job.owner))
 
     after = world.there("JobSet", "tj")
     assert (again.uid, again.phase) == (uid, "Created")
@@ -44,7 +45,7 @@ def test_a_failed_run_has_a_new_jobset_and_is_the_same_run(
     assert again.drift == {}
     world.pod(POD, phase="Succeeded", containerStatuses=[container(ended(0, "Completed"))])
     world.end("Completed")
-    run = cluster.get(job.namespace, "tj")
+    run = either.get(job.namespace, "tj")
     assert run is not None
     assert (run.uid, run.phase) == (uid, "Complete")
 
@@ -57,11 +58,11 @@ def test_a_lost_run_runs_again(cluster: Cluster, world: World, job: Job) -> None
 
 
 def test_a_retry_that_was_interrupted_is_done_again(
-    cluster: Cluster, world: World, job: Job
+    either: ClusterRuns, world: World, job: Job
 ) -> None:
-    uid = failed(cluster, world, job)
+    uid = failed(either, world, job)
     world.client.delete(world.path("JobSet", "tj"))
-    assert cluster.retry(RunKey(job.namespace, "tj", uid)).phase == "Created"
+    assert either.retry(RunKey(job.namespace, "tj", uid)).phase == "Created"
 
 
 def test_a_run_that_the_user_suspended_meanwhile_stays_suspended(
@@ -75,18 +76,18 @@ def test_a_run_that_the_user_suspended_meanwhile_stays_suspended(
     assert world.there("JobSet", "tj")["spec"]["suspend"] is False
 
 
-def test_what_has_not_failed_is_refused(cluster: Cluster, world: World, job: Job) -> None:
-    uid = cluster.submit(job.submission()).uid
+def test_what_has_not_failed_is_refused(either: ClusterRuns, world: World, job: Job) -> None:
+    uid = either.submit(job.submission()).uid
     with pytest.raises(Refused, match="tj has not failed, it is created"):
-        cluster.retry(RunKey(job.namespace, "tj", uid))
+        either.retry(RunKey(job.namespace, "tj", uid))
     with pytest.raises(NotAvailable, match="there is no run"):
-        cluster.retry(RunKey(job.namespace, "other", ""))
+        either.retry(RunKey(job.namespace, "other", ""))
     assert world.names("JobSet") == ["tj"]
 
 
-def test_a_run_of_another_owner_is_left_alone(cluster: Cluster, world: World, job: Job) -> None:
-    uid = failed(cluster, world, job)
+def test_a_run_of_another_owner_is_left_alone(either: ClusterRuns, world: World, job: Job) -> None:
+    uid = failed(either, world, job)
     before = world.there("JobSet", "tj")
     with pytest.raises(Refused, match="belongs to"):
-        cluster.retry(RunKey(job.namespace, "tj", uid, replace(OTHER)))
+        either.retry(RunKey(job.namespace, "tj", uid, replace(OTHER)))
     assert world.there("JobSet", "tj") == before

@@ -4,7 +4,7 @@ from tests.cluster.roles import on_the_page
 from trainer_infra.cluster.rights import ROLES, Right
 
 PREFIX = "trainer-infra-"
-OF_THE_CLUSTER = {"nodes", "gc", "cluster-runtimes"}
+OF_THE_CLUSTER = {"nodes", "gc", "cluster-runtime-names", "cluster-runtimes"}
 """Purposes that no Role of one namespace can serve."""
 
 

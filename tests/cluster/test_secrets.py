@@ -10,6 +10,7 @@ from cryptography.hazmat.primitives import serialization
 from tests.cluster.submissions import OTHER, OWNER, SECRET, Job
 from tests.cluster.world import World, container, ended, waiting
 from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.errors import NotAvailable
 from trainer_infra.runs.run import LogSelection, RunKey, run_to_json
 
@@ -41,24 +42,24 @@ def test_no_object_but_the_secrets_holds_a_value_or_a_key(
 
 
 def test_values_are_written_as_given_and_replaced_without_a_new_run(
-    cluster: Cluster, world: World, job: Job
+    either: ClusterRuns, world: World, job: Job
 ) -> None:
-    run = cluster.submit(mpi(job).submission())
+    run = either.submit(mpi(job).submission())
     assert world.there("Secret", "tj-secret")["data"] == {"token": encoded(SECRET)}
     jobset = world.there("JobSet", "tj")
-    cluster.update_secrets(RunKey(job.namespace, "tj", run.uid), {"token": "new"})
+    either.update_secrets(RunKey(job.namespace, "tj", run.uid), {"token": "new"})
     assert world.there("Secret", "tj-secret")["data"] == {"token": encoded("new")}
     assert world.there("JobSet", "tj") == jobset
 
 
 @pytest.mark.parametrize("backend", [OWNER.backend, "another"])
 def test_a_run_that_is_found_again_has_the_values_of_this_submit(
-    cluster: Cluster, world: World, job: Job, backend: str
+    either: ClusterRuns, world: World, job: Job, backend: str
 ) -> None:
     job.secrets = {"token": SECRET}
-    first = cluster.submit(job.submission())
+    first = either.submit(job.submission())
     job.secrets, job.owner = {"token": "new"}, replace(OWNER, backend=backend)
-    again = cluster.submit(job.submission(), adopt=True)
+    again = either.submit(job.submission(), adopt=True)
     assert again.uid == first.uid
     assert world.there("Secret", "tj-secret")["data"] == {"token": encoded("new")}
 
@@ -77,10 +78,10 @@ def test_generated_keys_are_a_pair_and_are_made_once(
     assert world.there("Secret", "tj-mpi-ssh-auth")["data"] == secret["data"]
 
 
-def failed_with_words(cluster: Cluster, world: World, job: Job) -> None:
+def failed_with_words(either: ClusterRuns, world: World, job: Job) -> None:
     """A run whose program left its secret as its last words."""
     job.secrets = {"token": SECRET}
-    cluster.submit(job.submission())
+    either.submit(job.submission())
     world.pod(phase="Failed", containerStatuses=[container(ended(3, message=f"using {SECRET}"))])
 
 

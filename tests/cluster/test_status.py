@@ -9,6 +9,7 @@ import pytest
 from tests.cluster.submissions import Job
 from tests.cluster.world import RUNNING, World, container, ended, waiting
 from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.runs.run import Failure, Run
 
 POD = "tj-node-0-0-abcde"
@@ -20,25 +21,25 @@ REPORT = {
 }
 
 
-def now(cluster: Cluster, job: Job) -> Run:
-    found = cluster.get(job.namespace, "tj")
+def now(either: ClusterRuns, job: Job) -> Run:
+    found = either.get(job.namespace, "tj")
     assert found is not None
     return found
 
 
-def test_a_run_whose_pods_run_is_running(cluster: Cluster, world: World, job: Job) -> None:
-    cluster.submit(job.submission())
+def test_a_run_whose_pods_run_is_running(either: ClusterRuns, world: World, job: Job) -> None:
+    either.submit(job.submission())
     world.pod(POD, phase="Running", containerStatuses=[container(RUNNING)])
-    run = now(cluster, job)
+    run = now(either, job)
     assert (run.phase, run.started, run.waiting_for) == ("Running", "2026-11-21T12:00:10Z", "")
     assert [(each.pod, each.phase, each.step) for each in run.nodes] == [(POD, "Running", "node")]
 
 
 def test_pods_are_in_order_of_their_index_with_their_node_and_restarts(
-    cluster: Cluster, world: World, job: Job
+    either: ClusterRuns, world: World, job: Job
 ) -> None:
     job.spec = {"trainer": {"numNodes": 3}}
-    cluster.submit(job.submission())
+    either.submit(job.submission())
     for index in (10, 2, 1):
         world.pod(
             f"tj-node-0-{index}-abcde",
@@ -46,36 +47,36 @@ def test_pods_are_in_order_of_their_index_with_their_node_and_restarts(
             phase="Running",
             containerStatuses=[container(RUNNING, ended(1), restarts=index)],
         )
-    nodes = now(cluster, job).nodes
+    nodes = now(either, job).nodes
     assert [(each.pod, each.host, each.restarts) for each in nodes] == [
         (f"tj-node-0-{index}-abcde", f"n{index}", index) for index in (1, 2, 10)
     ]
 
 
 def test_the_first_node_that_reported_counts_for_the_run(
-    cluster: Cluster, world: World, job: Job
+    either: ClusterRuns, world: World, job: Job
 ) -> None:
     job.spec = {"trainer": {"numNodes": 3}}
-    cluster.submit(job.submission())
+    either.submit(job.submission())
     counts = []
     for index in (2, 1, 0):
         later = f"2026-11-21T12:00:0{3 - index}Z" if index else "2026-11-21T12:00:00Z"
         message = json.dumps({**REPORT, "progressPercentage": index, "lastUpdatedTime": later})
         ended_well = container(ended(0, "Completed", message))
         world.pod(f"tj-node-0-{index}-abcde", phase="Succeeded", containerStatuses=[ended_well])
-        counts.append(now(cluster, job).status["trainerStatus"]["progressPercentage"])
+        counts.append(now(either, job).status["trainerStatus"]["progressPercentage"])
     assert counts == [2, 1, 0]
-    assert [each.progress for each in now(cluster, job).nodes] == [0, 1, 2]
+    assert [each.progress for each in now(either, job).nodes] == [0, 1, 2]
 
 
 def test_a_complete_run_has_the_metrics_that_its_pod_left_and_keeps_them_when_all_is_gone(
-    cluster: Cluster, world: World, job: Job
+    either: ClusterRuns, world: World, job: Job
 ) -> None:
-    submitted = cluster.submit(job.submission())
+    submitted = either.submit(job.submission())
     message = json.dumps(REPORT)
     world.pod(POD, phase="Succeeded", containerStatuses=[container(ended(0, "Completed", message))])
     world.end("Completed")
-    run = now(cluster, job)
+    run = now(either, job)
     assert (run.phase, run.reason, run.message) == (
         "Complete",
         "AllJobsCompleted",
@@ -86,19 +87,19 @@ def test_a_complete_run_has_the_metrics_that_its_pod_left_and_keeps_them_when_al
     assert (run.started, run.finished) == ("2026-11-21T12:00:10Z", "2026-11-21T12:01:00Z")
     world.client.delete(world.path("Pod", POD))
     world.client.delete(world.path("JobSet", "tj"))
-    assert now(cluster, job) == run
-    assert cluster.list_runs(job.namespace).runs == (run,)
-    assert cluster.submit(job.submission()) == run
+    assert now(either, job) == run
+    assert either.list_runs(job.namespace).runs == (run,)
+    assert either.submit(job.submission()) == run
     assert run.uid == submitted.uid
 
 
 def test_a_failed_run_names_the_pod_its_exit_code_and_what_it_means(
-    cluster: Cluster, world: World, job: Job
+    either: ClusterRuns, world: World, job: Job
 ) -> None:
-    cluster.submit(job.submission())
+    either.submit(job.submission())
     world.pod(POD, phase="Failed", containerStatuses=[container(ended(42))])
     world.end("Failed")
-    run = now(cluster, job)
+    run = now(either, job)
     assert (run.phase, run.reason) == ("Failed", "FailedJobs")
     assert run.message == (
         "jobset failed due to one or more job failures; "
@@ -118,12 +119,12 @@ def test_a_failed_run_names_the_pod_its_exit_code_and_what_it_means(
     ],
 )
 def test_why_a_container_ended_is_said(
-    cluster: Cluster, world: World, job: Job, state: dict[str, Any], sentence: str, reason: str
+    either: ClusterRuns, world: World, job: Job, state: dict[str, Any], sentence: str, reason: str
 ) -> None:
-    cluster.submit(job.submission())
+    either.submit(job.submission())
     world.pod(POD, phase="Failed", containerStatuses=[container(state)])
     world.end("Failed")
-    run = now(cluster, job)
+    run = now(either, job)
     assert sentence in run.message
     assert "progressPercentage" not in run.message
     assert run.failure is not None
@@ -213,16 +214,16 @@ def test_a_jobset_that_is_being_deleted_counts_until_it_is_gone(
     assert now(cluster, job).phase == "Lost"
 
 
-def test_another_uid_is_another_run(cluster: Cluster, job: Job) -> None:
-    run = cluster.submit(job.submission())
-    assert cluster.get(job.namespace, "tj", "other") is None
-    assert cluster.get(job.namespace, "other") is None
-    assert cluster.get(job.namespace, "tj", run.uid) == run
+def test_another_uid_is_another_run(either: ClusterRuns, job: Job) -> None:
+    run = either.submit(job.submission())
+    assert either.get(job.namespace, "tj", "other") is None
+    assert either.get(job.namespace, "other") is None
+    assert either.get(job.namespace, "tj", run.uid) == run
 
 
-def test_why_a_run_waits_is_said(cluster: Cluster, world: World, job: Job) -> None:
-    cluster.submit(job.submission())
-    assert now(cluster, job).waiting_for == "pods of node are being made"
+def test_why_a_run_waits_is_said(either: ClusterRuns, world: World, job: Job) -> None:
+    either.submit(job.submission())
+    assert now(either, job).waiting_for == "pods of node are being made"
     unschedulable = {
         "type": "PodScheduled",
         "status": "False",
@@ -230,18 +231,18 @@ def test_why_a_run_waits_is_said(cluster: Cluster, world: World, job: Job) -> No
         "message": "0/1 nodes are available: 1 Insufficient nvidia.com/gpu.",
     }
     world.pod(POD, phase="Pending", conditions=[unschedulable])
-    assert now(cluster, job).waiting_for == (
+    assert now(either, job).waiting_for == (
         f"a place for pod {POD}: 0/1 nodes are available: 1 Insufficient nvidia.com/gpu."
     )
 
 
-def test_an_image_that_is_pulled_is_named(cluster: Cluster, world: World, job: Job) -> None:
-    cluster.submit(job.submission())
+def test_an_image_that_is_pulled_is_named(either: ClusterRuns, world: World, job: Job) -> None:
+    either.submit(job.submission())
     statuses = [container(waiting("ContainerCreating"))]
     world.pod(POD, node="n1", phase="Pending", containerStatuses=statuses)
-    assert now(cluster, job).waiting_for == f"containers of pod {POD} are being made"
+    assert now(either, job).waiting_for == f"containers of pod {POD} are being made"
     world.event(POD, "Pulling", 'Pulling image "acme/train:1"')
-    run = now(cluster, job)
+    run = now(either, job)
     assert (run.waiting_for, run.stuck) == (f'pulling image "acme/train:1" for pod {POD}', "")
 
 
@@ -259,16 +260,16 @@ def test_an_image_that_is_pulled_is_named(cluster: Cluster, world: World, job: J
     ],
 )
 def test_what_does_not_pass_by_itself_is_stuck(
-    cluster: Cluster, world: World, job: Job, reason: str, message: str, sentence: str
+    either: ClusterRuns, world: World, job: Job, reason: str, message: str, sentence: str
 ) -> None:
-    cluster.submit(job.submission())
+    either.submit(job.submission())
     statuses = [container(waiting(reason, message))]
     world.pod(POD, node="n1", phase="Pending", containerStatuses=statuses)
-    assert now(cluster, job).stuck == f"pod {POD}: {sentence}"
+    assert now(either, job).stuck == f"pod {POD}: {sentence}"
 
 
-def test_a_node_that_does_not_answer_is_named(cluster: Cluster, world: World, job: Job) -> None:
-    cluster.submit(job.submission())
+def test_a_node_that_does_not_answer_is_named(either: ClusterRuns, world: World, job: Job) -> None:
+    either.submit(job.submission())
     node = f"node-of-{world.namespace}"
     world.make("Node", {"metadata": {"name": node}})
     world.pod(
@@ -286,14 +287,14 @@ def test_a_node_that_does_not_answer_is_named(cluster: Cluster, world: World, jo
         "lastTransitionTime": "2026-11-21T12:00:30Z",
     }
     world.status("Node", node, {"conditions": [silent]})
-    assert now(cluster, job).stuck == ""
+    assert now(either, job).stuck == ""
     world.pod(
         POD,
         phase="Running",
         conditions=[{"type": "Ready", "status": "False"}],
         containerStatuses=[container(RUNNING)],
     )
-    assert now(cluster, job).stuck == (
+    assert now(either, job).stuck == (
         f"pod {POD} is on node {node}, which does not answer since 2026-11-21T12:00:30Z: "
         "Kubelet stopped posting node status."
     )
@@ -341,19 +342,21 @@ def test_what_kueue_suspended_is_created_and_no_drift(
     assert run.waiting_for.startswith("admission by Kueue to queue research")
 
 
-def test_what_happened_to_a_run_is_told_in_order(cluster: Cluster, world: World, job: Job) -> None:
-    cluster.submit(job.submission())
+def test_what_happened_to_a_run_is_told_in_order(
+    either: ClusterRuns, world: World, job: Job
+) -> None:
+    either.submit(job.submission())
     world.pod(POD, phase="Running", containerStatuses=[container(RUNNING)])
     world.status("JobSet", "tj", {"replicatedJobsStatus": [COUNTS]})
     world.event(POD, "Started", "Started container node", at="2999-01-01T12:00:00Z")
     world.event(POD, "Pulling", 'Pulling image "acme/train:1"')
     world.event("other-node-0-0-abcde", "Pulling", "of another run")
-    described = cluster.described(job.namespace, "tj")
+    described = either.described(job.namespace, "tj")
     assert described is not None
-    assert described.run == now(cluster, job)
+    assert described.run == now(either, job)
     assert described.run.status["jobsStatus"] == [COUNTS]
     assert [(each.about, each.reason, each.count) for each in described.events] == [
         (f"Pod {POD}", "Pulling", 1),
         (f"Pod {POD}", "Started", 1),
     ]
-    assert cluster.described(job.namespace, "other") is None
+    assert either.described(job.namespace, "other") is None

@@ -8,7 +8,7 @@ from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
 from tests.cluster.world import World
 from trainer_infra.cluster import served_kinds
-from trainer_infra.cluster.provider.runs import Cluster
+from trainer_infra.cluster.runs import ClusterRuns
 from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.runs.run import RunKey
 
@@ -28,27 +28,27 @@ def jobset(**spec: Any) -> dict[str, Any]:
 
 
 def test_a_queue_label_is_a_warning_before_anything_is_submitted(
-    cluster: Cluster, server: Server, queued: Job
+    either: ClusterRuns, server: Server, queued: Job
 ) -> None:
     queued.spec = {"suspend": True}
     objects = queued.submission().objects
-    assert cluster.warnings(objects)[-1] == (
+    assert either.warnings(objects)[-1] == (
         f"label {LABEL}: the cluster at {server.address.url} has no Kueue, so that runs in its "
         "queues stay suspended until you resume them, got 'research'; install Kueue, or remove "
         "the label"
     )
     queued.spec = {}
-    assert "start at once, unqueued" in cluster.warnings(queued.submission().objects)[-1]
+    assert "start at once, unqueued" in either.warnings(queued.submission().objects)[-1]
     queued.metadata = {}
-    assert LABEL not in str(cluster.warnings(queued.submission().objects))
+    assert LABEL not in str(either.warnings(queued.submission().objects))
 
 
 def test_a_run_born_suspended_is_stuck_and_says_that_there_is_no_kueue(
-    cluster: Cluster, queued: Job
+    either: ClusterRuns, queued: Job
 ) -> None:
     queued.spec = {"suspend": True}
-    cluster.submit(queued.submission())
-    run = cluster.get(queued.namespace, "tj")
+    either.submit(queued.submission())
+    run = either.get(queued.namespace, "tj")
     assert run is not None
     assert run.phase == "Suspended"
     assert run.stuck == (
@@ -56,18 +56,18 @@ def test_a_run_born_suspended_is_stuck_and_says_that_there_is_no_kueue(
         "of kueue.x-k8s.io; install Kueue, or resume it by suspend=False or `trainer-infra resume`"
     )
     assert run.waiting_for == run.stuck
-    assert [each.stuck for each in cluster.list_runs(queued.namespace).runs] == [run.stuck]
+    assert [each.stuck for each in either.list_runs(queued.namespace).runs] == [run.stuck]
 
 
 def test_suspend_and_resume_are_the_users_as_without_a_queue(
-    cluster: Cluster, world: World, queued: Job
+    either: ClusterRuns, world: World, queued: Job
 ) -> None:
     queued.spec = {"suspend": True}
-    run = cluster.submit(queued.submission())
-    resumed = cluster.suspend(RunKey(queued.namespace, "tj", run.uid), False)
+    run = either.submit(queued.submission())
+    resumed = either.suspend(RunKey(queued.namespace, "tj", run.uid), False)
     assert (resumed.phase, resumed.stuck) == ("Created", "")
     assert world.there("JobSet", "tj")["spec"]["suspend"] is False
-    assert cluster.suspend(RunKey(queued.namespace, "tj", run.uid), True).phase == "Suspended"
+    assert either.suspend(RunKey(queued.namespace, "tj", run.uid), True).phase == "Suspended"
     assert world.there("JobSet", "tj")["spec"]["suspend"] is True
 
 

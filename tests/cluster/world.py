@@ -23,6 +23,8 @@ PLACES = {
     "Job": "/apis/batch/v1/namespaces/{}/jobs",
     "JobSet": JOBSETS,
     "Node": "/api/v1/nodes",
+    "TrainJob": "/apis/trainer.kubeflow.org/v1alpha1/namespaces/{}/trainjobs",
+    "ClusterTrainingRuntime": "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes",
 }
 ENDED = {"Completed": names.ALL_JOBS_COMPLETED, "Failed": names.FAILED_JOBS}
 

@@ -52,10 +52,23 @@ def test_an_engine_is_not_asked_for_and_one_that_is_unknown_is_refused_with_the_
     nowhere: Stack,
 ) -> None:
     assert re.search('engine *: "provider"', nowhere.preview())
-    choices = "run `pulumi config set trainer:engine provider`"
-    nowhere.run("config", "set", "trainer:engine", "controller")
+    choices = (
+        "run `pulumi config set trainer:engine provider` or `pulumi config set trainer:engine "
+        "controller`"
+    )
+    nowhere.run("config", "set", "trainer:engine", "other")
     shown = nowhere.preview(ok=False)
-    assert f"trainer:engine: must be provider, got 'controller'; {choices}" in shown
+    assert f"trainer:engine: must be provider or controller, got 'other'; {choices}" in shown
+
+
+def test_a_preview_of_engine_controller_without_its_cluster_shows_the_trainjob(
+    nowhere: Stack,
+) -> None:
+    nowhere.run("config", "set", "trainer:engine", "controller")
+    shown = nowhere.preview()
+    assert shown.count("the cluster does not answer, the preview goes on without it") == 1
+    assert "trainer.kubeflow.org/trainer-infra" in shown
+    assert "JAX_COORDINATOR_ADDRESS" in shown
 
 
 def test_packages_are_refused_at_preview_because_nobody_would_install_them(nowhere: Stack) -> None:

@@ -19,14 +19,14 @@ from tests.cli.command import PROGRAM as TRAINER_INFRA
 from tests.deploy.project import Stack, until
 from tests.docs import commands, page
 from tests.docs.page import SHELL, Block
-from tests.platform.conftest import kubectl_on_path
+from tests.platform.conftest import helm_on_path, kubectl_on_path
 from tests.platform.declared_resources import declared_resources
 from trainer_infra import names
 from trainer_infra.api import manifests
 from trainer_infra.cli import init
 from trainer_infra.runs.run import COMPLETE, FAILED
 
-__all__ = ["kubectl_on_path"]
+__all__ = ["helm_on_path", "kubectl_on_path"]
 PYTHON = page.of_language("python")
 SHOWN = page.of_language(*SHELL)
 
@@ -87,14 +87,16 @@ def test_a_program_trains_or_is_previewed_where_its_page_is_about_a_cluster(
     assert project.runs() == []
 
 
-@pytest.mark.usefixtures("kubectl_on_path")
+@pytest.mark.usefixtures("helm_on_path", "kubectl_on_path")
 @pytest.mark.parametrize("block", [each for each in PYTHON if each.is_platform], ids=str)
 def test_a_program_of_the_platform_declares_components_with_objects(block: Block) -> None:
     program = compile(block.text, str(block), "exec")
     made = declared_resources(lambda: exec(program, {}))
-    parents = {each.urn for each in made if each.kind.startswith("trainer:index:")}
+    components = [each for each in made if each.kind.startswith("trainer:index:")]
     objects = [each for each in made if each.kind.startswith("kubernetes:")]
-    assert {each.parent for each in objects} == parents != set()
+    whole = {each.parent for each in components}
+    # A component of components has no object of its own.
+    assert {each.parent for each in objects} == {each.urn for each in components} - whole != set()
 
 
 @pytest.mark.parametrize("block", [each for each in PYTHON if is_unit_test(each)], ids=str)

@@ -25,6 +25,7 @@ DISRUPTIVE: Final = {
     Cause.NODE_LOST: "test_node_not_ready.py",
     Cause.JOBSET_CONTROLLER_SILENT: "test_controllers_stop.py",
     Cause.JOB_CONTROLLER_SILENT: "test_controllers_stop.py",
+    Cause.TRAINER_CONTROLLER_SILENT: "../controller/test_controller_troubles.py",
 }
 """Causes that are made by stopping what all runs of the cluster need, and the file that does."""
 

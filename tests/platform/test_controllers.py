@@ -38,7 +38,7 @@ CONTROLLERS: Mapping[str, Any] = {
 CHANGED: Mapping[str, frozenset[str]] = {
     "Coscheduling": frozenset({"ClusterRole", "Deployment"}),
     "Kueue": frozenset({"ConfigMap", "Deployment", *WEBHOOKS}),
-    "Volcano": frozenset({"Deployment"}),
+    "Volcano": frozenset({"Deployment", *WEBHOOKS}),
 }
 """Kinds of the release's objects that the component changes."""
 

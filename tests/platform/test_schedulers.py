@@ -12,7 +12,9 @@ from tests.platform.declared_resources import as_object, declared_objects, decla
 from trainer_infra import platform
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.controller_component import CONFIGURATION_HASH
+from trainer_infra.platform.manifests.manifest_source import release_objects
 from trainer_infra.platform.manifests.object_resources import object_key
+from trainer_infra.platform.releases import release_of
 
 TOLERATIONS = [{"key": "system", "operator": "Exists"}]
 CHANGES: Mapping[str, Any] = {
@@ -113,13 +115,46 @@ def test_an_image_of_no_part_is_refused_by_its_name(name: str) -> None:
 
 
 def test_volcano_makes_the_certificate_of_its_webhooks_before_anything_starts() -> None:
-    _, *made, _ = declared_resources(lambda: platform.Volcano("it"))
-    by_key = {object_key(as_object(each)): each for each in made}
+    made = declared_resources(lambda: platform.Volcano("it", guard=False))
+    by_key = {object_key(as_object(each)): each for each in made[1:]}
     job = by_key["Job/volcano-system/volcano-admission-init"]
     deployments = [each for key, each in by_key.items() if key.startswith("Deployment/")]
 
     assert len(deployments) == 3
     assert all(job.urn in each.dependencies for each in deployments)
+
+
+def conditions(made: Mapping[str, JSONObject]) -> dict[str, Any]:
+    """The match conditions of each webhook, by its name."""
+    return {
+        webhook["name"]: webhook.get("matchConditions")
+        for each in made.values()
+        for webhook in each.get("webhooks", ())
+    }
+
+
+def test_volcanos_webhooks_see_the_pods_that_name_it(tmp_path: Path) -> None:
+    published = declared_objects(lambda: platform.Volcano("it", guard=False))
+    own = [{"name": "names-volcano", "expression": "object.spec.schedulerName == 'volcano'"}]
+
+    found = conditions(published)
+    assert found.pop("mutatepod.volcano.sh") == found.pop("validatepod.volcano.sh") == own
+    assert len(found) == 5
+    assert set(map(str, found.values())) == {"None"}
+
+    groups = {"resourceGroups": [{"resourceGroup": "cpu", "schedulerName": "volcano"}]}
+    chosen = published["ConfigMap/volcano-system/volcano-admission-configmap"]
+    chosen = {**chosen, "data": {"volcano-admission.conf": yaml.safe_dump(groups)}}
+    file = tmp_path / "volcano.yaml"
+    others = [
+        each for each in release_objects(release_of("Volcano", None)) if each["kind"] != "ConfigMap"
+    ]
+    maps = [each for each in published.values() if each["kind"] == "ConfigMap"]
+    kept = [each for each in maps if "volcano-admission.conf" not in each["data"]]
+    file.write_text(yaml.safe_dump_all([*others, *kept, chosen]))
+    with_groups = conditions(declared_objects(lambda: platform.Volcano("it", manifests=str(file))))
+    assert with_groups["mutatepod.volcano.sh"] is None
+    assert with_groups["validatepod.volcano.sh"] == own
 
 
 def test_volcanos_replicas_elect_one() -> None:

@@ -185,6 +185,24 @@ def test_as_the_reference_counts_it_a_gang_with_all_the_room_never_starts(
     eventually(refused)
 
 
+def test_pods_of_others_are_made_while_volcanos_admission_is_down(
+    install: Callable[[str, Mapping[str, Path]], Stack], gang_namespace: Namespace
+) -> None:
+    install("Volcano", volcano.archives())
+    there = ("--namespace", "volcano-system")
+    gang_namespace.kubectl("scale", *there, "deployment/volcano-admission", "--replicas=0")
+    answers = ("get", *there, "endpoints", "volcano-admission-service", "-o", "jsonpath={.subsets}")
+    eventually(lambda: not gang_namespace.kubectl(*answers))
+
+    slots = Slots(gang_namespace)
+    slots.set(1)
+    slots.occupy()
+    overrides = json.dumps({"spec": {"schedulerName": "volcano"}})
+    arguments = (f"--image={busybox.IMAGE}", f"--overrides={overrides}")
+    refused = gang_namespace.kubectl("run", "own", *arguments, ok=False)
+    assert 'failed calling webhook "mutatepod.volcano.sh"' in refused
+
+
 def test_a_leader_and_its_worker_become_ready(
     install: Callable[[str, Mapping[str, Path]], Stack], gang_namespace: Namespace
 ) -> None:

@@ -69,7 +69,7 @@ def test_command_mounts_and_config_map() -> None:
     }
     replicated = [{"name": "node", "template": {"spec": {"template": {"spec": pod}}}}]
     patch = {
-        "manager": "trainer-infra.dev/code",
+        "manager": "trainer.kubeflow.org/trainer-infra",
         "trainingRuntimeSpec": {"template": {"spec": {"replicatedJobs": replicated}}},
     }
     assert attached == job(

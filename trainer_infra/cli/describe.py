@@ -18,7 +18,7 @@ from trainer_infra.runs import failure_advice, sentences
 from trainer_infra.runs.run import Run
 
 if TYPE_CHECKING:
-    from trainer_infra.cluster.provider.describe import RunEvent
+    from trainer_infra.cluster.describe import RunEvent
 
 MESSAGE: Final = Column("MESSAGE", folds=True)
 CONDITIONS: Final = (

@@ -31,6 +31,7 @@ def collect(asked: TargetRequest, older_than: float, *, confirmed: bool) -> int:
         NotAvailable: The place cannot be reached, or the state of a stack cannot be read.
     """
     place = target.chosen_place(asked)
+    removal.collect_unowned(place, asked.namespace or "")
     ended = [
         run
         for run in named_runs.runs_here(place, asked.namespace)

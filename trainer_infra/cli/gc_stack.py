@@ -39,6 +39,7 @@ def collect(asked: TargetRequest, stack: str, older_than: float | None, *, confi
     """
     project, name = _project(Path.cwd()), stack.rpartition("/")[2]
     place = target.of_stack(asked, project, name)
+    removal.collect_unowned(place, asked.namespace or "")
     # Listed before the state is read: what is created in between must not look lost.
     runs = _of_stack(place, asked.namespace, (project.name, name))
     if older_than is not None:

@@ -40,6 +40,12 @@ def remove_runs(
     return int(failed)
 
 
+def collect_unowned(place: RunPlace, namespace: str) -> None:
+    """Delete what killed submits left for good in a cluster, and say what that was."""
+    for each in place.cluster.collect_unowned(namespace) if place.cluster else ():
+        typer.echo(f"{each} is deleted: a submit that was killed left it, and no run needs it")
+
+
 def confirm_and_remove(
     place: RunPlace,
     runs: Sequence[Run],

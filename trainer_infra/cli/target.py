@@ -17,14 +17,20 @@ from trainer_infra import names
 from trainer_infra.cli.options import TargetRequest
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.operations import targets
-from trainer_infra.deploy.operations.targets import KUBERNETES, LOCAL, PROVIDER, TARGETS
+from trainer_infra.deploy.operations.targets import (
+    ENGINES,
+    KUBERNETES,
+    LOCAL,
+    PROVIDER,
+    TARGETS,
+)
 from trainer_infra.deploy.stack_config import Project, Settings
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import kubeconfig_context
 from trainer_infra.runs.target import Target
 
 if TYPE_CHECKING:
-    from trainer_infra.cluster.provider.runs import Cluster
+    from trainer_infra.cli.every_engine import EveryEngine
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +45,7 @@ class RunPlace:
     """As a sentence ends with it: `on this machine`."""
     namespace: str
     """The one asked for, else the context's, else `default`."""
-    cluster: "Cluster | None" = None
+    cluster: "EveryEngine | None" = None
     """The target where it is a cluster, which knows events besides."""
 
 
@@ -50,6 +56,8 @@ class _Connection:
     kind: str
     kubeconfig: str | None = None
     context: str | None = None
+    engine: str = PROVIDER
+    """The one that is asked first."""
 
 
 def chosen_place(asked: TargetRequest) -> RunPlace:
@@ -86,7 +94,7 @@ def _place(asked: TargetRequest, stacks: Sequence[Settings]) -> RunPlace:
         )
     seen = kubeconfig_context.context_of(found.kubeconfig, found.context)
     shown = f"on the cluster of context {seen.name}" if seen.name else "on this cluster"
-    cluster = targets.open_cluster(found.kubeconfig, found.context)
+    cluster = _cluster(found)
     namespace = asked.namespace or seen.namespace
     return RunPlace(cluster, KUBERNETES, shown, namespace, cluster)
 
@@ -104,14 +112,23 @@ def _connection(asked: TargetRequest, stacks: Sequence[Settings]) -> _Connection
         return _Connection(kind or LOCAL, None, asked.context)
     if _target(stack) == LOCAL:
         return _Connection(LOCAL)
-    engine = stack.get("engine")
-    if engine not in (None, PROVIDER):
+    engine = stack.get("engine") or PROVIDER
+    if engine not in ENGINES:
         raise NotAvailable(
-            f"stack {stack.stack} of project {stack.project.name} has trainer:engine {engine!r}; "
-            f"the command knows the runs of engine {PROVIDER}, for others use "
-            "`kubectl get trainjobs`, or name a cluster with --kubeconfig"
+            f"stack {stack.stack} of project {stack.project.name} has trainer:engine {engine!r}, "
+            f"which is not one of {', '.join(ENGINES)}; name a cluster with --kubeconfig"
         )
-    return _Connection(KUBERNETES, _kubeconfig(stack), asked.context or stack.get("context"))
+    context = asked.context or stack.get("context")
+    return _Connection(KUBERNETES, _kubeconfig(stack), context, engine)
+
+
+def _cluster(found: _Connection) -> "EveryEngine":
+    """The cluster with the runs of every engine, the stack's first."""
+    order = sorted(ENGINES, key=lambda each: each != found.engine)
+    opened = [targets.open_cluster(found.kubeconfig, found.context, each) for each in order]
+    from trainer_infra.cli.every_engine import EveryEngine  # noqa: PLC0415  only for a cluster
+
+    return EveryEngine(opened)
 
 
 def _only(stacks: Sequence[Settings], told: str) -> Settings | None:

@@ -6,6 +6,7 @@ to see, not an error.
 
 from collections.abc import Iterable
 from contextlib import suppress
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final, TypeAlias
 
@@ -74,6 +75,23 @@ async def workload_of(client: KubeClient, jobset: JSONObject) -> JSONObject | No
     if kind is None:
         raise NotServed(client.server, VERSIONS[0], WORKLOAD)
     return await _workload(client, RequestCache(), kind, jobset, many=False)
+
+
+async def managing_workload(client: KubeClient, job: JSONObject) -> str:
+    """The Workload by which Kueue manages a JobSet or TrainJob; empty where no Kueue does."""
+    if not kueue_workload.queue_of(job):
+        return ""
+    try:
+        workload = await workload_of(client, job)
+    except NotServed:
+        return ""
+    except Answer:
+        # Who may not read Workloads cannot know that there is none.
+        return "its Workload"
+    if workload is not None:
+        return f"Workload {workload['metadata']['name']}"
+    late = kueue_workload.is_late(job, datetime.now(UTC))
+    return "" if late else "the Workload that Kueue is about to make"
 
 
 async def without_local_queue(

@@ -38,6 +38,17 @@ async def with_surroundings(session: Session, seen: Observation, *, closely: boo
     return replace(seen, surroundings=replace(around, nodes=nodes), lines=lines)
 
 
+async def without_jobset(session: Session, keeper: JSONObject, seen: Observation) -> Observation:
+    """What is seen of a run without a JobSet, with what a controller says of its stored TrainJob."""
+    if keeper["kind"] != names.TRAIN_JOB:
+        return seen
+    metadata = keeper["metadata"]
+    fields = f"involvedObject.kind={names.TRAIN_JOB},involvedObject.name={metadata['name']}"
+    found = await events.events_of(session.client, metadata["namespace"], fields)
+    since = (each for each in found if events.is_since(each, metadata["creationTimestamp"]))
+    return replace(seen, surroundings=Surroundings(events.in_order(since)))
+
+
 async def surroundings_of(
     session: Session, jobset: JSONObject, pods: Sequence[JSONObject], *, closely: bool
 ) -> Surroundings:

@@ -29,6 +29,7 @@ from trainer_infra.kube.resource import (
     POD,
     SECRET,
     SERVICE,
+    TRAIN_JOB,
     TRAINING_RUNTIME,
     Resource,
 )
@@ -103,6 +104,11 @@ ROLES: Final[Mapping[str, tuple[Right, ...]]] = {
         *right_to(JOBSET, "get", "list", "delete"),
         *right_to(POD, "list"),
     ),
+    "trainjobs": (
+        *right_to(TRAIN_JOB, *WHOLE, "list", "watch"),
+        *right_to(TRAINING_RUNTIME, "get"),
+    ),
+    "cluster-runtime-names": right_to(CLUSTER_TRAINING_RUNTIME, "get"),
     "runtimes": right_to(TRAINING_RUNTIME, *WHOLE),
     "cluster-runtimes": right_to(CLUSTER_TRAINING_RUNTIME, *WHOLE),
 }
@@ -110,6 +116,12 @@ ROLES: Final[Mapping[str, tuple[Right, ...]]] = {
 
 CHANGE: Final = (*right_to(CONFIG_MAP, "get", "patch"), *right_to(JOBSET, "get", "patch"))
 """What it takes to suspend a run, to repair it, or to give it another owner."""
+
+CHANGE_TRAIN_JOB: Final = (
+    *right_to(CONFIG_MAP, "get", "patch"),
+    *right_to(TRAIN_JOB, "get", "patch"),
+)
+"""The same with engine `controller`."""
 
 LOOK: Final = (*ROLES["gate"], *ROLES["nodes"])
 """What tells how a run is and why it waits; without it less is known, and nothing fails."""

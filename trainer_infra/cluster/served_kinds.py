@@ -1,6 +1,6 @@
 """What a cluster has of what engine `provider` and the objects of a run need.
 
-Called by `provider.runs`: at preview, which goes on without a cluster, and for what tells the
+Called by `runs`: at preview, which goes on without a cluster, and for what tells the
 cluster from others.
 """
 
@@ -25,6 +25,9 @@ CLUSTER_NAMESPACE: Final = "kube-system"
 """The namespace whose UID tells clusters apart: it is made once, and never again."""
 AUTHORITIES: Final = "kube-root-ca.crt"
 """The ConfigMap of every namespace that has the cluster's authorities, under the key `ca.crt`."""
+
+_QUEUED: Final = frozenset((names.JOBSET, names.TRAIN_JOB))
+"""What has a label by which Kueue queues it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,19 +68,35 @@ def served_warnings(
             f"the cluster at {found.server} serves no JobSet, on which every run is built: install "
             "it first, see https://jobset.sigs.k8s.io/docs/installation"
         )
-    if found.train_jobs:
-        said.append(
-            f"the cluster at {found.server} serves TrainJobs, so a controller may be there; engine "
-            "provider does not use it: its runs are not TrainJobs in the cluster"
-        )
     return (*said, *_of_queues(found, objects, missing))
 
 
+def of_engine_provider(found: ServedKinds) -> str:
+    """A remark where TrainJobs are served, and engine `provider` is chosen; else empty."""
+    if not found.train_jobs:
+        return ""
+    return (
+        f"the cluster at {found.server} serves TrainJobs, so a controller may be there; engine "
+        "provider does not use it: its runs are not TrainJobs in the cluster"
+    )
+
+
+def of_engine_controller(found: ServedKinds) -> str:
+    """A remark where no TrainJobs are served, and engine `controller` is chosen; else empty."""
+    if not found.reachable or found.train_jobs:
+        return ""
+    return (
+        f"the cluster at {found.server} serves no TrainJobs, which engine controller needs: install "
+        "Kubeflow Trainer (docs/platform.md, TrainerControlPlane), or run "
+        "`pulumi config set trainer:engine provider`"
+    )
+
+
 def queues_of(objects: Collection[JSONObject]) -> Mapping[Queue, bool]:
-    """Each queue that a JobSet names, by namespace and name: whether one is to be born suspended."""
+    """Each queue that a JobSet or a stored TrainJob names, by namespace and name: whether one is to be born suspended."""
     found: dict[Queue, bool] = {}
     for each in objects:
-        if each["kind"] == names.JOBSET and (name := kueue_workload.queue_of(each)):
+        if each["kind"] in _QUEUED and (name := kueue_workload.queue_of(each)):
             key = (str(each["metadata"].get("namespace", "")), name)
             found[key] = found.get(key, False) or bool(each["spec"].get("suspend"))
     return found

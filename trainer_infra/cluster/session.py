@@ -10,6 +10,7 @@ from trainer_infra import names
 from trainer_infra.cluster.last_seen import LastSeenPods
 from trainer_infra.cluster.request_cache import RequestCache
 from trainer_infra.cluster.rights import Rights
+from trainer_infra.cluster.run_store import RunStore
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import POD, Resource
@@ -29,6 +30,8 @@ class Session:
     client: KubeClient
     host: str
     """As a Run has it."""
+    store: RunStore
+    """Where the engine that looks keeps its runs."""
     cache: RequestCache = field(default_factory=RequestCache)
     """Lists and nodes that were just read."""
     asked: deque[tuple[float, tuple[str, str]]] = field(default_factory=deque)

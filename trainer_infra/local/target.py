@@ -34,6 +34,10 @@ class ThisMachine:
         """Whether a host is this machine."""
         return host == platform.node()
 
+    def answers(self) -> bool:
+        """Always."""
+        return True
+
     def problems(
         self, _job: JSONObject, objects: tuple[JSONObject, ...], _packages: Sequence[str] = ()
     ) -> tuple[Problem, ...]:

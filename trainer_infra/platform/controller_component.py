@@ -20,7 +20,7 @@ from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.cluster_connection import has_no_cluster, objects_there, read_cluster
 from trainer_infra.platform.component import PlatformComponent
-from trainer_infra.platform.manifests.helm_chart import chart_objects
+from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects, release_objects
 from trainer_infra.platform.manifests.object_resources import (
     Resources,
@@ -217,7 +217,7 @@ def _published(names: ControllerNames, args: WorkloadArgs) -> tuple[str, Objects
         what, fix = "and manifests= exclude one another", "leave one of the two out"
         raise InvalidInput([Problem("version", what, got=args["version"], fix=fix)])
     if isinstance(source, HelmChart):
-        return "custom", chart_objects(source)
+        return "custom", installed_objects(source)
     return "custom", manifest_objects(source)
 
 

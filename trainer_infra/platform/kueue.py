@@ -62,8 +62,9 @@ class Kueue(ControllerComponent):
             opts: Options of the component.
             args: See `KueueArgs`.
         """
-        frameworks = tuple(args.get("frameworks", FRAMEWORKS))
-        chosen: dict[str, Any] = {"integrations": {"frameworks": frameworks}}
+        chosen: dict[str, Any] = {}
+        if frameworks := _frameworks(args):
+            chosen["integrations"] = {"frameworks": frameworks}
         if not args.get("visibility", True):
             chosen["featureGates"] = {"VisibilityOnDemand": False}
         args["configuration"] = merged_configuration(chosen, args.get("configuration", {}))
@@ -71,11 +72,18 @@ class Kueue(ControllerComponent):
 
     @override
     def _prepared(self, objects: Objects, args: KueueArgs) -> Objects:
-        frameworks = args["configuration"]["integrations"]["frameworks"]
-        served = (
+        served = tuple(
             each for each in objects if args.get("visibility", True) or each["kind"] != _AGGREGATED
         )
+        if not _frameworks(args):
+            return served
+        frameworks = args["configuration"]["integrations"]["frameworks"]
         return tuple(_without_other_kinds(each, frameworks) for each in served)
+
+
+def _frameworks(args: KueueArgs) -> Sequence[str]:
+    """What the program or we choose; an installation that is adopted keeps its own."""
+    return tuple(args.get("frameworks", () if args.get("adopt") else FRAMEWORKS))
 
 
 def _without_other_kinds(value: JSONObject, frameworks: Sequence[str]) -> JSONObject:

@@ -1,11 +1,14 @@
 """Volcano: a scheduler of groups of pods with queues, its controllers and its webhooks.
 
-A Job of the release makes the webhooks' certificate before anything else starts.
+A Job of the release makes the webhooks' certificate before anything else starts. Volcano's published
+webhooks see every pod of a cluster, and no pod can be made while they do not answer. Here they see the pods
+that name Volcano, and all pods only where Volcano's resource groups are to choose their scheduler.
 """
 
 from typing import Any, ClassVar, Final, Unpack
 
 import pulumi
+import yaml
 from typing_extensions import override
 
 from trainer_infra.json_values import JSONObject
@@ -16,6 +19,10 @@ from trainer_infra.platform.controller_component import (
     SchedulerArgs,
 )
 
+_OWN_POD: Final = {
+    "name": "names-volcano",
+    "expression": "object.spec.schedulerName == 'volcano'",
+}
 _ELECTS: Final = {"--leader-elect=false": "--leader-elect=true"}
 """Without it a change has two schedulers for a while, which bind the same pods."""
 
@@ -63,7 +70,34 @@ class Volcano(ControllerComponent):
 
     @override
     def _prepared(self, objects: Objects, args: Any) -> Objects:
-        return tuple(map(_with_leader, objects))
+        return tuple(_of_own_pods(_with_leader(each), objects) for each in objects)
+
+
+def _of_own_pods(value: JSONObject, objects: Objects) -> JSONObject:
+    """A webhook configuration that lets pods of other schedulers alone."""
+    judges = value["kind"] == "ValidatingWebhookConfiguration"
+    changes = value["kind"] == "MutatingWebhookConfiguration" and not _has_resource_groups(objects)
+    if not (judges or changes):
+        return value
+    webhooks = [
+        {**each, "matchConditions": [_OWN_POD]} if _sees_pods(each) else each
+        for each in value["webhooks"]
+    ]
+    return {**value, "webhooks": webhooks}
+
+
+def _sees_pods(webhook: JSONObject) -> bool:
+    return any("pods" in rule["resources"] for rule in webhook["rules"])
+
+
+def _has_resource_groups(objects: Objects) -> bool:
+    """Whether the admission's configuration says anything; the published one is a comment."""
+    texts = (
+        each["data"].get("volcano-admission.conf", "")
+        for each in objects
+        if each["kind"] == "ConfigMap"
+    )
+    return any(yaml.load(text, yaml.CSafeLoader) for text in texts)
 
 
 def _with_leader(value: JSONObject) -> JSONObject:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import Problem
-from trainer_infra.json_values import JSONObject
+from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.observed_objects import ObservedObjects
 
@@ -64,6 +64,8 @@ class Plugin:
     """The reference's plugin name, for example `Torch`."""
     applies: Callable[[Draft], bool]
     """Whether the plugin takes part for this draft."""
+    attach: Callable[[JSONDict, Runtime], JSONDict] | None = None
+    """What an engine adds to the TrainJob itself, in wire form, before it is rendered on a runtime."""
     validate: Callable[[Draft], Iterable[Problem]] | None = None
     """CustomValidation: problems of the TrainJob, before anything is enforced."""
     enforce_ml_policy: Callable[[Draft], Draft] | None = None

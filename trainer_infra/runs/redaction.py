@@ -1,6 +1,6 @@
 """Values of a run's secrets, kept out of what is shown and stored of what its program printed.
 
-For drivers, before a line or a Run leaves them: `cluster.provider.secret_values` knows the values
+For drivers, before a line or a Run leaves them: `cluster.secret_values` knows the values
 from the job's own Secret, `local.reconciler` from the run's folder. A program may print a value in
 another spelling: its lines one by one, a part of JSON, escaped, in base64 or in a URL. Pure.
 """

@@ -82,6 +82,9 @@ class Target(Protocol):
             NotAvailable: The cluster cannot be reached, or does not know the user.
         """
 
+    def answers(self) -> bool:
+        """Whether the place can be asked now; given up soon, for a preview goes on without it."""
+
     def problems(
         self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = (), /
     ) -> tuple[Problem, ...]:

@@ -56,6 +56,7 @@ class Cause(StrEnum):
     IMAGE_PULLED = "image-pulled"
     INITIALIZING = "initializing"
     STARTING = "starting"
+    TRAINER_CONTROLLER_SILENT = "trainer-controller-silent"
     JOBSET_CONTROLLER_SILENT = "jobset-controller-silent"
     JOB_CONTROLLER_SILENT = "job-controller-silent"
     EARLIER_STEP = "earlier-step"
@@ -137,6 +138,7 @@ GATES: Final[Mapping[Cause, Gate]] = {
     Cause.IMAGE_PULLED: Gate(None, "large images take their time"),
     Cause.INITIALIZING: Gate(None, "your container runs"),
     Cause.STARTING: Gate(None, "the kubelet is at it, and says when it fails"),
+    Cause.TRAINER_CONTROLLER_SILENT: Gate(LATE, "Kubeflow Trainer makes a JobSet within seconds"),
     Cause.JOBSET_CONTROLLER_SILENT: Gate(LATE, "JobSet writes a status within seconds"),
     Cause.JOB_CONTROLLER_SILENT: Gate(LATE, "Kubernetes makes or refuses pods within seconds"),
     Cause.EARLIER_STEP: Gate(None, "that step ends or fails by itself"),

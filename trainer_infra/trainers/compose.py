@@ -51,6 +51,8 @@ def compose(
         InvalidInput: holds every problem of the TrainJob on this runtime.
     """
     attached, extra = code_mount.attach_code(dict(job), runtime, code, behaviour.plugins)
+    for plugin in behaviour.plugins:
+        attached = plugin.attach(attached, runtime) if plugin.attach else attached
     typed = TrainJob.from_wire(attached, where=f"TrainJob {job['metadata']['name']}")
     keys = tuple(secrets)
     secret = (_secret(job["metadata"], keys),) if keys else ()

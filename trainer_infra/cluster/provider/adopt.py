@@ -10,13 +10,13 @@ from trainer_infra import names
 from trainer_infra.cluster import (
     concurrent_requests,
     live_objects,
+    object_rewrite,
     ownership,
     refusal_explanation,
     run_labels,
 )
-from trainer_infra.cluster.provider import object_rewrite
 from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.run_record import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer

@@ -10,79 +10,21 @@ when it is written again. Design "Targets and engines".
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from typing import Any, Final
 
 from trainer_infra import names
-from trainer_infra.cluster import run_labels
-from trainer_infra.cluster.provider import record_fields
+from trainer_infra.cluster import record_fields, run_labels
+from trainer_infra.cluster.run_record import Record
 from trainer_infra.errors import Bug, Unreadable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.runs.run import (
-    CREATED,
-    Owner,
-    Run,
-    Submission,
-    is_fixed,
-    outputs_of,
-    run_to_json,
-)
+from trainer_infra.runs.run import Owner, Run, Submission, is_fixed, run_to_json
 
 FORMAT: Final = 2
 """Of the records that this release writes; the first one had no backend and no format."""
 
-
-@dataclass(frozen=True, slots=True)
-class Record:
-    """A run record as it is stored."""
-
-    value: JSONObject
-    """The ConfigMap."""
-    namespace: str
-    name: str
-    """Of the TrainJob."""
-    uid: str
-    """The run's."""
-    owner: Owner
-    """Who declared it, or adopted it last."""
-    content: str
-    """Hash of what was submitted."""
-    created: str
-    """RFC 3339, UTC."""
-    job: JSONObject
-    """The TrainJob in wire form, `spec.suspend` as the user has it now."""
-    objects: tuple[JSONObject, ...]
-    """What was applied, as it may be shown, the JobSet last; the record is not among them."""
-    plugins: tuple[str, ...]
-    """Listed plugins that rendered it."""
-    status: JSONObject
-    """What was last known; empty as long as not everything was submitted."""
-
-    final: Run | None
-    """The run as it ended; None before an observer has seen that."""
-
-    def declared(self, host: str) -> Run:
-        """The run as it was declared, before anything is observed of it.
-
-        Args:
-            host: the cluster.
-        """
-        return Run(
-            namespace=self.namespace,
-            name=self.name,
-            uid=self.uid,
-            host=host,
-            owner=self.owner,
-            content=self.content,
-            created=self.created,
-            phase=CREATED,
-            outputs=outputs_of(self.job),
-        )
-
-    @property
-    def jobset_uid(self) -> str:
-        """UID of the run's JobSet; empty as long as not everything was submitted."""
-        return str(self.status.get("jobset") or "")
+STATUS: Final = f"data.{names.RECORD_STATUS_KEY}"
+"""What a sentence calls the status."""
 
 
 def name_of(job: str) -> str:
@@ -147,7 +89,10 @@ def _read(value: JSONObject, notes: JSONObject, data: JSONObject) -> Record:
     metadata = value["metadata"]
     record_fields.read_version(notes)
     job = record_fields.read_job(data, metadata["name"])
-    owner, status = record_fields.read_owner(notes), record_fields.read_status(data)
+    owner, status = (
+        record_fields.read_owner(notes),
+        record_fields.read_status(data, names.RECORD_STATUS_KEY, STATUS),
+    )
     identity = {
         "namespace": metadata["namespace"],
         "name": job["metadata"]["name"],
@@ -160,10 +105,12 @@ def _read(value: JSONObject, notes: JSONObject, data: JSONObject) -> Record:
         **identity,
         value=value,
         job=job,
-        objects=record_fields.read_objects(data),
+        objects=record_fields.read_objects(
+            data, names.RECORD_OBJECTS_KEY, f"data.{names.RECORD_OBJECTS_KEY}"
+        ),
         plugins=tuple(filter(None, notes.get(names.PLUGINS_ANNOTATION, "").split(","))),
         status=status,
-        final=record_fields.read_final(status, identity),
+        final=record_fields.read_final(status, identity, STATUS),
     )
 
 
@@ -241,21 +188,6 @@ def suspend_patch(record: Record, value: bool) -> JSONObject:
     spec = {**record.job["spec"], "suspend": value}
     data = {names.RECORD_JOB_KEY: _text({**record.job, "spec": spec})}
     return {**_patch(record), "data": data}
-
-
-def owner_reference(record: Record) -> JSONObject:
-    """The owner reference that everything of the run has.
-
-    It does not block the owner's deletion, which nothing waits for: some clusters (OpenShift) give
-    that to those alone who may update configmaps/finalizers.
-    """
-    return {
-        "apiVersion": "v1",
-        "kind": "ConfigMap",
-        "name": name_of(record.name),
-        "uid": record.uid,
-        "controller": True,
-    }
 
 
 def _status(record: Record, known: JSONObject) -> JSONObject:

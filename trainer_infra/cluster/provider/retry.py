@@ -6,11 +6,18 @@ one that failed, and the next call begins anew.
 """
 
 from trainer_infra import names
-from trainer_infra.cluster import live_objects, ownership, rights
-from trainer_infra.cluster.provider import delete, object_rewrite, record_lookup
+from trainer_infra.cluster import (
+    live_objects,
+    object_rewrite,
+    ownership,
+    record_lookup,
+    removal,
+    rights,
+)
 from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.cluster.rights import Rights
+from trainer_infra.cluster.run_record import Record
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -30,11 +37,11 @@ async def retry_run(client: KubeClient, key: RunKey, within: float, account: Rig
         NotAvailable: There is no such run, its pods do not go, or contents of an object are lost.
         Refused: It is another owner's by now, a right is missing, or the cluster says no.
     """
-    record = await record_lookup.present_record(client, key)
+    record = await record_lookup.present_record(client, RECORDS, key)
     what = f"retry {ownership.run_shown(record)}"
     wanted = await rights.to_submit(client, (record.value, *record.objects))
     await account.require(record.namespace, wanted, what)
-    if left := await delete.jobset_removed(client, key, within):
+    if left := await removal.jobset_removed(client, key, within):
         raise NotAvailable(f"{left}; run it again when that is gone")
     for each in record.objects[:-1]:
         if await live_objects.live_object(client, each, record.namespace) is None:

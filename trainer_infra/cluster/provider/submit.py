@@ -18,19 +18,16 @@ from trainer_infra import names
 from trainer_infra.cluster import (
     concurrent_requests,
     live_objects,
+    name_collision,
+    object_contents,
     ownership,
     refusal_explanation,
     run_labels,
+    unsupported_packages,
 )
-from trainer_infra.cluster.provider import (
-    adopt,
-    delete,
-    name_collision,
-    object_contents,
-    unsupported_fields,
-)
+from trainer_infra.cluster.provider import adopt, delete, unsupported_fields
 from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.run_record import Record
 from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -99,7 +96,7 @@ async def submit_run(
     job = submission.job
     whole = submission.objects
     problems = unsupported_fields.unsupported_fields(job, whole)
-    problems += unsupported_fields.unsupported_packages(submission.packages)
+    problems += unsupported_packages.unsupported_packages(submission.packages)
     if problems:
         raise InvalidInput(problems)
     others = [each for each in whole if not run_labels.is_record(each, job["metadata"]["name"])]

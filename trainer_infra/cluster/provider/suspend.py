@@ -5,16 +5,19 @@ Called by `runs` when the user's own value changed. A JobSet that Kueue queues i
 own, so that writing the other fields again leaves it alone.
 """
 
-from datetime import UTC, datetime
-
 from trainer_infra import names
-from trainer_infra.cluster import kueue_objects, live_objects, ownership, refusal_explanation
+from trainer_infra.cluster import (
+    kueue_objects,
+    live_objects,
+    ownership,
+    record_lookup,
+    refusal_explanation,
+)
 from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider import record_lookup
+from trainer_infra.cluster.provider.record_store import RECORDS
 from trainer_infra.errors import NotAvailable, Refused
-from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import Answer, NotServed
+from trainer_infra.kube.refusals import Answer
 from trainer_infra.runs.causes import kueue_workload
 from trainer_infra.runs.run import RunKey
 
@@ -31,7 +34,7 @@ async def suspend_run(client: KubeClient, key: RunKey, *, value: bool) -> None:
         NotAvailable: There is no such run, or its JobSet is gone.
         Refused: It is Kueue's to suspend, another owner's by now, or the cluster says no.
     """
-    record = await record_lookup.present_record(client, key)
+    record = await record_lookup.present_record(client, RECORDS, key)
     if record.final:
         return
     wanted = {"apiVersion": names.JOBSET_API_VERSION, "kind": names.JOBSET}
@@ -41,7 +44,7 @@ async def suspend_run(client: KubeClient, key: RunKey, *, value: bool) -> None:
         raise NotAvailable(
             f"{ownership.run_shown(record)} has no JobSet any more; run `pulumi refresh`"
         )
-    if workload := await _kueues(client, jobset):
+    if workload := await kueue_objects.managing_workload(client, jobset):
         queue = kueue_workload.queue_of(jobset)
         raise Refused(
             f"{ownership.run_shown(record)} is in queue {queue}, so Kueue alone suspends and resumes it; "
@@ -54,20 +57,3 @@ async def suspend_run(client: KubeClient, key: RunKey, *, value: bool) -> None:
             await client.apply(each, manager=names.SUSPEND_MANAGER, force=True)
         except Answer as error:
             raise refusal_explanation.explain_refusal(error, each) from error
-
-
-async def _kueues(client: KubeClient, jobset: JSONObject) -> str:
-    """The Workload by which Kueue manages the JobSet; empty where no Kueue does."""
-    if not kueue_workload.queue_of(jobset):
-        return ""
-    try:
-        workload = await kueue_objects.workload_of(client, jobset)
-    except NotServed:
-        return ""
-    except Answer:
-        # Who may not read Workloads cannot know that there is none.
-        return "its Workload"
-    if workload is not None:
-        return f"Workload {workload['metadata']['name']}"
-    late = kueue_workload.is_late(jobset, datetime.now(UTC))
-    return "" if late else "the Workload that Kueue is about to make"

@@ -22,15 +22,6 @@ def unsupported_fields(job: JSONObject, objects: Sequence[JSONObject]) -> tuple[
     return (*_of_job(job), *_of_runtime(job, objects), *_of_jobset(objects))
 
 
-def unsupported_packages(wanted: Sequence[str]) -> tuple[Problem, ...]:
-    """A problem where a job wants packages: its image has to have them."""
-    if not wanted:
-        return ()
-    what = "are installed on this machine only; in a cluster the image has what the job needs"
-    fix = "build them into the image, and set trainer.image"
-    return (Problem("packages", what, list(wanted), fix),)
-
-
 def _of_job(job: JSONObject) -> Iterator[Problem]:
     where = f"TrainJob {job['metadata']['name']}"
     manager = (job.get("spec") or {}).get("managedBy")

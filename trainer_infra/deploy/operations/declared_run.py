@@ -13,6 +13,7 @@ from trainer_infra import catalog
 from trainer_infra.api import manifests
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.deploy.operations import targets
 from trainer_infra.deploy.operations.output_places import output_places
 from trainer_infra.deploy.operations.properties import TrainJobProperties
 from trainer_infra.errors import InvalidInput, Problem
@@ -56,11 +57,16 @@ def name_of(job: TrainJobProperties, runtime: Runtime) -> str:
 
 
 def content_of(job: TrainJobProperties, runtime: Runtime) -> str:
-    """Eight hex digits of what makes the run what it is."""
+    """Eight hex digits of what makes the run what it is.
+
+    With engine `controller` the TrainJob only names its runtime, and what that is stands in the cluster:
+    a run must not have another name because the cluster could not be asked for it.
+    """
+    is_clusters = job.engine == targets.CONTROLLER
     return identity.content(
         {"spec": job.spec, "metadata": {"annotations": job.json.get("annotations")}},
         job.code,
-        runtime.to_wire(),
+        {} if is_clusters else runtime.to_wire(),
         attempt=job.attempt,
         outputs=job.json.get("outputs"),
     )
@@ -127,6 +133,9 @@ def _code_of_user(job: TrainJobProperties) -> JSONObject | None:
 def older_runtime(now: TrainJobProperties, born: TrainJobProperties) -> str:
     """A sentence when an unchanged job's runtime is another by now; else empty."""
     kept = born.runtime or {}
+    if now.engine == targets.CONTROLLER and now.runtime is None:
+        # It is the cluster's, which is not asked again.
+        return ""
     if runtime_of(now).to_wire() == kept:
         return ""
     return (

@@ -85,7 +85,7 @@ def _look(given: GateProperties, target: Target, silence: "Silence") -> Run | No
         return None
     silence.ends()
     if run is None:
-        raise NotAvailable(run_is_gone(given.name))
+        raise NotAvailable(run_is_gone(given.name, given.engine))
     if given.is_of_another(run):
         raise NotAvailable(f"{sentences.taken_by(run)}; run `pulumi refresh`")
     return run
@@ -160,8 +160,10 @@ def failure_of_run(run: Run) -> str:
     return f"{sentences.failure_lines(run)}\n{sentences.retry_advice((run,))}"
 
 
-def run_is_gone(name: str) -> str:
+def run_is_gone(name: str, engine: str) -> str:
     """What to say of a run that is not there any more."""
+    if engine == targets.CONTROLLER:
+        return f"TrainJob {name} was deleted while it was waited for; raise attempt to run it again"
     return f"TrainJob {name} is gone; run `pulumi refresh`, then `pulumi up`"
 
 

@@ -62,6 +62,11 @@ class ResourceProperties:
         return str(self.json["target"])
 
     @property
+    def engine(self) -> str:
+        """Of a run in a cluster: what drives it; earlier releases knew one and did not say it."""
+        return str(self.json.get("engine") or "provider")
+
+    @property
     def has_run(self) -> bool:
         """Of a state: whether a run was made."""
         return "uid" in self.json

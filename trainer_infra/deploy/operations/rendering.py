@@ -16,6 +16,7 @@ from trainer_infra.deploy.operations.declared_run import runtime_of
 from trainer_infra.deploy.operations.leaked_secrets import leaked_secrets
 from trainer_infra.deploy.operations.output_places import output_places
 from trainer_infra.deploy.operations.properties import TrainJobProperties
+from trainer_infra.deploy.operations.stored_runtime import UNKNOWN, StoredRuntime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import plugin_registry
@@ -34,7 +35,12 @@ class Preview:
     """What is worth knowing of a new run although nothing is wrong."""
 
 
-def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Target) -> Preview:
+def preview_run(
+    job: TrainJobProperties,
+    born: TrainJobProperties,
+    target: Target,
+    stored: StoredRuntime = UNKNOWN,
+) -> Preview:
     """Everything that can be known before deployment.
 
     When what makes the run what it is did not change since it was born, the job keeps the name, the
@@ -49,7 +55,7 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         name, runtime = born.name, runtime_of(born)
         job = job.with_values(**{key: born.json.get(key) for key in ("code", "plugins", "outputs")})
     else:
-        runtime = runtime_of(job)
+        runtime = stored.runtime or runtime_of(job)
         name = declared_run.name_of(job, runtime)
     if job.outputs:
         job = job.with_values(outputs=output_places(job, name))
@@ -63,7 +69,8 @@ def preview_run(job: TrainJobProperties, born: TrainJobProperties, target: Targe
         shown = born.rendered
     filled = {**job.json, "name": name, "runtime": runtime.to_wire(), "rendered": shown}
     plain = {key: value for key, value in filled.items() if value is not None}
-    return Preview(TrainJobProperties(plain), () if same else run.warnings)
+    said = (*filter(None, [stored.remark]), *run.warnings)
+    return Preview(TrainJobProperties(plain), () if same else said)
 
 
 def compose_run(

@@ -69,7 +69,7 @@ class StackSession:
     remedied: dict[str, tuple[JSONObject, JSONObject]] = field(default_factory=dict)
     """The same as they were checked and as a policy changed them, by URN."""
     _remarks: set[str] = field(default_factory=set)
-    _clusters: dict[tuple[str | None, str | None], "Target"] = field(default_factory=dict)
+    _clusters: dict[tuple[str | None, str | None, str], "Target"] = field(default_factory=dict)
     _configured: dict[tuple[Connection, str, str], Connection] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -83,7 +83,7 @@ class StackSession:
         if properties.target == targets.LOCAL:
             return targets.open_target(targets.LOCAL)
         known = reached or self.connection
-        address = (known.kubeconfig, known.context)
+        address = (known.kubeconfig, known.context, properties.engine)
         # Threads that begin together would each connect on their own.
         with self._lock:
             if address not in self._clusters:

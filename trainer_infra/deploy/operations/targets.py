@@ -13,14 +13,15 @@ from trainer_infra.errors import NotAvailable, Problem
 from trainer_infra.json_values import JSONObject
 
 if TYPE_CHECKING:
-    from trainer_infra.cluster.provider.runs import Cluster
+    from trainer_infra.cluster.runs import ClusterRuns
     from trainer_infra.runs.target import Target
 
 LOCAL: Final = names.TARGET_LOCAL
 KUBERNETES: Final = names.TARGET_KUBERNETES
 PROVIDER: Final = "provider"
 TARGETS: Final = (LOCAL, KUBERNETES)
-ENGINES: Final = (PROVIDER,)
+CONTROLLER: Final = "controller"
+ENGINES: Final = (PROVIDER, CONTROLLER)
 
 
 def open_target(target: str, kubeconfig: str | None = None, context: str | None = None) -> "Target":
@@ -41,13 +42,26 @@ def open_target(target: str, kubeconfig: str | None = None, context: str | None 
     return open_cluster(kubeconfig, context)
 
 
-def open_cluster(kubeconfig: str | None = None, context: str | None = None) -> "Cluster":
+def open_cluster(
+    kubeconfig: str | None = None, context: str | None = None, engine: str = PROVIDER
+) -> "ClusterRuns":
     """The same of a cluster, which can say more than every target.
+
+    Args:
+        kubeconfig: as for `open_target`.
+        context: of the kubeconfig.
+        engine: one of `ENGINES`.
 
     Raises:
         NotAvailable: A package that it needs is not installed.
     """
     try:
+        if engine == CONTROLLER:
+            from trainer_infra.cluster.controller.runs import (  # noqa: PLC0415  the same
+                ControlledCluster,
+            )
+
+            return ControlledCluster(kubeconfig, context)
         from trainer_infra.cluster.provider.runs import Cluster  # noqa: PLC0415  the same
     except ModuleNotFoundError as error:
         raise NotAvailable(

@@ -15,6 +15,7 @@ from trainer_infra.deploy.operations import (
     gate,
     options,
     rendering,
+    stored_runtime,
     targets,
 )
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
@@ -36,7 +37,17 @@ from trainer_infra.errors import (
 )
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
-from trainer_infra.runs.run import Contents, Owner, Run, RunKey, Submission, owner_to_json
+from trainer_infra.runs.run import (
+    COMPLETE,
+    FAILED,
+    LOST,
+    Contents,
+    Owner,
+    Run,
+    RunKey,
+    Submission,
+    owner_to_json,
+)
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers.code_mount import config_map
 
@@ -60,7 +71,9 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
         return CheckAnswer(news, problems)
     job, born = TrainJobProperties(news), TrainJobProperties(olds)
     try:
-        preview = rendering.preview_run(job, born, session.target(job))
+        target = session.target(job)
+        stored = stored_runtime.stored_runtime(job, born, target)
+        preview = rendering.preview_run(job, born, target, stored)
     except InvalidInput as error:
         return CheckAnswer(news, (*problems, *options.named_once(error.problems, news)))
     if not problems:
@@ -129,10 +142,13 @@ def read(state: JSONObject, session: StackSession) -> Present | None:
     except Unreadable as error:
         messages.warn(f"{job.name} stays as it was last seen: {error}")
         return Present(state)
-    if run is not None and not run.owner.is_same(job.owner):
-        messages.warn(f"{sentences.taken_by(run)}; {TAKE_BACK}")
-        run = None
     if run is None:
+        if not (lost := lost_sentence(job)):
+            return None
+        messages.warn(lost)
+        return Present({**state, "lastSeen": f"{LOST}: {lost}"})
+    if not run.owner.is_same(job.owner):
+        messages.warn(f"{sentences.taken_by(run)}; {TAKE_BACK}")
         return None
     if failure := sentences.failed_briefly(run):
         messages.warn(failure)
@@ -221,6 +237,21 @@ def is_found(target: Target, key: RunKey) -> bool:
         return target.get(*key.address) is not None
     except Unreadable:
         return True
+
+
+def lost_sentence(job: TrainJobProperties) -> str:
+    """That a run of a state is lost which is not there any more; empty where it is just gone.
+
+    With engine `controller` the TrainJob is all that there is of a run: one that was not seen to end is
+    never run again because another client deleted it.
+    """
+    is_over = str(job.json.get("lastSeen") or "").startswith((COMPLETE, FAILED))
+    if job.engine != targets.CONTROLLER or is_over:
+        return ""
+    return (
+        f"TrainJob {job.name} was deleted, and was not seen to end: nothing runs it again by itself; "
+        "raise attempt to run it again, or remove it from the program"
+    )
 
 
 def outputs_of(job: TrainJobProperties, run: Run) -> dict[str, Any]:

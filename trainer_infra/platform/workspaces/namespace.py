@@ -4,10 +4,11 @@ Levels and labels: Kubernetes, "Enforce Pod Security Standards with Namespace La
 """
 
 from collections.abc import Iterator, Mapping
-from typing import Final
+from typing import Any, Final
 
-from trainer_infra.errors import Problem
+from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.queues.argument_problems import ArgumentProblems
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 """Every namespace has it; its value is the namespace's name."""
@@ -33,6 +34,20 @@ def level_problems(level: object) -> Iterator[Problem]:
     if level not in LEVELS:
         what, fix = "is no level of Pod Security", f"write {', '.join(LEVELS[:-1])} or {LEVELS[-1]}"
         yield Problem("pod_security", what, got=level, fix=fix)
+
+
+def namespace_label_problems(labels: Any) -> Iterator[Problem]:
+    """What is wrong with further labels of the namespace."""
+    found = ArgumentProblems()
+    found.judge_labels(("labels",), labels)
+    try:
+        found.end()
+    except InvalidInput as error:
+        yield from error.problems
+        return
+    for key in labels:
+        if key.startswith(_SECURITY):
+            yield Problem(f"labels.{key}", "is made of pod_security", fix="leave it out")
 
 
 def own_namespace(name: str) -> JSONObject:

@@ -1,6 +1,7 @@
 """Every object of a workspace, or every problem of its arguments."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
@@ -10,7 +11,12 @@ from trainer_infra.platform.workspaces.allowed_runtimes import (
 )
 from trainer_infra.platform.workspaces.data_cache import data_cache_objects, data_cache_policies
 from trainer_infra.platform.workspaces.member import member_problems
-from trainer_infra.platform.workspaces.namespace import LEVELS, level_problems, namespace_object
+from trainer_infra.platform.workspaces.namespace import (
+    LEVELS,
+    level_problems,
+    namespace_label_problems,
+    namespace_object,
+)
 from trainer_infra.platform.workspaces.network_policy import (
     NetworkRules,
     egress_problems,
@@ -34,7 +40,7 @@ from trainer_infra.platform.workspaces.service_account import (
 )
 from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
 
-TRAINER_NAMESPACE = "kubeflow-system"
+TRAINER_NAMESPACE: Final = "kubeflow-system"
 
 
 def workspace_objects(namespace: str, args: WorkspaceArgs) -> tuple[JSONObject, ...]:
@@ -84,13 +90,14 @@ def _network(namespace: str, args: WorkspaceArgs) -> Iterator[JSONObject]:
 def _problems(namespace: str, args: WorkspaceArgs) -> Iterator[Problem]:
     """In the order of the arguments."""
     yield from label_problems("namespace", namespace)
+    yield from namespace_label_problems(args.get("labels", {}))
     yield from level_problems(args.get("pod_security", LEVELS[0]))
     yield from queue_problems(args)
     members = args.get("members", ())
     yield from member_problems(members)
     yield from rights_problems("rights", args.get("rights", (SDK,)))
     for number, each in enumerate(members):
-        if isinstance(each, dict) and "rights" in each:
+        if isinstance(each, Mapping) and "rights" in each:
             yield from rights_problems(f"members[{number}].rights", each["rights"])
     if "runtimes" in args:
         yield from runtime_problems(args["runtimes"])

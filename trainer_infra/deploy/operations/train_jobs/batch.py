@@ -17,6 +17,7 @@ from trainer_infra.deploy.operations import (
     gate,
     options,
     rendering,
+    stored_runtime,
     targets,
     train_job,
 )
@@ -42,6 +43,7 @@ from trainer_infra.deploy.operations.values import is_unknown
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs import sentences
+from trainer_infra.runs.run import LOST
 from trainer_infra.runs.target import Target
 
 REPLACING: Final = ("target", "engine")
@@ -87,7 +89,9 @@ def _checked(one: JSONObject, old: JSONObject, target: Target) -> _CheckedMember
     if is_unknown(one):
         return _CheckedMember(one, problems)
     try:
-        preview = rendering.preview_run(TrainJobProperties(one), TrainJobProperties(old), target)
+        job, born = TrainJobProperties(one), TrainJobProperties(old)
+        stored = stored_runtime.stored_runtime(job, born, target)
+        preview = rendering.preview_run(job, born, target, stored)
     except InvalidInput as error:
         return _CheckedMember(one, (*problems, *options.named_once(error.problems, one)))
     return _CheckedMember(preview.inputs.json, problems, None if problems else preview)
@@ -101,8 +105,8 @@ def _parallelism(news: BatchProperties, named: Mapping[str, JSONObject]) -> Iter
     if not isinstance(limit, int) or limit < 1:
         yield Problem("max_parallel", "must be a whole number from 1", limit, where=where)
     for name, one in named.items():
-        labels = one["rendered"][names.JOBSET]["metadata"].get("labels") or {}
-        queue = labels.get(names.KUEUE_QUEUE_LABEL)
+        queued = one["rendered"].get(names.TRAIN_JOB) or one["rendered"][names.JOBSET]
+        queue = (queued["metadata"].get("labels") or {}).get(names.KUEUE_QUEUE_LABEL)
         if queue and news.target == targets.KUBERNETES:
             what = f"cannot be kept: Kueue starts {name}, which is in queue {queue}"
             fix = "leave it out and let the queue's quota decide, or leave the queue out"
@@ -271,7 +275,10 @@ def _read(
     except Unreadable as error:
         return Kept(old.json, entry), f"stays as it was last seen: {error}"
     if run is None:
-        return None, ""
+        seen = old.with_values(lastSeen=entry.json.get("lastSeen"))
+        if not (lost := train_job.lost_sentence(seen)):
+            return None, ""
+        return Kept(old.json, MemberEntry({**entry.json, "lastSeen": f"{LOST}: {lost}"})), lost
     if not run.owner.is_same(entry.owner):
         return None, f"{sentences.taken_by(run)}; {train_job.TAKE_BACK}"
     state = train_job.outputs_of(old, run)

@@ -258,7 +258,7 @@ class _Watch:
                 self._bad[name] = str(error)
                 return
         if run is None:
-            self._bad[name] = gate.run_is_gone(known.name)
+            self._bad[name] = gate.run_is_gone(known.name, self.batch.engine)
         elif _is_of_another(self.batch, name, run):
             self._bad[name] = f"{sentences.taken_by(run)}; run `pulumi refresh`"
         elif sentences.may_be_retried(run):

@@ -5,17 +5,16 @@ For every verb that changes or reads a run of which the caller knows.
 
 from contextlib import suppress
 
-from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster.run_store import RunStore
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import NotFound
-from trainer_infra.kube.resource import CONFIG_MAP
+from trainer_infra.kube.refusals import NotFound, NotServed
 from trainer_infra.runs import sentences
 from trainer_infra.runs.run import RunKey
 
 
-async def present_record(client: KubeClient, key: RunKey) -> Record:
+async def present_record(client: KubeClient, store: RunStore, key: RunKey) -> Record:
     """The record.
 
     Raises:
@@ -23,9 +22,9 @@ async def present_record(client: KubeClient, key: RunKey) -> Record:
         Refused: It is another owner's by now.
         Unreadable: The record is damaged.
     """
-    with suppress(NotFound):
-        value = await client.get(CONFIG_MAP, run_record.name_of(key.name), key.namespace)
-        record = run_record.read_record(value)
+    with suppress(NotFound, NotServed):
+        value = await client.get(store.kind, store.object_name(key.name), key.namespace)
+        record = store.read_record(value)
         if record is not None and key.uid in ("", record.uid):
             if key.owner is not None and not record.owner.is_same(key.owner):
                 raise Refused(sentences.taken_by(record))

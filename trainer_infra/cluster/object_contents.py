@@ -1,6 +1,6 @@
 """What is put into an object just before it is written, and is shown nowhere. Pure.
 
-Called by `submit`, `repair` and `object_rewrite`: the namespace and the owner, values of the job's
+Called by `provider.submit`, `repair` and `object_rewrite`: the namespace and the owner, values of the job's
 own Secret, keys that are made at create (`lifecycle.generated_secrets`), and of an object that
 exists what the record does not keep of it.
 """
@@ -8,8 +8,8 @@ exists what the record does not keep of it.
 import base64
 
 from trainer_infra import names
-from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster import run_record
+from trainer_infra.cluster.run_record import Record
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import generated_secrets
 from trainer_infra.runs.run import Contents, is_fixed
@@ -20,7 +20,7 @@ _CONTENT = ("data", "stringData", "binaryData")
 def to_create(value: JSONObject, record: Record, known: Contents) -> JSONObject:
     """The object as it is created; empty (`is_empty`) where its contents are not known."""
     return generated_secrets.with_generated(
-        _with_contents(owned_object(value, record), record, known)
+        with_contents(owned_object(value, record), record.name, known)
     )
 
 
@@ -66,11 +66,15 @@ def to_apply(value: JSONObject, record: Record, live: JSONObject, known: Content
 
 def is_own_secret(value: JSONObject, record: Record) -> bool:
     """Whether the object is the job's own Secret, whose values the user gave."""
-    wanted = ("Secret", f"{record.name}{names.SECRET_SUFFIX}")
+    return _is_secret_of(value, record.name)
+
+
+def _is_secret_of(value: JSONObject, job: str) -> bool:
+    wanted = ("Secret", f"{job}{names.SECRET_SUFFIX}")
     return (value["kind"], value["metadata"]["name"]) == wanted
 
 
-def _with_contents(value: JSONObject, record: Record, known: Contents) -> JSONObject:
+def with_contents(value: JSONObject, job: str, known: Contents) -> JSONObject:
     """The object with what is known to be in it; None stands for a value that is not.
 
     Values of a Secret go into `data`: what server-side apply makes of `stringData` cannot be taken
@@ -81,7 +85,7 @@ def _with_contents(value: JSONObject, record: Record, known: Contents) -> JSONOb
         found = (each for each in known.config_maps if each["metadata"]["name"] == name)
         original = next(found, {})
         return {**value, **{key: original[key] for key in _CONTENT if key in original}}
-    if not is_own_secret(value, record):
+    if not _is_secret_of(value, job):
         return value
     rest = {key: each for key, each in value.items() if key != "stringData"}
     data = {key: _base64(known.secret_data.get(key)) for key in value.get("stringData") or {}}

@@ -6,8 +6,7 @@ Called by `runs` for `cli.describe`.
 from dataclasses import dataclass
 
 from trainer_infra import names
-from trainer_infra.cluster import events
-from trainer_infra.cluster.provider import record_lookup, run_lookup, secret_values
+from trainer_infra.cluster import events, record_lookup, run_lookup, secret_values
 from trainer_infra.cluster.session import Session
 from trainer_infra.json_values import JSONObject
 from trainer_infra.runs.causes.surroundings import time_of
@@ -16,7 +15,7 @@ from trainer_infra.runs.run import Run, RunKey
 
 @dataclass(frozen=True, slots=True)
 class RunEvent:
-    """An event of the JobSet, of one of its Jobs or of a pod."""
+    """An event of the TrainJob or the JobSet, of one of its Jobs or of a pod."""
 
     time: str
     """When it happened last; RFC 3339."""
@@ -50,7 +49,9 @@ async def describe_run(session: Session, namespace: str, name: str) -> RunDescri
     found = await events.events_of(session.client, namespace, "")
     steps = tuple(f"{name}-{each['name']}-" for each in run.status.get("jobsStatus") or ())
     mine = [each for each in events.in_order(found) if _is_of(name, steps, each["involvedObject"])]
-    record = await record_lookup.present_record(session.client, RunKey(namespace, name))
+    record = await record_lookup.present_record(
+        session.client, session.store, RunKey(namespace, name)
+    )
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     happened = (
         _happened(each, secret_values.event_message(each, record, hidden))
@@ -62,9 +63,9 @@ async def describe_run(session: Session, namespace: str, name: str) -> RunDescri
 
 
 def _is_of(name: str, steps: tuple[str, ...], value: JSONObject) -> bool:
-    """Whether an event is about the JobSet, or about what is named after one of its steps."""
+    """Whether an event is about the JobSet or the TrainJob, or about what is named after one of its steps."""
     about = str(value.get("name", ""))
-    if value.get("kind") == names.JOBSET:
+    if value.get("kind") in {names.JOBSET, names.TRAIN_JOB}:
         return about == name
     return value.get("kind") in {"Job", "Pod"} and about.startswith(steps)
 

@@ -1,6 +1,6 @@
 """The fields of a run record's ConfigMap, read one by one with what is wrong in them. Pure.
 
-Called by `record`. A user who may write ConfigMaps may write these, and another release may have:
+Called by `provider.record`. A user who may write ConfigMaps may write these, and another release may have:
 what is unknown here is left as it is, what is missing has a default, and what cannot be is a
 ValueError that names the place, before anything goes on with it.
 """
@@ -59,34 +59,36 @@ def read_job(data: JSONObject, record: str) -> JSONObject:
     return found
 
 
-def read_objects(data: JSONObject) -> tuple[JSONObject, ...]:
-    """What was applied; nothing where the record says nothing."""
-    where = f"data.{names.RECORD_OBJECTS_KEY}"
-    key = names.RECORD_OBJECTS_KEY
-    found = _list(_json(data, key, where) if data.get(key) else [], where)
+def read_objects(texts: JSONObject, key: str, where: str) -> tuple[JSONObject, ...]:
+    """What was applied; nothing where the record says nothing.
+
+    Args:
+        texts: values that are JSON.
+        key: which of them.
+        where: what a sentence calls it.
+    """
+    found = _list(_json(texts, key, where) if texts.get(key) else [], where)
     return tuple(_object(each, f"{where}[{index}]") for index, each in enumerate(found))
 
 
-def read_status(data: JSONObject) -> JSONObject:
-    """What was last known; empty as long as not everything was submitted."""
-    where = f"data.{names.RECORD_STATUS_KEY}"
-    key = names.RECORD_STATUS_KEY
-    found = _mapping(_json(data, key, where) if data.get(key) else {}, where)
-    for key in ("phase", "jobset"):
-        _text(found.get(key, ""), f"{where}: {key}")
+def read_status(texts: JSONObject, key: str, where: str) -> JSONObject:
+    """What was last known; empty as long as not everything was submitted. See `read_objects`."""
+    found = _mapping(_json(texts, key, where) if texts.get(key) else {}, where)
+    for each in ("phase", "jobset"):
+        _text(found.get(each, ""), f"{where}: {each}")
     return found
 
 
-def read_final(known: JSONObject, identity: JSONObject) -> Run | None:
+def read_final(known: JSONObject, identity: JSONObject, where: str) -> Run | None:
     """The run as it ended; None before that was seen.
 
     Args:
         known: the record's status.
         identity: what the record itself says of the run, which counts.
+        where: what a sentence calls the status.
     """
     if known.get("phase") not in FINISHED:
         return None
-    where = f"data.{names.RECORD_STATUS_KEY}"
     run = _read(where, run_from_json, {**known, **identity})
     for key in _TIMES:
         _time(getattr(run, key), f"{where}: {key}")

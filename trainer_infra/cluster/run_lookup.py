@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import (
@@ -17,20 +18,22 @@ from trainer_infra.cluster import (
     live_objects,
     logs,
     observe,
-    ownership,
+    record_lookup,
+    secret_values,
 )
 from trainer_infra.cluster.last_seen import FailedPod
-from trainer_infra.cluster.provider import observed_run, record_lookup, secret_values
-from trainer_infra.cluster.provider import record as run_record
-from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster.run_record import Record
 from trainer_infra.cluster.session import Session
 from trainer_infra.errors import NotAvailable, Unreadable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.refusals import Answer, NotFound
-from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, SECRET, Resource
+from trainer_infra.kube.refusals import Answer, NotFound, NotServed
+from trainer_infra.kube.resource import JOBSET, SECRET, Resource
 from trainer_infra.runs.run import FAILED, FINISHED, Listing, LogSelection, Run, RunKey, is_fixed
 from trainer_infra.runs.view import Observation
+
+_LOOKED_AT: Final = frozenset((names.JOBSET, names.TRAIN_JOB))
+"""Kinds of what was read to look at the run."""
 
 
 async def at_one(session: Session, namespace: str, name: str, uid: str = "") -> Run | None:
@@ -48,16 +51,15 @@ async def at_one(session: Session, namespace: str, name: str, uid: str = "") -> 
     if session.is_one_of_many((namespace, name)):
         return await _one_of_many(session, namespace, name, uid)
     record, jobset, pods = await asyncio.gather(
-        _get(session.client, CONFIG_MAP, namespace, run_record.name_of(name)),
+        _get(session.client, session.store.kind, namespace, session.store.object_name(name)),
         _get(session.client, JOBSET, namespace, name),
         observe.pods_of(session.client, namespace, name),
     )
-    known = _read(record, uid)
+    known = _read(session, record, uid)
     if known is None:
         return None
-    return await _looked(
-        session, known, Observation(_its(known, jobset), pods=tuple(pods)), closely=True
-    )
+    seen = session.store.observation(known, jobset, pods)
+    return await _looked(session, known, seen, closely=True)
 
 
 async def at_all(session: Session, namespace: str) -> Listing:
@@ -65,21 +67,21 @@ async def at_all(session: Session, namespace: str) -> Listing:
 
     A record that cannot be read hides no other.
     """
-    records = await session.objects(CONFIG_MAP, namespace, names.RECORD_LABEL)
+    records = await session.objects(session.store.kind, namespace, names.RECORD_LABEL)
     # After the records: what was submitted before they were read is there.
     jobsets, pods = await asyncio.gather(
-        session.objects(JOBSET, namespace, names.RUN_LABEL), session.pods(namespace)
+        session.objects(JOBSET, namespace, session.store.jobsets), session.pods(namespace)
     )
     every = (each for found in pods.values() for each in found)
     nodes = await events.nodes_of(session.client, session.cache, every)
 
     async def looked(value: JSONObject) -> Run | str | None:
         try:
-            record = run_record.read_record(value)
+            record = session.store.read_record(value)
             if record is None:
                 return None
             key = (record.namespace, record.name)
-            seen = Observation(_its(record, jobsets.get(key)), pods=tuple(pods.get(key, ())))
+            seen = session.store.observation(record, jobsets.get(key), pods.get(key, ()))
             return await _listed(session, record, seen, nodes)
         except Unreadable as error:
             return str(error)
@@ -100,19 +102,19 @@ async def log_lines(
         NotAvailable: There is no such run, or it never had such a pod; or values of its secrets
             cannot be read to hide them.
     """
-    record = await record_lookup.present_record(session.client, key)
+    record = await record_lookup.present_record(session.client, session.store, key)
     hidden = await secret_values.secret_redaction(session.client, session.cache, record)
     if hidden is None:
         raise NotAvailable(secret_values.lines_left_out(key.namespace, key.name))
-    run = record.final or record.declared(session.host)
+    run = replace(record.final or record.declared(session.host), uid=record.holder)
     return await logs.open_lines(session.client, run, wanted, hidden)
 
 
-def _read(value: JSONObject | None, uid: str) -> Record | None:
+def _read(session: Session, value: JSONObject | None, uid: str) -> Record | None:
     """The record, when there is one and it has that UID, or none is asked for."""
-    if value is None or uid not in ("", value["metadata"]["uid"]):
+    if value is None or uid not in ("", session.store.uid_of(value)):
         return None
-    return run_record.read_record(value)
+    return session.store.read_record(value)
 
 
 async def _listed(
@@ -131,19 +133,19 @@ async def _listed(
 
 async def _one_of_many(session: Session, namespace: str, name: str, uid: str) -> Run | None:
     """The run from lists; what is missing there may be newer than they are, and is asked for."""
-    key = (namespace, run_record.name_of(name))
-    records = await session.objects(CONFIG_MAP, namespace, names.RECORD_LABEL)
-    record = _read(records.get(key) or await _get(session.client, CONFIG_MAP, *key), uid)
+    kind, key = session.store.kind, (namespace, session.store.object_name(name))
+    records = await session.objects(kind, namespace, names.RECORD_LABEL)
+    record = _read(session, records.get(key) or await _get(session.client, kind, *key), uid)
     if record is None:
         return None
     if record.final:
         return replace(record.final, host=session.host)
-    jobsets = await session.objects(JOBSET, namespace, names.RUN_LABEL)
-    jobset = _its(record, jobsets.get((namespace, name)))
-    if jobset is None:
-        jobset = _its(record, await _get(session.client, JOBSET, namespace, name))
-    pods = await session.pods(namespace)
-    seen = Observation(jobset, pods=tuple(pods.get((namespace, name), ())))
+    jobsets = await session.objects(JOBSET, namespace, session.store.jobsets)
+    pods = (await session.pods(namespace)).get((namespace, name), ())
+    seen = session.store.observation(record, jobsets.get((namespace, name)), pods)
+    if seen.jobset is None:
+        jobset = await _get(session.client, JOBSET, namespace, name)
+        seen = session.store.observation(record, jobset, pods)
     return await _looked(session, record, seen, closely=False)
 
 
@@ -153,6 +155,7 @@ async def _looked(session: Session, record: Record, seen: Observation, *, closel
         return replace(record.final, host=session.host)
     jobset = seen.jobset
     if jobset is None:
+        seen = await observe.without_jobset(session, record.value, seen)
         return await _current(session, record, seen)
     failed = session.last_seen.failed_pods(record.namespace, jobset)
     seen = replace(seen, pods=observe.with_failed(seen.pods, failed))
@@ -183,7 +186,7 @@ async def _ended(
         run = await _current(session, record, seen)
     with suppress(Answer):
         # Who may only read sees the same; the next one who may write keeps it.
-        patch = run_record.end_patch(record, run)
+        patch = session.store.end_patch(record, run)
         await client.apply(patch, manager=names.STATUS_MANAGER, force=True)
     return run
 
@@ -193,7 +196,7 @@ async def _current(session: Session, record: Record, seen: Observation) -> Run:
     known = await secret_values.secret_redaction(session.client, session.cache, record)
     if known is None:
         seen = secret_values.without_quotes(seen)
-    run = observed_run.current_run(record, seen, session.host, datetime.now(UTC))
+    run = session.store.current_run(record, seen, session.host, datetime.now(UTC))
     return secret_values.without_lines(run) if known is None else known.run(run)
 
 
@@ -203,8 +206,9 @@ async def _drift(
     """What another writer changed, of the JobSet and of what else can change."""
     found: dict[str, str] = {}
     for each in record.objects:
-        if each["kind"] == names.JOBSET:
-            found |= drift.drifted_fields(each, jobset)
+        if each["kind"] in _LOOKED_AT:
+            read = jobset if each["kind"] == names.JOBSET else record.value
+            found |= drift.drifted_fields(each, read)
         elif closely or not is_fixed(each):
             # A list has whole objects: the code of a thousand runs to see that it is there.
             with suppress(Answer):
@@ -226,11 +230,6 @@ async def _live(
 
 
 async def _get(client: KubeClient, kind: Resource, namespace: str, name: str) -> JSONObject | None:
-    with suppress(NotFound):
+    with suppress(NotFound, NotServed):
         return await client.get(kind, name, namespace)
     return None
-
-
-def _its(record: Record, jobset: JSONObject | None) -> JSONObject | None:
-    """The JobSet, when it is this run's."""
-    return jobset if jobset is not None and ownership.is_of(jobset, record.uid) else None

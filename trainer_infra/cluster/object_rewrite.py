@@ -1,9 +1,14 @@
-"""An object of a run written again over what is there. Called by `adopt` and `repair`."""
+"""An object of a run written again over what is there. Called by `provider` and `repair`."""
 
 from trainer_infra import names
-from trainer_infra.cluster import drift, live_objects, ownership, refusal_explanation
-from trainer_infra.cluster.provider import object_contents
-from trainer_infra.cluster.provider.record import Record
+from trainer_infra.cluster import (
+    drift,
+    live_objects,
+    object_contents,
+    ownership,
+    refusal_explanation,
+)
+from trainer_infra.cluster.run_record import Record
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -27,7 +32,7 @@ async def rewrite_object(
         Refused: It is another owner's by now, or the cluster says no.
     """
     now = await live_objects.live_object(client, value, record.namespace)
-    if now is not None and not ownership.is_of(now, record.uid):
+    if now is not None and not ownership.is_of(now, record.holder):
         raise Refused(
             f"{ownership.object_shown(now)} belongs to {ownership.owner_shown(now)} now; delete it, then run "
             "`pulumi up` again to have ours back"

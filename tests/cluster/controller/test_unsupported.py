@@ -1,0 +1,69 @@
+"""What Kubeflow Trainer's controller would leave out in silence is refused."""
+
+import pytest
+
+from tests.cluster.submissions import OWNER, Job
+from trainer_infra import catalog, names
+from trainer_infra.cluster import served_kinds
+from trainer_infra.cluster.controller import unsupported_fields
+from trainer_infra.cluster.controller.behaviour import controller_behaviour
+from trainer_infra.cluster.served_kinds import ServedKinds
+from trainer_infra.errors import InvalidInput
+from trainer_infra.render.phases import Plugin
+from trainer_infra.render.plugins import PLUGINS
+from trainer_infra.trainers import compose
+
+HERE = ServedKinds(reachable=True, jobset=True, server="https://here")
+
+
+@pytest.mark.parametrize("key", [*names.JOB_SETTINGS, names.TTL_SECONDS])
+def test_an_annotation_of_ours_that_the_controller_does_not_know(key: str) -> None:
+    job = Job("default", engine="controller").submission()
+    noted = {**job.job, "metadata": {**job.job["metadata"], "annotations": {key: "60"}}}
+    (problem,) = unsupported_fields.unsupported_fields(noted, job.objects)
+    assert str(problem) == (
+        f"TrainJob tj: metadata.annotations[{key}]: is not supported by engine controller: Kubeflow "
+        "Trainer's controller ignores it, got '60'; remove it, or run `pulumi config set "
+        "trainer:engine provider`"
+    )
+
+
+def test_an_annotation_of_the_runtime_too() -> None:
+    wire = catalog.get("torch-distributed").to_wire()
+    wire["metadata"]["annotations"] = {names.TTL_SECONDS: "60"}
+    runtime = type(catalog.get("torch-distributed")).from_wire(wire)
+    job = {
+        "apiVersion": names.API_VERSION,
+        "kind": "TrainJob",
+        "metadata": {"name": "tj", "namespace": "default"},
+        "spec": {"runtimeRef": {"name": "torch-distributed"}},
+    }
+    made = compose.compose(job, runtime, None, (), controller_behaviour(PLUGINS, OWNER))
+    (problem,) = unsupported_fields.unsupported_fields(made.job.to_wire(), made.objects)
+    assert problem.where == "ClusterTrainingRuntime torch-distributed"
+
+
+def test_a_plain_job_is_supported() -> None:
+    job = Job("default", engine="controller", spec={"activeDeadlineSeconds": 60}).submission()
+    assert unsupported_fields.unsupported_fields(job.job, job.objects) == ()
+
+
+def test_a_plugin_of_another_package() -> None:
+    other = Plugin("Acme", applies=lambda _: True)
+    with pytest.raises(InvalidInput, match="are not known by Kubeflow Trainer's controller"):
+        controller_behaviour((*PLUGINS, other), OWNER)
+
+
+def test_the_wrong_engine_for_a_cluster_is_said() -> None:
+    with_jobs = ServedKinds(reachable=True, jobset=True, train_jobs=True, server="https://here")
+    assert served_kinds.of_engine_provider(HERE) == ""
+    assert served_kinds.of_engine_controller(with_jobs) == ""
+    assert served_kinds.of_engine_provider(with_jobs).startswith(
+        "the cluster at https://here serves TrainJobs, so a controller may be there; engine provider"
+    )
+    assert served_kinds.of_engine_controller(HERE) == (
+        "the cluster at https://here serves no TrainJobs, which engine controller needs: install "
+        "Kubeflow Trainer (docs/platform.md, TrainerControlPlane), or run "
+        "`pulumi config set trainer:engine provider`"
+    )
+    assert served_kinds.of_engine_controller(ServedKinds(reachable=False)) == ""

@@ -1,0 +1,310 @@
+"""Runs in a cluster: what the facades of all engines share.
+
+Called by `provider.runs`; the threads of its callers share one connection in the background loop of
+`kube.loop`. Where an engine keeps its runs is its `RunStore`; each verb has a file of its own.
+"""
+
+import atexit
+import threading
+import time
+from collections.abc import (
+    Callable,
+    Collection,
+    Coroutine,
+    Iterable,
+    Iterator,
+    Mapping,
+)
+from dataclasses import replace
+from typing import Any, ClassVar, Final, TypeVar
+
+from typing_extensions import override
+
+from trainer_infra.cluster import (
+    describe,
+    identity,
+    kueue_objects,
+    record_lookup,
+    repair,
+    run_lookup,
+    served_kinds,
+)
+from trainer_infra.cluster.describe import RunDescription
+from trainer_infra.cluster.kueue_objects import Queue
+from trainer_infra.cluster.rights import Right
+from trainer_infra.cluster.run_record import Record
+from trainer_infra.cluster.run_store import RunStore
+from trainer_infra.cluster.runtimes import ClusterRuntimes
+from trainer_infra.cluster.served_kinds import ServedKinds
+from trainer_infra.cluster.session import Session
+from trainer_infra.errors import NotAvailable, Refused
+from trainer_infra.json_values import JSONObject
+from trainer_infra.kube import http, loop
+from trainer_infra.kube.refusals import Answer, Unreachable
+from trainer_infra.kube.retry import Patience
+from trainer_infra.runs import sentences
+from trainer_infra.runs.run import Contents, Listing, LogSelection, Owner, Run, RunKey, Submission
+from trainer_infra.runs.target import Target
+
+T = TypeVar("T")
+
+SERVED_WITHIN: Final = 3.0
+"""Seconds that a cluster gets to say what it serves."""
+SERVED_FOR: Final = 30.0
+"""Seconds for which that is known."""
+RETRIED_WITHIN: Final = 60.0
+"""Seconds that the pods of a failed run get to end before it runs again."""
+
+
+class ClusterRuns(Target):
+    """Runs in the cluster of a kubeconfig's context; connects when first asked."""
+
+    store: ClassVar[RunStore]
+    """Where the engine keeps its runs."""
+    change: ClassVar[tuple[Right, ...]]
+    """What it takes to suspend a run, to repair it, or to give it another owner."""
+
+    def remark(self, found: ServedKinds) -> str:
+        """What is worth knowing of this engine on such a cluster; or empty."""
+        raise NotImplementedError
+
+    async def repair_holder(self, session: Session, record: Record) -> None:
+        """Write the object again that keeps a run, where fields of ours in it drifted."""
+
+    async def submit_run(
+        self, session: Session, submission: Submission, take_over: bool, within: float
+    ) -> Run:
+        """Begin a run; as `Target.submit`."""
+        raise NotImplementedError
+
+    async def suspend_run(self, session: Session, key: RunKey, value: bool) -> None:
+        """Suspend or resume a run."""
+        raise NotImplementedError
+
+    async def retry_run(self, session: Session, key: RunKey, within: float) -> None:
+        """Run a run again that failed or was lost."""
+        raise NotImplementedError
+
+    async def give_run(self, session: Session, record: Record, to: Owner) -> None:
+        """Make a run another owner's."""
+        raise NotImplementedError
+
+    async def delete_run(self, session: Session, key: RunKey, within: float) -> str:
+        """End a run; as `Target.delete`."""
+        raise NotImplementedError
+
+    def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
+        self._address = (kubeconfig, context)
+        self._lock = threading.Lock()
+        self._session: Session | None = None
+        self._asking = threading.Lock()
+        self._served: tuple[ServedKinds | None, float] = (None, 0.0)
+
+    @override
+    def host(self, namespace: str = "") -> str:
+        session = self._here()
+        loop.run_in_loop(served_kinds.complete_identity(session, namespace))
+        return session.host
+
+    @override
+    def is_here(self, host: str, namespace: str) -> bool | None:
+        now = replace(
+            identity.identity_from_text(self.host(namespace)), server=self._here().client.server
+        )
+        return identity.identity_from_text(host).same(now)
+
+    @property
+    @override
+    def runtimes(self) -> ClusterRuntimes:
+        return ClusterRuntimes(lambda what: self._ask(lambda session: what(session.client)))
+
+    @override
+    def answers(self) -> bool:
+        return self.served().reachable
+
+    def served(self) -> ServedKinds:
+        """What the cluster has of what this engine needs, also when it cannot be reached.
+
+        Asked once for many previews, and given up soon: a preview goes on without a cluster.
+        """
+        with self._asking:
+            known, at = self._served
+            if known is None or time.monotonic() - at > SERVED_FOR:
+                known = self._look_what_is_served()
+                self._served = (known, time.monotonic())
+            return known
+
+    @override
+    def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:
+        """What the cluster lacks, or that it does not answer."""
+        found = self.served()
+        queues = served_kinds.queues_of(objects)
+        missing = self.missing_queues(queues) if found.kueue and queues else frozenset()
+        said = (self.remark(found), *served_kinds.served_warnings(found, objects, missing))
+        return tuple(filter(None, said))
+
+    @override
+    def unseen(self, namespace: str) -> str:
+        return self._ask(lambda session: session.rights.unseen(namespace))
+
+    @override
+    def submit(self, submission: Submission, *, adopt: bool = False, timeout: float = 20) -> Run:
+        return self._change(lambda session: self._submitted(session, submission, adopt, timeout))
+
+    @override
+    def get(self, namespace: str, name: str, uid: str = "") -> Run | None:
+        return self._ask(lambda session: run_lookup.at_one(session, namespace, name, uid))
+
+    @override
+    def list_runs(self, namespace: str | None = None) -> Listing:
+        return self._ask(lambda session: run_lookup.at_all(session, namespace or ""))
+
+    def collect_unowned(self, namespace: str) -> tuple[str, ...]:
+        """Delete what killed submits left for good; what was deleted. This engine leaves nothing.
+
+        Args:
+            namespace: where; empty for every namespace.
+        """
+        assert namespace is not None  # noqa: S101  for engines that leave something
+        return ()
+
+    def described(self, namespace: str, name: str) -> RunDescription | None:
+        """The run with its history; None when there is none of that name."""
+        return self._ask(lambda session: describe.describe_run(session, namespace, name))
+
+    @override
+    def suspend(self, key: RunKey, value: bool) -> Run:
+        what = f"{'suspend' if value else 'resume'} run {key.namespace}/{key.name}"
+        self._change_existing(key, what, lambda session: self.suspend_run(session, key, value))
+        return self._known(key)
+
+    @override
+    def retry(self, key: RunKey) -> Run:
+        run = self.get(*key.address)
+        if run is None:
+            raise NotAvailable(f"there is no run {key.namespace}/{key.name} {self._here().host}")
+        if not sentences.may_be_retried(run):
+            raise Refused(sentences.no_retry(run))
+        found = replace(key, uid=run.uid)
+        self._change(lambda session: self.retry_run(session, found, RETRIED_WITHIN))
+        return self._known(found)
+
+    @override
+    def update_secrets(self, key: RunKey, data: Mapping[str, str]) -> None:
+        self._change(
+            lambda session: repair.replace_secrets(session.client, session.store, key, data)
+        )
+
+    @override
+    def repair(self, key: RunKey, contents: Contents) -> Run:
+        what = f"repair run {key.namespace}/{key.name}"
+        self._change_existing(key, what, lambda session: self._repaired(session, key, contents))
+        return self._known(key)
+
+    @override
+    def give(self, key: RunKey, to: Owner) -> None:
+        what = f"give run {key.namespace}/{key.name} its owner's new name"
+        self._change_existing(key, what, lambda session: self._given(session, key, to))
+
+    @override
+    def delete(self, key: RunKey, timeout: float = 60) -> str:
+        return self._change(lambda session: self.delete_run(session, key, timeout))
+
+    @override
+    def logs(self, key: RunKey, wanted: LogSelection) -> Iterator[tuple[str, str]]:
+        source = self._ask(lambda session: run_lookup.log_lines(session, key, wanted))
+        return loop.iterate_in_loop(source)
+
+    def close(self) -> None:
+        """End every connection; another call makes a new one."""
+        atexit.unregister(self.close)
+        with self._lock:
+            if self._session is not None:
+                loop.run_in_loop(self._session.close())
+            self._session = None
+
+    def _look_what_is_served(self) -> ServedKinds:
+        try:
+            session = self._here(Patience(first_contact=SERVED_WITHIN))
+            return loop.run_in_loop(
+                served_kinds.what_is_served(session.client, session.host), SERVED_WITHIN
+            )
+        except (NotAvailable, Answer) as error:
+            return served_kinds.not_asked(error)
+        except TimeoutError:
+            return served_kinds.not_asked(NotAvailable(f"nothing came within {SERVED_WITHIN:g} s"))
+
+    def missing_queues(self, queues: Iterable[Queue]) -> Collection[Queue]:
+        """Those queues that are known not to be there; given up soon, as `served`."""
+        session = self._here()
+        try:
+            missing = kueue_objects.without_local_queue(session.client, session.cache, queues)
+            return loop.run_in_loop(missing, SERVED_WITHIN)
+        except (Unreachable, TimeoutError):
+            return frozenset()
+
+    def _known(self, key: RunKey) -> Run:
+        run = self.get(*key.address)
+        if run is None:
+            raise NotAvailable(f"run {key.namespace}/{key.name} was deleted meanwhile")
+        return run
+
+    def _ask(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+        session = self._here()
+        return loop.run_in_loop(what(session))
+
+    def _change(self, what: Callable[[Session], Coroutine[Any, Any, T]]) -> T:
+        session = self._here()
+        try:
+            return loop.run_in_loop(what(session))
+        finally:
+            session.cache.forget()
+
+    def _change_existing(
+        self, key: RunKey, what: str, do: Callable[[Session], Coroutine[Any, Any, None]]
+    ) -> None:
+        """Change a run once it is known that this account may do all of it."""
+
+        async def change(session: Session) -> None:
+            await session.rights.require(key.namespace, self.change, what)
+            await do(session)
+
+        self._change(change)
+
+    async def _submitted(
+        self, session: Session, submission: Submission, take_over: bool, within: float
+    ) -> Run:
+        namespace = submission.job["metadata"]["namespace"]
+        await served_kinds.complete_identity(session, namespace)
+        run = await self.submit_run(session, submission, take_over, within)
+        # A namespace that is new shows its authorities a moment later.
+        await served_kinds.complete_identity(session, namespace)
+        return replace(run, host=session.host)
+
+    async def _repaired(self, session: Session, key: RunKey, known: Contents) -> None:
+        record = await repair.repair_run(session.client, session.store, key, known)
+        await self.repair_holder(session, record)
+
+    async def _given(self, session: Session, key: RunKey, to: Owner) -> None:
+        record = await record_lookup.present_record(session.client, session.store, key)
+        await self.give_run(session, record, to)
+
+    def _here(self, patience: Patience | None = None) -> Session:
+        """The connection, made once, or `NotAvailable`; None is the usual patience."""
+        with self._lock:
+            if self._session is None:
+                self._session = loop.run_in_loop(_connected(self._address, self.store, patience))
+                # Callers keep it for as long as their process lives.
+                atexit.register(self.close)
+            return self._session
+
+
+async def _connected(
+    address: tuple[str | None, str | None], store: RunStore, patience: Patience | None
+) -> Session:
+    client = await http.connect_client(*address, patience)
+    try:
+        return Session(client, str(await served_kinds.identify_cluster(client)), store)
+    except BaseException:
+        await client.close()
+        raise
