@@ -18,6 +18,12 @@ JOB = """
 TrainJob("job", runtime={runtime}, trainer=CustomTrainer(train, num_nodes=2), {more})
 """
 
+OTHER = """
+from trainer_infra import catalog
+runtime = catalog.get("jax-distributed").to_wire()
+runtime["spec"]["mlPolicy"]["numNodes"] = 7
+"""
+
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[tuple[Client, Path]]:
@@ -86,8 +92,7 @@ def test_a_runtime_of_the_program_that_differs_from_the_clusters_is_said(
     controlled: Stack, client: Client
 ) -> None:
     store(client, "site-one")
-    runtime = "__import__('trainer_infra.catalog').catalog.get('jax-distributed')"
-    controlled.program(JOB.format(runtime=runtime, more=""))
+    controlled.program(OTHER + JOB.format(runtime="runtime", more=""))
     shown = controlled.preview()
     assert "ClusterTrainingRuntime jax-distributed in the cluster is another one" in shown
 

@@ -104,8 +104,10 @@ def train_job(properties: JSONObject) -> Subject:
     value = wire_of_train_job(properties)
     given, rendered = properties.get("runtime"), properties.get("rendered")
     if isinstance(given, Mapping) and isinstance(rendered, Mapping):
+        # Engine `controller` stores the TrainJob too, which is judged as what the resource is.
+        others = (each for each in rendered.values() if each.get("kind") != names.TRAIN_JOB)
         return rule_subject.with_rendered(
-            rule_subject.subject_of(value, AnyRuntime(given, None)), rendered.values()
+            rule_subject.subject_of(value, AnyRuntime(given, None)), others
         )
     if isinstance(given, Mapping):
         return rule_subject.subject_of(value, AnyRuntime.read(given))

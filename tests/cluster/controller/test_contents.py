@@ -85,6 +85,20 @@ def test_a_submit_that_was_killed_before_it_owned_the_code_is_completed(
     assert [each["uid"] for each in owners] == [run.uid]
 
 
+def test_a_secret_without_code_has_an_owner_from_its_birth_and_one_of_that_name_ends_the_submit(
+    controlled: ReconciledCluster, world: World, job: Job
+) -> None:
+    job.code, job.secrets = None, {"env.TOKEN": SECRET}
+    world.make("Secret", {"metadata": {"name": "tj-secret"}})
+    with pytest.raises(Refused, match="tj-secret exists and belongs to"):
+        controlled.submit(job.submission())
+    assert (world.names("TrainJob"), world.all_names()) == ([], {"Secret": ["tj-secret"]})
+    world.client.delete(world.path("Secret", "tj-secret"))
+    run = controlled.submit(job.submission())
+    owners = world.there("Secret", "tj-secret")["metadata"]["ownerReferences"]
+    assert [each["uid"] for each in owners] == [run.uid]
+
+
 async def there(client: Memory) -> list[str]:
     found = []
     for kind, name in ((CONFIG_MAP, CODE_NAME), (SECRETS, "tj-secret")):

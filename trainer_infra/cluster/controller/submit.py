@@ -37,7 +37,7 @@ from trainer_infra.kube.refusals import Answer, Exists, NotFound, NotServed
 from trainer_infra.kube.resource import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
 from trainer_infra.runs import identity
 from trainer_infra.runs.identity import Claim
-from trainer_infra.runs.run import Submission
+from trainer_infra.runs.run import Submission, is_fixed
 
 REPLACED_WITHIN: Final = 60.0
 """Seconds for the end of a run whose place is taken."""
@@ -75,7 +75,7 @@ async def submit_run(
 ) -> Record:
     """Make everything of a run that is not there yet; its TrainJob as stored.
 
-    When it fails before the TrainJob is there, what was made is removed.
+    When it fails half way, what this call made is removed.
 
     Args:
         client: the cluster.
@@ -110,13 +110,23 @@ async def submit_run(
 async def _made(wanted: _WantedJob) -> Record:
     await _require_trainer(wanted)
     while True:
-        record = await _found(wanted)
-        if record is None:
-            await _require_names(wanted)
-            record = await _created(wanted)
-        if record is not None:
+        if record := await _found(wanted):
             await contents.write_owned(wanted.client, record, wanted.submission.contents)
             return record
+        await _require_names(wanted)
+        if record := await _created(wanted):
+            return await _completed(wanted, record)
+
+
+async def _completed(wanted: _WantedJob, record: Record) -> Record:
+    """The record of a TrainJob that this call made, once it owns what its pods mount."""
+    try:
+        await contents.write_owned(wanted.client, record, wanted.submission.contents)
+    except BaseException:
+        with suppress(TrainerInfraError, TimeoutError):
+            await delete.remove_objects(wanted.client.within(CLEANUP), record, CLEANUP)
+        raise
+    return record
 
 
 async def _require_trainer(wanted: _WantedJob) -> None:
@@ -212,7 +222,7 @@ async def _created(wanted: _WantedJob) -> Record | None:
     """The TrainJob once it was created; None where another writer was first."""
     made: list[JSONObject] = []
     try:
-        for each in wanted.objects[:-1]:
+        for each in _first(wanted.objects[:-1]):
             whole = object_contents.with_contents(
                 each, wanted.objects[-1]["metadata"]["name"], wanted.submission.contents
             )
@@ -228,6 +238,14 @@ async def _created(wanted: _WantedJob) -> Record | None:
         await _removed(wanted.client, made)
         raise
     return job_record.known_record(stored)
+
+
+def _first(objects: Sequence[JSONObject]) -> Sequence[JSONObject]:
+    """What is there before the TrainJob.
+
+    A Secret without code beside it comes after: nothing would find what a killed submit left of it.
+    """
+    return objects if any(map(is_fixed, objects)) else ()
 
 
 async def _removed(client: KubeClient, made: Sequence[JSONObject]) -> None:

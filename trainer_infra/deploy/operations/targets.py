@@ -24,13 +24,19 @@ CONTROLLER: Final = "controller"
 ENGINES: Final = (PROVIDER, CONTROLLER)
 
 
-def open_target(target: str, kubeconfig: str | None = None, context: str | None = None) -> "Target":
+def open_target(
+    target: str,
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    engine: str = PROVIDER,
+) -> "Target":
     """A target, of which nothing is asked yet.
 
     Args:
         target: one of `TARGETS`.
         kubeconfig: of a cluster: one path or several (`os.pathsep`), or the text of one.
         context: of the kubeconfig.
+        engine: what drives the runs of a cluster, one of `ENGINES`.
 
     Raises:
         NotAvailable: A package that a cluster needs is not installed.
@@ -39,7 +45,7 @@ def open_target(target: str, kubeconfig: str | None = None, context: str | None 
         from trainer_infra.local.target import ThisMachine  # noqa: PLC0415  only one is loaded
 
         return ThisMachine()
-    return open_cluster(kubeconfig, context)
+    return open_cluster(kubeconfig, context, engine)
 
 
 def open_cluster(
