@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from tests.platform.declared_resources import as_object, declared_objects, declared_resources
-from trainer_infra import platform
+from trainer_infra import catalog, platform
+from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.controller_component import CONFIGURATION_HASH
 from trainer_infra.platform.manifests.manifest_source import release_objects
@@ -183,6 +184,36 @@ def test_volcanos_configuration_is_the_schedulers() -> None:
         "conformance",
     ]
     assert changed == {"Deployment/volcano-system/volcano-scheduler"}
+
+
+@pytest.mark.parametrize(
+    ("component", "policy"),
+    [(platform.Coscheduling, "coscheduling"), (platform.Volcano, "volcano")],
+    ids=["Coscheduling", "Volcano"],
+)
+def test_a_runtime_becomes_that_of_a_gang(component: Any, policy: str) -> None:
+    published = catalog.get("torchtune-llama3.2-1b").to_wire()
+    made = ClusterTrainingRuntime.from_wire(component.gang_runtime(published)).to_wire()
+    pods = [each["template"]["spec"]["template"]["spec"] for each in replicated_jobs(made)]
+
+    assert made["spec"].pop("podGroupPolicy") == {policy: {}}
+    assert len(pods) == 3
+    assert {each.pop("schedulerName") for each in pods} == {component.scheduler_name}
+    assert made == published
+
+
+def test_what_a_runtime_says_of_its_gang_stays() -> None:
+    wire = catalog.get("torch-distributed").to_wire()
+    (job,) = replicated_jobs(wire)
+    job["template"]["spec"]["template"]["spec"]["schedulerName"] = "mine"
+    wire["spec"]["podGroupPolicy"] = {"coscheduling": {"scheduleTimeoutSeconds": 9}}
+
+    assert platform.Coscheduling.gang_runtime(wire) == wire
+    assert platform.Volcano.gang_runtime(wire) == wire
+
+
+def replicated_jobs(runtime: JSONObject) -> list[Any]:
+    return list(runtime["spec"]["template"]["spec"]["replicatedJobs"])
 
 
 DEPLOYMENT = """

@@ -10,6 +10,7 @@ from tests.e2e.jobs import eventually
 from tools.cluster import base_image, busybox, live
 from trainer_infra import catalog
 from trainer_infra.api.runtime import ClusterTrainingRuntime
+from trainer_infra.platform import Coscheduling, Volcano
 
 JSON = dict[str, Any]
 
@@ -42,13 +43,12 @@ class Gang:
         command = ["sh", "-c", self.command]
         return {"numNodes": self.nodes, "command": command, "resourcesPerNode": TAKES}
 
-    def on(self, policy: JSON, scheduler: str) -> ClusterTrainingRuntime:
-        """Its runtime with a podGroupPolicy, whose pods name the scheduler."""
-        wire = catalog.get(self.runtime).to_wire()
-        wire["spec"]["podGroupPolicy"] = policy
+    def on(self, scheduler: type[Coscheduling | Volcano]) -> ClusterTrainingRuntime:
+        """Its runtime for a scheduler."""
+        wire: JSON = dict(scheduler.gang_runtime(catalog.get(self.runtime).to_wire()))
         for job in wire["spec"]["template"]["spec"]["replicatedJobs"]:
             pod = job["template"]["spec"]["template"]["spec"]
-            pod |= {"schedulerName": scheduler, "nodeSelector": HERE}
+            pod["nodeSelector"] = HERE
             for container in pod["containers"]:
                 self._fit(container, job["name"])
         return ClusterTrainingRuntime.from_wire(wire)

@@ -19,6 +19,7 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import Jobs, eventually
 from tests.soak.gangs import HERE, MPI, TORCHTUNE, Gang, Slots
 from tools.cluster import base_image, busybox, coscheduling, helm, images, kubectl, lws, volcano
+from trainer_infra import platform
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.deviation import Deviation
 from trainer_infra.runs.run import COMPLETE
@@ -40,11 +41,8 @@ pulumi.export("version", platform.COMPONENT("it", **here).version)
 class Scheduler:
     """What is installed, and how a run asks for it."""
 
-    component: str
+    component: type[platform.Coscheduling | platform.Volcano]
     version: str
-    policy: JSON
-    name: str
-    """What pods say in `schedulerName`."""
     archives: Callable[[], Mapping[str, Path]]
     """Its images."""
     refusal: str
@@ -53,18 +51,14 @@ class Scheduler:
 
 SCHEDULERS = {
     "Coscheduling": Scheduler(
-        "Coscheduling",
+        platform.Coscheduling,
         "0.32.7",
-        {"coscheduling": {}},
-        "scheduler-plugins-scheduler",
         coscheduling.archives,
         "cannot find enough sibling pods, current pods number: 2, minMember of group: {count}",
     ),
     "Volcano": Scheduler(
-        "Volcano",
+        platform.Volcano,
         "1.10.0",
-        {"volcano": {}},
-        "volcano",
         volcano.archives,
         "{count} minAvailable",
     ),
@@ -132,7 +126,7 @@ def scheduled(namespace: Namespace, jobs: frozenset[str]) -> dict[str, JSON]:
 
 def start(jobs: Jobs, gang: Gang, scheduler: Scheduler) -> None:
     more = {"initializer": dict(gang.initializer)} if gang.initializer else {}
-    jobs.start(gang.on(scheduler.policy, scheduler.name), gang.trainer(), **more)
+    jobs.start(gang.on(scheduler.component), gang.trainer(), **more)
 
 
 @pytest.mark.parametrize("gang", [TORCHTUNE, MPI], ids=lambda each: each.runtime)
@@ -144,7 +138,7 @@ def test_the_pods_of_a_run_start_together_or_not_at_all(
     gang_namespace: Namespace,
 ) -> None:
     scheduler = SCHEDULERS[name]
-    stack = install(scheduler.component, scheduler.archives())
+    stack = install(name, scheduler.archives())
     assert stack.outputs() == {"version": scheduler.version}
     slots, jobs = Slots(gang_namespace), Jobs(gang_namespace)
     slots.set(gang.slots)
@@ -171,7 +165,7 @@ def test_as_the_reference_counts_it_a_gang_with_all_the_room_never_starts(
     gang_namespace: Namespace,
 ) -> None:
     scheduler = SCHEDULERS[name]
-    install(scheduler.component, scheduler.archives())
+    install(name, scheduler.archives())
     Slots(gang_namespace).set(2 * MPI.slots)
 
     start(ReferenceJobs(gang_namespace), MPI, scheduler)
@@ -191,8 +185,8 @@ def test_pods_of_others_are_made_while_volcanos_admission_is_down(
     install("Volcano", volcano.archives())
     there = ("--namespace", "volcano-system")
     gang_namespace.kubectl("scale", *there, "deployment/volcano-admission", "--replicas=0")
-    answers = ("get", *there, "endpoints", "volcano-admission-service", "-o", "jsonpath={.subsets}")
-    eventually(lambda: not gang_namespace.kubectl(*answers))
+    pods = ("get", *there, "pods", "--selector=app=volcano-admission", "--output=name")
+    eventually(lambda: "pod/" not in gang_namespace.kubectl(*pods))
 
     slots = Slots(gang_namespace)
     slots.set(1)

@@ -16,6 +16,7 @@ from trainer_infra.platform.controller_component import (
     Objects,
     SchedulerArgs,
 )
+from trainer_infra.platform.gang_runtime import gang_runtime
 
 SCHEDULER: Final = "scheduler-plugins-scheduler"
 _LACKING: Final = {
@@ -63,6 +64,11 @@ class Coscheduling(ControllerComponent):
                 is a KubeSchedulerConfiguration.
         """
         super().__init__(resource_name, args, opts)
+
+    @staticmethod
+    def gang_runtime(runtime: JSONObject) -> JSONObject:
+        """A runtime in wire form whose runs it starts together: `RuntimeCatalog(transform=)` takes it."""
+        return gang_runtime(runtime, "coscheduling", SCHEDULER)
 
     @override
     def _prepared(self, objects: Objects, args: Any) -> Objects:

@@ -18,6 +18,7 @@ from trainer_infra.platform.controller_component import (
     Objects,
     SchedulerArgs,
 )
+from trainer_infra.platform.gang_runtime import gang_runtime
 
 _OWN_POD: Final = {
     "name": "names-volcano",
@@ -67,6 +68,11 @@ class Volcano(ControllerComponent):
                 `configuration` is the scheduler's: `actions` and `tiers`.
         """
         super().__init__(resource_name, args, opts)
+
+    @staticmethod
+    def gang_runtime(runtime: JSONObject) -> JSONObject:
+        """A runtime in wire form whose runs it starts together: `RuntimeCatalog(transform=)` takes it."""
+        return gang_runtime(runtime, "volcano", Volcano.scheduler_name)
 
     @override
     def _prepared(self, objects: Objects, args: Any) -> Objects:
