@@ -75,3 +75,9 @@ def test_a_page_is_https_and_has_a_hash() -> None:
     for source in ("http://example.com/a.yaml#sha256=00", "https://example.com/a.yaml"):
         with pytest.raises(InvalidInput, match="must be https and name its hash"):
             manifest_objects(source)
+
+
+def test_an_object_of_the_cluster_has_no_namespace() -> None:
+    text = "{apiVersion: v1, kind: Namespace, metadata: {name: a, namespace: b}}"
+    (made,) = objects_of_text(text, "here")
+    assert made["metadata"] == {"name": "a"}

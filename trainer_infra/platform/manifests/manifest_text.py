@@ -1,11 +1,18 @@
 """YAML of manifests -> objects as an API server takes them."""
 
-from typing import Any
+from typing import Any, Final
 
 import yaml
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
+
+_OF_THE_CLUSTER: Final = frozenset({
+    "APIService", "ClusterRole", "ClusterRoleBinding", "CustomResourceDefinition",
+    "MutatingWebhookConfiguration", "Namespace", "PriorityClass", "StorageClass",
+    "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ValidatingWebhookConfiguration",
+})  # fmt: skip
+"""Kinds whose objects are in no namespace; an API server reads theirs and forgets it."""
 
 
 def objects_of_text(text: str, where: str) -> tuple[JSONObject, ...]:
@@ -51,7 +58,8 @@ def _is_object(value: Any) -> bool:
 
 
 def _as_sent(value: JSONObject) -> JSONObject:
-    """Generated manifests carry `status: {}` and `creationTimestamp: null`."""
-    metadata = {key: each for key, each in value["metadata"].items() if key != "creationTimestamp"}
+    """Generated manifests carry `status: {}` and `creationTimestamp: null`, and charts a namespace of all."""
+    left_out = {"creationTimestamp", *(("namespace",) if value["kind"] in _OF_THE_CLUSTER else ())}
+    metadata = {key: each for key, each in value["metadata"].items() if key not in left_out}
     rest = {key: each for key, each in value.items() if key not in {"status", "metadata"}}
     return {**rest, "metadata": metadata}
