@@ -1,6 +1,6 @@
 """The whole platform in one component: its parts, their order, and what keeps it from being destroyed."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
@@ -79,6 +79,25 @@ def test_what_the_program_adds_can_be_kept_too() -> None:
     (mine,) = (each for each in made.values() if each.name == "mine:mine")
     assert mine.urn in guard.dependencies
     assert "ResourceFlavor/mine" in guard.inputs["ignored"]
+
+
+def test_runtimes_are_those_of_the_gang_scheduler_after_what_the_program_makes_of_them() -> None:
+    def transform(runtime: Mapping[str, Any]) -> dict[str, Any]:
+        return {**runtime, "spec": {**runtime["spec"], "mlPolicy": {"numNodes": 3, "torch": {}}}}
+
+    made = declared(
+        lambda: platform.TrainerPlatform(
+            "it",
+            gang="volcano",
+            runtimes={"runtimes": ["torch-distributed"], "transform": transform},
+        )
+    )
+    (runtime,) = (each for each in made.values() if each.kind.endswith(":ClusterTrainingRuntime"))
+    spec = runtime.inputs["spec"]
+    (job,) = spec["template"]["spec"]["replicatedJobs"]
+    assert spec["podGroupPolicy"] == {"volcano": {}}
+    assert spec["mlPolicy"]["numNodes"] == 3
+    assert job["template"]["spec"]["template"]["spec"]["schedulerName"] == "volcano"
 
 
 def test_every_controller_gets_what_is_said_for_all_and_keeps_its_own() -> None:

@@ -4,13 +4,14 @@ The order is that in which one part needs another: JobSet, LeaderWorkerSet and t
 Trainer, whose jobs Kueue queues, then runtimes and queues, which their webhooks judge.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
 
 import pulumi
 
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard, GuardedCluster
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.compatibility import version_problems
 from trainer_infra.platform.component import PlatformComponent, declared_keys
 from trainer_infra.platform.controller_component import ControllerArgs, ControllerComponent
@@ -43,7 +44,10 @@ PARTS: Final[Mapping[str, tuple[str, type[ControllerComponent]]]] = {
 """Arguments and the projects that they install, in the order in which one needs another."""
 _QUEUEING: Final = ("kueue", "volcano", "none")
 _GANG: Final = ("coscheduling", "volcano", "none")
-_SHARED: Final = ("image_pull_policy", "node_selector", "tolerations", "resources", "replicas")
+_GANG_RUNTIME: Final[Mapping[str, Callable[[JSONObject], JSONObject]]] = {
+    "coscheduling": Coscheduling.gang_runtime,
+    "volcano": Volcano.gang_runtime,
+}
 
 
 class SharedArgs(TypedDict, total=False):
@@ -67,8 +71,8 @@ class TrainerPlatformArgs(TypedDict, total=False):
     queueing: Literal["kueue", "volcano", "none"]
     """What queues jobs; `kueue` unless given."""
     gang: Literal["coscheduling", "volcano", "none"]
-    """What schedules the pods of a job together or not at all; `none` unless given: Kueue admits a job
-    as a whole, which is enough where nothing else uses the nodes."""
+    """What schedules the pods of a job together or not at all, with which all runtimes are installed;
+    `none` unless given: Kueue admits a job as a whole, which is enough where nothing else uses the nodes."""
     data_cache: bool
     """Whether `torch-distributed-with-cache` can be used, which needs LeaderWorkerSet; false unless
     given."""
@@ -161,7 +165,8 @@ class TrainerPlatform(PlatformComponent):
         runtimes: Any = args.get("runtimes", {})
         self.catalog = None
         if runtimes is not False:
-            self.catalog = RuntimeCatalog(f"{self._name}-runtimes", opts=after, **runtimes)
+            given = {**runtimes, **_gang_transform(args, runtimes)}
+            self.catalog = RuntimeCatalog(f"{self._name}-runtimes", opts=after, **given)
             made.append(self.catalog)
         flavor = args.get("default_flavor", DEFAULT_FLAVOR)
         self.flavors = [flavor] if flavor and "kueue" in self.parts else []
@@ -200,6 +205,15 @@ class TrainerPlatform(PlatformComponent):
                 depends_on=[*ordered, *self._content, *others],
             ),
         )
+
+
+def _gang_transform(args: TrainerPlatformArgs, runtimes: RuntimeCatalogArgs) -> JSONObject:
+    """What makes every runtime one of the gang scheduler, after what the program makes of it."""
+    scheduler = _GANG_RUNTIME.get(args.get("gang", "none"))
+    if scheduler is None:
+        return {}
+    own = runtimes.get("transform", dict)
+    return {"transform": lambda runtime: scheduler(own(runtime))}
 
 
 def chosen_parts(args: TrainerPlatformArgs) -> Sequence[str]:
