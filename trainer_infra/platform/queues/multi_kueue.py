@@ -1,5 +1,6 @@
 """MultiKueue: jobs of one cluster run in whichever of several others has room first."""
 
+import asyncio
 import base64
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
@@ -140,6 +141,9 @@ class MultiKueue(QueueComponent):
         }
         known = {name: each for name, each in kubeconfigs.items() if each is not None}
         answers |= run_in_loop(ask_workers(known, expected))
+        self._say(problems, answers)
+
+    def _say(self, problems: ArgumentProblems, answers: Mapping[str, WorkerAnswer]) -> None:
         for name, answer in answers.items():
             if answer.unknown:
                 sentence = f"what worker {name} has is not known: {answer.unknown}"
@@ -147,13 +151,16 @@ class MultiKueue(QueueComponent):
             for each in answer.missing:
                 problems.add((), each)
 
-    def _checked(self, args: Any, worker: str, kubeconfig: str) -> str:
-        """A kubeconfig that was an Output, after its worker was asked."""
+    async def _checked(self, args: Any, worker: str, kubeconfig: str) -> str:
+        """A kubeconfig that was an Output, after its worker was asked; the program goes on meanwhile."""
+        problems = ArgumentProblems()
+        _judge_kubeconfig(problems, ("workers", worker, "kubeconfig"), kubeconfig)
+        expected = tuple(expected_objects(args.get("expects", {})))
+        is_asked = expected and "preview_kubeconfig" not in args["workers"][worker]
+        if is_asked and not problems.found:
+            asked = ask_workers({worker: kubeconfig}, expected)
+            self._say(problems, await asyncio.to_thread(run_in_loop, asked))
         with self.sentences():
-            problems = ArgumentProblems()
-            _judge_kubeconfig(problems, ("workers", worker, "kubeconfig"), kubeconfig)
-            if not problems.found and "preview_kubeconfig" not in args["workers"][worker]:
-                self._look(problems, {worker: kubeconfig}, args)
             problems.end()
         return kubeconfig
 
