@@ -102,3 +102,16 @@ def finalize(admin: Account) -> None:
     empty = {**namespace, "spec": {"finalizers": []}}
     reply = admin.send(Request("PUT", "/api/v1/namespaces/vision/finalize", empty))
     assert reply.status < 300, reply.text
+
+
+def test_what_only_an_output_tells_ends_the_preview_with_a_sentence(stack: Stack) -> None:
+    """The program ends while the SDK begins to serve its hooks."""
+    (stack.folder / "__main__.py").write_text(
+        "import pulumi\nfrom trainer_infra import platform\n"
+        "flavors = pulumi.Output.from_input(['a10'])\n"
+        "platform.Workspace('vision', quota={'cpu': 8}, flavors=flavors)\n"
+    )
+    printed = stack.preview(ok=False)
+    sentence = "quota: is of a flavor that the platform does not have, got 'default-flavor'; use a10"
+    assert f"Workspace vision: {sentence}" in printed
+    assert "Traceback" not in printed

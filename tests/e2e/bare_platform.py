@@ -64,6 +64,7 @@ class Platform:
             time.sleep(0.2)
         os.killpg(process.pid, signal.SIGKILL)
         process.communicate()
+        self.run("cancel", "--yes")
 
     def kinds(self) -> list[str]:
         """The kinds of the platform that the cluster serves."""

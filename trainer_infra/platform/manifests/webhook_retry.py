@@ -9,6 +9,8 @@ import asyncio
 from typing import Final
 
 import pulumi
+from pulumi.runtime.settings import _get_callbacks
+from pulumi.runtime.sync_await import _sync_await
 
 PASSING: Final = (
     "failed calling webhook",
@@ -47,4 +49,6 @@ def webhook_retry(name: str) -> pulumi.ResourceHookBinding:
         await asyncio.sleep(_PAUSE)
         return True
 
+    # Where a program ends with a sentence while the SDK's server of hooks starts, Python crashes.
+    _sync_await(_get_callbacks())
     return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{name}:webhook-retry", ask)])
