@@ -54,10 +54,14 @@ def main() -> int:
         print(error, file=sys.stderr)
         return 1
     settings = settings_copy(arguments.stack, env, allow_destroy=arguments.allow_destroy)
-    always = (
-        ["--yes", "--skip-preview"] if arguments.command in {"up", "destroy", "refresh"} else []
-    )
-    where = ["--stack", arguments.stack, "--config-file", str(settings)]
+    always = {
+        "up": ["--yes", "--skip-preview"],
+        "destroy": ["--yes", "--skip-preview"],
+        "refresh": ["--yes", "--skip-preview"],
+    }.get(arguments.command, [])
+    # `cancel`, of a stack that a killed command has locked, wants no settings.
+    named = [] if arguments.command == "cancel" else ["--config-file", str(settings)]
+    where = ["--stack", arguments.stack, *named]
     return _pulumi([arguments.command, *always, *where, *options], env).returncode
 
 

@@ -112,6 +112,8 @@ def test_what_only_an_output_tells_ends_the_preview_with_a_sentence(stack: Stack
         "platform.Workspace('vision', quota={'cpu': 8}, flavors=flavors)\n"
     )
     printed = stack.preview(ok=False)
-    sentence = "quota: is of a flavor that the platform does not have, got 'default-flavor'; use a10"
+    sentence = (
+        "quota: is of a flavor that the platform does not have, got 'default-flavor'; use a10"
+    )
     assert f"Workspace vision: {sentence}" in printed
     assert "Traceback" not in printed
