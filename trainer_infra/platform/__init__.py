@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from trainer_infra.platform.chart_reference import HelmChart
+    from trainer_infra.platform.compatibility import upgrade_path, version_problems
     from trainer_infra.platform.coscheduling import Coscheduling
     from trainer_infra.platform.drivers.device_driver import DeviceDriver
     from trainer_infra.platform.job_set_controller import JobSetController
@@ -57,6 +58,8 @@ __all__ = [
     "Workspace",
     "Yunikorn",
     "pool_quota",
+    "upgrade_path",
+    "version_problems",
 ]
 
 _HOME = {
@@ -84,6 +87,8 @@ _HOME = {
     "Workspace": "workspace",
     "Yunikorn": "yunikorn",
     "pool_quota": "pools.pool_quota",
+    "upgrade_path": "compatibility",
+    "version_problems": "compatibility",
 }
 
 
