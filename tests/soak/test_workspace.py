@@ -10,11 +10,14 @@ from typing import Any
 import pytest
 
 from tests.deploy.project import Stack
+from tests.e2e.bare_platform import bare_cluster
 from tests.e2e.cluster import Namespace
+from tests.e2e.conftest import namespace
 from tests.e2e.jobs import eventually
-from tools.cluster import busybox, images, kueue, trainer
+from tools.cluster import busybox
 from trainer_infra import names
 
+__all__ = ["namespace"]
 PROGRAM = """
 import pulumi
 from trainer_infra import platform
@@ -22,7 +25,8 @@ from trainer_infra import platform
 # Images are loaded into the node, which has two cores.
 here = {"image_pull_policy": "IfNotPresent", "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}}}
 queues = platform.Kueue("queues", visibility=False, **here)
-plane = platform.TrainerControlPlane("plane", **here)
+jobset = platform.JobSetController("jobset", **here)
+plane = platform.TrainerControlPlane("plane", opts=pulumi.ResourceOptions(depends_on=[jobset]), **here)
 
 def in_the_node(runtime):
     for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
@@ -46,6 +50,14 @@ RUNTIMES = ("plain-distributed", "torch-distributed")
 MEMBER = ("--as", "alice", "--as-group", "vision-team")
 
 
+@pytest.fixture(scope="module")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A cluster of its own: others of these tests have Kueue in theirs."""
+    with bare_cluster("soak-workspace", "dev", tmp_path_factory.mktemp("scratch")) as made:
+        busybox.loaded()
+        yield made
+
+
 @pytest.fixture
 def team(namespace: Namespace) -> Namespace:
     """The namespace of the workspace, which the program makes."""
@@ -56,11 +68,6 @@ def team(namespace: Namespace) -> Namespace:
 def stack(
     tmp_path: Path, pulumi_env: dict[str, str], kubeconfig: Path, team: Namespace
 ) -> Iterator[Stack]:
-    for name, archive in (
-        (kueue.IMAGE, kueue.archive()),
-        (trainer.IMAGE, trainer.archive()),
-    ):
-        images.loaded(name, archive)
     folder = tmp_path / "platform"
     folder.mkdir()
     (folder / "Pulumi.yaml").write_text(f"name: {team.name}\nruntime: python\n")
