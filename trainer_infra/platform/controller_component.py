@@ -178,7 +178,7 @@ def controller_objects(objects: Objects, names: ControllerNames, args: WorkloadA
 
 def _without_placeholders(value: JSONDict) -> JSONDict:
     """An object without the empty certificates that charts have, and controllers write over."""
-    if value["kind"] == "Secret" and "data" in value:
+    if value["kind"] == "Secret" and value.get("data"):
         value["data"] = {key: each for key, each in value["data"].items() if each}
         if not value["data"]:
             del value["data"]
