@@ -21,10 +21,10 @@ destroy: setup ## remove what the quickstart made [FRAMEWORK=jax|torch]
 	@$(BIN)/python tools/quickstart.py destroy --framework $(FRAMEWORK)
 
 platform: setup ## install a training platform with `pulumi up` [STACK=dev] [KUBECONFIG=yours: else a cluster is made]
-	@$(BIN)/python -m tools.platform up --stack $(or $(STACK),dev)
+	@$(BIN)/python -m tools.platform_stack up --stack $(or $(STACK),dev)
 
 platform-destroy: setup ## remove it; refused while there are jobs or queues [STACK=dev] [ALLOW=1: with all of them]
-	@$(BIN)/python -m tools.platform destroy --stack $(or $(STACK),dev) $(if $(ALLOW),--allow-destroy)
+	@$(BIN)/python -m tools.platform_stack destroy --stack $(or $(STACK),dev) $(if $(ALLOW),--allow-destroy)
 
 ON_CLUSTER = tests/e2e tests/cluster_tool tests/soak
 
@@ -86,4 +86,4 @@ bench-cluster: cluster ## measure `pulumi up` on a real cluster, as JSON
 	@$(BIN)/python -m tools.bench.cluster
 
 bench-platform: setup ## measure `pulumi up` of the platform on a bare cluster, as JSON [ROUNDS=3]
-	@$(BIN)/python -m tools.bench.platform --rounds $(or $(ROUNDS),3)
+	@$(BIN)/python -m tools.bench.platform_bench --rounds $(or $(ROUNDS),3)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.cluster import Namespace
-from tools import platform
+from tools import platform_stack
 from tools.cluster import base_image, down, live, up
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ class Platform:
 
     def start(self, *arguments: str) -> "subprocess.Popen[str]":
         return subprocess.Popen(
-            [sys.executable, "-m", "tools.platform", *arguments, "--stack", self.stack],
+            [sys.executable, "-m", "tools.platform_stack", *arguments, "--stack", self.stack],
             cwd=ROOT,
             env=dict(self.env),
             stdout=subprocess.PIPE,
@@ -99,7 +99,7 @@ def bare_cluster(name: str, stack: str, scratch: Path) -> Iterator[Path]:
         # A file where the engine wants a folder: its log of all that passes is most of its time here.
         (scratch / "pulumi" / "logs").touch()
         made = up.ensure()
-        platform.load_images(stack)
+        platform_stack.load_images(stack)
         base_image.loaded()
         yield made
         down.remove()

@@ -34,8 +34,9 @@ FREE = {"selfsubjectaccessreviews"}
 ELSEWHERE = {
     *rights.right_to(TRAINING_RUNTIME, *rights.WHOLE),
     *rights.right_to(CLUSTER_TRAINING_RUNTIME, *rights.WHOLE),
+    *ROLES["trainjobs"],
 }
-"""Kinds that this cluster does not serve; tests/cluster/test_rights.py tries them."""
+"""Of kinds that this cluster does not serve; tests/cluster/test_rights.py tries them."""
 
 RUNS = """
 from trainer_infra import TrainJobs

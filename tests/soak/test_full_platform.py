@@ -15,7 +15,7 @@ from tests.e2e.bare_platform import Platform, bare_cluster
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
 from tests.e2e.plain_train_job import post_train_job
-from tools import platform
+from tools import platform_stack
 from tools.cluster import busybox, images, kubectl, trainer
 
 KILLED_AT = {
@@ -76,7 +76,7 @@ def test_an_upgrade_of_trainer_is_in_place_under_a_running_train_job(tmp_path: P
         images.loaded(trainer.IMAGE_BEFORE, trainer.archive_before())
         busybox.loaded()
         cluster = Namespace("default", bare, kubectl.program())
-        stack = Stack(project, platform.environment(bare))
+        stack = Stack(project, platform_stack.environment(bare))
         stack.run("stack", "init")
         write(project, "2.2.1")
         stack.up()

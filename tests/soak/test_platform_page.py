@@ -9,7 +9,7 @@ from tests.docs import page
 from tests.e2e.bare_platform import bare_cluster
 from tests.e2e.cluster import Namespace
 from tests.e2e.test_getting_started import published
-from tools import platform
+from tools import platform_stack
 from tools.cluster import base_image, images, kubectl
 from trainer_infra.cli import init
 
@@ -39,7 +39,7 @@ def test_a_kubeconfig_and_25_lines_lead_to_an_admitted_train_job(tmp_path: Path)
     shutil.copy(init.STARTER / "train.py", folder)
     with bare_cluster("soak-page", "dev", tmp_path) as bare:
         images.also_named(base_image.loaded(), f"docker.io/library/{published()}")
-        stack = Stack(folder, platform.environment(bare))
+        stack = Stack(folder, platform_stack.environment(bare))
         stack.run("stack", "init")
         stack.run("config", "set", "trainer:target", "kubernetes")
         stack.up()

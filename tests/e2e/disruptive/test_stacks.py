@@ -18,7 +18,7 @@ from tests.deploy.project import Stack
 from tests.e2e import runtimes
 from tests.e2e.bare_platform import CONTROLLERS, Platform, bare_cluster
 from tests.e2e.cluster import Namespace
-from tools import platform, schemas
+from tools import platform_stack, schemas
 from tools.cluster import base_image, helm, kubectl, kueue, python
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,7 +49,7 @@ def team(plane: Platform, bare: Path, tmp_path_factory: pytest.TempPathFactory) 
     folder = tmp_path_factory.mktemp("stacks")
     shutil.copytree(ROOT / "stacks", folder / "stacks")
     (folder / ".venv").symlink_to(ROOT / ".venv")
-    made = Stack(folder / "stacks" / "team", platform.environment(bare), "vision")
+    made = Stack(folder / "stacks" / "team", platform_stack.environment(bare), "vision")
     settings = yaml.safe_load((made.folder / "Pulumi.vision.yaml").read_text())
     settings["config"]["team:workspace"]["pod_security"] = "privileged"
     settings["config"] |= {
@@ -94,7 +94,7 @@ def charts() -> dict[str, tuple[str, dict[str, Any]]]:
     """The published charts with values that name the images of this cluster."""
     jobset_image, kueue_image = (
         dict(zip(("repository", "tag"), each.rsplit(":", 1), strict=True))
-        for each in (platform.JOBSET_IMAGE, kueue.IMAGE)
+        for each in (platform_stack.JOBSET_IMAGE, kueue.IMAGE)
     )
     pull = {"pullPolicy": "IfNotPresent"}
     return {
@@ -120,7 +120,7 @@ def test_what_helm_installed_is_adopted_without_a_difference(bare: Path, tmp_pat
     pods = cluster.kubectl("get", "pods", "-A", "-o", "jsonpath={.items[*].metadata.uid}")
     (tmp_path / "Pulumi.yaml").write_text("name: adopting\nruntime: python\n")
     (tmp_path / "__main__.py").write_text(ADOPTING.format(charts=charts()))
-    stack = Stack(tmp_path, platform.environment(bare))
+    stack = Stack(tmp_path, platform_stack.environment(bare))
     stack.run("stack", "init")
 
     printed = stack.run("up", "--yes", "--skip-preview")

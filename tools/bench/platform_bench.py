@@ -15,7 +15,7 @@ import time
 from pathlib import Path
 from typing import Final
 
-from tools import platform
+from tools import platform_stack
 from tools.cluster import down, live
 
 AIMS: Final = {"up from nothing": 90.0, "up without a change": 15.0}
@@ -39,7 +39,7 @@ def main() -> None:
     os.environ.pop("KUBECONFIG", None)
     with tempfile.TemporaryDirectory() as scratch:
         os.environ["TRAINER_INFRA_HOME"] = scratch
-        env = platform.environment(platform.cluster(arguments.stack))
+        env = platform_stack.environment(platform_stack.cluster(arguments.stack))
         try:
             rounds = [measured(arguments.stack, env) for _ in range(arguments.rounds)]
         finally:
@@ -50,13 +50,13 @@ def main() -> None:
 
 def measured(stack: str, env: dict[str, str]) -> dict[str, float]:
     """Wall seconds of each step."""
-    settings = platform.settings_copy(stack, env, allow_destroy=True)
+    settings = platform_stack.settings_copy(stack, env, allow_destroy=True)
     took = {}
     for step, command in STEPS.items():
         started = time.perf_counter()
         done = subprocess.run(
             ["pulumi", *command, "--stack", stack, "--config-file", settings, "--non-interactive"],
-            cwd=Path(platform.PROGRAM),
+            cwd=Path(platform_stack.PROGRAM),
             env=env,
             capture_output=True,
             text=True,
