@@ -12,6 +12,7 @@ from trainer_infra.platform.compatibility import (
     PAIRS,
     PROJECTS,
     VersionChange,
+    VersionPair,
     upgrade_path,
     version_problems,
 )
@@ -120,9 +121,9 @@ def test_what_we_say_to_have_run_is_a_test_of_ours() -> None:
 
 
 @pytest.mark.parametrize("pair", PAIRS, ids=lambda each: f"{each.first}-{each.second}")
-def test_what_a_module_requires_is_what_it_says(pair: object) -> None:
+def test_what_a_module_requires_is_what_it_says(pair: VersionPair) -> None:
     """Of the modules that this machine has; others are looked at where they are fetched."""
-    found = re.fullmatch(r"the module of (\w+) ([\d.]+) requires (\w+) ([\d.]+)", pair.reason)  # type: ignore[attr-defined]
+    found = re.fullmatch(r"the module of (\w+) ([\d.]+) requires (\w+) ([\d.]+)", pair.reason)
     if found is None:
         return
     project, minor, other, wanted = found.groups()

@@ -1,12 +1,13 @@
 """Runs in a cluster: what the facades of all engines share.
 
-Called by `provider.runs`; the threads of its callers share one connection in the background loop of
+Called by `provider.runs` and `controller.runs`; the threads of its callers share one connection in the background loop of
 `kube.loop`. Where an engine keeps its runs is its `RunStore`; each verb has a file of its own.
 """
 
 import atexit
 import threading
 import time
+from abc import abstractmethod
 from collections.abc import (
     Callable,
     Collection,
@@ -64,34 +65,34 @@ class ClusterRuns(Target):
     change: ClassVar[tuple[Right, ...]]
     """What it takes to suspend a run, to repair it, or to give it another owner."""
 
+    @abstractmethod
     def remark(self, found: ServedKinds) -> str:
         """What is worth knowing of this engine on such a cluster; or empty."""
-        raise NotImplementedError
 
     async def repair_holder(self, session: Session, record: Record) -> None:
         """Write the object again that keeps a run, where fields of ours in it drifted."""
 
+    @abstractmethod
     async def submit_run(
         self, session: Session, submission: Submission, take_over: bool, within: float
     ) -> Run:
         """Begin a run; as `Target.submit`."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def suspend_run(self, session: Session, key: RunKey, value: bool) -> None:
         """Suspend or resume a run."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def retry_run(self, session: Session, key: RunKey, within: float) -> None:
         """Run a run again that failed or was lost."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def give_run(self, session: Session, record: Record, to: Owner) -> None:
         """Make a run another owner's."""
-        raise NotImplementedError
 
+    @abstractmethod
     async def delete_run(self, session: Session, key: RunKey, within: float) -> str:
         """End a run; as `Target.delete`."""
-        raise NotImplementedError
 
     def __init__(self, kubeconfig: str | None = None, context: str | None = None) -> None:
         self._address = (kubeconfig, context)
@@ -159,13 +160,12 @@ class ClusterRuns(Target):
     def list_runs(self, namespace: str | None = None) -> Listing:
         return self._ask(lambda session: run_lookup.at_all(session, namespace or ""))
 
-    def collect_unowned(self, namespace: str) -> tuple[str, ...]:
+    def collect_unowned(self, namespace: str) -> tuple[str, ...]:  # noqa: ARG002  for engines that leave something
         """Delete what killed submits left for good; what was deleted. This engine leaves nothing.
 
         Args:
             namespace: where; empty for every namespace.
         """
-        assert namespace is not None  # noqa: S101  for engines that leave something
         return ()
 
     def described(self, namespace: str, name: str) -> RunDescription | None:

@@ -34,8 +34,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 @pytest.fixture(scope="module")
 def plane(bare: Path) -> Platform:
-    """The platform, whose first `up` was killed when it had begun to install Trainer."""
-    # Its caches stay those of every other test.
+    """The platform, whose first `up` was killed when JobSet's controller was about to start."""
     made = Platform(dict(os.environ), Namespace("default", bare, kubectl.program()))
     made.kill_in_up("deployments", CONTROLLERS["jobset-system"])
     made.run("up")

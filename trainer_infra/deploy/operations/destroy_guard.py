@@ -8,15 +8,16 @@ says `trainer:allowDestroy`, deletes them while their controllers still run.
 
 import asyncio
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.connection import Connection
 from trainer_infra.deploy.operations.properties import ResourceProperties
-from trainer_infra.deploy.operations.session import Messages, StackSession
+from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
@@ -83,7 +84,7 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
         Refused: The cluster that it looks at is another than the one that is guarded.
     """
     guard = GuardProperties(given)
-    loop.run_in_loop(_with_client(_stands, guard, session))
+    loop.run_in_loop(_judged(guard, session))
     return CreateAnswer(guard.namespace or "cluster", given)
 
 
@@ -101,7 +102,7 @@ def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObj
     before, after = GuardProperties(olds), GuardProperties(news)
     given_up = [each for each in before.kinds if each not in after.kinds]
     kinds = [{"apiVersion": version, "kind": kind} for version, kind in given_up]
-    loop.run_in_loop(_with_client(_stands, after, session))
+    loop.run_in_loop(_judged(after, session))
     _end(GuardProperties({**olds, "kinds": kinds, ALLOW: news.get(ALLOW)}), session)
     return news
 
@@ -119,19 +120,26 @@ def delete(state: JSONObject, session: StackSession) -> None:
 def _end(guard: GuardProperties, session: StackSession) -> None:
     allowed = _is_allowed(guard, session)
 
-    async def end(client: KubeClient, guard: GuardProperties, messages: Messages) -> None:
-        await _stands(client, guard, messages)
-        used = await _objects(client, guard)
-        if used and not allowed:
-            raise Refused(
-                f"{_said(used)} would be lost; delete what is left first, or run `pulumi config set "
-                f"trainer:{ALLOW} true` and destroy again, which deletes all of it"
-            )
-        if used:
-            messages.info(f"trainer:{ALLOW} is set: deletes {_said(used)}")
-            await _delete_all(client, guard)
+    async def end() -> None:
+        async with _cluster(guard, session) as client:
+            used = await _objects(client, guard, guard.kinds)
+            if used and not allowed:
+                raise Refused(
+                    f"{_said(used)} would be lost; delete what is left first, or run `pulumi config set "
+                    f"trainer:{ALLOW} true` and destroy again, which deletes all of it"
+                )
+            if used:
+                said = f"trainer:{ALLOW} is set: deletes {_said(used)}"
+                session.messages(guard.urn).info(said)
+                await _delete_all(client, guard)
 
-    loop.run_in_loop(_with_client(end, guard, session))
+    loop.run_in_loop(end())
+
+
+async def _judged(guard: GuardProperties, session: StackSession) -> None:
+    """See that the cluster which is reached is the one that is guarded."""
+    async with _cluster(guard, session):
+        return
 
 
 def _is_allowed(guard: GuardProperties, session: StackSession) -> bool:
@@ -145,21 +153,23 @@ def _is_allowed(guard: GuardProperties, session: StackSession) -> bool:
     return str(said).lower() == "true"
 
 
-async def _with_client(act: Any, guard: GuardProperties, session: StackSession) -> None:
+@asynccontextmanager
+async def _cluster(guard: GuardProperties, session: StackSession) -> AsyncIterator[KubeClient]:
+    """The cluster of what is guarded.
+
+    Raises:
+        Refused: The one that is reached is another.
+    """
     reached = guard.connection or session.connection_now(guard)
     client = await http.connect_client(reached.kubeconfig, reached.context)
     try:
-        await act(client, guard, session.messages(guard.urn))
+        await _judge_landmark(client, guard)
+        yield client
     finally:
         await client.close()
 
 
-async def _stands(client: KubeClient, guard: GuardProperties, messages: Messages) -> None:  # noqa: ARG001  as others
-    """See that this is the cluster of what is guarded.
-
-    Raises:
-        Refused: It is another one.
-    """
+async def _judge_landmark(client: KubeClient, guard: GuardProperties) -> None:
     name, uid = guard.landmark
     if not uid:
         return
@@ -176,11 +186,11 @@ async def _stands(client: KubeClient, guard: GuardProperties, messages: Messages
 
 
 async def _objects(
-    client: KubeClient, guard: GuardProperties
+    client: KubeClient, guard: GuardProperties, kinds: Iterable[tuple[str, str]]
 ) -> Mapping[Resource, Sequence[JSONObject]]:
-    """The objects of the kinds that are guarded, where there are any."""
+    """The objects of kinds that are guarded, where there are any."""
     found = {}
-    for each in guard.kinds:
+    for each in kinds:
         try:
             resource = await client.resource(*each)
         except NotServed:
@@ -208,10 +218,7 @@ async def _delete_all(client: KubeClient, guard: GuardProperties) -> None:
     """
     until = time.monotonic() + PATIENCE
     for kind in guard.kinds:
-        only = GuardProperties(
-            {**guard.json, "kinds": [dict(zip(("apiVersion", "kind"), kind, strict=True))]}
-        )
-        while used := await _objects(client, only):
+        while used := await _objects(client, guard, (kind,)):
             if time.monotonic() > until:
                 raise NotAvailable(
                     f"{_said(used)} are still there after {PATIENCE:.0f} s, held by "
