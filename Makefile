@@ -68,7 +68,7 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@$(BIN)/python -m tools.clouds
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
-	@$(BIN)/python -m tools.cluster.equipment image helm coscheduling lws volcano
+	@$(BIN)/python -m tools.cluster.equipment image helm trainer coscheduling lws volcano trainer-before
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
 	@$(BIN)/pytest tests/soak
 

@@ -9,7 +9,7 @@ from tools.cluster.crds import Published
 from tools.cluster.kube_apiserver import Address
 
 _CLUSTER_API: Final = partial(Published, "sigs.k8s.io/cluster-api", "v1.11.0")
-_FILES: Final = {
+FILES: Final = {
     "v1": (
         Published(
             "sigs.k8s.io/karpenter",
@@ -36,7 +36,7 @@ def install_pool_crds(address: Address) -> None:
     """Serve them, of each only the version that the platform writes."""
     definitions = tuple(
         _with_one_version(crds.published(file), version)
-        for version, files in _FILES.items()
+        for version, files in FILES.items()
         for file in files
     )
     with Client(address) as client:

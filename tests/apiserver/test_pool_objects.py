@@ -1,7 +1,6 @@
 """A real API server with strict validation takes what pools declare."""
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,6 +9,7 @@ from tests.apiserver.pool_crds import install_pool_crds
 from tests.kube import real_server
 from tests.platform.conftest import kubectl_on_path
 from tests.platform.declared_resources import declared_objects
+from tests.platform.pools.program import POOLS
 from trainer_infra import platform
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
@@ -17,58 +17,6 @@ from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Invalid
 
 __all__ = ["kubectl_on_path"]
-KARPENTER: Mapping[str, Any] = {"backend": "karpenter", "karpenter": {"node_class": "gpu"}}
-REFERENCE = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "g"}
-CLUSTER_API: Mapping[str, Any] = {
-    "backend": "cluster_api",
-    "cluster_api": {
-        "cluster": "prod",
-        "version": "v1.34.4",
-        "infrastructure": REFERENCE,
-        "bootstrap": REFERENCE,
-    },
-}
-POOLS: Mapping[str, Mapping[str, Any]] = {
-    "karpenter": {**KARPENTER, "machine_type": "p5.48xlarge", "nodes": {"max": 16}, "fabric": "efa"},
-    "karpenter-static": {
-        **KARPENTER,
-        "machine_type": "p5en.48xlarge",
-        "nodes": {"replicas": 4, "max": 6},
-        "capacity_type": "capacity-block",
-        "reservation": "cr-1",
-        "zones": ["us-east-2a"],
-    },
-    "karpenter-own": {
-        "backend": "karpenter",
-        "machine_type": "g5.12xlarge",
-        "nodes": {"max": 4},
-        "labels": {"team": "vision"},
-        "taints": [{"key": "training", "effect": "NoExecute"}],
-        "karpenter": {
-            "node_class": "gpu",
-            "weight": 10,
-            "drifted_nodes": "10%",
-            "consolidate_after": "1h",
-            "do_not_disrupt": False,
-            "termination_grace_period": "24h",
-        },
-    },
-    "cluster-api": {**CLUSTER_API, "machine_type": "p5.48xlarge", "nodes": {"max": 16}},
-    "cluster-api-pool": {
-        "backend": "cluster_api",
-        "machine_type": "p5.48xlarge",
-        "nodes": {"replicas": 2},
-        "zones": ["a", "b"],
-        "cluster_api": {**CLUSTER_API["cluster_api"], "kind": "MachinePool"},
-    },
-    "existing": {
-        "backend": "existing",
-        "machine_type": "a3-megagpu-8g",
-        "nodes": {"max": 8},
-        "fabric": "tcpxo",
-        "taints": [{"key": f"k{each}", "effect": "NoSchedule"} for each in range(8)],
-    },
-}  # fmt: skip
 
 
 @pytest.fixture(scope="module")

@@ -11,53 +11,13 @@ from tests.deploy.project import until
 from tests.kube import real_server
 from tests.platform.conftest import put_kubectl_on_path
 from tests.platform.declared_resources import declared_objects
-from trainer_infra import names, platform
+from tests.platform.workspaces.program import all_workspaces
+from trainer_infra import names
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Invalid, NotServed
 from trainer_infra.platform.manifests.manifest_source import release_objects
 from trainer_infra.platform.releases import release_of
-from trainer_infra.rules.node_pool import PoolSpec
-
-POOL = PoolSpec(
-    name="h100",
-    resource="nvidia.com/gpu",
-    gpus_per_node=8,
-    max_nodes=16,
-    capacity={"nvidia.com/gpu": 8, "cpu": "190", "memory": "2000Gi", "vpc.amazonaws.com/efa": 32},
-    labels={"pool": "h100"},
-    node_labels={"pool": "h100"},
-)
-MEMBERS: Any = [
-    {"kind": "Group", "name": "oidc:vision"},
-    {"kind": "User", "name": "bob@example.com", "rights": ["sdk", "edit-runtimes"]},
-    {"kind": "ServiceAccount", "name": "ci", "namespace": "builds", "rights": ["provider"]},
-]
-
-
-def workspaces() -> None:
-    """All that a workspace can have, in both forms of a quota."""
-    common: Any = {
-        "members": MEMBERS,
-        "secrets": {"hub": {"ACCESS_TOKEN": "hf_123"}, "bucket": {"a.b-c_D": ""}},
-        "service_account_annotations": {"iam.gke.io/gcp-service-account": "a@b.example.com"},
-        "data_cache": True,
-        "egress": [{"to": [{"ipBlock": {"cidr": "10.1.0.0/16"}}], "ports": [{"port": 9000}]}],
-        "runtimes": ["torch-distributed", "TrainingRuntime/ours"],
-    }
-    platform.Workspace(
-        "vision",
-        quota={"nvidia.com/gpu": 16, "cpu": "500"},
-        pools=[POOL],
-        cohort="org",
-        fair_sharing_weight=2,
-        pod_security="restricted",
-        labels={"cost": "vision"},
-        resource_quota={"pods": 100},
-        limit_range={"default": {"memory": "1Gi"}, "max": {"cpu": 64}},
-        **common,
-    )
-    platform.Workspace("audio", quota={"cpu": 8, "memory": "64Gi"}, queueing=False, **common)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +41,7 @@ def stored(client: KubeClient) -> dict[str, Any]:
         for each in release_objects(release_of("Kueue", None)):
             if each["kind"] == "CustomResourceDefinition":
                 loop.run_in_loop(client.apply(each, manager="test", force=True))
-    made = declared_objects(workspaces)
+    made = declared_objects(all_workspaces)
     return {key: until(partial(applied, client, each)) for key, each in made.items()}
 
 

@@ -17,7 +17,7 @@ from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 kinds = [("v1", "ConfigMap"), ("v1", "Secret"), ("example.com/v1", "Unserved")]
 landmark = {{"name": {namespace!r}, "uid": {uid!r}}}
 DestroyGuard("guard", kinds[{first}:], namespace={namespace!r}, ignored=["ConfigMap/{namespace}/kept"],
-             landmark=landmark, opts=pulumi.ResourceOptions())
+             landmark=landmark, cluster={cluster!r}, opts=pulumi.ResourceOptions())
 """
 NAMES = ("kept", "a", "b", "c", "d")
 
@@ -70,9 +70,12 @@ def guarded(stack: Stack, client: KubeClient, server: RealServer, namespace: str
     return stack
 
 
-def write(stack: Stack, client: KubeClient, namespace: str, first: int = 0) -> None:
+def write(
+    stack: Stack, client: KubeClient, namespace: str, first: int = 0, kubeconfig: str = ""
+) -> None:
     uid = uid_of(client, namespace)
-    stack.program(PROGRAM.format(namespace=namespace, uid=uid, first=first))
+    cluster = {"kubeconfig": kubeconfig} if kubeconfig else None
+    stack.program(PROGRAM.format(namespace=namespace, uid=uid, first=first, cluster=cluster))
 
 
 def test_destroy_is_refused_while_something_is_in_use(
@@ -125,3 +128,17 @@ def test_another_cluster_is_not_taken_for_the_guarded_one(guarded: Stack, namesp
             shown = guarded.run(operation, "--yes", "--skip-preview", ok=False)
             assert f"has another namespace {namespace} than the one that is guarded" in shown
     assert len(guarded.resources("DestroyGuard")) == 1
+
+
+def test_a_guard_of_the_wrong_cluster_is_mended_by_naming_the_right_one(
+    guarded: Stack, client: KubeClient, server: RealServer, namespace: str
+) -> None:
+    with real_server.running() as other:
+        guarded.run("config", "set", "kubernetes:kubeconfig", str(other.kubeconfig))
+        write(guarded, client, namespace, kubeconfig=str(server.kubeconfig))
+        guarded.up()
+        write(guarded, client, namespace, first=1, kubeconfig=str(server.kubeconfig))
+        assert "4 ConfigMaps" in guarded.up(ok=False)
+        shown = guarded.run("destroy", "--yes", "--skip-preview", ok=False)
+    assert f"4 ConfigMaps ({namespace}/a" in shown
+    assert config_maps(client, namespace) == sorted(NAMES)

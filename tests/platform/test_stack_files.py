@@ -2,6 +2,7 @@
 
 import json
 import runpy
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,17 @@ FOLDER = Path(__file__).resolve().parents[2] / "stacks" / "platform"
 FILES = sorted(FOLDER.glob("Pulumi.*.yaml"))
 
 
-def declared(file: Path) -> list[DeclaredResource]:
+def stack_file(file: Path) -> None:
+    """The program as the stack of a file runs it."""
     settings: dict[str, Any] = yaml.safe_load(file.read_text())["config"]
+    texts = {key: each if isinstance(each, str) else json.dumps(each)
+             for key, each in settings.items()}  # fmt: skip
+    pulumi.runtime.set_all_config(texts)
+    runpy.run_path(str(FOLDER / "__main__.py"))
 
-    def program() -> None:
-        texts = {key: each if isinstance(each, str) else json.dumps(each)
-                 for key, each in settings.items()}  # fmt: skip
-        pulumi.runtime.set_all_config(texts)
-        runpy.run_path(str(FOLDER / "__main__.py"))
 
-    return list(declared_resources(program))
+def declared(file: Path) -> list[DeclaredResource]:
+    return list(declared_resources(partial(stack_file, file)))
 
 
 def components(made: list[DeclaredResource]) -> set[str]:

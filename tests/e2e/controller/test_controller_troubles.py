@@ -1,7 +1,6 @@
 """What goes wrong with TrainJobs in a cluster: killed commands, lost TrainJobs, a controller that stands."""
 
 import json
-import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -140,10 +139,12 @@ def test_a_controller_that_stands_still_is_named(stack: Stack, namespace: Namesp
         pods = ("-n", SYSTEM, "get", "pods", "-o", "name")
         eventually(lambda: not namespace.kubectl(*pods).strip().startswith("pod/"))
         namespace.kubectl("delete", "jobset", name)
-        time.sleep(1)
-        (run,) = json.loads(stack.trainer("get", "-o", "json", "-n", namespace.name))["items"]
+        # Its own time to make it has to be over first.
+        shown = ("get", "-o", "json", "-n", namespace.name)
+        late = f"has not made JobSet {name}"
+        found = eventually(lambda: said if late in (said := stack.trainer(*shown)) else "")
+        (run,) = json.loads(found)["items"]
         assert run["cause"] == "trainer-controller-silent"
-        assert f"has not made JobSet {name}" in json.dumps(run)
     finally:
         namespace.kubectl(*system, "--replicas=1")
         namespace.kubectl("-n", SYSTEM, "rollout", "status", DEPLOYMENT, "--timeout=180s")
