@@ -1,4 +1,4 @@
-"""A TrainJob of Trainer's own API that needs nothing but busybox, posted as a person does with kubectl."""
+"""A TrainJob of Trainer's own API that needs no framework, posted as a person does with kubectl."""
 
 import json
 
@@ -8,7 +8,9 @@ from tools.cluster import busybox
 from trainer_infra import names
 
 
-def post_train_job(namespace: Namespace, name: str, command: str, queue: str = "") -> None:
+def post_train_job(
+    namespace: Namespace, name: str, command: str, queue: str = "", image: str = busybox.IMAGE
+) -> None:
     """Post a runtime and a TrainJob on it.
 
     Args:
@@ -16,6 +18,7 @@ def post_train_job(namespace: Namespace, name: str, command: str, queue: str = "
         name: of the TrainJob.
         command: of the shell.
         queue: Kueue's LocalQueue; none unless given.
+        image: of the pod.
     """
     template = {"metadata": {"labels": {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}}}
     container = {"name": "node", "image": busybox.IMAGE, "imagePullPolicy": "IfNotPresent"}
@@ -33,7 +36,7 @@ def post_train_job(namespace: Namespace, name: str, command: str, queue: str = "
         "metadata": {"name": name, "labels": {names.KUEUE_QUEUE_LABEL: queue} if queue else {}},
         "spec": {
             "runtimeRef": {"name": "plain", "kind": names.TRAINING_RUNTIME},
-            "trainer": {**TRAINER, "command": ["sh", "-c", command]},
+            "trainer": {**TRAINER, "image": image, "command": ["sh", "-c", command]},
         },
     }
     for each in (runtime, job):

@@ -1,5 +1,6 @@
 """Controllers as components: exactly the release's objects, and what a program may change."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -243,6 +244,36 @@ def test_prometheus_is_asked_when_the_program_says_so() -> None:
     assert endpoint["port"] in {each["name"] for each in service["spec"]["ports"]}
     selected = asked[monitor]["spec"]["selector"]["matchLabels"].items()
     assert selected <= service["metadata"].get("labels", {}).items()
+
+
+def test_a_dashboard_is_declared_when_the_program_says_so() -> None:
+    plain = declared_objects(lambda: platform.TrainerControlPlane("it"))
+    asked = declared_objects(lambda: platform.TrainerControlPlane("it", dashboard=True))
+    (added,) = asked.keys() - plain.keys()
+    page = json.loads(asked[added]["data"]["kubeflow-trainer.json"])
+    queries = [target["expr"] for panel in page["panels"] for target in panel["targets"]]
+
+    assert added == "ConfigMap/kubeflow-system/kubeflow-trainer-controller-manager-dashboard"
+    assert asked[added]["metadata"]["labels"] == {"grafana_dashboard": "1"}
+    assert all(
+        '{namespace="kubeflow-system", service="kubeflow-trainer' in each for each in queries
+    )
+    places = [(each["gridPos"]["x"], each["gridPos"]["y"]) for each in page["panels"]]
+    assert len(set(places)) == len(page["panels"]) == 8
+
+
+@pytest.mark.parametrize("asked", [True, False])
+def test_the_status_server_is_switched_and_a_programs_own_configuration_stays(asked: bool) -> None:
+    made = declared_objects(
+        lambda: platform.TrainerControlPlane(
+            "it", status_server=asked, configuration={"statusServer": {"qps": 50}}
+        )
+    )
+    content = made["ConfigMap/kubeflow-system/kubeflow-trainer-config"]["data"]
+    read = yaml.safe_load(content["controller_manager_config.yaml"])
+    assert read["featureGates"] == {"TrainJobStatus": asked}
+    assert read["statusServer"]["qps"] == 50
+    assert read["statusServer"]["port"] == 10443
 
 
 MISTAKES = {

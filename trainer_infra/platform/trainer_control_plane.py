@@ -12,7 +12,9 @@ from trainer_infra.platform.controller_component import (
     ControllerComponent,
     ControllerNames,
     Objects,
+    merged_configuration,
 )
+from trainer_infra.platform.trainer_dashboard import dashboard_config_map
 
 UPSTREAM: Final = "upstream"
 _LABELS: Final = {
@@ -29,6 +31,11 @@ class TrainerControlPlaneArgs(ControllerArgs, total=False):
     """`upstream` is Kubeflow's own controller."""
     service_monitor: bool
     """Whether Prometheus' operator is asked to scrape it; false unless given."""
+    dashboard: bool
+    """Whether Grafana gets a dashboard of these metrics, as a ConfigMap; false unless given."""
+    status_server: bool
+    """Whether pods of a TrainJob may report their progress to it, the feature gate `TrainJobStatus`;
+    as the release has it unless given."""
 
 
 class TrainerControlPlane(ControllerComponent):
@@ -57,6 +64,9 @@ class TrainerControlPlane(ControllerComponent):
             opts: Options of the component.
             args: See `TrainerControlPlaneArgs`.
         """
+        if "status_server" in args:
+            chosen = {"featureGates": {"TrainJobStatus": args["status_server"]}}
+            args["configuration"] = merged_configuration(chosen, args.get("configuration", {}))
         super().__init__(resource_name, args, opts)
 
     @override
@@ -65,10 +75,12 @@ class TrainerControlPlane(ControllerComponent):
         if implementation != UPSTREAM:
             what, fix = "is no implementation of Trainer's controller", f"write {UPSTREAM!r}"
             raise InvalidInput([Problem("implementation", what, got=implementation, fix=fix)])
-        budget = self._disruption_budget()
-        if not args.get("service_monitor"):
-            return (*objects, budget)
-        return (*map(_labelled_service, objects), budget, self._service_monitor())
+        made = (*objects, self._disruption_budget())
+        if args.get("dashboard"):
+            made = (*made, dashboard_config_map(self._names.deployment, self._names.namespace))
+        if args.get("service_monitor"):
+            made = (*map(_labelled_service, made), self._service_monitor())
+        return made
 
     def _disruption_budget(self) -> JSONObject:
         """A drain of nodes takes its pods one by one."""

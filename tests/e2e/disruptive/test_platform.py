@@ -5,6 +5,7 @@ another one has, and both complete.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -17,7 +18,7 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
 from tests.e2e.plain_train_job import post_train_job
-from tools.cluster import images, kueue, trainer
+from tools.cluster import base_image, images, kueue, trainer
 
 PROGRAM = """
 import pulumi
@@ -26,7 +27,9 @@ from trainer_infra import platform
 # Images are loaded into the node, which has two cores.
 here = {"image_pull_policy": "IfNotPresent", "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}}}
 queues = platform.Kueue("queues", visibility=False, configuration=QUEUES, **here)
-plane = platform.TrainerControlPlane("plane", configuration=PLANE, **here)
+plane = platform.TrainerControlPlane(
+    "plane", configuration=PLANE, dashboard=True, status_server=True, **here
+)
 pulumi.export("versions", [queues.version, plane.version])
 """
 PODS = {
@@ -35,12 +38,32 @@ PODS = {
 }
 """Namespace and Deployment of each controller."""
 
+REPORT = """
+python3 - <<'END'
+import datetime, json, os, pathlib, ssl, urllib.request
+
+def ask(url, token, body, context):
+    request = urllib.request.Request(url, body, {"Authorization": "Bearer " + token.read_text()})
+    return urllib.request.urlopen(request, context=context).read().decode()
+
+server = {key.rpartition("SERVER_")[2]: value for key, value in os.environ.items() if "TRAINER_SERVER" in key}
+now = datetime.datetime.now(datetime.timezone.utc).isoformat()
+body = json.dumps({"trainerStatus": {"progressPercentage": 42, "lastUpdatedTime": now}}).encode()
+trusted = ssl.create_default_context(cafile=server["CA_CERT"])
+ask(server["URL"], pathlib.Path(server["TOKEN"]), body, trusted)
+account = pathlib.Path("/var/run/secrets/kubernetes.io/serviceaccount/token")
+page = "https://kubeflow-trainer-controller-manager.kubeflow-system:8443/metrics"
+print(ask(page, account, None, ssl._create_unverified_context()))
+END
+"""
+"""Posts progress as pods do, and prints the controller's metrics."""
+
 
 @pytest.fixture
 def stack(
     tmp_path: Path, pulumi_env: dict[str, str], kubeconfig: Path, namespace: Namespace
 ) -> Iterator[Stack]:
-    """A stack of the platform whose CLI finds the cluster as a user's does."""
+    """A stack of the platform whose CLI finds the cluster as a user's does; all of it goes in the end."""
     assert namespace.names("serviceaccount") is not None
     for name, archive in (
         (kueue.IMAGE, kueue.archive()),
@@ -56,6 +79,7 @@ def stack(
     made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(kubeconfig)})
     made.run("stack", "init")
     yield made
+    made.run("config", "set", "trainer:allowDestroy", "true")
     made.run("destroy", "--yes", "--skip-preview")
 
 
@@ -79,6 +103,23 @@ def controller_pods(namespace: Namespace) -> dict[str, list[str]]:
     """UIDs of the controllers' pods, by namespace."""
     uid = "jsonpath={.items[*].metadata.uid}"
     return {each: namespace.kubectl("get", "pods", "-n", each, "-o", uid).split() for each in PODS}
+
+
+def judge_report_and_metrics(namespace: Namespace) -> None:
+    """A pod's report is in its TrainJob, and the controller has every metric that the dashboard asks for."""
+    post_train_job(namespace, "reports", REPORT, "team", base_image.loaded())
+    eventually(partial(is_complete, namespace, "reports"))
+    job = json.loads(namespace.kubectl("get", "trainjob", "reports", "-o", "json"))
+    assert job["status"]["trainerStatus"]["progressPercentage"] == 42
+    chosen = f"jobset.sigs.k8s.io/jobset-name={job['metadata']['name']}"
+    metrics = namespace.kubectl("logs", "-l", chosen, "--tail=-1")
+    page = json.loads(namespace.kubectl("get", "-n", "kubeflow-system", "-o", "json", "configmap",
+                                        "kubeflow-trainer-controller-manager-dashboard"))  # fmt: skip
+    asked = set(
+        re.findall(r"(\w+){namespace=", page["data"]["kubeflow-trainer.json"].replace("\\", ""))
+    )
+    assert len(asked) >= 8
+    assert not [each for each in asked if f"\n{each}" not in metrics]
 
 
 def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
@@ -106,6 +147,8 @@ def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
     assert conditions(namespace, "waits") == {"Suspended"}
     for job in ("runs", "waits"):
         eventually(partial(is_complete, namespace, job))
+
+    judge_report_and_metrics(namespace)
 
     namespace.kubectl("delete", "trainjobs,trainingruntimes,localqueues", "--all")
     namespace.kubectl("delete", "clusterqueues,resourceflavors", "--all")

@@ -1,0 +1,112 @@
+"""Grafana's dashboard of Trainer's controller: what its metrics say of TrainJobs, as one ConfigMap.
+
+Grafana's sidecar reads every ConfigMap with the label `grafana_dashboard`. The metrics are those of
+controller-runtime; tests/e2e/disruptive/test_platform.py asks a controller that runs for each of them.
+"""
+
+import json
+from typing import Any, Final, NamedTuple
+
+from trainer_infra.json_values import JSONObject
+
+LABEL: Final = "grafana_dashboard"
+"""Of a ConfigMap that Grafana's sidecar reads."""
+_RATE: Final = "[$__rate_interval]"
+_WIDTH: Final = 12
+"""Columns of a panel; a row has 24."""
+_HEIGHT: Final = 8
+
+
+class Panel(NamedTuple):
+    """One graph."""
+
+    title: str
+    unit: str
+    """As Grafana names it."""
+    legend: str
+    query: str
+    """In PromQL; SELECT stands for the labels that choose the controller's pods."""
+
+
+PANELS: Final = (
+    Panel(
+        "Reconciles per second, by result", "ops", "{{controller}} {{result}}",
+        f"sum by (controller, result) (rate(controller_runtime_reconcile_total{{SELECT}}{_RATE}))",
+    ),
+    Panel(
+        "Reconcile time, 99 of 100 are quicker", "s", "{{controller}}",
+        "histogram_quantile(0.99, sum by (controller, le) "
+        f"(rate(controller_runtime_reconcile_time_seconds_bucket{{SELECT}}{_RATE})))",
+    ),
+    Panel(
+        "Objects that wait for a reconcile", "short", "{{name}}",
+        "sum by (name) (workqueue_depth{SELECT})",
+    ),
+    Panel(
+        "Workers in use, of those that there are", "percentunit", "{{controller}}",
+        "sum by (controller) (controller_runtime_active_workers{SELECT}) / "
+        "sum by (controller) (controller_runtime_max_concurrent_reconciles{SELECT})",
+    ),
+    Panel(
+        "Webhook time, 99 of 100 are quicker", "s", "{{webhook}}",
+        "histogram_quantile(0.99, sum by (webhook, le) "
+        f"(rate(controller_runtime_webhook_latency_seconds_bucket{{SELECT}}{_RATE})))",
+    ),
+    Panel(
+        "Requests to the API server per second, by answer", "ops", "{{method}} {{code}}",
+        f"sum by (method, code) (rate(rest_client_requests_total{{SELECT}}{_RATE}))",
+    ),
+    Panel(
+        "The pod that leads", "short", "{{pod}}",
+        "max by (pod) (leader_election_master_status{SELECT})",
+    ),
+    Panel(
+        "Memory", "bytes", "{{pod}}",
+        "max by (pod) (process_resident_memory_bytes{SELECT})",
+    ),
+)  # fmt: skip
+"""In the order of the page, two in a row."""
+
+
+def dashboard_config_map(name: str, namespace: str) -> JSONObject:
+    """The dashboard of the controller whose Service is called so.
+
+    Args:
+        name: of the Service; the ConfigMap's begins with it.
+        namespace: where both are.
+    """
+    select = f'{{namespace="{namespace}", service="{name}"}}'
+    page = {
+        "uid": name,
+        "title": "Kubeflow Trainer",
+        "tags": ["kubeflow", "trainer"],
+        "schemaVersion": 39,
+        "refresh": "30s",
+        "time": {"from": "now-1h", "to": "now"},
+        "templating": {"list": [{"name": "source", "type": "datasource", "query": "prometheus"}]},
+        "panels": [_panel(number, panel, select) for number, panel in enumerate(PANELS)],
+    }
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": f"{name}-dashboard",
+            "namespace": namespace,
+            "labels": {LABEL: "1"},
+        },
+        "data": {"kubeflow-trainer.json": json.dumps(page, indent=2)},
+    }
+
+
+def _panel(number: int, panel: Panel, select: str) -> dict[str, Any]:
+    row, column = divmod(number, 2)
+    expression = panel.query.replace("{SELECT}", select)
+    return {
+        "id": number + 1,
+        "type": "timeseries",
+        "title": panel.title,
+        "datasource": {"type": "prometheus", "uid": "${source}"},
+        "gridPos": {"x": column * _WIDTH, "y": row * _HEIGHT, "w": _WIDTH, "h": _HEIGHT},
+        "fieldConfig": {"defaults": {"unit": panel.unit}, "overrides": []},
+        "targets": [{"refId": "A", "expr": expression, "legendFormat": panel.legend}],
+    }
