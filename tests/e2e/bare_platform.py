@@ -98,8 +98,10 @@ def bare_cluster(name: str, stack: str, scratch: Path) -> Iterator[Path]:
         (scratch / "pulumi").mkdir()
         # A file where the engine wants a folder: its log of all that passes is most of its time here.
         (scratch / "pulumi" / "logs").touch()
-        made = up.ensure()
-        platform_stack.load_images(stack)
-        base_image.loaded()
-        yield made
-        down.remove()
+        try:
+            made = up.ensure()
+            platform_stack.load_images(stack)
+            base_image.loaded()
+            yield made
+        finally:
+            down.remove()

@@ -5,6 +5,7 @@ before the present one, upgraded under a TrainJob that runs.
 """
 
 import os
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -86,7 +87,7 @@ def test_an_upgrade_of_trainer_is_in_place_under_a_running_train_job(tmp_path: P
 
         write(project, "2.3.0")
         printed = stack.up()
-        assert [each for each in printed.splitlines() if " replaced" in each] == []
+        assert not re.search(r"\d replaced", printed)
         image = "jsonpath={.items[*].spec.containers[*].image}"
         assert trainer.IMAGE in cluster.kubectl("get", "pods", "-n", "kubeflow-system", "-o", image)
         assert cluster.names("pods") == [pod]
