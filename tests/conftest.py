@@ -40,12 +40,16 @@ def pulumi_env(tmp_path: Path) -> dict[str, str]:
     assert shutil.which("pulumi", path=search), "no Pulumi CLI: run `make setup`"
     backend = tmp_path / "backend"
     backend.mkdir()
+    home = tmp_path / "pulumi-home"
+    home.mkdir()
+    # A file where the engine wants a folder: its log of all that passes is most of its time.
+    (home / "logs").touch()
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")},
         "PATH": search,
         "PULUMI_BACKEND_URL": f"file://{backend}",
         "PULUMI_CONFIG_PASSPHRASE": "",
-        "PULUMI_HOME": str(tmp_path / "pulumi-home"),
+        "PULUMI_HOME": str(home),
         "PULUMI_SKIP_UPDATE_CHECK": "1",
         "TRAINER_INFRA_HOME": str(tmp_path / "home"),
     }

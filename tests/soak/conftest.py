@@ -58,9 +58,6 @@ def stack(tmp_path: Path, pulumi_env: dict[str, str], nodes: Path) -> Iterator[S
     folder = tmp_path / "queues"
     folder.mkdir()
     (folder / "Pulumi.yaml").write_text("name: queues\nruntime: python\n")
-    # A file where the engine wants a folder: its log of all that passes is most of its time here.
-    Path(pulumi_env["PULUMI_HOME"]).mkdir()
-    Path(pulumi_env["PULUMI_HOME"], "logs").touch()
     made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(nodes)})
     made.run("stack", "init")
     yield made

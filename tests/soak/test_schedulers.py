@@ -83,9 +83,6 @@ def install(
     folder = tmp_path / "platform"
     folder.mkdir()
     (folder / "Pulumi.yaml").write_text("name: platform\nruntime: python\n")
-    # A file where the engine wants a folder: its log of all that passes is most of its time here.
-    Path(pulumi_env["PULUMI_HOME"]).mkdir()
-    Path(pulumi_env["PULUMI_HOME"], "logs").touch()
     search = f"{pulumi_env['PATH']}:{Path(helm.program()).parent}"
     stack = Stack(folder, {**pulumi_env, "KUBECONFIG": str(kubeconfig), "PATH": search})
     stack.run("stack", "init")

@@ -38,8 +38,6 @@ def stack(
     folder = tmp_path / "queues"
     folder.mkdir()
     (folder / "Pulumi.yaml").write_text("name: queues\nruntime: python\n")
-    Path(pulumi_env["PULUMI_HOME"]).mkdir()
-    Path(pulumi_env["PULUMI_HOME"], "logs").touch()
     made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(installed)})
     made.run("stack", "init")
     yield made
