@@ -25,14 +25,24 @@ def has_no_cluster() -> bool:
     return isinstance(get_monitor(), MockMonitor)
 
 
-def read_cluster(ask: Callable[[KubeClient], Awaitable[T]]) -> T:
-    """What the stack's cluster answers.
+def read_cluster(
+    ask: Callable[[KubeClient], Awaitable[T]],
+    kubeconfig: str | None = None,
+    context: str | None = None,
+) -> T:
+    """What a cluster answers.
+
+    Args:
+        ask: what is asked.
+        kubeconfig: a path or the text of one; the stack's unless given.
+        context: of it; its current one unless given.
 
     Raises:
         NotAvailable: There is no kubeconfig, or the cluster cannot be reached.
     """
-    config = pulumi.Config("kubernetes")
-    kubeconfig, context = config.get("kubeconfig"), config.get("context")
+    if kubeconfig is None:
+        config = pulumi.Config("kubernetes")
+        kubeconfig, context = config.get("kubeconfig"), context or config.get("context")
 
     async def answer() -> T:
         client = await http.connect_client(kubeconfig, context)

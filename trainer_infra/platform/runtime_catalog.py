@@ -1,14 +1,14 @@
 """Shipped runtimes in a cluster, and no job loses its runtime (docs/decisions/0026)."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import Any, Final, Unpack
 
 import pulumi
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.loop import run_in_loop
-from trainer_infra.platform.cluster_connection import has_no_cluster
+from trainer_infra.platform.cluster_connection import has_no_cluster, read_cluster
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 from trainer_infra.platform.runtime_catalogs.catalog_args import RuntimeCatalogArgs
@@ -75,29 +75,29 @@ class RuntimeCatalog(PlatformComponent):
         self, content: CatalogContent, identity: str, args: RuntimeCatalogArgs
     ) -> pulumi.Output[Sequence[str]]:
         """Go on declaring runtimes that jobs name, once the kubeconfig is known."""
-        config = pulumi.Config("kubernetes")
-        context = args.get("context", config.get("context"))
-        keeps = bool(content.versions)
+        place = CatalogPlace(identity, content.names, bool(content.versions))
+        context = args.get("context")
 
         def declare(kubeconfig: str | None) -> Sequence[str]:
-            place = CatalogPlace(kubeconfig, context, identity, content.names, keeps)
             with self.sentences():
-                left = self._left(place)
+                left = self._left(place, kubeconfig, context)
             unchanged = pulumi.ResourceOptions(ignore_changes=list(_AS_IT_IS))
             object_resources(map(deprecated_runtime, left), self, unchanged)
             return [each["metadata"]["name"] for each in left]
 
-        kubeconfig: Any = args.get("kubeconfig", config.get("kubeconfig"))
+        kubeconfig: Any = args.get("kubeconfig")
         if isinstance(kubeconfig, pulumi.Output):
             return kubeconfig.apply(declare)
         return pulumi.Output.from_input(declare(kubeconfig))
 
-    def _left(self, place: CatalogPlace) -> Sequence[JSONObject]:
+    def _left(
+        self, place: CatalogPlace, kubeconfig: str | None, context: str | None
+    ) -> Sequence[JSONObject]:
         """What stays. Where the cluster cannot tell, a preview goes on, and an update stops."""
         if has_no_cluster():
             return ()
         try:
-            return run_in_loop(left_runtimes(place))
+            return read_cluster(partial(left_runtimes, place=place), kubeconfig, context)
         except (NotAvailable, Refused) as error:
             unknown = f"which runtimes TrainJobs still name is not known: {error}"
             if not pulumi.runtime.is_dry_run():

@@ -176,8 +176,7 @@ def test_a_provider_of_the_programs_own_needs_its_kubeconfig() -> None:
         opts = pulumi.ResourceOptions(providers=[there])
         platform.RuntimeCatalog("it", runtimes=["jax-distributed"], opts=opts, **args)
 
-    later = pulumi.Output.from_input("east")
-    made = declared_resources(lambda: program(kubeconfig=later))
+    made = declared_resources(lambda: program(kubeconfig=pulumi.Output.from_input("east")))
     assert "providers:kubernetes::east" in made[-1].provider
     assert as_object(made[-1])["metadata"]["name"] == "jax-distributed"
     with pytest.raises(pulumi.RunError, match="RuntimeCatalog it: kubeconfig: is missing, and the"):

@@ -14,6 +14,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.cluster import (
+    earlier_run,
     live_objects,
     name_collision,
     object_contents,
@@ -30,7 +31,7 @@ from trainer_infra.cluster.controller import (
     unsupported_fields,
 )
 from trainer_infra.cluster.run_record import Record
-from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
+from trainer_infra.errors import InvalidInput, NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Exists, NotFound, NotServed
@@ -41,8 +42,6 @@ from trainer_infra.runs.run import Submission, is_fixed
 
 REPLACED_WITHIN: Final = 60.0
 """Seconds for the end of a run whose place is taken."""
-PAUSE: Final = 0.1
-"""Seconds between two looks at a TrainJob that is being deleted."""
 CLEANUP: Final = 10.0
 """Seconds for removing what a submit made that failed."""
 ANSWERED: Final = 0.9
@@ -170,13 +169,10 @@ async def _found(wanted: _WantedJob) -> Record | None:
             return None
         if not ownership.is_going(live):
             break
-        await _gone_soon(wanted, live)
+        await earlier_run.wait_until_gone(wanted.submission.job, live, wanted.until)
     record = job_record.read_record(live)
     if record is None:
-        raise Refused(
-            f"{ownership.object_shown(live)} belongs to {ownership.owner_shown(live)}, which is not a run of "
-            "this engine; choose another name, or delete that first"
-        )
+        raise earlier_run.refusal_of_other(live)
     submission = wanted.submission
     match identity.claim(record, submission, adopt=wanted.adopt):
         case Claim.SAME:
@@ -188,23 +184,6 @@ async def _found(wanted: _WantedJob) -> Record | None:
         case Claim.REPLACE:
             await delete.remove_objects(wanted.client, record, REPLACED_WITHIN)
             return None
-
-
-async def _gone_soon(wanted: _WantedJob, live: JSONObject) -> None:
-    """Wait a little for a TrainJob that is being deleted.
-
-    Raises:
-        NotAvailable: It was waited for long enough.
-    """
-    if time.monotonic() > wanted.until:
-        job = wanted.submission.job["metadata"]
-        finalizers = ", ".join(live["metadata"].get("finalizers") or ()) or "none"
-        raise NotAvailable(
-            f"run {job['namespace']}/{job['name']} is not submitted: an earlier run of that name "
-            f"is still being deleted, {ownership.object_shown(live)} waits for its finalizers "
-            f"({finalizers}); try again"
-        )
-    await asyncio.sleep(PAUSE)
 
 
 async def _require_names(wanted: _WantedJob) -> None:

@@ -17,6 +17,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.cluster import (
     concurrent_requests,
+    earlier_run,
     live_objects,
     name_collision,
     object_contents,
@@ -28,7 +29,7 @@ from trainer_infra.cluster import (
 from trainer_infra.cluster.provider import adopt, delete, unsupported_fields
 from trainer_infra.cluster.provider import record as run_record
 from trainer_infra.cluster.run_record import Record
-from trainer_infra.errors import InvalidInput, NotAvailable, Refused, TrainerInfraError
+from trainer_infra.errors import InvalidInput, NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound, NotServed
@@ -38,8 +39,6 @@ from trainer_infra.runs.run import Submission
 
 REPLACED_WITHIN: Final = 60.0
 """Seconds for the end of a run whose place is taken."""
-PAUSE: Final = 0.1
-"""Seconds between two looks at an object that is being deleted."""
 CLEANUP: Final = 10.0
 """Seconds for removing what a submit made that failed."""
 GOING: Final = 0.8
@@ -181,14 +180,11 @@ async def _found(wanted: _WantedRun) -> Record | None:
     if live is None:
         return None
     if ownership.is_going(live):
-        await _gone_soon(wanted, live)
+        await earlier_run.wait_until_gone(wanted.submission.job, live, wanted.until)
         return None
     record = run_record.read_record(live)
     if record is None:
-        raise Refused(
-            f"{ownership.object_shown(live)} belongs to {ownership.owner_shown(live)}, which is not a run of this "
-            "engine; choose another name, or delete that first"
-        )
+        raise earlier_run.refusal_of_other(live)
     submission = wanted.submission
     match identity.claim(record, submission, adopt=wanted.adopt):
         case Claim.SAME:
@@ -200,23 +196,6 @@ async def _found(wanted: _WantedRun) -> Record | None:
         case Claim.REPLACE:
             await delete.remove_objects(wanted.client, record, REPLACED_WITHIN)
             return None
-
-
-async def _gone_soon(wanted: _WantedRun, live: JSONObject | None) -> None:
-    """Wait a little for an object that is being deleted; one that is gone is not waited for.
-
-    Raises:
-        NotAvailable: It was waited for long enough.
-    """
-    if live is not None and time.monotonic() > wanted.until:
-        job = wanted.submission.job["metadata"]
-        finalizers = ", ".join(live["metadata"].get("finalizers") or ()) or "none"
-        raise NotAvailable(
-            f"run {job['namespace']}/{job['name']} is not submitted: an earlier run of that name "
-            f"is still being deleted, {ownership.object_shown(live)} waits for its finalizers "
-            f"({finalizers}); try again"
-        )
-    await asyncio.sleep(PAUSE)
 
 
 async def _agreeing(wanted: _WantedRun, record: Record) -> Record:
@@ -243,7 +222,7 @@ async def _written(wanted: _WantedRun, record: Record, value: JSONObject) -> JSO
                 live = await live_objects.live_object(wanted.client, new)
             if live is not None and not ownership.is_going(live):
                 return await _kept(wanted, record, new, live)
-            await _gone_soon(wanted, live)
+            await earlier_run.wait_until_gone(wanted.submission.job, live, wanted.until)
     except (Answer, NotServed) as error:
         raise refusal_explanation.explain_refusal(error, new) from error
 

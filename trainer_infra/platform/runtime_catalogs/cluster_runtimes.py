@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from trainer_infra import names
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import NotServed
 from trainer_infra.kube.resource import CLUSTER_TRAINING_RUNTIME, TRAIN_JOB
@@ -15,8 +14,6 @@ from trainer_infra.kube.resource import CLUSTER_TRAINING_RUNTIME, TRAIN_JOB
 class CatalogPlace:
     """A catalog in a cluster."""
 
-    kubeconfig: str | None
-    context: str | None
     identity: str
     """The label value of what it keeps."""
     declared: frozenset[str]
@@ -25,27 +22,19 @@ class CatalogPlace:
     """Whether frozen copies of former contents stay though no job names them."""
 
 
-async def left_runtimes(place: CatalogPlace) -> Sequence[JSONObject]:
+async def left_runtimes(client: KubeClient, place: CatalogPlace) -> Sequence[JSONObject]:
     """Runtimes that stay though the program does not declare them, as the cluster has them.
 
     A runtime stays while a TrainJob names it, even one that is finished: Kubeflow's SDK reads the runtime
     of each job that it lists.
 
     Raises:
-        NotAvailable: There is no kubeconfig, or no answer.
         Refused: The account may not list runtimes or TrainJobs.
     """
-    client = await http.connect_client(place.kubeconfig, place.context)
     try:
-        return await _left(client, place)
+        await client.resource(names.API_VERSION, names.CLUSTER_TRAINING_RUNTIME)
     except NotServed:
         return ()
-    finally:
-        await client.close()
-
-
-async def _left(client: KubeClient, place: CatalogPlace) -> Sequence[JSONObject]:
-    await client.resource(names.API_VERSION, names.CLUSTER_TRAINING_RUNTIME)
     mine = f"{names.CATALOG_LABEL}={place.identity}"
     found = await client.list(ObjectSelection(CLUSTER_TRAINING_RUNTIME, labels=mine))
     left = [each for each in found.items if _is_left(each, place)]
