@@ -57,6 +57,7 @@ def test_coscheduling_is_one_plugin_and_the_schedulers_replicas_elect_one() -> N
     assert config["leaderElection"]["leaderElect"] is True
     assert "--enableLeaderElection" in container(controller)["args"]
     assert {each["spec"]["replicas"] for each in (scheduler, controller)} == {2}
+    assert list(made).index("Lease/kube-system/sched-plugins-controllers") < len(made) - 2
     definitions = {key for key in made if key.startswith("CustomResourceDefinition/")}
     assert definitions == {
         "CustomResourceDefinition/podgroups.scheduling.x-k8s.io",

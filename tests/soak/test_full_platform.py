@@ -54,8 +54,18 @@ def test_an_up_that_is_killed_again_and_again_converges_and_is_taken_away(plane:
     deployments = plane.cluster.kubectl("get", "deployments", "-A", "-o", names)
     assert DEPLOYMENTS[plane.stack] <= set(deployments.split())
     plane.run("destroy")
-    left = plane.cluster.kubectl("get", "customresourcedefinitions,namespaces", "-o", "name")
-    named = ("jobset", "kueue", "kubeflow", "volcano", "scheduling", "leaderworkerset", "lws")
+    kinds = "customresourcedefinitions,namespaces,leases,clusterroles,clusterrolebindings"
+    left = plane.cluster.kubectl("get", kinds, "-A", "-o", "name")
+    named = (
+        "sched-plugins",
+        "jobset",
+        "kueue",
+        "kubeflow",
+        "volcano",
+        "scheduling",
+        "leaderworkerset",
+        "lws",
+    )
     assert not [each for each in left.split() if any(part in each for part in named)]
 
 

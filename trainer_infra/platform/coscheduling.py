@@ -27,6 +27,12 @@ _LACKING: Final = {
 _PATIENCE: Final = "--pod-max-in-unschedulable-pods-duration=30s"
 """The plugin asks to be woken by new pods alone, not by those that end, so a gang would see new room
 after the five minutes of the scheduler's default."""
+_LEASE: Final = {
+    "apiVersion": "coordination.k8s.io/v1",
+    "kind": "Lease",
+    "metadata": {"name": "sched-plugins-controllers", "namespace": "kube-system"},
+}
+"""By which its controllers choose a leader, outside of their namespace: undeclared, `destroy` would leave it."""
 
 
 class Coscheduling(ControllerComponent):
@@ -72,7 +78,7 @@ class Coscheduling(ControllerComponent):
 
     @override
     def _prepared(self, objects: Objects, args: Any) -> Objects:
-        return tuple(map(_that_works, objects))
+        return (*map(_that_works, objects), _LEASE)
 
 
 def _that_works(value: JSONObject) -> JSONObject:

@@ -20,7 +20,7 @@ STAGES: Final = (
     (
         "ServiceAccount", "Role", "ClusterRole", "RoleBinding", "ClusterRoleBinding", "ConfigMap",
         "Secret", "ResourceQuota", "LimitRange", "NetworkPolicy", "PodDisruptionBudget",
-        "PersistentVolumeClaim",
+        "PersistentVolumeClaim", "Lease",
     ),
     (_JOB_BEFORE,),
     # A Service waits for pods, so it stands beside what makes them.
