@@ -31,7 +31,7 @@ def members(draft: Draft) -> tuple[PodSet, ...]:
     """The pod sets that carry the gang's mark, in template order."""
     if not draft.ours(Deviation.Q15):
         return draft.pod_sets
-    before = jobs_outside(waits_of(draft))
+    before = jobs_outside(waits_of(draft.spec))
     return tuple(each for each in draft.pod_sets if each.name not in before)
 
 
@@ -40,7 +40,7 @@ def counted_members(draft: Draft) -> tuple[PodSet, ...]:
     inside = members(draft)
     if not draft.ours(Deviation.Q15):
         return inside
-    waiting, known = waits_of(draft), {each.name for each in inside}
+    waiting, known = waits_of(draft.spec), {each.name for each in inside}
     return tuple(each for each in inside if known.isdisjoint(waiting[each.name]))
 
 
@@ -56,13 +56,13 @@ def jobs_outside(waiting: Mapping[str, Mapping[str, str]]) -> set[str]:
     return found
 
 
-def waits_of(draft: Draft) -> dict[str, dict[str, str]]:
-    """For each replicated job those that it waits for: `Ready` or `Complete` by job name.
+def waits_of(spec: JSONObject) -> dict[str, dict[str, str]]:
+    """For each replicated job of a JobSet's spec those that it waits for: `Ready` or `Complete` by job name.
 
     `startupPolicy: InOrder` makes each job wait for the one before it to be ready.
     """
-    jobs = draft.spec["replicatedJobs"]
-    in_order = (draft.spec.get("startupPolicy") or {}).get("startupPolicyOrder") == "InOrder"
+    jobs = spec["replicatedJobs"]
+    in_order = (spec.get("startupPolicy") or {}).get("startupPolicyOrder") == "InOrder"
     result: dict[str, dict[str, str]] = {}
     before: dict[str, str] = {}
     for job in jobs:

@@ -7,8 +7,10 @@ from trainer_infra import catalog, names
 from trainer_infra.cluster import served_kinds
 from trainer_infra.cluster.controller import unsupported_fields
 from trainer_infra.cluster.controller.behaviour import controller_behaviour
+from trainer_infra.cluster.controller.unfilled_gang import unfilled_gangs
 from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.errors import InvalidInput
+from trainer_infra.platform.gang_runtime import gang_runtime
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.trainers import compose
@@ -46,6 +48,35 @@ def test_an_annotation_of_the_runtime_too() -> None:
 def test_a_plain_job_is_supported() -> None:
     job = Job("default", engine="controller", spec={"activeDeadlineSeconds": 60}).submission()
     assert unsupported_fields.unsupported_fields(job.job, job.objects) == ()
+
+
+def said_of_gang(name: str, **spec: object) -> list[str]:
+    """What is said of a run of a shipped runtime with a gang."""
+    wire = gang_runtime(catalog.get(name).to_wire(), "coscheduling", "scheduler-plugins-scheduler")
+    runtime = type(catalog.get(name)).from_wire(wire)
+    job = {
+        "apiVersion": names.API_VERSION,
+        "kind": "TrainJob",
+        "metadata": {"name": "tj", "namespace": "default"},
+        "spec": {"runtimeRef": {"name": name}, **spec},
+    }
+    made = compose.compose(job, runtime, None, (), controller_behaviour(PLUGINS, OWNER))
+    assert any(each["kind"] == "PodGroup" for each in made.objects)
+    return list(unfilled_gangs(made.objects))
+
+
+def test_a_gang_that_the_controller_counts_too_large() -> None:
+    (said,) = said_of_gang("deepspeed-distributed", trainer={"numNodes": 3})
+    assert said == (
+        "TrainJob tj: Kubeflow Trainer's controller counts 3 pods in its gang, also those of job launcher, "
+        "which start only after others: the scheduler waits for them and starts nothing; run `pulumi "
+        "config set trainer:engine provider`, or take a runtime without podGroupPolicy"
+    )
+    storage = {"storageUri": "hf://a/b"}
+    initializer = {"dataset": storage, "model": storage}
+    (said,) = said_of_gang("torchtune-llama3.2-1b", initializer=initializer)
+    assert "also those of job node, which start only after others" in said
+    assert said_of_gang("torch-distributed") == []
 
 
 def test_a_plugin_of_another_package() -> None:

@@ -30,6 +30,7 @@ from trainer_infra.cluster.controller import (
     retry,
     submit,
     suspend,
+    unfilled_gang,
     unsupported_fields,
 )
 from trainer_infra.cluster.controller.job_store import JOBS
@@ -71,6 +72,10 @@ class ControlledCluster(ClusterRuns):
     @override
     def remark(self, found: ServedKinds) -> str:
         return served_kinds.of_engine_controller(found)
+
+    @override
+    def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:
+        return (*super().warnings(objects), *unfilled_gang.unfilled_gangs(objects))
 
     @override
     async def repair_holder(self, session: Session, record: Record) -> None:

@@ -57,7 +57,7 @@ def enforce_pod_group_policy(draft: Draft) -> Draft:
     annotations = {
         theirs: value for ours, theirs in ANNOTATIONS.items() if (value := draft.setting(ours))
     }
-    if any(gang.waits_of(draft).values()):
+    if any(gang.waits_of(draft.spec).values()):
         annotations[MIN_MEMBER] = "1"
     queue = draft.setting(names.QUEUE)
     labels = {QUEUE_LABEL: queue} if queue else {}
