@@ -61,7 +61,7 @@ check: lint test ## lint, then test; CI runs this and `make e2e`
 e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/python -m tools.cluster.equipment
 	@$(BIN)/pytest -n 2 --dist worksteal tests/e2e --ignore=tests/e2e/disruptive --ignore=tests/e2e/controller
-	@$(BIN)/pytest -n 2 --dist loadgroup tests/e2e/disruptive tests/e2e/controller tests/cluster_tool
+	@$(BIN)/pytest tests/e2e/disruptive tests/e2e/controller tests/cluster_tool
 
 soak: cluster ## run long tests, search for new examples, and try the oldest libraries and the clouds' SDKs [ROUNDS=100]
 	@$(BIN)/python -m tools.lowest

@@ -22,15 +22,6 @@ settings.load_profile("house")
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
 ROOT = Path(__file__).resolve().parent.parent
-OWN_CLUSTERS = ("tests/cluster_tool/", "tests/e2e/disruptive/test_stacks.py")
-"""Tests on clusters that they make themselves."""
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Those that take a whole cluster follow one another; with `--dist loadgroup` beside those of others."""
-    for item in items:
-        is_own = item.nodeid.startswith(OWN_CLUSTERS)
-        item.add_marker(pytest.mark.xdist_group("own clusters" if is_own else "the cluster"))
 
 
 @pytest.fixture

@@ -73,9 +73,6 @@ def stack(
     folder = tmp_path / "platform"
     folder.mkdir()
     (folder / "Pulumi.yaml").write_text("name: platform\nruntime: python\n")
-    # A file where the engine wants a folder: its log of all that passes is most of its time here.
-    Path(pulumi_env["PULUMI_HOME"]).mkdir()
-    Path(pulumi_env["PULUMI_HOME"], "logs").touch()
     made = Stack(folder, {**pulumi_env, "KUBECONFIG": str(kubeconfig)})
     made.run("stack", "init")
     yield made
