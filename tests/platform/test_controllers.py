@@ -42,6 +42,8 @@ CHANGED: Mapping[str, frozenset[str]] = {
     "Volcano": frozenset({"Deployment", *WEBHOOKS}),
 }
 """Kinds of the release's objects that the component changes."""
+ADDED = {"Coscheduling": {"Lease"}, "Trainer": {"PodDisruptionBudget"}}
+"""Kinds of what the component declares besides."""
 
 
 def deployment(program: Callable[[], object]) -> JSONObject:
@@ -65,7 +67,7 @@ def test_a_component_has_the_objects_of_its_release(release: Any) -> None:
         if each["kind"] not in CHANGED.get(release.project, ()):
             assert made[object_key(each)] == each
     added = made.keys() - {object_key(each) for each in release_objects(release)}
-    assert {each.partition("/")[0] for each in added} <= {"PodDisruptionBudget"}
+    assert {each.partition("/")[0] for each in added} == ADDED.get(release.project, set())
 
 
 def test_the_image_is_the_published_one() -> None:
