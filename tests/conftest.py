@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, settings
 
-from tests.deploy.project import Stack, processes_of
+from tests.deploy.project import Stack, processes_of, pulumi_home
 
 # A loaded machine is no failure: how long something takes is measured by `make bench`. Examples are
 # the same each time, so that a change alone decides whether it lands; `make soak` looks for new ones.
@@ -31,16 +31,12 @@ def pulumi_env(tmp_path: Path) -> dict[str, str]:
     assert shutil.which("pulumi", path=search), "no Pulumi CLI: run `make setup`"
     backend = tmp_path / "backend"
     backend.mkdir()
-    home = tmp_path / "pulumi-home"
-    home.mkdir()
-    # A file where the engine wants a folder: its log of all that passes is most of its time.
-    (home / "logs").touch()
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")},
         "PATH": search,
         "PULUMI_BACKEND_URL": f"file://{backend}",
         "PULUMI_CONFIG_PASSPHRASE": "",
-        "PULUMI_HOME": str(home),
+        "PULUMI_HOME": str(pulumi_home(tmp_path)),
         "PULUMI_SKIP_UPDATE_CHECK": "1",
         "TRAINER_INFRA_HOME": str(tmp_path / "home"),
     }

@@ -2,12 +2,11 @@
 
 from typing import Final
 
-from tests.platform.declared_resources import declared_objects
+from tests.platform.release_definitions import release_definitions
 from tools.cluster import crds
 from tools.cluster.client import Client
 from tools.cluster.crds import Published
 from tools.cluster.kube_apiserver import Address
-from trainer_infra import platform
 
 VOLCANO_QUEUE: Final = Published(
     "volcano.sh/volcano",
@@ -19,8 +18,7 @@ VOLCANO_QUEUE: Final = Published(
 
 def install_kueue_crds(address: Address) -> None:
     """Serve them, as Kueue's release and Volcano's define them."""
-    objects = declared_objects(lambda: platform.Kueue("it")).values()
-    kueue = [dict(each) for each in objects if each["kind"] == "CustomResourceDefinition"]
+    kueue = [dict(each) for each in release_definitions("Kueue")]
     for each in kueue:
         # Its controller converts older versions; nothing here asks for one.
         each["spec"] = {key: value for key, value in each["spec"].items() if key != "conversion"}

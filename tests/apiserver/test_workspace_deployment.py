@@ -10,9 +10,8 @@ from tests.apiserver.accounts import Account, Request
 from tests.deploy.project import Stack, until
 from tests.kube import real_server
 from tests.platform.conftest import put_kubectl_on_path
+from tests.platform.release_definitions import release_definitions
 from trainer_infra.kube import http, loop
-from trainer_infra.platform.manifests.manifest_source import release_objects
-from trainer_infra.platform.releases import release_of
 
 PROGRAM = """
 import pulumi
@@ -40,9 +39,8 @@ def server() -> Iterator[real_server.RealServer]:
         client = loop.run_in_loop(http.connect_client(str(running.kubeconfig)))
         with pytest.MonkeyPatch.context() as patch:
             put_kubectl_on_path(patch)
-            for each in release_objects(release_of("Kueue", None)):
-                if each["kind"] == "CustomResourceDefinition":
-                    loop.run_in_loop(client.apply(each, manager="test", force=True))
+            for each in release_definitions("Kueue"):
+                loop.run_in_loop(client.apply(each, manager="test", force=True))
         yield running
         loop.run_in_loop(client.close())
 

@@ -11,13 +11,12 @@ from tests.deploy.project import until
 from tests.kube import real_server
 from tests.platform.conftest import put_kubectl_on_path
 from tests.platform.declared_resources import declared_objects
+from tests.platform.release_definitions import release_definitions
 from tests.platform.workspaces.program import all_workspaces
 from trainer_infra import names
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Invalid, NotServed
-from trainer_infra.platform.manifests.manifest_source import release_objects
-from trainer_infra.platform.releases import release_of
 
 
 @pytest.fixture(scope="module")
@@ -38,9 +37,8 @@ def stored(client: KubeClient) -> dict[str, Any]:
     """The objects as the server has them, by what the workspaces call them."""
     with pytest.MonkeyPatch.context() as patch:
         put_kubectl_on_path(patch)
-        for each in release_objects(release_of("Kueue", None)):
-            if each["kind"] == "CustomResourceDefinition":
-                loop.run_in_loop(client.apply(each, manager="test", force=True))
+        for each in release_definitions("Kueue"):
+            loop.run_in_loop(client.apply(each, manager="test", force=True))
     made = declared_objects(all_workspaces)
     return {key: until(partial(applied, client, each)) for key, each in made.items()}
 

@@ -30,6 +30,17 @@ def train(seconds=0.0, code=0, text="", **rest):
 """
 
 
+def pulumi_home(folder: Path) -> Path:
+    """A home of the CLI, made in a folder, in which the engine logs nothing.
+
+    Its log of all that passes is most of its time, and it goes on where the log's folder is a file.
+    """
+    home = folder / "pulumi-home"
+    home.mkdir()
+    (home / "logs").touch()
+    return home
+
+
 @dataclass
 class Stack:
     """One project folder with a stack."""

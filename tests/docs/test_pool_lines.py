@@ -10,23 +10,11 @@ import pytest
 from tests.docs.pool_program import LINES, code_lines, platform_blocks, pool_block
 from tests.platform.conftest import kubectl_on_path
 from tests.platform.declared_resources import declared_objects
+from tests.platform.pools.program import CLUSTERS
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.pools.pool_arguments import Backend
 
 __all__ = ["kubectl_on_path"]
-TEMPLATE = {"apiGroup": "example.com", "kind": "Template", "name": "gpu"}
-CLUSTERS: dict[str, Any] = {
-    "cluster_api": {
-        "cluster": "prod",
-        "version": "v1.34.4",
-        "infrastructure": TEMPLATE,
-        "bootstrap": TEMPLATE,
-    },
-    "gke": {"cluster": "prod", "location": "europe-west4"},
-    "eks": {"cluster": "prod", "role": "arn:aws:iam::1:role/nodes", "subnets": ["subnet-1"]},
-    "aks": {"cluster": "prod", "resource_group": "training"},
-}
-"""What the page calls CLUSTER."""
 MADE = {
     "cluster_api": "MachineDeployment",
     "gke_compute_class": "ComputeClass",

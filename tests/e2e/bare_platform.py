@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.deploy.project import pulumi_home
 from tests.e2e.cluster import Namespace
 from tools import platform_stack
 from tools.cluster import base_image, down, live, up
@@ -94,10 +95,7 @@ def bare_cluster(name: str, stack: str, scratch: Path) -> Iterator[Path]:
         patch.setenv(live.BARE, "1")
         patch.delenv("KUBECONFIG", raising=False)
         patch.setenv("TRAINER_INFRA_HOME", str(scratch / "home"))
-        patch.setenv("PULUMI_HOME", str(scratch / "pulumi"))
-        (scratch / "pulumi").mkdir()
-        # A file where the engine wants a folder: its log of all that passes is most of its time here.
-        (scratch / "pulumi" / "logs").touch()
+        patch.setenv("PULUMI_HOME", str(pulumi_home(scratch)))
         try:
             made = up.ensure()
             platform_stack.load_images(stack)

@@ -11,10 +11,10 @@ import jsonschema
 
 from tests.apiserver.kueue_crds import VOLCANO_QUEUE
 from tests.apiserver.pool_crds import FILES
+from tests.platform.release_definitions import release_definitions
 from tools.cluster import crds
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.manifests.manifest_source import release_objects
-from trainer_infra.platform.releases import RELEASES, release_of
+from trainer_infra.platform.releases import RELEASES
 
 Kind = tuple[str, str]
 """apiVersion and kind."""
@@ -45,9 +45,7 @@ def is_known(value: JSONObject) -> bool:
 
 def _definitions() -> Iterator[JSONObject]:
     for project in dict.fromkeys(each.project for each in RELEASES):
-        for each in release_objects(release_of(project, None)):
-            if each["kind"] == "CustomResourceDefinition":
-                yield each
+        yield from release_definitions(project)
     for file in (VOLCANO_QUEUE, *(each for files in FILES.values() for each in files)):
         yield crds.published(file)
 

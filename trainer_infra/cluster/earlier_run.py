@@ -12,8 +12,8 @@ PAUSE: Final = 0.1
 """Seconds between two looks at an object that is being deleted."""
 
 
-async def wait_until_gone(job: JSONObject, live: JSONObject | None, until: float) -> None:
-    """Wait a little for an object that is being deleted; for one that is gone, too.
+async def pause_before_retry(job: JSONObject, live: JSONObject | None, until: float) -> None:
+    """Pause before the next look at an object that is being deleted, or is gone by now.
 
     Args:
         job: the TrainJob that is submitted.

@@ -11,7 +11,6 @@ from trainer_infra.json_values import JSONObject
 
 LABEL: Final = "grafana_dashboard"
 """Of a ConfigMap that Grafana's sidecar reads."""
-_RATE: Final = "[$__rate_interval]"
 _WIDTH: Final = 12
 """Columns of a panel; a row has 24."""
 _HEIGHT: Final = 8
@@ -31,12 +30,12 @@ class Panel(NamedTuple):
 PANELS: Final = (
     Panel(
         "Reconciles per second, by result", "ops", "{{controller}} {{result}}",
-        f"sum by (controller, result) (rate(controller_runtime_reconcile_total{{SELECT}}{_RATE}))",
+        "sum by (controller, result) (rate(controller_runtime_reconcile_total{SELECT}[$__rate_interval]))",
     ),
     Panel(
         "Reconcile time, 99 of 100 are quicker", "s", "{{controller}}",
         "histogram_quantile(0.99, sum by (controller, le) "
-        f"(rate(controller_runtime_reconcile_time_seconds_bucket{{SELECT}}{_RATE})))",
+        "(rate(controller_runtime_reconcile_time_seconds_bucket{SELECT}[$__rate_interval])))",
     ),
     Panel(
         "Objects that wait for a reconcile", "short", "{{name}}",
@@ -50,11 +49,11 @@ PANELS: Final = (
     Panel(
         "Webhook time, 99 of 100 are quicker", "s", "{{webhook}}",
         "histogram_quantile(0.99, sum by (webhook, le) "
-        f"(rate(controller_runtime_webhook_latency_seconds_bucket{{SELECT}}{_RATE})))",
+        "(rate(controller_runtime_webhook_latency_seconds_bucket{SELECT}[$__rate_interval])))",
     ),
     Panel(
         "Requests to the API server per second, by answer", "ops", "{{method}} {{code}}",
-        f"sum by (method, code) (rate(rest_client_requests_total{{SELECT}}{_RATE}))",
+        "sum by (method, code) (rate(rest_client_requests_total{SELECT}[$__rate_interval]))",
     ),
     Panel(
         "The pod that leads", "short", "{{pod}}",

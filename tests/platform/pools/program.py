@@ -7,15 +7,24 @@ from trainer_infra import platform
 
 KARPENTER: Mapping[str, Any] = {"backend": "karpenter", "karpenter": {"node_class": "gpu"}}
 REFERENCE = {"apiGroup": "bootstrap.cluster.x-k8s.io", "kind": "KubeadmConfigTemplate", "name": "g"}
-CLUSTER_API: Mapping[str, Any] = {
-    "backend": "cluster_api",
+CLUSTERS: Mapping[str, Mapping[str, Any]] = {
+    "aks": {"cluster": "prod", "resource_group": "training"},
     "cluster_api": {
         "cluster": "prod",
         "version": "v1.34.4",
         "infrastructure": REFERENCE,
         "bootstrap": REFERENCE,
     },
+    "eks": {
+        "cluster": "prod",
+        "role": "arn:aws:iam::1:role/nodes",
+        "subnets": ["subnet-1"],
+        "security_groups": ["sg-1"],
+    },
+    "gke": {"cluster": "prod", "location": "europe-west4"},
 }
+"""By backend, what names the cluster to it."""
+CLUSTER_API: Mapping[str, Any] = {"backend": "cluster_api", "cluster_api": CLUSTERS["cluster_api"]}
 POOLS: Mapping[str, Mapping[str, Any]] = {
     "karpenter": {**KARPENTER, "machine_type": "p5.48xlarge", "nodes": {"max": 16}, "fabric": "efa"},
     "karpenter-static": {
@@ -47,7 +56,7 @@ POOLS: Mapping[str, Mapping[str, Any]] = {
         "machine_type": "p5.48xlarge",
         "nodes": {"replicas": 2},
         "zones": ["a", "b"],
-        "cluster_api": {**CLUSTER_API["cluster_api"], "kind": "MachinePool"},
+        "cluster_api": {**CLUSTERS["cluster_api"], "kind": "MachinePool"},
     },
     "existing": {
         "backend": "existing",

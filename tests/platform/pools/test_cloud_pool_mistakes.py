@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tests.platform.pools.program import CLUSTERS
 from tests.platform.pools.refusal import pool_refusal
 
 
@@ -15,14 +16,14 @@ def factory(_pool: object, _args: object) -> list[Any]:
 NETWORKS = [{"network": f"vpc{each}", "subnetwork": f"sub{each}"} for each in range(8)]
 GKE: Mapping[str, Any] = {
     "backend": "gke",
-    "gke": {"cluster": "c", "location": "europe-west4"},
+    "gke": CLUSTERS["gke"],
     "machine_type": "a3-megagpu-8g",
     "nodes": {"max": 4},
     "factory": factory,
 }
 EKS: Mapping[str, Any] = {
     "backend": "eks",
-    "eks": {"cluster": "c", "role": "r", "subnets": ["s"], "security_groups": ["sg"]},
+    "eks": CLUSTERS["eks"],
     "machine_type": "p5.48xlarge",
     "fabric": "efa",
     "nodes": {"max": 4},
@@ -30,20 +31,14 @@ EKS: Mapping[str, Any] = {
 }
 AKS: Mapping[str, Any] = {
     "backend": "aks",
-    "aks": {"cluster": "c", "resource_group": "g"},
+    "aks": CLUSTERS["aks"],
     "machine_type": "Standard_ND96isr_H100_v5",
     "nodes": {"max": 4},
     "factory": factory,
 }
-REFERENCE = {"apiGroup": "g.example.com", "kind": "T", "name": "t"}
 CLUSTER_API: Mapping[str, Any] = {
     "backend": "cluster_api",
-    "cluster_api": {
-        "cluster": "c",
-        "version": "v1.34.4",
-        "infrastructure": REFERENCE,
-        "bootstrap": REFERENCE,
-    },
+    "cluster_api": CLUSTERS["cluster_api"],
     "machine_type": "p5.48xlarge",
     "nodes": {"max": 4},
 }

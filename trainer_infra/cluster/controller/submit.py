@@ -169,7 +169,7 @@ async def _found(wanted: _WantedJob) -> Record | None:
             return None
         if not ownership.is_going(live):
             break
-        await earlier_run.wait_until_gone(wanted.submission.job, live, wanted.until)
+        await earlier_run.pause_before_retry(wanted.submission.job, live, wanted.until)
     record = job_record.read_record(live)
     if record is None:
         raise earlier_run.refusal_of_other(live)

@@ -180,7 +180,7 @@ async def _found(wanted: _WantedRun) -> Record | None:
     if live is None:
         return None
     if ownership.is_going(live):
-        await earlier_run.wait_until_gone(wanted.submission.job, live, wanted.until)
+        await earlier_run.pause_before_retry(wanted.submission.job, live, wanted.until)
         return None
     record = run_record.read_record(live)
     if record is None:
@@ -222,7 +222,7 @@ async def _written(wanted: _WantedRun, record: Record, value: JSONObject) -> JSO
                 live = await live_objects.live_object(wanted.client, new)
             if live is not None and not ownership.is_going(live):
                 return await _kept(wanted, record, new, live)
-            await earlier_run.wait_until_gone(wanted.submission.job, live, wanted.until)
+            await earlier_run.pause_before_retry(wanted.submission.job, live, wanted.until)
     except (Answer, NotServed) as error:
         raise refusal_explanation.explain_refusal(error, new) from error
 

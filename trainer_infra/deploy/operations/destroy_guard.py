@@ -100,12 +100,13 @@ def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObj
         Refused: There are objects of a kind that it gives up, or it looks at another cluster.
     """
     before, after = GuardProperties(olds), GuardProperties(news)
-    loop.run_in_loop(_judged(after, session))
     if given_up := [each for each in before.kinds if each not in after.kinds]:
         kinds = [{"apiVersion": version, "kind": kind} for version, kind in given_up]
         places = {key: olds.get(key) for key in ("namespace", "ignored")}
         # By the new connection: who mends a wrong one could not otherwise.
         _end(GuardProperties({**news, **places, "kinds": kinds}), session)
+    else:
+        loop.run_in_loop(_judged(after, session))
     return news
 
 
