@@ -92,14 +92,16 @@ def test_the_image_is_the_published_one() -> None:
 
 @pytest.mark.parametrize("project", CONTROLLERS)
 def test_every_object_is_a_child_and_each_stage_waits_for_the_one_before(project: str) -> None:
-    component, *children, guard = declared_resources(lambda: CONTROLLERS[project]("it"))
+    component, owner, *children, guard = declared_resources(lambda: CONTROLLERS[project]("it"))
     urns = {object_key(as_object(each)): each.urn for each in children}
     stages = install_stages([as_object(each) for each in children])
 
     assert component.kind == f"trainer:index:{CONTROLLERS[project].__name__}"
     assert {each.parent for each in children} == {component.urn}
     assert all(each.name.startswith("it:") for each in children)
-    before: set[str] = set()
+    assert (owner.kind, owner.parent) == ("pulumi-python:trainer:OwnerCheck", component.urn)
+    assert owner.inputs["namespaces"] == guard.inputs["namespaces"]
+    before = {owner.urn}
     for stage in stages:
         keys = [object_key(each) for each in stage]
         for child in children:

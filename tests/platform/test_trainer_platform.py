@@ -11,6 +11,7 @@ from tests.platform.declared_resources import DeclaredResource, declared_resourc
 from trainer_infra import catalog, platform
 
 GUARD = "pulumi-python:trainer:DestroyGuard"
+OWNER = "pulumi-python:trainer:OwnerCheck"
 
 
 def declared(program: Callable[[], object]) -> dict[str, DeclaredResource]:
@@ -26,6 +27,7 @@ def components(made: dict[str, DeclaredResource], parent: str) -> Sequence[str]:
 def test_a_platform_has_jobset_trainer_and_kueue_with_runtimes_and_priorities() -> None:
     made = declared(lambda: platform.TrainerPlatform("it"))
     assert components(made, "it") == [
+        OWNER,
         "JobSetController",
         "TrainerControlPlane",
         "Kueue",
@@ -50,6 +52,7 @@ def test_what_one_part_needs_comes_before_it() -> None:
     for earlier, later in pairwise(parts):
         assert objects[earlier]
         assert objects[earlier] <= by_name[f"it-{later}"].dependencies
+    assert by_name["it:owner"].urn in by_name["it-jobset"].dependencies
     for each in ("it-runtimes", "it-default-flavor", "it-high"):
         assert objects["trainer"] | objects["kueue"] <= by_name[each].dependencies
 

@@ -32,6 +32,7 @@ class DestroyGuard(TrainerResource):
         kinds: Iterable[tuple[str, str]],
         *,
         namespace: str = "",
+        namespaces: Iterable[str] = (),
         ignored: Iterable[str] = (),
         landmark: pulumi.Input[Mapping[str, Any]] | None = None,
         cluster: GuardedCluster | None = None,
@@ -43,6 +44,7 @@ class DestroyGuard(TrainerResource):
             resource_name: Name of the resource.
             kinds: apiVersion and kind of each.
             namespace: Only objects of it; of the whole cluster where it is empty.
+            namespaces: Those in which it leaves word of its component for `OwnerCheck`.
             ignored: Objects that are none of its users': `Kind/name`, or `Kind/namespace/name`.
             landmark: `name` and `uid` of a Namespace of the cluster, which tells it from others.
             cluster: The cluster; the stack's own unless it is given.
@@ -53,6 +55,7 @@ class DestroyGuard(TrainerResource):
         inputs = {
             "kinds": pairs,
             "namespace": namespace,
+            "namespaces": sorted(namespaces),
             "ignored": sorted(each for each in ignored if each.partition("/")[0] in known),
             "landmark": landmark,
             ALLOW: pulumi.Config("trainer").get_bool(ALLOW),

@@ -111,6 +111,12 @@ class DestroyGuardProvider(Provider):
     module = "destroy_guard"
 
 
+class OwnerCheckProvider(Provider):
+    """What refuses to install over another component's installation."""
+
+    module = "owner_check"
+
+
 class _GateProvider(Provider):
     """A gate: it waits in create and update, as long as the engine does, and has nothing to delete."""
 

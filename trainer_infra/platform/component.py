@@ -1,12 +1,14 @@
 """What every component of the platform is: a typed ComponentResource whose mistakes are sentences."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, Final
 
 import pulumi
 
+from trainer_infra.deploy.destroy_guard_resource import GuardedCluster
+from trainer_infra.deploy.owner_check_resource import OwnerCheck
 from trainer_infra.deploy.registration import refuse_unknown_arguments
 from trainer_infra.errors import InvalidInput, NotAvailable
 
@@ -25,6 +27,8 @@ class PlatformComponent(pulumi.ComponentResource):
     """A part of the platform; a program depends on all that it holds by depending on it."""
 
     _arguments: type
+    _guarded_cluster: GuardedCluster | None = None
+    """The cluster that the guard of the component looks at, where that is not the stack's own."""
 
     def __init__(
         self, resource_name: str, args: Mapping[str, Any], opts: pulumi.ResourceOptions | None
@@ -47,3 +51,14 @@ class PlatformComponent(pulumi.ComponentResource):
 
     def _place(self, inside: str) -> str:
         return f"{self._where}: {inside}" if inside else self._where
+
+    def _owner_check(
+        self, guard: bool | GuardedCluster, namespaces: Iterable[str]
+    ) -> Sequence[pulumi.Resource]:
+        """What comes before everything that the component installs; nothing where nothing guards it."""
+        if not guard:
+            return ()
+        self._guarded_cluster = guard if isinstance(guard, Mapping) else None
+        opts = pulumi.ResourceOptions(parent=self)
+        name = f"{self._name}:owner"
+        return (OwnerCheck(name, namespaces, cluster=self._guarded_cluster, opts=opts),)

@@ -126,11 +126,14 @@ class ControllerComponent(PlatformComponent):
             version, published = _published(names, args)
             objects = controller_objects(self._prepared(published, args), names, args)
             adopted = _there(objects) if args.get("adopt") else ()
-        self.resources = object_resources(objects, self, imported=adopted)
         self.kinds, self.own_objects = defined_kinds(objects), names.own_objects
-        if guarded := args.get("guard", True):
-            self._guard(guarded if isinstance(guarded, Mapping) else None)
-        self.namespace = pulumi.Output.from_input(names.namespace)
+        namespace = self.namespace_in(args)
+        guard = args.get("guard", True)
+        first = self._owner_check(guard, [namespace])
+        self.resources = object_resources(objects, self, imported=adopted, after=first)
+        if guard:
+            self._guard(namespace)
+        self.namespace = pulumi.Output.from_input(namespace)
         self.version = pulumi.Output.from_input(version)
         self.register_outputs({"namespace": self.namespace, "version": self.version})
 
@@ -143,14 +146,21 @@ class ControllerComponent(PlatformComponent):
                 return metadata.apply(lambda known: {"name": known.name, "uid": known.uid})
         return None
 
-    def _guard(self, cluster: GuardedCluster | None) -> None:
+    @classmethod
+    def namespace_in(cls, args: Mapping[str, Any]) -> str:
+        """Where a component of these arguments runs."""
+        source = args.get("manifests")
+        return source.namespace if isinstance(source, HelmChart) else cls._names.namespace
+
+    def _guard(self, namespace: str) -> None:
         opts = pulumi.ResourceOptions(parent=self, depends_on=list(self.resources.values()))
         DestroyGuard(
             f"{self._name}:guard",
             self.kinds,
+            namespaces=[namespace],
             ignored=self.own_objects,
             landmark=self.landmark,
-            cluster=cluster,
+            cluster=self._guarded_cluster,
             opts=opts,
         )
 

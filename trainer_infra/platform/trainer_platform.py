@@ -4,7 +4,7 @@ The order is that in which one part needs another: JobSet, LeaderWorkerSet and t
 Trainer, whose jobs Kueue queues, then runtimes and queues, which their webhooks judge.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
 
 import pulumi
@@ -136,24 +136,26 @@ class TrainerPlatform(PlatformComponent):
         super().__init__(resource_name, args, opts)
         with self.sentences():
             chosen = chosen_parts(args)
-        self.parts = self._declare_parts(chosen, args)
+        given: Any = args
+        namespaces = {PARTS[part][1].namespace_in(given.get(part) or {}) for part in chosen}
+        first = self._owner_check(args.get("guard", True), namespaces)
+        self.parts = self._declare_parts(chosen, args, first)
         self._declare_content(args)
-        self._guarded = args.get("guard", True)
-        if self._guarded:
-            self._guard("guard")
+        if first:
+            self._guard("guard", namespaces)
         known = {PARTS[part][0]: each.version for part, each in self.parts.items()}
         self.versions = pulumi.Output.all(**known)
         self.register_outputs({"versions": self.versions})
 
     def _declare_parts(
-        self, chosen: Sequence[str], args: TrainerPlatformArgs
+        self, chosen: Sequence[str], args: TrainerPlatformArgs, first: Sequence[pulumi.Resource]
     ) -> Mapping[str, ControllerComponent]:
         made: dict[str, ControllerComponent] = {}
         for part in chosen:
             own: Any = args.get(part) or {}
             given = {**args.get("controllers", {}), **own, "guard": False}
             # Trainer refuses to start without JobSet's kinds, and Kueue looks for Trainer's.
-            mine = pulumi.ResourceOptions(parent=self, depends_on=list(made.values()))
+            mine = pulumi.ResourceOptions(parent=self, depends_on=[*first, *made.values()])
             component: Any = PARTS[part][1]
             made[part] = component(f"{self._name}-{part.replace('_', '-')}", opts=mine, **given)
         return made
@@ -187,18 +189,19 @@ class TrainerPlatform(PlatformComponent):
         Args:
             others: what the program declares on the platform, for example pools.
         """
-        self._guard("guard-of-all", *others)
+        self._guard("guard-of-all", (), *others)
 
-    def _guard(self, name: str, *others: pulumi.Resource) -> None:
+    def _guard(self, name: str, namespaces: Iterable[str], *others: pulumi.Resource) -> None:
         """One for all parts: none of them goes before everything that it serves is gone."""
         ordered = [self.parts[each] for each in PARTS if each in self.parts]
         own = (name for each in ordered for name in each.own_objects)
         DestroyGuard(
             f"{self._name}:{name}",
             [kind for each in ordered for kind in each.kinds],
+            namespaces=namespaces,
             ignored={*own, *declared_keys(self, *others)},
             landmark=self.parts["trainer"].landmark,
-            cluster=self._guarded if isinstance(self._guarded, Mapping) else None,
+            cluster=self._guarded_cluster,
             opts=pulumi.ResourceOptions(
                 # What depends on the platform cannot be what a child of it depends on.
                 parent=None if others else self,

@@ -1,12 +1,12 @@
 """What a team gets in a cluster: a namespace with a queue, rights, a closed network and secrets."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, Final, Unpack
 
 import pulumi
 
 from trainer_infra import names
-from trainer_infra.deploy.destroy_guard_resource import DestroyGuard, GuardedCluster
+from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 from trainer_infra.errors import InvalidInput
 from trainer_infra.platform.component import PlatformComponent
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
@@ -55,14 +55,15 @@ class Workspace(PlatformComponent):
         namespace = args.get("namespace", resource_name)
         with self.sentences():
             objects = workspace_objects(namespace, args)
-        self.resources = object_resources(objects, self)
+        first = self._owner_check(args.get("guard", True), [namespace])
+        self.resources = object_resources(objects, self, after=first)
         made: Any = self.resources[f"Namespace/{namespace}"]
         self.namespace = made.metadata["name"]
         mine = pulumi.ResourceOptions(parent=self, depends_on=[made])
         self.queue = declared_queue(QueuePlace(resource_name, namespace, mine), args)
         self._judge_flavors(args)
-        if guarded := args.get("guard", True):
-            self._guard(namespace, guarded if isinstance(guarded, Mapping) else None)
+        if first:
+            self._guard(namespace)
         account = args.get("service_account", TRAINING)
         self.service_account = pulumi.Output.from_input(account)
         self.register_outputs(
@@ -87,7 +88,7 @@ class Workspace(PlatformComponent):
         elif flavors is not None:
             judge(flavors)
 
-    def _guard(self, namespace: str, cluster: GuardedCluster | None) -> None:
+    def _guard(self, namespace: str) -> None:
         """Jobs go before the queue and the namespace that they are in, or nothing goes."""
         made: Any = self.resources[f"Namespace/{namespace}"]
         landmark = made.metadata.apply(lambda known: {"name": known.name, "uid": known.uid})
@@ -96,7 +97,8 @@ class Workspace(PlatformComponent):
             f"{self._name}:guard",
             KINDS,
             namespace=namespace,
+            namespaces=[namespace],
             landmark=landmark,
-            cluster=cluster,
+            cluster=self._guarded_cluster,
             opts=pulumi.ResourceOptions(parent=self, depends_on=[made, *children]),
         )

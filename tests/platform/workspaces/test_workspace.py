@@ -253,7 +253,7 @@ def test_values_of_secrets_are_secret_to_pulumi_however_they_are_given() -> None
 
 
 def test_every_object_is_a_child_that_comes_after_the_namespace() -> None:
-    component, namespace, *rest, guard = declared_resources(
+    component, owner, namespace, *rest, guard = declared_resources(
         lambda: platform.Workspace(
             "vision", namespace="team-v", members=[TEAM], data_cache=True, runtimes=["a"]
         )
@@ -263,6 +263,8 @@ def test_every_object_is_a_child_that_comes_after_the_namespace() -> None:
     assert {each.urn for each in (namespace, *rest)} <= guard.dependencies
     assert component.kind == "trainer:index:Workspace"
     assert namespace.name == "vision:team-v"
+    assert owner.inputs["namespaces"] == guard.inputs["namespaces"] == ["team-v"]
+    assert owner.urn in namespace.dependencies
     assert {each.parent for each in (namespace, *rest)} == {component.urn}
     inside = [each for each in rest if "namespace" in each.inputs["metadata"]]
     assert len(inside) > 10

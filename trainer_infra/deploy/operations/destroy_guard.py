@@ -15,12 +15,17 @@ from typing import Final
 
 from trainer_infra.deploy import stack_config
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
-from trainer_infra.deploy.operations.connection import Connection
-from trainer_infra.deploy.operations.properties import ResourceProperties
+from trainer_infra.deploy.operations.owner_check import (
+    InstallationProperties,
+    forget_owner,
+    installation_cluster,
+    judge_owner,
+    record_owner,
+)
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube import http, loop
+from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import NotFound, NotServed
 from trainer_infra.kube.resource import NAMESPACE, Resource
@@ -35,10 +40,12 @@ _PERIOD: Final = 0.5
 """Seconds between two looks."""
 _SHOWN: Final = 3
 """Names of a kind in a sentence, at most."""
-_IN_PLACE: Final = ("kinds", "ignored", "namespace", "landmark", "kubeconfig", "context", ALLOW)
+_IN_PLACE: Final = (
+    "kinds", "ignored", "namespace", "landmark", "namespaces", "urn", "kubeconfig", "context", ALLOW,
+)  # fmt: skip
 
 
-class GuardProperties(ResourceProperties):
+class GuardProperties(InstallationProperties):
     """A guard resource."""
 
     __slots__ = ()
@@ -60,12 +67,6 @@ class GuardProperties(ResourceProperties):
         found = self.json.get("landmark") or {}
         return str(found.get("name", "")), str(found.get("uid", ""))
 
-    @property
-    def connection(self) -> Connection | None:
-        """How the cluster is reached, where the program says it."""
-        named = self.json.get("kubeconfig"), self.json.get("context")
-        return Connection(*named) if any(named) else None
-
 
 def check(olds: JSONObject, news: JSONObject, session: StackSession) -> CheckAnswer:  # noqa: ARG001  as the others
     """Whatever a component gives it is right."""
@@ -84,7 +85,12 @@ def create(given: JSONObject, session: StackSession) -> CreateAnswer:
         Refused: The cluster that it looks at is another than the one that is guarded.
     """
     guard = GuardProperties(given)
-    loop.run_in_loop(_judged(guard, session))
+
+    async def begin() -> None:
+        async with _cluster(guard, session) as client:
+            await record_owner(client, guard)
+
+    loop.run_in_loop(begin())
     return CreateAnswer(guard.namespace or "cluster", given)
 
 
@@ -100,13 +106,18 @@ def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObj
         Refused: There are objects of a kind that it gives up, or it looks at another cluster.
     """
     before, after = GuardProperties(olds), GuardProperties(news)
-    if given_up := [each for each in before.kinds if each not in after.kinds]:
-        kinds = [{"apiVersion": version, "kind": kind} for version, kind in given_up]
-        places = {key: olds.get(key) for key in ("namespace", "ignored")}
+    given_up = [each for each in before.kinds if each not in after.kinds]
+    kinds = [{"apiVersion": version, "kind": kind} for version, kind in given_up]
+    leaving = GuardProperties({**olds, "kinds": kinds})
+    allowed = bool(given_up) and _is_allowed(after, session)
+
+    async def change() -> None:
         # By the new connection: who mends a wrong one could not otherwise.
-        _end(GuardProperties({**news, **places, "kinds": kinds}), session)
-    else:
-        loop.run_in_loop(_judged(after, session))
+        async with _cluster(after, session) as client:
+            await _end(client, leaving, session, allowed)
+            await record_owner(client, after)
+
+    loop.run_in_loop(change())
     return news
 
 
@@ -114,35 +125,36 @@ def delete(state: JSONObject, session: StackSession) -> None:
     """Stop guarding.
 
     Raises:
-        Refused: What it guards is in use, and the stack does not allow to destroy it.
+        Refused: What it guards is in use, and the stack does not allow to destroy it, or is another
+            component's by now.
         NotAvailable: What it deletes is not gone in time, or the cluster cannot be reached.
     """
-    _end(GuardProperties(state), session)
-
-
-def _end(guard: GuardProperties, session: StackSession) -> None:
+    guard = GuardProperties(state)
     allowed = _is_allowed(guard, session)
 
     async def end() -> None:
         async with _cluster(guard, session) as client:
-            used = await _objects(client, guard, guard.kinds)
-            if used and not allowed:
-                raise Refused(
-                    f"{_said(used)} would be lost; delete what is left first, or run `pulumi config set "
-                    f"trainer:{ALLOW} true` and destroy again, which deletes all of it"
-                )
-            if used:
-                said = f"trainer:{ALLOW} is set: deletes {_said(used)}"
-                session.messages(guard.urn).info(said)
-                await _delete_all(client, guard)
+            await judge_owner(client, guard)
+            await _end(client, guard, session, allowed)
+            await forget_owner(client, guard)
 
     loop.run_in_loop(end())
 
 
-async def _judged(guard: GuardProperties, session: StackSession) -> None:
-    """See that the cluster which is reached is the one that is guarded."""
-    async with _cluster(guard, session):
-        return
+async def _end(
+    client: KubeClient, guard: GuardProperties, session: StackSession, allowed: bool
+) -> None:
+    """Let nothing be lost, or what the stack allows."""
+    used = await _objects(client, guard, guard.kinds)
+    if used and not allowed:
+        raise Refused(
+            f"{_said(used)} would be lost; delete what is left first, or run `pulumi config set "
+            f"trainer:{ALLOW} true` and destroy again, which deletes all of it"
+        )
+    if used:
+        said = f"trainer:{ALLOW} is set: deletes {_said(used)}"
+        session.messages(guard.urn).info(said)
+        await _delete_all(client, guard)
 
 
 def _is_allowed(guard: GuardProperties, session: StackSession) -> bool:
@@ -163,13 +175,9 @@ async def _cluster(guard: GuardProperties, session: StackSession) -> AsyncIterat
     Raises:
         Refused: The one that is reached is another.
     """
-    reached = guard.connection or session.connection_now(guard)
-    client = await http.connect_client(reached.kubeconfig, reached.context)
-    try:
+    async with installation_cluster(guard, session) as client:
         await _judge_landmark(client, guard)
         yield client
-    finally:
-        await client.close()
 
 
 async def _judge_landmark(client: KubeClient, guard: GuardProperties) -> None:

@@ -1,6 +1,6 @@
 """Objects as resources of `pulumi_kubernetes`, each stage after the one before."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final
@@ -28,6 +28,7 @@ def object_resources(
     parent: pulumi.Resource,
     options: pulumi.ResourceOptions | None = None,
     imported: Collection[str] = (),
+    after: Sequence[pulumi.Resource] = (),
 ) -> Resources:
     """Declare objects as children of a component.
 
@@ -36,9 +37,10 @@ def object_resources(
         parent: the component.
         options: further options of each resource.
         imported: keys of those that the cluster has and Pulumi is to take over as they are.
+        after: what comes before the first of them.
     """
     made: dict[str, pulumi.CustomResource] = {}
-    before: list[pulumi.Resource] = []
+    before = list(after)
     stages = install_stages(objects)
     if not stages:
         return MappingProxyType(made)
