@@ -6,7 +6,7 @@ FRAMEWORK ?= jax
 BIN = .venv/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e e2e-disruptive e2e-stacks soak bench bench-policy bench-cluster bench-platform
+.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster bench-platform
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -27,7 +27,6 @@ platform-destroy: setup ## remove it; refused while there are jobs or queues [ST
 	@$(BIN)/python -m tools.platform_stack destroy --stack $(or $(STACK),dev) $(if $(ALLOW),--allow-destroy)
 
 ON_CLUSTER = tests/e2e tests/cluster_tool tests/soak
-STACKS = tests/e2e/disruptive/test_stacks.py
 
 test: setup ## run the tests that need no cluster [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
@@ -62,15 +61,7 @@ check: lint test ## lint, then test; CI runs this and `make e2e`
 e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/python -m tools.cluster.equipment
 	@$(BIN)/pytest -n 2 --dist worksteal tests/e2e --ignore=tests/e2e/disruptive --ignore=tests/e2e/controller
-	@$(MAKE) --no-print-directory -j2 --output-sync e2e-disruptive e2e-stacks
-	@$(BIN)/pytest tests/cluster_tool
-
-# Two processes, each with a cluster to itself: tests of one cluster follow one another.
-e2e-disruptive:
-	@$(BIN)/pytest tests/e2e/disruptive tests/e2e/controller --ignore=$(STACKS)
-
-e2e-stacks:
-	@$(BIN)/pytest $(STACKS)
+	@$(BIN)/pytest tests/e2e/disruptive tests/e2e/controller tests/cluster_tool
 
 soak: cluster ## run long tests, search for new examples, and try the oldest libraries and the clouds' SDKs [ROUNDS=100]
 	@$(BIN)/python -m tools.lowest
