@@ -302,6 +302,13 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
         {"namespace": "Vision"},
         "namespace: is no name that Kubernetes takes here, got 'Vision'; write at most 63",
     ),
+    **{
+        f"the namespace {name}": (
+            {"namespace": name},
+            f"namespace: belongs to Kubernetes, and destroy would delete it, got '{name}'; give",
+        )
+        for name in ("default", "kube-system", "kube-public")
+    },
     "a label": ({"labels": {"a b": "c"}}, "labels[a b]: must be a key such as stage"),
     "labels that are none": ({"labels": "a"}, "labels: "),
     "a label of Pod Security": (

@@ -29,6 +29,13 @@ def namespace_object(name: str, level: str, labels: Mapping[str, str]) -> JSONOb
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
 
 
+def namespace_problems(name: str) -> Iterator[Problem]:
+    """A namespace that Kubernetes itself makes: to destroy the workspace would destroy it."""
+    if name == "default" or name.startswith("kube-"):
+        what = "belongs to Kubernetes, and destroy would delete it"
+        yield Problem("namespace", what, got=name, fix="give the team a namespace of its own")
+
+
 def level_problems(level: object) -> Iterator[Problem]:
     """A level that Kubernetes does not have."""
     if level not in LEVELS:

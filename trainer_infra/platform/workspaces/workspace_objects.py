@@ -16,6 +16,7 @@ from trainer_infra.platform.workspaces.namespace import (
     level_problems,
     namespace_label_problems,
     namespace_object,
+    namespace_problems,
 )
 from trainer_infra.platform.workspaces.network_policy import (
     NetworkRules,
@@ -90,6 +91,7 @@ def _network(namespace: str, args: WorkspaceArgs) -> Iterator[JSONObject]:
 def _problems(namespace: str, args: WorkspaceArgs) -> Iterator[Problem]:
     """In the order of the arguments."""
     yield from label_problems("namespace", namespace)
+    yield from namespace_problems(str(namespace))
     yield from namespace_label_problems(args.get("labels", {}))
     yield from level_problems(args.get("pod_security", LEVELS[0]))
     yield from queue_problems(args)
