@@ -1,16 +1,16 @@
 """What keeps a platform from being destroyed under its users, by the real CLI on a real API server."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.deploy.project import Stack
 from tests.kube import real_server
+from tests.kube.real_client import client, server
 from tests.kube.real_server import RealServer
-from trainer_infra.kube import http, loop
+from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
 
+__all__ = ["client", "server"]
 PROGRAM = """
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 
@@ -20,19 +20,6 @@ DestroyGuard("guard", kinds[{first}:], namespace={namespace!r}, ignored=["Config
              landmark=landmark, cluster={cluster!r}, opts=pulumi.ResourceOptions())
 """
 NAMES = ("kept", "a", "b", "c", "d")
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RealServer]:
-    with real_server.running() as running:
-        yield running
-
-
-@pytest.fixture
-def client(server: RealServer) -> Iterator[KubeClient]:
-    made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
-    yield made
-    loop.run_in_loop(made.close())
 
 
 @pytest.fixture

@@ -1,19 +1,19 @@
 """Whose installation a cluster has, by the real CLI on a real API server that lets objects be taken over."""
 
 import re
-from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
 
 from tests.deploy.project import Stack
-from tests.kube import real_server
+from tests.kube.real_client import client, server
 from tests.kube.real_server import RealServer
 from trainer_infra.deploy.operations.owner_check import COMPONENT
-from trainer_infra.kube import http, loop
+from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.resource import CONFIG_MAP, NAMESPACE
 
+__all__ = ["client", "server"]
 PROGRAM = """
 from pulumi_kubernetes.core.v1 import ConfigMap
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
@@ -31,19 +31,6 @@ class Controller(pulumi.ComponentResource):
 
 Controller({arguments})
 """
-
-
-@pytest.fixture(scope="module")
-def server() -> Iterator[RealServer]:
-    with real_server.running() as running:
-        yield running
-
-
-@pytest.fixture
-def client(server: RealServer) -> Iterator[KubeClient]:
-    made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
-    yield made
-    loop.run_in_loop(made.close())
 
 
 @pytest.fixture

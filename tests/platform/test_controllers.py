@@ -130,6 +130,12 @@ def test_a_guard_is_left_out_or_looks_at_the_cluster_that_the_program_names() ->
     assert east.inputs["context"] == "east"
 
 
+def test_a_chart_says_where_a_controller_runs() -> None:
+    chart = platform.HelmChart("charts/jobset", "jobset", "training")
+    assert platform.JobSetController.namespace_in({"manifests": chart}) == "training"
+    assert platform.JobSetController.namespace_in({}) == "jobset-system"
+
+
 def guards(program: Callable[[], object]) -> list[DeclaredResource]:
     made = declared_resources(program)
     return [each for each in made if each.kind.endswith(":DestroyGuard")]

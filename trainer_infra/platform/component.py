@@ -27,8 +27,6 @@ class PlatformComponent(pulumi.ComponentResource):
     """A part of the platform; a program depends on all that it holds by depending on it."""
 
     _arguments: type
-    _guarded_cluster: GuardedCluster | None = None
-    """The cluster that the guard of the component looks at, where that is not the stack's own."""
 
     def __init__(
         self, resource_name: str, args: Mapping[str, Any], opts: pulumi.ResourceOptions | None
@@ -36,6 +34,9 @@ class PlatformComponent(pulumi.ComponentResource):
         kind = type(self).__name__
         self._where: Final = f"{kind} {resource_name}"
         refuse_unknown_arguments(args, self._arguments, self._where)
+        guard: bool | GuardedCluster = args.get("guard", True)
+        self._is_guarded: Final = bool(guard)
+        self._guarded_cluster: Final = guard if isinstance(guard, Mapping) else None
         super().__init__(f"{PACKAGE}:index:{kind}", resource_name, None, opts)
 
     @contextmanager
@@ -52,13 +53,10 @@ class PlatformComponent(pulumi.ComponentResource):
     def _place(self, inside: str) -> str:
         return f"{self._where}: {inside}" if inside else self._where
 
-    def _owner_check(
-        self, guard: bool | GuardedCluster, namespaces: Iterable[str]
-    ) -> Sequence[pulumi.Resource]:
+    def _owner_check(self, namespaces: Iterable[str]) -> Sequence[pulumi.Resource]:
         """What comes before everything that the component installs; nothing where nothing guards it."""
-        if not guard:
+        if not self._is_guarded:
             return ()
-        self._guarded_cluster = guard if isinstance(guard, Mapping) else None
         opts = pulumi.ResourceOptions(parent=self)
         name = f"{self._name}:owner"
         return (OwnerCheck(name, namespaces, cluster=self._guarded_cluster, opts=opts),)

@@ -128,10 +128,9 @@ class ControllerComponent(PlatformComponent):
             adopted = _there(objects) if args.get("adopt") else ()
         self.kinds, self.own_objects = defined_kinds(objects), names.own_objects
         namespace = self.namespace_in(args)
-        guard = args.get("guard", True)
-        first = self._owner_check(guard, [namespace])
+        first = self._owner_check([namespace])
         self.resources = object_resources(objects, self, imported=adopted, after=first)
-        if guard:
+        if self._is_guarded:
             self._guard(namespace)
         self.namespace = pulumi.Output.from_input(namespace)
         self.version = pulumi.Output.from_input(version)

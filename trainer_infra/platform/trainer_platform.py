@@ -138,10 +138,10 @@ class TrainerPlatform(PlatformComponent):
             chosen = chosen_parts(args)
         given: Any = args
         namespaces = {PARTS[part][1].namespace_in(given.get(part) or {}) for part in chosen}
-        first = self._owner_check(args.get("guard", True), namespaces)
+        first = self._owner_check(namespaces)
         self.parts = self._declare_parts(chosen, args, first)
         self._declare_content(args)
-        if first:
+        if self._is_guarded:
             self._guard("guard", namespaces)
         known = {PARTS[part][0]: each.version for part, each in self.parts.items()}
         self.versions = pulumi.Output.all(**known)

@@ -55,14 +55,14 @@ class Workspace(PlatformComponent):
         namespace = args.get("namespace", resource_name)
         with self.sentences():
             objects = workspace_objects(namespace, args)
-        first = self._owner_check(args.get("guard", True), [namespace])
+        first = self._owner_check([namespace])
         self.resources = object_resources(objects, self, after=first)
         made: Any = self.resources[f"Namespace/{namespace}"]
         self.namespace = made.metadata["name"]
         mine = pulumi.ResourceOptions(parent=self, depends_on=[made])
         self.queue = declared_queue(QueuePlace(resource_name, namespace, mine), args)
         self._judge_flavors(args)
-        if first:
+        if self._is_guarded:
             self._guard(namespace)
         account = args.get("service_account", TRAINING)
         self.service_account = pulumi.Output.from_input(account)

@@ -16,11 +16,13 @@ import pytest
 
 from tests.deploy.project import Stack
 from tests.kube import real_server
+from tests.kube.real_client import client
 from tests.kube.real_server import RealServer
 from tools.kubernetes_plugin.real_plugin import PLUGIN, real_plugin
-from trainer_infra.kube import http, loop
+from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient
 
+__all__ = ["client"]
 ROOT = Path(__file__).resolve().parents[3]
 REAL = real_plugin(os.environ)
 HEAD = """
@@ -38,13 +40,6 @@ there = pulumi.ResourceOptions(provider=provider)
 def server() -> Iterator[RealServer]:
     with real_server.running() as running:
         yield running
-
-
-@pytest.fixture
-def client(server: RealServer) -> Iterator[KubeClient]:
-    made = loop.run_in_loop(http.connect_client(str(server.kubeconfig)))
-    yield made
-    loop.run_in_loop(made.close())
 
 
 @pytest.fixture

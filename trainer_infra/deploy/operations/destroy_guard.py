@@ -20,15 +20,17 @@ from trainer_infra.deploy.operations.owner_check import (
     forget_owner,
     installation_cluster,
     judge_owner,
+    namespace_metadata,
     record_owner,
 )
+from trainer_infra.deploy.operations.properties import urn_place
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.errors import NotAvailable, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import loop
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.refusals import NotFound, NotServed
-from trainer_infra.kube.resource import NAMESPACE, Resource
+from trainer_infra.kube.resource import Resource
 
 ALLOW: Final = "allowDestroy"
 """Of the namespace `trainer` of the stack's configuration."""
@@ -108,7 +110,7 @@ def update(olds: JSONObject, news: JSONObject, session: StackSession) -> JSONObj
     before, after = GuardProperties(olds), GuardProperties(news)
     given_up = [each for each in before.kinds if each not in after.kinds]
     kinds = [{"apiVersion": version, "kind": kind} for version, kind in given_up]
-    leaving = GuardProperties({**olds, "kinds": kinds})
+    leaving = GuardProperties({**olds, "kinds": kinds, "urn": after.urn})
     allowed = bool(given_up) and _is_allowed(after, session)
 
     async def change() -> None:
@@ -159,11 +161,10 @@ async def _end(
 
 def _is_allowed(guard: GuardProperties, session: StackSession) -> bool:
     """What the stack's file says now; without a file what the last `up` knew."""
-    head, project, *_ = guard.urn.split("::")
+    stack, project = urn_place(guard.urn)
     nearest = stack_config.nearest_program(Path.cwd())
     said = guard.json.get(ALLOW)
     if nearest is not None and nearest.name == project:
-        stack = head.rpartition(":")[2]
         said = stack_config.of_stack(nearest, stack, session.config_file()).get(ALLOW) or said
     return str(said).lower() == "true"
 
@@ -182,13 +183,7 @@ async def _cluster(guard: GuardProperties, session: StackSession) -> AsyncIterat
 
 async def _judge_landmark(client: KubeClient, guard: GuardProperties) -> None:
     name, uid = guard.landmark
-    if not uid:
-        return
-    try:
-        there = await client.get(NAMESPACE, name)
-    except NotFound:
-        there = {"metadata": {"uid": ""}}
-    if there["metadata"]["uid"] != uid:
+    if uid and (await namespace_metadata(client, name)).get("uid") != uid:
         raise Refused(
             f"the cluster {client.server} has another namespace {name} than the one that is guarded; "
             "set trainer:kubeconfig and trainer:context to the cluster of the component's provider, or "

@@ -13,7 +13,7 @@ from typing import Final
 
 from trainer_infra.deploy.operations.answers import CheckAnswer, CreateAnswer, Difference, Present
 from trainer_infra.deploy.operations.connection import Connection
-from trainer_infra.deploy.operations.properties import ResourceProperties
+from trainer_infra.deploy.operations.properties import ResourceProperties, urn_place
 from trainer_infra.deploy.operations.session import StackSession
 from trainer_infra.errors import NotAvailable, Problem, Refused
 from trainer_infra.json_values import JSONObject
@@ -137,29 +137,32 @@ async def forget_owner(client: KubeClient, installed: InstallationProperties) ->
         await _annotate(client, each, {})
 
 
-async def _owner(client: KubeClient, namespace: str) -> str:
+async def namespace_metadata(client: KubeClient, name: str) -> JSONObject:
+    """Metadata of a namespace; empty where there is none."""
     try:
-        found = await client.get(NAMESPACE, namespace)
+        found: JSONObject = (await client.get(NAMESPACE, name))["metadata"]
     except NotFound:
-        return ""
-    return str((found["metadata"].get("annotations") or {}).get(COMPONENT, ""))
+        return {}
+    return found
+
+
+async def _owner(client: KubeClient, namespace: str) -> str:
+    metadata = await namespace_metadata(client, namespace)
+    return str((metadata.get("annotations") or {}).get(COMPONENT, ""))
 
 
 async def _annotate(client: KubeClient, namespace: str, annotations: JSONObject) -> None:
-    try:
-        uid = (await client.get(NAMESPACE, namespace))["metadata"]["uid"]
-    except NotFound:
-        return
-    metadata = {"name": namespace, "uid": uid, "annotations": annotations}
-    value = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
-    await client.apply(value, manager=_MANAGER, force=True)
+    if uid := (await namespace_metadata(client, namespace)).get("uid"):
+        metadata = {"name": namespace, "uid": uid, "annotations": annotations}
+        value = {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        await client.apply(value, manager=_MANAGER, force=True)
 
 
 def _problems(component: str, owners: Mapping[str, str]) -> Iterator[Problem]:
     """One for each other component that has some of the namespaces."""
     for owner in sorted({*owners.values()} - {"", component}):
         its = [namespace for namespace, each in owners.items() if each == owner]
-        if _place(owner) == _place(component):
+        if urn_place(owner) == urn_place(component):
             fix = (
                 "if this is that component under another name or parent, give it the option "
                 f"aliases=[{owner!r}], and if this `up` had no preview, run `pulumi state delete "
@@ -177,12 +180,6 @@ def _problems(component: str, owners: Mapping[str, str]) -> Iterator[Problem]:
 
 def _said(component: str) -> str:
     """`Kueue queues of stack dev of project platform`."""
-    stack, project = _place(component)
+    stack, project = urn_place(component)
     _, _, types, name = component.split("::", 3)
     return f"{types.rpartition(':')[2]} {name} of stack {stack} of project {project}"
-
-
-def _place(urn: str) -> tuple[str, str]:
-    """Stack and project of a URN, `urn:pulumi:STACK::PROJECT::TYPES::NAME`."""
-    head, project, *_ = urn.split("::")
-    return head.rpartition(":")[2], project

@@ -20,6 +20,12 @@ DELETE_TIMEOUT: Final = 60.0
 """Seconds that a delete waits where the program does not say."""
 
 
+def urn_place(urn: str) -> tuple[str, str]:
+    """Stack and project of a URN, `urn:pulumi:STACK::PROJECT::TYPES::NAME`."""
+    head, project, *_ = urn.split("::")
+    return head.rpartition(":")[2], project
+
+
 @dataclass(frozen=True, slots=True)
 class ResourceProperties:
     """Inputs of a resource, or its state."""

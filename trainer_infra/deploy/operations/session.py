@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from trainer_infra.deploy.operations import connection, targets
 from trainer_infra.deploy.operations.connection import Connection
-from trainer_infra.deploy.operations.properties import ResourceProperties
+from trainer_infra.deploy.operations.properties import ResourceProperties, urn_place
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 
@@ -92,8 +92,8 @@ class StackSession:
 
     def connection_now(self, state: ResourceProperties) -> Connection:
         """How the cluster of a state is reached, also where no program runs and the engine says it."""
-        head, project, *_ = state.urn.split("::")
-        key = (self.connection, project, head.rpartition(":")[2])
+        stack, project = urn_place(state.urn)
+        key = (self.connection, project, stack)
         # A secret is opened once, however many resources ask for it.
         with self._lock:
             if key not in self._configured:
