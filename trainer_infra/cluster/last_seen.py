@@ -45,7 +45,7 @@ class LastSeenPods:
         self._failed: dict[str, FailedPod] = {}
         self._looked: dict[str, float] = {}
         self._watching: dict[str, asyncio.Task[None]] = {}
-        self._reading: set[asyncio.Task[None]] = set()
+        self._reading: dict[str, asyncio.Task[None]] = {}
 
     def look(self, namespace: str) -> None:
         """Watch the pods of a namespace from now on, for a while."""
@@ -66,9 +66,16 @@ class LastSeenPods:
             if _try(each.pod) == wanted
         }
 
+    async def last_lines(self, pod: JSONObject) -> tuple[str, ...]:
+        """The last lines of a failed pod; those that are being read at this moment are awaited."""
+        uid = pod["metadata"]["uid"]
+        if reading := self._reading.get(uid):
+            await asyncio.wait([reading])
+        return self._failed[uid].lines if uid in self._failed else ()
+
     async def close(self) -> None:
         """End every watch."""
-        tasks = [*self._watching.values(), *self._reading]
+        tasks = [*self._watching.values(), *self._reading.values()]
         for each in tasks:
             each.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -97,13 +104,15 @@ class LastSeenPods:
         if container is None:
             return
         known = self._failed.pop(uid, None)
-        self._failed[uid] = FailedPod(pod, known.lines if known else ())
+        lines = known.lines if known else ()
+        self._failed[uid] = FailedPod(pod, lines)
         while len(self._failed) > MOST:
             self._failed.pop(next(iter(self._failed)))
-        if known is None:
+        # A busy kubelet may not have answered at the first change; the pod has others before it goes.
+        if not lines and uid not in self._reading:
             task = asyncio.get_running_loop().create_task(self._read(uid, pod, container))
-            self._reading.add(task)
-            task.add_done_callback(self._reading.discard)
+            self._reading[uid] = task
+            task.add_done_callback(lambda _: self._reading.pop(uid, None))
 
     async def _read(self, uid: str, pod: JSONObject, container: str) -> None:
         """Read the pod's last lines while the kubelet still has them."""

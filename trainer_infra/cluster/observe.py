@@ -58,30 +58,25 @@ async def surroundings_of(
     return await events.of_one_of_many(session.client, session.cache, jobset, pods)
 
 
-async def with_reason(
-    client: KubeClient, seen: Observation, run: Run, failed: Mapping[str, FailedPod]
-) -> Observation:
+async def with_reason(session: Session, seen: Observation, run: Run) -> Observation:
     """What is seen of a run that failed: its Jobs, where one may be late, and the log of its pod.
 
     Args:
-        client: the cluster.
+        session: of the cluster.
         seen: so far.
         run: as it is by that.
-        failed: pods that failed and were deleted since, by name.
     """
     if run.failure is None or _has_deadline(seen.jobset):
         selection = ObjectSelection(JOB, run.namespace, f"{names.JOBSET_NAME_LABEL}={run.name}")
         with suppress(Answer):
-            seen = replace(seen, jobs=tuple((await client.list(selection)).items))
+            seen = replace(seen, jobs=tuple((await session.client.list(selection)).items))
     if run.failure is None:
         return seen
     name = run.failure.pod
     pod = next(each for each in seen.pods if run_pods.name(each) == name)
     container = view.failed_container(seen.pods)
-    lines = await log_tails.of_container(client, pod, container)
-    if not lines and name in failed:
-        lines = failed[name].lines
-    return replace(seen, lines={name: lines})
+    lines = await log_tails.of_container(session.client, pod, container)
+    return replace(seen, lines={name: lines or await session.last_seen.last_lines(pod)})
 
 
 def _has_deadline(jobset: JSONObject | None) -> bool:

@@ -182,7 +182,7 @@ async def _ended(
     seen = replace(seen, pods=observe.with_failed(pods, failed))
     run = await _current(session, record, seen)
     if run.phase == FAILED:
-        seen = await observe.with_reason(client, seen, run, failed)
+        seen = await observe.with_reason(session, seen, run)
         run = await _current(session, record, seen)
     with suppress(Answer):
         # Who may only read sees the same; the next one who may write keeps it.
