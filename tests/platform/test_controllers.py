@@ -286,12 +286,83 @@ def test_the_status_server_is_switched_and_a_programs_own_configuration_stays(as
     assert read["statusServer"]["port"] == 10443
 
 
-MISTAKES = {
-    "an argument that is none": ({"replica": 2}, "'replica' is not an argument"),
+OUTPUT = pulumi.Output.from_input("a")
+MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "an argument that is none": ({"replica": 2}, "replica: is no argument; did you mean replicas?"),
     "a version that is not pinned": ({"version": "0.1"}, "version: is no version of JobSet"),
+    "a version that is a number": ({"version": 0.12}, "version: must be a text, got 0.12"),
+    "a version that is not known yet": (
+        {"version": OUTPUT},
+        "version: is an Output, whose value the preview does not know; write the value itself",
+    ),
     "a file that is not there": ({"manifests": "/no/file.yaml"}, "is no file"),
     "a page without a hash": ({"manifests": "https://example.com/a.yaml"}, "name its hash"),
     "two sources": ({"manifests": "a.yaml", "version": "0.12.0"}, "exclude one another"),
+    "an image without a name": ({"image": ""}, "image: must be the name of an image, got ''"),
+    "an image of two names": ({"image": "a b"}, "image: must be the name of an image, got 'a b'"),
+    "no pods": ({"replicas": 0}, "replicas: must be a whole number from 1 up to 2147483647, got 0"),
+    "a number in words": ({"replicas": "two"}, "replicas: must be a whole number, got 'two'"),
+    "a policy that is none": (
+        {"image_pull_policy": "Sometimes"},
+        "image_pull_policy: must be one of Always, IfNotPresent, Never, got 'Sometimes'",
+    ),
+    "resources in words": ({"resources": "small"}, "resources: must be a mapping, got 'small'"),
+    "a field of resources that is none": (
+        {"resources": {"request": {"cpu": 1}}},
+        "resources.request: is no field here; use requests, limits, claims",
+    ),
+    "an amount that is none": (
+        {"resources": {"limits": {"memory": "2 GB"}}},
+        "resources.limits.memory: must be a quantity",
+    ),
+    "more than the limit": (
+        {"resources": {"requests": {"cpu": 2}, "limits": {"cpu": "500m"}}},
+        "resources.requests.cpu: must not be more than the limit of it, got 2",
+    ),
+    "a label that is none": (
+        {"node_selector": {"role": "a b"}},
+        "node_selector.role: must",
+    ),
+    "labels in a list": (
+        {"node_selector": ["role"]},
+        "node_selector: must be a mapping, got ['role']",
+    ),
+    "one toleration": (
+        {"tolerations": {"key": "a"}},
+        "tolerations: must be a list, got {'key': 'a'}",
+    ),
+    "a toleration that is none": (
+        {"tolerations": [{"key": "a", "effect": "Never"}]},
+        "tolerations[0].effect: must be one of NoSchedule, PreferNoSchedule, NoExecute, got 'Never'",
+    ),
+    "a configuration in words": (
+        {"configuration": "a: b"},
+        "configuration: must be a mapping, and is of type str",
+    ),
+    "a configuration that is not known yet": (
+        {"configuration": {"clientConnection": [{"qps": OUTPUT}]}},
+        "configuration.clientConnection[0].qps: is an Output, whose value the preview does not know",
+    ),
+    "a configuration that no file can have": (
+        {"configuration": {"a": {1, 2}}},
+        "configuration.a: must be a value that JSON has, got {1, 2}",
+    ),
+    "an answer in words": ({"adopt": "yes"}, "adopt: must be True or False, got 'yes'"),
+    "a guard in words": (
+        {"guard": "yes"},
+        "guard: must be True or False or a mapping, and is of type str",
+    ),
+    "a guard's field that is none": (
+        {"guard": {"kube": "a"}},
+        "guard.kube: is no field here; use kubeconfig, context",
+    ),
+    "credentials in a guard": (
+        {"guard": {"kubeconfig": "apiVersion: v1\nusers: []"}},
+        (
+            "guard.kubeconfig: must be a path: the text of a kubeconfig has credentials, which the state "
+            "would keep"
+        ),
+    ),
 }
 
 
@@ -299,9 +370,72 @@ MISTAKES = {
 def test_a_bad_argument_is_one_sentence(mistake: str) -> None:
     args, sentence = MISTAKES[mistake]
     with pytest.raises(pulumi.RunError) as raised:
-        declared_resources(lambda: platform.JobSetController("it", **args))  # type: ignore[arg-type]
+        declared_resources(lambda: platform.JobSetController("it", **args))
 
     assert str(raised.value).startswith("JobSetController it: ")
+    assert sentence in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+def test_all_bad_arguments_are_said_at_once() -> None:
+    args: dict[str, Any] = {"image": "", "replicas": -1, "version": "0.1", "tolerations": [{}]}
+    with pytest.raises(pulumi.RunError) as raised:
+        declared_resources(lambda: platform.JobSetController("it", **args))
+
+    paths = [line.split(": ")[1] for line in str(raised.value).splitlines()]
+    assert paths == ["image", "replicas", "tolerations[0].key", "version"]
+
+
+def test_an_argument_that_is_none_or_an_output_is_taken() -> None:
+    plain = declared_resources(lambda: platform.JobSetController("it"))
+    nothing: dict[str, Any] = dict.fromkeys(("image", "manifests", "version", "guard", "replicas"))
+    assert declared_resources(lambda: platform.JobSetController("it", **nothing)) == plain
+    selected = deployment(
+        lambda: platform.JobSetController("it", node_selector={"role": OUTPUT}, image=OUTPUT)
+    )
+    pods = selected["spec"]["template"]["spec"]
+    assert pods["nodeSelector"] == {"role": "a"}
+    assert pods["containers"][0]["image"] == "a"
+
+
+KUEUE_MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
+    "a framework for a list": (
+        {"frameworks": "trainer.kubeflow.org/trainjob"},
+        "frameworks: must be a list, got 'trainer.kubeflow.org/trainjob'",
+    ),
+    "a framework that is none": (
+        {"frameworks": ["trainjob.kubeflow.org/trainjob"]},
+        (
+            "frameworks: is no kind of jobs that Kueue knows, got 'trainjob.kubeflow.org/trainjob'; "
+            "did you mean trainer.kubeflow.org/trainjob?"
+        ),
+    ),
+    "a framework with a group that its name has not": (
+        {"frameworks": ["apps/deployment"]},
+        "did you mean deployment?",
+    ),
+    "integrations that are none": (
+        {"configuration": {"integrations": "pod"}},
+        "configuration.integrations: must be a mapping, got 'pod'",
+    ),
+    "frameworks of the configuration that are no list": (
+        {"configuration": {"integrations": {"frameworks": "pod"}}},
+        "configuration.integrations.frameworks: must be a list, got 'pod'",
+    ),
+    "integrations that are not known yet": (
+        {"configuration": {"integrations": OUTPUT}},
+        "configuration.integrations: is an Output",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", KUEUE_MISTAKES)
+def test_a_bad_argument_of_kueue_is_one_sentence(mistake: str) -> None:
+    args, sentence = KUEUE_MISTAKES[mistake]
+    with pytest.raises(pulumi.RunError) as raised:
+        declared_resources(lambda: platform.Kueue("it", **args))
+
+    assert str(raised.value).startswith("Kueue it: ")
     assert sentence in str(raised.value)
     assert "\n" not in str(raised.value)
 

@@ -110,10 +110,8 @@ def test_an_image_of_no_part_is_refused_by_its_name(name: str) -> None:
     with pytest.raises(pulumi.RunError) as raised:
         declared_resources(lambda: component("it", images={"webhook": "a:1"}))
 
-    choices = " or ".join(dict.fromkeys(parts.values()))
-    assert str(raised.value) == (
-        f"{name} it: images.webhook: is no image of {name}; name {choices}"
-    )
+    choices = ", ".join(dict.fromkeys(parts.values()))
+    assert str(raised.value) == (f"{name} it: images.webhook: is no image of {name}; use {choices}")
 
 
 def test_volcano_makes_the_certificate_of_its_webhooks_before_anything_starts() -> None:
@@ -291,12 +289,12 @@ def test_a_chart_may_go_to_another_namespace_or_come_as_manifests(
 
 MISTAKES: Mapping[str, tuple[Mapping[str, Any], str]] = {
     "no version": ({}, "version: is missing: this release of trainer-infra pins no version"),
-    "an argument that is none": ({"image": "a"}, "'image' is not an argument"),
+    "an argument that is none": ({"image": "a"}, "image: is no argument"),
     "two sources": ({"manifests": "a.yaml", "version": "1"}, "version: and manifests= exclude"),
     "a chart that is not there": ({"chart": "/no/chart"}, "`helm template /no/chart` failed"),
     "a value that helm cannot know": (
         {"version": "1", "values": {"a": [{"b": pulumi.Output.from_input(1)}]}},
-        "values.a[0].b: is an Output, which helm cannot wait for; write a plain value",
+        "values.a[0].b: is an Output, whose value the preview does not know; write the value itself",
     ),
 }
 

@@ -143,7 +143,7 @@ def test_parts_are_chosen(args: dict[str, Any], parts: list[str]) -> None:
 
 
 MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
-    "an unknown argument": ({"queue": "kueue"}, "'queue' is not an argument"),
+    "an unknown argument": ({"queue": "kueue"}, "queue: is no argument; did you mean kueue?"),
     "an unknown queueing": (
         {"queueing": "slurm"},
         "queueing: must be kueue or volcano or none, got 'slurm'",
@@ -155,6 +155,67 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
     "arguments of what is not installed": (
         {"volcano": {"replicas": 1}},
         'volcano: has arguments, and is not installed; write gang="volcano"',
+    ),
+    "no Trainer": (
+        {"trainer": False},
+        "trainer: must be a mapping, got False",
+    ),
+    "what is left out by another argument": (
+        {"kueue": False},
+        'kueue: must be a mapping, got False; write queueing="none" to leave it out',
+    ),
+    "an answer in words": (
+        {"data_cache": "false"},
+        "data_cache: must be True or False, got 'false'",
+    ),
+    "a part's argument that is none": (
+        {"jobset": {"replica": 1}},
+        "jobset.replica: is no field here; did you mean replicas?",
+    ),
+    "a part's argument": (
+        {"trainer": {"replicas": -1}},
+        "trainer.replicas: must be a whole number from 1 up to 2147483647, got -1",
+    ),
+    "a part's version": (
+        {"kueue": {"version": "9.9"}},
+        "kueue.version: is no version of Kueue that this release of trainer-infra pins, got '9.9'",
+    ),
+    "a guard of a part": (
+        {"jobset": {"guard": True}},
+        "jobset.guard: is that of the platform; write guard= beside it",
+    ),
+    "an argument of every part": (
+        {"controllers": {"image_pull_policy": "Sometimes"}},
+        "controllers.image_pull_policy: must be one of Always, IfNotPresent, Never",
+    ),
+    "an argument of one part for all": (
+        {"controllers": {"image": "a:1"}},
+        "controllers.image: is no field here",
+    ),
+    "runtimes without their argument": (
+        {"runtimes": ["torch-distributed"]},
+        "runtimes: must be False or a mapping, got ['torch-distributed']",
+    ),
+    "a runtime that is none": (
+        {"runtimes": {"runtimes": ["torch"]}},
+        "runtimes.runtimes: is no shipped runtime, got 'torch'",
+    ),
+    "a flavor's name": ({"default_flavor": "A b"}, "default_flavor: must"),
+    "priorities without values": (
+        {"priorities": ["low"]},
+        "priorities: must be a mapping, got ['low']",
+    ),
+    "a priority of 33 bits": (
+        {"priorities": {"high": 2**32}},
+        "priorities.high: must be a whole number up to 2147483647, got 4294967296",
+    ),
+    "a cluster's version that is a number": (
+        {"kubernetes": 1.34},
+        "kubernetes: must be a text, got 1.34",
+    ),
+    "a cluster's version that is none": (
+        {"kubernetes": "latest"},
+        "Kubernetes: is no version of Kubernetes of which anything is known, got 'latest'",
     ),
     "versions that do not work together": (
         {"jobset": {"version": "0.11.1"}},
@@ -174,3 +235,31 @@ def test_a_bad_argument_is_a_sentence(mistake: str) -> None:
         declared(lambda: platform.TrainerPlatform("it", **args))
     assert sentence in str(raised.value)
     assert all(line.startswith("TrainerPlatform it: ") for line in str(raised.value).splitlines())
+
+
+def test_all_bad_arguments_are_said_at_once() -> None:
+    args: dict[str, Any] = {
+        "controllers": {"replicas": 0},
+        "jobset": {"version": "0.1"},
+        "kueue": {"image": ""},
+        "runtimes": {"runtimes": ["torch"]},
+        "priorities": {"A": 1},
+    }
+    with pytest.raises(pulumi.RunError) as raised:
+        declared(lambda: platform.TrainerPlatform("it", **args))
+
+    paths = [line.split(": ")[1] for line in str(raised.value).splitlines()]
+    assert paths == [
+        "controllers.replicas", "jobset.version", "kueue.image", "runtimes.runtimes", "priorities.A"
+    ]  # fmt: skip
+
+
+def test_an_argument_of_a_part_that_is_none_leaves_what_all_parts_get() -> None:
+    def policies(**args: Any) -> set[str]:
+        made = declared_resources(lambda: platform.TrainerPlatform("it", runtimes=False, **args))
+        specs = [each.inputs["spec"] for each in made if each.kind.endswith(":Deployment")]
+        return {each["template"]["spec"]["containers"][0]["imagePullPolicy"] for each in specs}
+
+    never = {"image_pull_policy": "Never"}
+    assert policies(controllers=never, jobset={"image_pull_policy": None}) == {"Never"}
+    assert policies(controllers=never, queueing=None, gang=None, kueue=None) == {"Never"}

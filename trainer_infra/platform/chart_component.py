@@ -9,10 +9,12 @@ from dataclasses import replace
 from typing import Any, ClassVar, TypedDict
 
 import pulumi
+from typing_extensions import override
 
-from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.errors import Problem
+from trainer_infra.platform.argument_problems import SHORT_NAME, ArgumentProblems
 from trainer_infra.platform.chart_reference import HelmChart
-from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.controller_component import Objects, merged_configuration
 from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects
@@ -51,6 +53,7 @@ class ChartComponent(PlatformComponent):
         self, resource_name: str, args: ChartArgs, opts: pulumi.ResourceOptions | None
     ) -> None:
         super().__init__(resource_name, args, opts)
+        args = without_none(args)
         namespace = args.get("namespace", self._chart.namespace)
         with self.sentences():
             objects = chart_or_manifests(self._chart, args)
@@ -59,17 +62,22 @@ class ChartComponent(PlatformComponent):
         self.version = pulumi.Output.from_input(args.get("version", "custom"))
         self.register_outputs({"namespace": self.namespace, "version": self.version})
 
+    @classmethod
+    @override
+    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
+        problems.judge_known(("values",), args.get("values", {}))
+        if "namespace" in args:
+            problems.judge_text(("namespace",), args["namespace"], SHORT_NAME)
+        problems.add_all(_source_problems(args))
+
 
 def chart_or_manifests(published: HelmChart, args: ChartArgs) -> Objects:
     """The objects of a chart with a program's changes, or of manifests in its place.
 
     Raises:
-        InvalidInput: The arguments contradict one another, or the chart cannot be had as resources.
+        InvalidInput: The chart cannot be had as resources.
         NotAvailable: Chart or manifests cannot be fetched or rendered.
     """
-    problems = [*_value_problems(args.get("values", {}), "values"), *_source_problems(args)]
-    if problems:
-        raise InvalidInput(problems)
     if "manifests" in args:
         return manifest_objects(args["manifests"])
     chart = replace(
@@ -92,17 +100,3 @@ def _source_problems(args: ChartArgs) -> list[Problem]:
         what = "is missing: this release of trainer-infra pins no version of the chart"
         return [Problem("version", what, fix="write the version of the chart to install")]
     return []
-
-
-def _value_problems(value: Any, path: str) -> list[Problem]:
-    """Helm runs in the preview, before any Output is known."""
-    if isinstance(value, pulumi.Output):
-        what, fix = "is an Output, which helm cannot wait for", "write a plain value"
-        return [Problem(path, what, fix=fix)]
-    if isinstance(value, Mapping):
-        inside: list[tuple[str, Any]] = [(f"{path}.{key}", each) for key, each in value.items()]
-    elif isinstance(value, list | tuple):
-        inside = [(f"{path}[{index}]", each) for index, each in enumerate(value)]
-    else:
-        return []
-    return [problem for name, each in inside for problem in _value_problems(each, name)]

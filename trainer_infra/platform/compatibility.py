@@ -209,7 +209,7 @@ def _unknown_versions(minors: Mapping[str, str]) -> Iterator[Problem]:
 
 
 def _kubernetes_problems(minors: Mapping[str, str]) -> Iterator[Problem]:
-    if "Kubernetes" not in minors:
+    if minors.get("Kubernetes") not in _known_minors("Kubernetes"):
         return
     minor = _number(minors["Kubernetes"])[1]
     for each in minors.items():

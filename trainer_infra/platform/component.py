@@ -1,16 +1,20 @@
 """What every component of the platform is: a typed ComponentResource whose mistakes are sentences."""
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, ClassVar, Final, TypeVar, cast
 
 import pulumi
 
 from trainer_infra.deploy.destroy_guard_resource import GuardedCluster
 from trainer_infra.deploy.owner_check_resource import OwnerCheck
-from trainer_infra.deploy.registration import refuse_unknown_arguments
-from trainer_infra.errors import InvalidInput, NotAvailable
+from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.platform.argument_problems import ArgumentProblems
+from trainer_infra.platform.argument_types import type_problems
+
+Args = TypeVar("Args", bound=Mapping[str, Any])
 
 PACKAGE: Final = "trainer"
 """Of the types of components: `trainer:index:Kueue`."""
@@ -27,17 +31,48 @@ class PlatformComponent(pulumi.ComponentResource):
     """A part of the platform; a program depends on all that it holds by depending on it."""
 
     _arguments: type
+    _examples: ClassVar[Mapping[str, str]] = {}
+    """What to write of arguments whose types are easily mistaken."""
 
     def __init__(
         self, resource_name: str, args: Mapping[str, Any], opts: pulumi.ResourceOptions | None
     ) -> None:
+        """Judge the arguments, and register the component.
+
+        Args:
+            resource_name: Name of the component.
+            args: the component's; one that is None is not given.
+            opts: Options of the component.
+        """
         kind = type(self).__name__
         self._where: Final = f"{kind} {resource_name}"
-        refuse_unknown_arguments(args, self._arguments, self._where)
-        guard: bool | GuardedCluster = args.get("guard", True)
-        self._is_guarded: Final = bool(guard)
+        with self.sentences():
+            if problems := [*map(self._with_example, type_problems(args, self._arguments, ()))]:
+                raise InvalidInput(problems)
+            judged, given = ArgumentProblems(), without_none(args)
+            _judge_guard(judged, given.get("guard", True))
+            self.judge_arguments(judged, given)
+            judged.end()
+        guard: bool | GuardedCluster = given.get("guard", True)
+        self._is_guarded: Final = guard is not False
         self._guarded_cluster: Final = guard if isinstance(guard, Mapping) else None
-        super().__init__(f"{PACKAGE}:index:{kind}", resource_name, None, opts)
+        after = pulumi.ResourceOptions(depends_on=self._references(given))
+        merged = pulumi.ResourceOptions.merge(opts, after)
+        super().__init__(f"{PACKAGE}:index:{kind}", resource_name, None, merged)
+
+    @classmethod
+    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
+        """Find what is wrong with arguments whose types are as their annotations say."""
+
+    def _references(self, args: Any) -> Sequence[pulumi.Resource]:  # noqa: ARG002  for a subclass
+        """What the arguments name as components, which come before this one."""
+        return ()
+
+    def _with_example(self, problem: Problem) -> Problem:
+        argument = re.split(r"[.\[]", problem.path, maxsplit=1)[0]
+        if problem.fix or argument not in self._examples:
+            return problem
+        return replace(problem, fix=f"write {self._examples[argument]}")
 
     @contextmanager
     def sentences(self) -> Iterator[None]:
@@ -60,3 +95,16 @@ class PlatformComponent(pulumi.ComponentResource):
         opts = pulumi.ResourceOptions(parent=self)
         name = f"{self._name}:owner"
         return (OwnerCheck(name, namespaces, cluster=self._guarded_cluster, opts=opts),)
+
+
+def without_none(args: Args) -> Args:
+    """The arguments that are given: one that is None is not."""
+    return cast("Args", {key: each for key, each in args.items() if each is not None})
+
+
+def _judge_guard(problems: ArgumentProblems, guard: bool | GuardedCluster) -> None:
+    if isinstance(guard, Mapping) and "\n" in str(guard.get("kubeconfig", "")):
+        what = (
+            "must be a path: the text of a kubeconfig has credentials, which the state would keep"
+        )
+        problems.add(("guard", "kubeconfig"), what)

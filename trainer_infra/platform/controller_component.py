@@ -9,17 +9,20 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final, TypeAlias, TypedDict
+from typing import Any, ClassVar, Final, TypeAlias
 
 import pulumi
 import yaml
+from typing_extensions import override
 
-from trainer_infra.deploy.destroy_guard_resource import DestroyGuard, GuardedCluster
+from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
+from trainer_infra.platform.argument_problems import ArgumentProblems
 from trainer_infra.platform.chart_reference import HelmChart
 from trainer_infra.platform.cluster_connection import has_no_cluster, objects_there, read_cluster
-from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.component import PlatformComponent, without_none
+from trainer_infra.platform.controller_arguments import WorkloadArgs, judge_controller_arguments
 from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects, release_objects
 from trainer_infra.platform.manifests.object_resources import (
@@ -39,48 +42,6 @@ _EMPTY: Final = ("", "Cg==")
 """No certificate: nothing, and an end of a line in base64."""
 
 Objects: TypeAlias = tuple[JSONObject, ...]
-
-
-class WorkloadArgs(TypedDict, total=False):
-    """Arguments of everything that a release installs."""
-
-    version: str
-    """The release, with or without its v; the one that this release of trainer-infra is tested with
-    unless it is given."""
-    manifests: "str | HelmChart"
-    """Manifests in place of the release's: a file, a folder, `https://HOST/PATH#sha256=HASH`, or a
-    chart."""
-    adopt: bool
-    """True takes over what is in the cluster already, as it is; the manifests must say the same."""
-    guard: "bool | GuardedCluster"
-    """Whether `destroy` is refused while there are objects of its kinds: true unless given. A mapping
-    names the cluster to look at, where that is not the stack's own."""
-    image_pull_policy: pulumi.Input[str]
-    """`IfNotPresent` where nodes have the image already; some releases say `Always`."""
-    replicas: pulumi.Input[int]
-    """How many pods; one leads."""
-    resources: pulumi.Input[Mapping[str, Any]]
-    """Requests and limits of its container, in wire form."""
-    node_selector: pulumi.Input[Mapping[str, str]]
-    """Labels of the nodes that it runs on."""
-    tolerations: pulumi.Input[list[Mapping[str, Any]]]
-    """Taints that it tolerates, in wire form."""
-    configuration: Mapping[str, Any]
-    """Fields of its configuration file; an object is merged, anything else replaces what is there."""
-
-
-class ControllerArgs(WorkloadArgs, total=False):
-    """Arguments of a controller with one image."""
-
-    image: pulumi.Input[str]
-    """The controller's image, for example that of a mirror."""
-
-
-class SchedulerArgs(WorkloadArgs, total=False):
-    """Arguments of a scheduler, which comes with controllers; what they say is said of each."""
-
-    images: Mapping[str, pulumi.Input[str]]
-    """Its images by part, for example those of a mirror."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +82,9 @@ class ControllerComponent(PlatformComponent):
         self, resource_name: str, args: WorkloadArgs, opts: pulumi.ResourceOptions | None
     ) -> None:
         super().__init__(resource_name, args, opts)
-        names = self._names
+        names, args = self._names, without_none(args)
+        own, chosen = args.get("configuration", {}), self._configuration(args)
+        args["configuration"] = merged_configuration(chosen, own)
         with self.sentences():
             version, published = _published(names, args)
             objects = controller_objects(self._prepared(published, args), names, args)
@@ -135,6 +98,11 @@ class ControllerComponent(PlatformComponent):
         self.namespace = pulumi.Output.from_input(namespace)
         self.version = pulumi.Output.from_input(version)
         self.register_outputs({"namespace": self.namespace, "version": self.version})
+
+    @classmethod
+    @override
+    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
+        judge_controller_arguments(problems, args, cls._names.project, cls._names.parts)
 
     @property
     def landmark(self) -> pulumi.Output[Mapping[str, Any]] | None:
@@ -163,6 +131,10 @@ class ControllerComponent(PlatformComponent):
             opts=opts,
         )
 
+    def _configuration(self, args: Any) -> JSONObject:  # noqa: ARG002  for a subclass
+        """Fields of the configuration that other arguments say; those of `configuration` go before."""
+        return {}
+
     def _prepared(self, objects: Objects, args: Any) -> Objects:  # noqa: ARG002  for a subclass
         """The release's objects as the platform has them before a program's changes."""
         return objects
@@ -172,7 +144,7 @@ def controller_objects(objects: Objects, names: ControllerNames, args: WorkloadA
     """The objects of a release with a program's changes; values that are Outputs stay as they are.
 
     Raises:
-        InvalidInput: The release has no workload or configuration of those names, or no such image.
+        InvalidInput: The release has no workload or configuration of those names.
     """
     made = [_without_placeholders(deepcopy(dict(each))) for each in objects]
     if configuration := args.get("configuration"):
@@ -202,13 +174,6 @@ def _images(names: ControllerNames, args: Mapping[str, Any]) -> Mapping[str, JSO
     if not names.parts:
         return {names.deployment: {}}
     given = args.get("images", {})
-    fix = f"name {' or '.join(names.parts)}"
-    problems = [
-        Problem(f"images.{part}", f"is no image of {names.project}", fix=fix)
-        for part in given if part not in names.parts
-    ]  # fmt: skip
-    if problems:
-        raise InvalidInput(problems)
     return {
         workload: {"image": given[part]} if part in given else {}
         for part, workloads in names.parts.items()
@@ -237,9 +202,6 @@ def _published(names: ControllerNames, args: WorkloadArgs) -> tuple[str, Objects
         release = release_of(names.project, args.get("version"))
         return release.version.removeprefix("v"), release_objects(release)
     source = args["manifests"]
-    if "version" in args:
-        what, fix = "and manifests= exclude one another", "leave one of the two out"
-        raise InvalidInput([Problem("version", what, got=args["version"], fix=fix)])
     if isinstance(source, HelmChart):
         return "custom", installed_objects(source)
     return "custom", manifest_objects(source)

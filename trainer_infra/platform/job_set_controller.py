@@ -4,8 +4,8 @@ from typing import Unpack
 
 import pulumi
 
+from trainer_infra.platform.controller_arguments import ControllerArgs
 from trainer_infra.platform.controller_component import (
-    ControllerArgs,
     ControllerComponent,
     ControllerNames,
 )

@@ -4,24 +4,29 @@ Kueue's published manifests let its webhooks see every pod and Deployment of a c
 system too. Here it sees the kinds of the frameworks that are switched on, and no others.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Final, Unpack
 
 import pulumi
 from typing_extensions import override
 
+from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.argument_problems import ArgumentProblems
+from trainer_infra.platform.controller_arguments import ControllerArgs
 from trainer_infra.platform.controller_component import (
-    ControllerArgs,
     ControllerComponent,
     ControllerNames,
     Objects,
-    merged_configuration,
 )
+from trainer_infra.platform.name_advice import did_you_mean
 
 FRAMEWORKS: Final = ("jobset.x-k8s.io/jobset", "trainer.kubeflow.org/trainjob")
 """What training needs."""
 _OWN_GROUP: Final = "kueue.x-k8s.io"
+_MOST: Final = 1000
+_SHORT: Final = ("", "apps")
+"""API groups whose kinds its configuration names without their group."""
 _AGGREGATED: Final = "APIService"
 _WEBHOOKS: Final = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
@@ -62,13 +67,27 @@ class Kueue(ControllerComponent):
             opts: Options of the component.
             args: See `KueueArgs`.
         """
+        super().__init__(resource_name, args, opts)
+
+    @classmethod
+    @override
+    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
+        super().judge_arguments(problems, args)
+        at = ("configuration", "integrations")
+        integrations = args.get("configuration", {}).get("integrations", {})
+        listed = problems.plain_mapping(at, integrations, _MOST).get("frameworks", ())
+        for each in problems.plain_list((*at, "frameworks"), listed, _MOST):
+            if not isinstance(each, str):
+                problems.add((*at, "frameworks"), "must be texts", each)
+
+    @override
+    def _configuration(self, args: KueueArgs) -> JSONObject:
         chosen: dict[str, Any] = {}
         if frameworks := _frameworks(args):
             chosen["integrations"] = {"frameworks": frameworks}
         if not args.get("visibility", True):
             chosen["featureGates"] = {"VisibilityOnDemand": False}
-        args["configuration"] = merged_configuration(chosen, args.get("configuration", {}))
-        super().__init__(resource_name, args, opts)
+        return chosen
 
     @override
     def _prepared(self, objects: Objects, args: KueueArgs) -> Objects:
@@ -78,12 +97,24 @@ class Kueue(ControllerComponent):
         if not _frameworks(args):
             return served
         frameworks = args["configuration"]["integrations"]["frameworks"]
+        if problems := [*_unknown_frameworks(args.get("frameworks", ()), objects)]:
+            raise InvalidInput(problems)
         return tuple(_without_other_kinds(each, frameworks) for each in served)
 
 
 def _frameworks(args: KueueArgs) -> Sequence[str]:
     """What the program or we choose; an installation that is adopted keeps its own."""
     return tuple(args.get("frameworks", () if args.get("adopt") else FRAMEWORKS))
+
+
+def _unknown_frameworks(frameworks: Sequence[str], objects: Objects) -> Iterator[Problem]:
+    """Kinds that the program names, and of which this release has no webhook."""
+    webhooks = (hook for each in objects if each["kind"] in _WEBHOOKS for hook in each["webhooks"])
+    known = dict.fromkeys(name for each in webhooks for name in sorted(_frameworks_of(each)))
+    for each in frameworks:
+        if each not in known:
+            what = "is no kind of jobs that Kueue knows"
+            yield Problem("frameworks", what, got=each, fix=did_you_mean(each, known))
 
 
 def _without_other_kinds(value: JSONObject, frameworks: Sequence[str]) -> JSONObject:
@@ -95,16 +126,16 @@ def _without_other_kinds(value: JSONObject, frameworks: Sequence[str]) -> JSONOb
 
 
 def _is_on(webhook: JSONObject, frameworks: Sequence[str]) -> bool:
-    groups = {group for rule in webhook["rules"] for group in rule["apiGroups"]}
-    plural = {each for rule in webhook["rules"] for each in rule["resources"]}
-    wanted = {_group_and_plural(each) for each in frameworks}
-    return groups == {_OWN_GROUP} or bool(
-        wanted & {(group, each.partition("/")[0]) for group in groups for each in plural}
+    seen = _frameworks_of(webhook)
+    return not seen or not seen.isdisjoint(frameworks)
+
+
+def _frameworks_of(webhook: JSONObject) -> frozenset[str]:
+    """The kinds of jobs that a webhook sees, as a configuration names them; none of Kueue's own."""
+    return frozenset(
+        kind if group in _SHORT else f"{group}/{kind}"
+        for rule in webhook["rules"]
+        for group in rule["apiGroups"]
+        if group != _OWN_GROUP
+        for kind in (each.partition("/")[0].removesuffix("s") for each in rule["resources"])
     )
-
-
-def _group_and_plural(framework: str) -> tuple[str, str]:
-    """`batch/job` as webhooks have it; those of the core and apps groups stand without their group."""
-    group, _, kind = framework.rpartition("/")
-    known = {"pod": "", "deployment": "apps", "statefulset": "apps"}
-    return group or known.get(kind, kind), f"{kind}s"

@@ -5,14 +5,20 @@ from functools import partial
 from typing import Any, Final, Unpack
 
 import pulumi
+from typing_extensions import override
 
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.argument_problems import ArgumentProblems
 from trainer_infra.platform.cluster_connection import has_no_cluster, read_cluster
-from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
-from trainer_infra.platform.runtime_catalogs.catalog_args import RuntimeCatalogArgs
-from trainer_infra.platform.runtime_catalogs.catalog_content import CatalogContent, catalog_content
+from trainer_infra.platform.runtime_catalogs.catalog_args import EXAMPLES, RuntimeCatalogArgs
+from trainer_infra.platform.runtime_catalogs.catalog_content import (
+    CatalogContent,
+    catalog_content,
+    catalog_problems,
+)
 from trainer_infra.platform.runtime_catalogs.cluster_runtimes import (
     CatalogPlace,
     deprecated_runtime,
@@ -39,6 +45,7 @@ class RuntimeCatalog(PlatformComponent):
     """Names of runtimes that are no longer in the program, and stay."""
 
     _arguments = RuntimeCatalogArgs
+    _examples = EXAMPLES
 
     def __init__(
         self,
@@ -55,6 +62,7 @@ class RuntimeCatalog(PlatformComponent):
             args: See `RuntimeCatalogArgs`.
         """
         super().__init__(resource_name, args, opts)
+        args = without_none(args)
         identity = content_hash([pulumi.get_project(), pulumi.get_stack(), resource_name])
         with self.sentences():
             content = catalog_content(args, identity)
@@ -63,6 +71,11 @@ class RuntimeCatalog(PlatformComponent):
         self.versions = content.versions
         self.deprecated = self._declare_left(content, identity, args)
         self.register_outputs({"versions": self.versions, "deprecated": self.deprecated})
+
+    @classmethod
+    @override
+    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
+        problems.add_all(catalog_problems(args))
 
     def _judge_connection(self, args: RuntimeCatalogArgs) -> None:
         """A provider of the program's own does not say which cluster it is for."""

@@ -5,18 +5,15 @@ from typing import Any, Final, Literal, Unpack
 import pulumi
 from typing_extensions import override
 
-from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.controller_arguments import ControllerArgs
 from trainer_infra.platform.controller_component import (
-    ControllerArgs,
     ControllerComponent,
     ControllerNames,
     Objects,
-    merged_configuration,
 )
 from trainer_infra.platform.trainer_dashboard import dashboard_config_map
 
-UPSTREAM: Final = "upstream"
 _LABELS: Final = {
     "app.kubernetes.io/name": "trainer",
     "app.kubernetes.io/component": "manager",
@@ -64,17 +61,16 @@ class TrainerControlPlane(ControllerComponent):
             opts: Options of the component.
             args: See `TrainerControlPlaneArgs`.
         """
-        if "status_server" in args:
-            chosen = {"featureGates": {"TrainJobStatus": args["status_server"]}}
-            args["configuration"] = merged_configuration(chosen, args.get("configuration", {}))
         super().__init__(resource_name, args, opts)
 
     @override
+    def _configuration(self, args: TrainerControlPlaneArgs) -> JSONObject:
+        if "status_server" not in args:
+            return {}
+        return {"featureGates": {"TrainJobStatus": args["status_server"]}}
+
+    @override
     def _prepared(self, objects: Objects, args: TrainerControlPlaneArgs) -> Objects:
-        implementation: str = args.get("implementation", UPSTREAM)
-        if implementation != UPSTREAM:
-            what, fix = "is no implementation of Trainer's controller", f"write {UPSTREAM!r}"
-            raise InvalidInput([Problem("implementation", what, got=implementation, fix=fix)])
         made = (*objects, self._disruption_budget())
         if args.get("dashboard"):
             made = (*made, dashboard_config_map(self._names.deployment, self._names.namespace))

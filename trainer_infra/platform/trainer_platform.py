@@ -4,21 +4,26 @@ The order is that in which one part needs another: JobSet, LeaderWorkerSet and t
 Trainer, whose jobs Kueue queues, then runtimes and queues, which their webhooks judge.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, TypeAlias, TypedDict, Unpack
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, ClassVar, Final, Literal, TypeAlias, TypedDict, Unpack
 
 import pulumi
+from typing_extensions import override
 
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard, GuardedCluster
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.argument_problems import NAME, ArgumentProblems
 from trainer_infra.platform.compatibility import version_problems
-from trainer_infra.platform.component import PlatformComponent, declared_keys
-from trainer_infra.platform.controller_component import ControllerArgs, ControllerComponent
+from trainer_infra.platform.component import PlatformComponent, declared_keys, without_none
+from trainer_infra.platform.controller_arguments import ControllerArgs, PodArgs, SchedulerArgs
+from trainer_infra.platform.controller_component import ControllerComponent
 from trainer_infra.platform.coscheduling import Coscheduling
 from trainer_infra.platform.job_set_controller import JobSetController
 from trainer_infra.platform.kueue import Kueue, KueueArgs
 from trainer_infra.platform.leader_worker_set_controller import LeaderWorkerSetController
+from trainer_infra.platform.pod_arguments import judge_pod_arguments
 from trainer_infra.platform.queues.resource_flavor import ResourceFlavor
 from trainer_infra.platform.queues.workload_priority_class import WorkloadPriorityClass
 from trainer_infra.platform.releases import release_of
@@ -42,27 +47,10 @@ PARTS: Final[Mapping[str, tuple[str, type[ControllerComponent]]]] = {
     "kueue": ("Kueue", Kueue),
 }
 """Arguments and the projects that they install, in the order in which one needs another."""
-_QUEUEING: Final = ("kueue", "volcano", "none")
-_GANG: Final = ("coscheduling", "volcano", "none")
 _GANG_RUNTIME: Final[Mapping[str, Callable[[JSONObject], JSONObject]]] = {
     "coscheduling": Coscheduling.gang_runtime,
     "volcano": Volcano.gang_runtime,
 }
-
-
-class SharedArgs(TypedDict, total=False):
-    """What every controller gets that does not say otherwise."""
-
-    image_pull_policy: pulumi.Input[str]
-    """`IfNotPresent` where nodes have the images already."""
-    node_selector: pulumi.Input[Mapping[str, str]]
-    """Labels of the nodes that they run on."""
-    tolerations: pulumi.Input[list[Mapping[str, Any]]]
-    """Taints that they tolerate, in wire form."""
-    resources: pulumi.Input[Mapping[str, Any]]
-    """Requests and limits of each container, in wire form."""
-    replicas: pulumi.Input[int]
-    """How many pods of each; one leads."""
 
 
 class TrainerPlatformArgs(TypedDict, total=False):
@@ -84,11 +72,11 @@ class TrainerPlatformArgs(TypedDict, total=False):
     """Arguments of Kueue."""
     leader_worker_set: ControllerArgs
     """Arguments of LeaderWorkerSet's controller."""
-    coscheduling: Mapping[str, Any]
+    coscheduling: SchedulerArgs
     """Arguments of the scheduler with coscheduling."""
-    volcano: Mapping[str, Any]
+    volcano: SchedulerArgs
     """Arguments of Volcano."""
-    controllers: SharedArgs
+    controllers: PodArgs
     """What every controller gets that does not say otherwise."""
     kubernetes: str
     """The cluster's version, judged together with those of the parts where it is given."""
@@ -118,6 +106,7 @@ class TrainerPlatform(PlatformComponent):
     """Version by project."""
 
     _arguments = TrainerPlatformArgs
+    _examples: ClassVar = {"kueue": 'queueing="none" to leave it out'}
 
     def __init__(
         self,
@@ -134,25 +123,48 @@ class TrainerPlatform(PlatformComponent):
             args: See `TrainerPlatformArgs`.
         """
         super().__init__(resource_name, args, opts)
-        with self.sentences():
-            chosen = chosen_parts(args)
-        given: Any = args
+        given: Any = without_none(args)
+        chosen = chosen_parts(given)
         namespaces = {PARTS[part][1].namespace_in(given.get(part) or {}) for part in chosen}
         first = self._owner_check(namespaces)
-        self.parts = self._declare_parts(chosen, args, first)
-        self._declare_content(args)
+        self.parts = self._declare_parts(chosen, given, first)
+        flavor = args.get("default_flavor", DEFAULT_FLAVOR)
+        self.flavors = [flavor] if flavor and "kueue" in self.parts else []
+        self._declare_content(given)
         if self._is_guarded:
             self._guard("guard", namespaces)
         known = {PARTS[part][0]: each.version for part, each in self.parts.items()}
         self.versions = pulumi.Output.all(**known)
         self.register_outputs({"versions": self.versions})
 
+    @classmethod
+    @override
+    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
+        chosen = chosen_parts(args)
+        judge_pod_arguments(problems.inside("controllers"), args.get("controllers", {}))
+        for part, (_, component) in PARTS.items():
+            own = without_none(args.get(part) or {})
+            if "guard" in own:
+                what, fix = "is that of the platform", "write guard= beside it"
+                problems.add((part, "guard"), what, fix=fix)
+            if own and part not in chosen:
+                problems.add((part,), "has arguments, and is not installed", fix=_CHOSEN_BY[part])
+            component.judge_arguments(problems.inside(part), own)
+        RuntimeCatalog.judge_arguments(problems.inside("runtimes"), args.get("runtimes") or {})
+        problems.judge_text(("default_flavor",), args.get("default_flavor", DEFAULT_FLAVOR), NAME)
+        for name, value in args.get("priorities", {}).items():
+            problems.judge_text(("priorities", name), name, NAME)
+            problems.judge_number(("priorities", name), value)
+        # A version that is none was said of its part.
+        with suppress(InvalidInput):
+            problems.add_all(_version_problems(chosen, args))
+
     def _declare_parts(
-        self, chosen: Sequence[str], args: TrainerPlatformArgs, first: Sequence[pulumi.Resource]
+        self, chosen: Sequence[str], args: Any, first: Sequence[pulumi.Resource]
     ) -> Mapping[str, ControllerComponent]:
         made: dict[str, ControllerComponent] = {}
         for part in chosen:
-            own: Any = args.get(part) or {}
+            own = without_none(args.get(part) or {})
             given = {**args.get("controllers", {}), **own, "guard": False}
             # Trainer refuses to start without JobSet's kinds, and Kueue looks for Trainer's.
             mine = pulumi.ResourceOptions(parent=self, depends_on=[*first, *made.values()])
@@ -170,8 +182,6 @@ class TrainerPlatform(PlatformComponent):
             given = {**runtimes, **_gang_transform(args, runtimes)}
             self.catalog = RuntimeCatalog(f"{self._name}-runtimes", opts=after, **given)
             made.append(self.catalog)
-        flavor = args.get("default_flavor", DEFAULT_FLAVOR)
-        self.flavors = [flavor] if flavor and "kueue" in self.parts else []
         made += [
             ResourceFlavor(f"{self._name}-{each}", name=each, opts=after) for each in self.flavors
         ]
@@ -220,14 +230,7 @@ def _gang_transform(args: TrainerPlatformArgs, runtimes: RuntimeCatalogArgs) -> 
 
 
 def chosen_parts(args: TrainerPlatformArgs) -> Sequence[str]:
-    """The controllers that are installed, in order.
-
-    Raises:
-        InvalidInput: A choice is none, arguments are of a part that is not installed, or the versions
-            are not known to work together; has every problem.
-    """
-    problems = [*_choice("queueing", args.get("queueing", "kueue"), _QUEUEING),
-                *_choice("gang", args.get("gang", "none"), _GANG)]  # fmt: skip
+    """The controllers that are installed, in order."""
     choices = {args.get("queueing", "kueue"), args.get("gang", "none")}
     wanted = {
         "jobset": args.get("jobset") is not False,
@@ -237,31 +240,16 @@ def chosen_parts(args: TrainerPlatformArgs) -> Sequence[str]:
         "trainer": True,
         "kueue": "kueue" in choices,
     }
-    chosen = [part for part in PARTS if wanted[part]]
-    problems += [
-        Problem(part, "has arguments, and is not installed", fix=_CHOSEN_BY[part])
-        for part in PARTS if args.get(part) and not wanted[part]
-    ]  # fmt: skip
-    problems += _version_problems(chosen, args)
-    if problems:
-        raise InvalidInput(problems)
-    return chosen
+    return [part for part in PARTS if wanted[part]]
 
 
 _CHOSEN_BY: Final = {
-    "jobset": "leave out jobset=False",
     "leader_worker_set": "write data_cache=True",
     "coscheduling": 'write gang="coscheduling"',
     "volcano": 'write gang="volcano" or queueing="volcano"',
-    "trainer": "",
     "kueue": 'write queueing="kueue"',
 }
 """What installs a part."""
-
-
-def _choice(argument: str, got: object, choices: Sequence[str]) -> Iterator[Problem]:
-    if got not in choices:
-        yield Problem(argument, f"must be {' or '.join(choices)}", got=got)
 
 
 def _version_problems(chosen: Sequence[str], args: Any) -> Sequence[Problem]:

@@ -12,11 +12,11 @@ import yaml
 from typing_extensions import override
 
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.controller_arguments import SchedulerArgs
 from trainer_infra.platform.controller_component import (
     ControllerComponent,
     ControllerNames,
     Objects,
-    SchedulerArgs,
 )
 from trainer_infra.platform.gang_runtime import gang_runtime
 

@@ -8,11 +8,11 @@ import pulumi
 from trainer_infra import names
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 from trainer_infra.errors import InvalidInput
-from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 from trainer_infra.platform.workspaces.queue import QueuePlace, declared_queue, unknown_flavors
 from trainer_infra.platform.workspaces.service_account import TRAINING
-from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
+from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, WorkspaceArgs
 from trainer_infra.platform.workspaces.workspace_objects import workspace_objects
 
 KINDS: Final = (
@@ -35,6 +35,7 @@ class Workspace(PlatformComponent):
     """Its objects, by `Kind/name` or `Kind/namespace/name`."""
 
     _arguments = WorkspaceArgs
+    _examples = EXAMPLES
 
     def __init__(
         self,
@@ -52,6 +53,7 @@ class Workspace(PlatformComponent):
             args: See `WorkspaceArgs`.
         """
         super().__init__(resource_name, args, opts)
+        args = without_none(args)
         namespace = args.get("namespace", resource_name)
         with self.sentences():
             objects = workspace_objects(namespace, args)

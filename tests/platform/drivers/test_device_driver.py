@@ -240,7 +240,7 @@ MISTAKES: Mapping[str, tuple[Any, str]] = {
     "no kind": ({}, "kind: is missing; use device_plugin, dra_driver, gpu_operator"),
     "a kind that is none": (
         {"kind": "operator"},
-        "kind: is none, got 'operator'; did you mean gpu_operator?",
+        "kind: must be device_plugin or dra_driver or gpu_operator, got 'operator'; did you mean gpu_operator?",
     ),
     "an argument of another kind": (
         {"kind": "device_plugin", "training_pods": "a=b"},
@@ -256,7 +256,7 @@ MISTAKES: Mapping[str, tuple[Any, str]] = {
     ),
     "a value that helm cannot wait for": (
         {**OPERATOR, "values": {"driver": {"version": pulumi.Output.from_input("580.1")}}},
-        "values.driver.version: is an Output, which helm cannot wait for; write the value itself",
+        "values.driver.version: is an Output, whose value the preview does not know; write the value itself",
     ),
     "an upgrade that waits for no pod": (
         {**OPERATOR, "training_pods": ""},

@@ -39,9 +39,9 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a backend that is none": (
         EXISTING,
         {"backend": "karpentr"},
-        "backend: is none, got 'karpentr'; did you mean karpenter?",
+        "backend: must be aks or cluster_api or eks or existing or gke or gke_compute_class or karpenter, got 'karpentr'; did you mean karpenter?",
     ),
-    "an argument that is none": (EXISTING, {"accelerators": "x"}, "'accelerators' is not an argument"),
+    "an argument that is none": (EXISTING, {"accelerators": "x"}, "accelerators: is no argument"),
     "an Output where a value is judged": (
         EXISTING,
         {"machine_type": pulumi.Output.from_input("p5.48xlarge")},
@@ -55,7 +55,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a key of nodes that is none": (
         EXISTING,
         {"nodes": {"max": 4, "count": 3}},
-        "nodes.count: is not an argument; use min, max, replicas",
+        "nodes.count: is no field here; use min, max, replicas",
     ),
     "a fabric without a preset": (
         EXISTING,
@@ -87,7 +87,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a driver that is none": (
         EXISTING,
         {"driver": "operator"},
-        "driver: is none, got 'operator'; did you mean gpu_operator?",
+        "driver: must be managed or gpu_operator or device_plugin or dra_driver or none, got 'operator'; did you mean gpu_operator?",
     ),
     "an accelerator that is none": (
         EXISTING,
@@ -145,7 +145,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "less than no machines": (
         EXISTING,
         {"nodes": {"max": -1}},
-        "nodes.max: must be a whole number, 0 or more, got -1",
+        "nodes.max: must not be negative, got -1",
     ),
     "a least that is more than the most": (
         EXISTING,
@@ -186,7 +186,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a capacity type that is none": (
         EXISTING,
         {"capacity_type": "ondemand"},
-        "capacity_type: is none, got 'ondemand'; did you mean on-demand?",
+        "capacity_type: must be on-demand or spot or reserved or capacity-block or flex-start, got 'ondemand'; did you mean on-demand?",
     ),
     "a capacity type that a backend cannot buy": (
         KARPENTER,
@@ -281,7 +281,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a taint's effect that is none": (
         EXISTING,
         {"taints": [{"key": "a", "effect": "Never"}]},
-        "taints[0].effect: is none, got 'Never'; use NoSchedule, PreferNoSchedule, NoExecute",
+        "taints[0].effect: must be NoSchedule or PreferNoSchedule or NoExecute, got 'Never'",
     ),
     "a taint's key that is none": (
         EXISTING,
@@ -339,7 +339,7 @@ MISTAKES: Mapping[str, tuple[Mapping[str, Any], Mapping[str, Any], str]] = {
     "a fabric that is none": (
         EXISTING,
         {"fabric": "tcpxoo"},
-        "fabric: is none, got 'tcpxoo'; did you mean tcpxo?",
+        "fabric: must be efa or gke_rdma or infiniband or roce or tcpx or tcpxo or a mapping with preset, got 'tcpxoo'; did you mean tcpxo?",
     ),
     "a fabric of another cloud": (
         KARPENTER,

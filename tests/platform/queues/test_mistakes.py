@@ -69,11 +69,11 @@ def two_checks(**second: Any) -> platform.ClusterQueue:
 WITH_COMPONENTS: dict[str, tuple[Callable[[], Any], str]] = {
     "a queue for a cohort": (
         lambda: platform.ClusterQueue("it", cohort=platform.ClusterQueue("other")),  # type: ignore[arg-type]
-        "cohort: must be a Cohort, or the name of one, got 'ClusterQueue'",
+        "cohort: must be a text or a Cohort, got 'ClusterQueue'",
     ),
     "a queue for a check": (
         lambda: platform.ClusterQueue("it", admission_checks=[platform.Cohort("org")]),  # type: ignore[list-item]
-        "admission_checks[0]: must be a ProvisioningAdmission or MultiKueue, or the name of one, got 'Cohort'",
+        "admission_checks[0]: must be a text or a ProvisioningAdmission or a MultiKueue or a mapping with check, got 'Cohort'",
     ),
     "a cohort for a flavor": (
         lambda: platform.ClusterQueue("it", quota={platform.Cohort("org"): {"cpu": 1}}),

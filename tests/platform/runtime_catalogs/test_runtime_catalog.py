@@ -189,29 +189,29 @@ NO_COPY = (
     "three parts"
 )
 MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
-    "an argument that is none": ({"mirror": {}}, "'mirror' is not an argument; use runtimes,"),
+    "an argument that is none": ({"mirror": {}}, "mirror: is no argument; use runtimes,"),
     "a runtime alone": (
         {"runtimes": "torch-distributed"},
-        "runtimes: must be a list of runtimes, got 'torch-distributed'; write",
+        "runtimes: must be a list, got 'torch-distributed'; write runtimes=",
     ),
     "a runtime that is not shipped": (
         {"runtimes": ["torch-distribute"]},
         "runtimes: is no shipped runtime, got 'torch-distribute'; did you mean torch-distributed",
     ),
-    "a runtime that is no name": ({"runtimes": [{}]}, "runtimes: is no shipped runtime, got {}"),
+    "a runtime that is no name": ({"runtimes": [{}]}, "runtimes[0]: must be a text or a ClusterTrainingRuntime, got {}"),
     "a runtime twice": (
         {"runtimes": ["jax-distributed", "jax-distributed"]},
         "runtimes: is there twice, got 'jax-distributed'",
     ),
     "a mirror that is no text": (
         {"runtimes": ["jax-distributed"], "images": {"nvcr.io": 1}},
-        "images: must be texts, got {'nvcr.io': 1}; write",
+        "images[nvcr.io]: must be a text, got 1; write images=",
     ),
     "a mirror of nothing": (
         {"runtimes": ["jax-distributed"], "images": {"quay.io": "m"}},
         "images: is the beginning of no image of the chosen runtimes, got 'quay.io'; they have nvcr",
     ),
-    "mirrors that are none": ({"images": "m"}, "images: must be mirrors by the beginning of names"),
+    "mirrors that are none": ({"images": "m"}, "images: must be a mapping, got 'm'; write images="),
     "a copy of a runtime for TorchTune": (
         {"runtimes": ["jax-distributed", TORCHTUNE[0]], "versioned": True},
         f"versioned: {NO_COPY}, got '{TORCHTUNE[0]}'; write versioned=['jax-distributed']",

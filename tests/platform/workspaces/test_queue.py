@@ -156,14 +156,14 @@ def test_an_output_names_the_queue() -> None:
 
 
 MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
-    "a quota of nothing": ({"quota": {}}, "quota: must be amounts by resource, got {}; write"),
+    "a quota of nothing": ({"quota": {}}, "quota: has no amounts; write quota="),
     "an amount": (
         {"quota": {"cpu": "many"}},
         "quota.cpu: must be an amount such as 16, 500m or 64Gi, got 'many'",
     ),
     "a component for its spec": (
         {"quota": {"cpu": 1}, "pools": ["h100"]},
-        "pools: must be the specs of pools; write pools=[pool.spec] of GpuNodePools",
+        "pools[0]: must be a PoolSpec, got 'h100'; write pools=[pool.spec]",
     ),
     "more than the pool has": (
         {"quota": {"nvidia.com/gpu": 129}, "pools": [pool()]},
@@ -200,7 +200,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     "pools without a quota": ({"pools": [pool()]}, "quota: is missing, and without one"),
     "another scheduler": (
         {"quota": {"cpu": 1}, "queueing": "slurm"},
-        "queueing: is nothing that queues jobs, got 'slurm'; write 'kueue', 'volcano' or False",
+        "queueing: must be kueue or volcano or False, got 'slurm'",
     ),
     "a cohort of Volcano": (
         {"quota": {"cpu": 1}, "queueing": "volcano", "cohort": "org"},

@@ -297,7 +297,7 @@ def test_a_namespace_without_a_queue_gets_the_limits_that_a_program_gives() -> N
 
 
 MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
-    "an argument that is none": ({"member": []}, "'member' is not an argument; use namespace,"),
+    "an argument that is none": ({"member": []}, "member: is no argument; did you mean members?"),
     "a namespace": (
         {"namespace": "Vision"},
         "namespace: is no name that Kubernetes takes here, got 'Vision'; write at most 63",
@@ -317,16 +317,16 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a level": (
         {"pod_security": "strict"},
-        "pod_security: is no level of Pod Security, got 'strict'; write baseline,",
+        "pod_security: must be baseline or restricted or privileged, got 'strict'",
     ),
     "members that are no list": ({"members": TEAM}, "members: must be a list, got {"),
     "a member that is a name": (
         {"members": ["bob"]},
-        "members[0]: must have a kind and a name, got 'bob'",
+        "members[0]: must be a mapping with kind and name, got 'bob'; write members=",
     ),
     "a kind of member": (
         {"members": [{"kind": "Team", "name": "a"}]},
-        "members[0].kind: is no kind of member, got 'Team'; write User, Group or ServiceAccount",
+        "members[0].kind: must be User or Group or ServiceAccount, got 'Team'",
     ),
     "a member without a name": ({"members": [{"kind": "User"}]}, "members[0].name: is missing"),
     "everyone": (
@@ -339,7 +339,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a field of a member": (
         {"members": [{**TEAM, "role": "admin"}]},
-        "members[0].role: is no field of a member; use kind, name, namespace, rights",
+        "members[0].role: is no field here; use kind, name, namespace, rights",
     ),
     "a set of rights": (
         {"rights": ["admin"]},
@@ -347,7 +347,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a member's rights": (
         {"members": [{**TEAM, "rights": "sdk"}]},
-        "members[0].rights: must be a list of sets of rights, got 'sdk'",
+        "members[0].rights: must be a list, got 'sdk'",
     ),
     "no runtime": ({"runtimes": []}, "runtimes: allows no runtime at all; name one, or leave"),
     "a runtime of no kind": (
@@ -355,10 +355,10 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
         "runtimes: is no runtime, got 'Runtime/a'; write",
     ),
     "a runtime's name": ({"runtimes": ["A_b"]}, "runtimes: is no name that Kubernetes takes"),
-    "a runtime alone": ({"runtimes": "a"}, "runtimes: must be a list of names, got 'a'"),
+    "a runtime alone": ({"runtimes": "a"}, "runtimes: must be a list, got 'a'"),
     "a secret's value alone": (
         {"secrets": {"hub": "hf_123"}},
-        "secrets.hub: must be a mapping of keys to values, not str; write",
+        "secrets.hub: must be a mapping, and is of type str; write secrets=",
     ),
     "a secret's key": (
         {"secrets": {"hub": {"a b": "hf_123"}}},
@@ -366,7 +366,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     ),
     "a secret's value": (
         {"secrets": {"hub": {"a": 123}}},
-        "secrets.hub.a: must be text, not int",
+        "secrets.hub.a: must be a text, and is of type int",
     ),
     "a secret's name": ({"secrets": {"Hub": {"a": "b"}}}, "secrets: is no name that Kubernetes"),
     "Kubernetes' own service account": (
@@ -376,11 +376,11 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     "a service account": ({"service_account": "a/b"}, "service_account: is no name"),
     "an annotation": (
         {"service_account_annotations": {"a": 1}},
-        "service_account_annotations.a: must be text, got 1",
+        "service_account_annotations.a: must be a text, got 1",
     ),
     "egress to everywhere": ({"egress": [{}]}, "egress[0]: lets everything out, got {}"),
-    "an egress rule": ({"egress": ["10.0.0.0/8"]}, "egress[0]: must be an egress rule of a"),
-    "one egress rule": ({"egress": {"to": []}}, "egress: must be a list of egress rules"),
+    "an egress rule": ({"egress": ["10.0.0.0/8"]}, "egress[0]: must be a mapping, got '10.0.0.0/8'; write egress="),
+    "one egress rule": ({"egress": {"to": []}}, "egress: must be a list, got {'to': []}; write egress="),
     "rules of no policy": (
         {"network_policy": False, "internet": False},
         "internet: is a rule of the network policy, and network_policy=False switches that off;",

@@ -2,23 +2,24 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final, Unpack, get_args
+from typing import Any, Final, Unpack
 
 import pulumi
+from typing_extensions import override
 
-from trainer_infra.api.finding import path_text
-from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.json_values import JSONObject, json_leaves
+from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
+from trainer_infra.platform.argument_problems import NAME, SHORT_NAME, ArgumentProblems
 from trainer_infra.platform.chart_reference import HelmChart
-from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.controller_component import merged_configuration
 from trainer_infra.platform.drivers import device_plugin, dra_driver, gpu_operator
 from trainer_infra.platform.drivers.cluster_drivers import DriverClaim, claim_driver
-from trainer_infra.platform.drivers.driver_arguments import DeviceDriverArgs, DriverKind
+from trainer_infra.platform.drivers.driver_arguments import DeviceDriverArgs
 from trainer_infra.platform.manifests.helm_chart import chart_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
-from trainer_infra.platform.name_advice import did_you_mean
+from trainer_infra.platform.pod_arguments import judge_pod_arguments
 
 _NAMESPACES: Final[Mapping[str, str]] = {
     "device_plugin": device_plugin.NAMESPACE,
@@ -69,9 +70,8 @@ class DeviceDriver(PlatformComponent):
             args: See `DeviceDriverArgs`.
         """
         super().__init__(resource_name, args, opts)
+        args = without_none(args)
         with self.sentences():
-            if problems := list(driver_problems(args)):
-                raise InvalidInput(problems)
             installs = args["kind"] == "gpu_operator" and not gpu_operator.has_driver(args)
             claim_driver(self, DriverClaim(resource_name, args["kind"], installs))
             objects = driver_objects(resource_name, args)
@@ -79,22 +79,24 @@ class DeviceDriver(PlatformComponent):
         self.namespace = pulumi.Output.from_input(driver_namespace(args))
         self.register_outputs({"namespace": self.namespace})
 
+    @classmethod
+    @override
+    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
+        judge_pod_arguments(problems, args)
+        problems.judge_known(("values",), args.get("values", {}))
+        for name, shape in (("namespace", SHORT_NAME), ("runtime_class", NAME)):
+            if name in args:
+                problems.judge_text((name,), args[name], shape)
+        problems.add_all(driver_problems(args))
+
 
 def driver_problems(args: DeviceDriverArgs) -> Iterator[Problem]:
     """What cannot work of the arguments."""
-    kind: str = args.get("kind", "")
-    if kind not in get_args(DriverKind):
-        fix = did_you_mean(kind, get_args(DriverKind))
-        yield Problem("kind", "is none" if kind else "is missing", got=kind or None, fix=fix)
-        return
+    kind = args["kind"]
     for argument, kinds in _OF_ONE_KIND.items():
         if argument in args and kind not in kinds:
             yield Problem(argument, f"is of {' and '.join(kinds)}; {kind} has none")
     yield from _source_problems(args)
-    for path, value in json_leaves(args.get("values", {}), ("values",)):
-        if isinstance(value, pulumi.Output):
-            what = "is an Output, which helm cannot wait for"
-            yield Problem(path_text(path), what, fix="write the value itself")
     if kind == "gpu_operator" and not args.get("may_interrupt_training", False):
         yield from gpu_operator.interruptions(chart_values(args))
 

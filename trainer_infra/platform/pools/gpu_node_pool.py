@@ -6,7 +6,7 @@ from typing import Any, Final, Unpack
 import pulumi
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.drivers.cluster_drivers import PoolClaim, claim_pool
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 from trainer_infra.platform.pools.aks import aks_agent_pool
@@ -79,6 +79,7 @@ class GpuNodePool(PlatformComponent):
             args: See `GpuNodePoolArgs`.
         """
         super().__init__(resource_name, args, opts)
+        args = without_none(args)
         with self.sentences():
             declared = judged_declaration(resource_name, args)
             driver = args.get("driver", "managed")

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.queues.argument_problems import (
+from trainer_infra.platform.argument_problems import (
     NAME,
     ArgumentProblems,
     is_plain,
@@ -142,7 +142,7 @@ class ClusterQueue(QueueComponent):
         super().__init__(resource_name, args, opts)
 
     @override
-    def _references(self, args: Any) -> Iterable[object]:
+    def _named(self, args: Any) -> Iterable[object]:
         checks = args.get("admission_checks", ())
         return (
             args.get("cohort"),

@@ -7,7 +7,7 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.queues.argument_problems import ArgumentProblems, quantity_text
+from trainer_infra.platform.argument_problems import ArgumentProblems, quantity_text
 from trainer_infra.platform.queues.queue_component import (
     QueueArgs,
     QueueComponent,
@@ -50,7 +50,7 @@ class Cohort(QueueComponent):
         super().__init__(resource_name, args, opts)
 
     @override
-    def _references(self, args: Any) -> Iterable[object]:
+    def _named(self, args: Any) -> Iterable[object]:
         return (args.get("parent"), *args.get("quota", ()))
 
     @override

@@ -13,7 +13,7 @@ from typing_extensions import override
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.kube.loop import run_in_loop
-from trainer_infra.platform.queues.argument_problems import (
+from trainer_infra.platform.argument_problems import (
     NAME,
     SHORT_NAME,
     ArgumentProblems,

@@ -8,7 +8,7 @@ from typing_extensions import override
 
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.queues.argument_problems import (
+from trainer_infra.platform.argument_problems import (
     LABEL_KEY,
     NAME,
     SHORT_NAME,

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypedDict
 
 import pulumi
+from typing_extensions import override
 
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.component import PlatformComponent
+from trainer_infra.platform.argument_problems import NAME, ArgumentProblems
+from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.manifests.object_resources import Resources, object_resources
-from trainer_infra.platform.queues.argument_problems import NAME, ArgumentProblems
 
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 """The version of Kueue's kinds that the platform writes."""
@@ -49,10 +50,8 @@ class QueueComponent(PlatformComponent):
             args: the component's; one that is None is not given.
             opts: Options of the component.
         """
-        given = {key: each for key, each in args.items() if each is not None}
-        before = [each for each in self._references(given) if isinstance(each, QueueComponent)]
-        depends = pulumi.ResourceOptions(depends_on=before)
-        super().__init__(resource_name, given, pulumi.ResourceOptions.merge(opts, depends))
+        super().__init__(resource_name, args, opts)
+        given = without_none(args)
         self.object_name = given.get("name", resource_name)
         with self.sentences():
             self._judge_all(given)
@@ -67,16 +66,16 @@ class QueueComponent(PlatformComponent):
 
     def _judge_all(self, args: Any) -> None:
         problems = ArgumentProblems()
-        for each in self._arguments.__annotations__:
-            if each in self._arguments.__required_keys__ and each not in args:  # type: ignore[attr-defined]
-                problems.add((each,), "is missing")
-        problems.end()
         problems.judge_text(("name",), self.object_name, self._name_shape)
         problems.judge_labels(("labels",), args.get("labels", {}))
         self._judge(problems, args)
         problems.end()
 
-    def _references(self, args: Any) -> Iterable[object]:  # noqa: ARG002  for a subclass
+    @override
+    def _references(self, args: Any) -> Sequence[pulumi.Resource]:
+        return [each for each in self._named(args) if isinstance(each, QueueComponent)]
+
+    def _named(self, args: Any) -> Iterable[object]:  # noqa: ARG002  for a subclass
         """What the arguments name, as names or as components."""
         return ()
 

@@ -13,7 +13,7 @@ import pulumi
 
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONDict
-from trainer_infra.platform.queues.argument_problems import (
+from trainer_infra.platform.argument_problems import (
     LABEL_KEY,
     ArgumentProblems,
     is_plain,

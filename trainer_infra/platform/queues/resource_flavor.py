@@ -8,12 +8,13 @@ from typing_extensions import override
 
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.queues.argument_problems import (
+from trainer_infra.platform.argument_problems import (
     LABEL_KEY,
     LABEL_VALUE,
     ArgumentProblems,
     is_plain,
 )
+from trainer_infra.platform.pod_arguments import EFFECTS, judge_tolerations
 from trainer_infra.platform.queues.queue_component import (
     QueueArgs,
     QueueComponent,
@@ -24,11 +25,8 @@ from trainer_infra.platform.queues.queue_component import (
 from trainer_infra.platform.queues.topology import Topology
 from trainer_infra.trainers.wire_types.pod_placement import TolerationArgs
 
-EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
-"""What a taint does with pods that do not tolerate it."""
 _MOST: Final = 8
 """Labels, taints and tolerations that a flavor may have, each."""
-_TOLERATION: Final = ("key", "operator", "value", "effect", "tolerationSeconds")
 
 
 class TaintArgs(TypedDict):
@@ -75,7 +73,7 @@ class ResourceFlavor(QueueComponent):
         super().__init__(resource_name, args, opts)
 
     @override
-    def _references(self, args: Any) -> Iterable[object]:
+    def _named(self, args: Any) -> Iterable[object]:
         return (args.get("topology_name"),)
 
     @override
@@ -83,11 +81,7 @@ class ResourceFlavor(QueueComponent):
         labels = args.get("node_labels", {})
         problems.judge_labels(("node_labels",), labels, _MOST)
         _judge_taints(problems, args.get("node_taints", ()))
-        at: Path = ("tolerations",)
-        tolerations = problems.plain_list(at, args.get("tolerations", ()), _MOST)
-        for index, each in enumerate(tolerations):
-            found = problems.plain_fields((*at, index), each, _TOLERATION)
-            _judge_toleration(problems, (*at, index), found)
+        judge_tolerations(problems, args.get("tolerations", ()), _MOST)
         if "topology_name" in args:
             judge_reference(problems, ("topology_name",), args["topology_name"], Topology)
             if is_plain(labels) and not labels:
@@ -118,21 +112,3 @@ def _judge_taints(problems: ArgumentProblems, taints: object) -> None:
         seen.append((taint.get("key"), taint.get("effect")))
     doubles = [f"{key}:{effect}" for key, effect in seen if is_plain(key) and is_plain(effect)]
     problems.judge_unique(at, doubles)
-
-
-def _judge_toleration(problems: ArgumentProblems, at: Path, toleration: Mapping[str, Any]) -> None:
-    """As the CRD does: it takes an operator that is not given for `Equal`."""
-    operator, effect = toleration.get("operator", "Equal"), toleration.get("effect")
-    problems.judge_choice((*at, "operator"), operator, ("Equal", "Exists"))
-    if "effect" in toleration:
-        problems.judge_choice((*at, "effect"), effect, EFFECTS)
-    if "key" in toleration:
-        problems.judge_text((*at, "key"), toleration["key"], LABEL_KEY)
-    elif is_plain(operator) and operator != "Exists":
-        problems.add((*at, "key"), "is missing", fix="an operator of Exists tolerates every key")
-    if operator == "Exists" and "value" in toleration:
-        problems.add((*at, "value"), "must not be there where the operator is Exists")
-    if "tolerationSeconds" in toleration:
-        problems.judge_number((*at, "tolerationSeconds"), toleration["tolerationSeconds"])
-        if is_plain(effect) and effect != "NoExecute":
-            problems.add((*at, "effect"), "must be NoExecute beside tolerationSeconds")

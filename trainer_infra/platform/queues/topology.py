@@ -7,7 +7,7 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.queues.argument_problems import LABEL_KEY, ArgumentProblems, is_plain
+from trainer_infra.platform.argument_problems import LABEL_KEY, ArgumentProblems, is_plain
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent
 
 HOSTNAME: Final = "kubernetes.io/hostname"

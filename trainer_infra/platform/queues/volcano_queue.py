@@ -7,7 +7,7 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.json_values import JSONDict, JSONObject
-from trainer_infra.platform.queues.argument_problems import (
+from trainer_infra.platform.argument_problems import (
     LABEL_KEY,
     ArgumentProblems,
     quantity_text,
@@ -68,7 +68,7 @@ class VolcanoQueue(QueueComponent):
         super().__init__(resource_name, args, opts)
 
     @override
-    def _references(self, args: Any) -> Iterable[object]:
+    def _named(self, args: Any) -> Iterable[object]:
         return (args.get("parent"),)
 
     @override

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 
 import yaml
 
-from trainer_infra.platform.queues.argument_problems import NAME
+from trainer_infra.platform.argument_problems import NAME
 
 _FORBIDDEN: Final = {
     "tokenFile": "names a file of the token",

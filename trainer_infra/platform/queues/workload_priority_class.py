@@ -7,7 +7,7 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.queues.argument_problems import LABEL_VALUE, NAME, ArgumentProblems
+from trainer_infra.platform.argument_problems import LABEL_VALUE, NAME, ArgumentProblems
 from trainer_infra.platform.queues.queue_component import QueueArgs, QueueComponent, given_fields
 
 _DESCRIPTION: Final = {"maxLength": 2048}

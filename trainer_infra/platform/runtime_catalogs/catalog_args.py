@@ -1,7 +1,7 @@
 """The arguments of a RuntimeCatalog."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any, Final, TypedDict
 
 import pulumi
 
@@ -28,3 +28,10 @@ class RuntimeCatalogArgs(TypedDict, total=False):
     otherwise that of `kubernetes:kubeconfig`, or KUBECONFIG."""
     context: str
     """The context in it; the current one unless given."""
+
+
+EXAMPLES: Final[Mapping[str, str]] = {
+    "images": 'images={"ghcr.io/kubeflow": "mirror.example.com/kubeflow"}',
+    "runtimes": 'runtimes=["torch-distributed"]',
+}
+"""What to write of an argument."""

@@ -38,25 +38,32 @@ class CatalogContent:
         return frozenset(each["metadata"]["name"] for each in self.objects)
 
 
+def catalog_problems(args: RuntimeCatalogArgs) -> Iterator[Problem]:
+    """What an argument says that cannot be."""
+    try:
+        chosen = _chosen(args)
+    except InvalidInput as error:
+        yield from error.problems
+        return
+    used = frozenset(image for each in chosen for image in spec_images(each["spec"]))
+    yield from mirror_problems(args.get("images", {}), used)
+    yield from _frozen_problems(_frozen_names(args.get("versioned", False), chosen), chosen)
+    if "service_account" in args:
+        yield from subdomain_problems("service_account", args["service_account"])
+
+
 def catalog_content(args: RuntimeCatalogArgs, identity: str) -> CatalogContent:
     """The objects of a catalog.
 
     Args:
-        args: the program's.
+        args: the program's, in which there is no problem.
         identity: the label value of what this catalog keeps.
 
     Raises:
-        InvalidInput: What an argument says cannot be, or the transform makes no runtime.
+        InvalidInput: The transform makes no runtime.
     """
-    chosen = _chosen(args)
-    images = args.get("images", {})
-    used = frozenset(image for each in chosen for image in spec_images(each["spec"]))
+    chosen, images = _chosen(args), args.get("images", {})
     frozen = _frozen_names(args.get("versioned", False), chosen)
-    problems = [*mirror_problems(images, used), *_frozen_problems(frozen, chosen)]
-    if "service_account" in args:
-        problems += subdomain_problems("service_account", args["service_account"])
-    if problems:
-        raise InvalidInput(problems)
     account = args.get("service_account")
     prepared = (_mirrored(_with_account(each, account), images) for each in chosen)
     made = [_own(_transformed(each, args), identity) for each in prepared]
@@ -71,21 +78,17 @@ def catalog_content(args: RuntimeCatalogArgs, identity: str) -> CatalogContent:
 
 def _chosen(args: RuntimeCatalogArgs) -> Sequence[JSONDict]:
     """Runtimes as they are shipped, or as the program has them."""
-    wanted: Any = args.get("runtimes", tuple(each.name for each in catalog.RUNTIMES))
-    fix = 'write ["torch-distributed"]'
-    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
-        what = "must be a list of runtimes"
-        raise InvalidInput([Problem("runtimes", what, got=wanted, fix=fix)])
+    wanted = args.get("runtimes", tuple(each.name for each in catalog.RUNTIMES))
     shipped = {each.name: each for each in catalog.RUNTIMES}
     made, problems = [], []
     for each in wanted:
         if isinstance(each, ClusterTrainingRuntime):
             made.append(each.to_wire())
-        elif isinstance(each, str) and each in shipped:
+        elif each in shipped:
             made.append(shipped[each].runtime().to_wire())
         else:
-            advice = catalog.advice(each) if isinstance(each, str) else fix
-            problems.append(Problem("runtimes", "is no shipped runtime", got=each, fix=advice))
+            fix = catalog.advice(each)
+            problems.append(Problem("runtimes", "is no shipped runtime", got=each, fix=fix))
     found = [each["metadata"]["name"] for each in made]
     twice = dict.fromkeys(each for each in found if found.count(each) > 1)
     problems += (Problem("runtimes", "is there twice", got=each) for each in twice)

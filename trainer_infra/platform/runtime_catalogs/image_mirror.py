@@ -7,11 +7,11 @@ from typing import Any, Final
 from trainer_infra.catalog.data_cache import CACHE_IMAGE
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict, json_leaves, with_leaves
+from trainer_infra.platform.runtime_catalogs.catalog_args import EXAMPLES
 
 _HUB: Final = "docker.io"
 """Where an image is that names no registry."""
 _REGISTRY: Final = re.compile(r"[^/]*[.:][^/]*|localhost")
-_FIX: Final = 'write {"ghcr.io/kubeflow": "mirror.example.com/kubeflow"}'
 
 
 def mirrored_spec(spec: Any, images: Mapping[str, str]) -> JSONDict:
@@ -49,19 +49,21 @@ def spec_images(spec: Any) -> frozenset[str]:
     return frozenset(found)
 
 
-def mirror_problems(images: object, used: frozenset[str]) -> Iterator[Problem]:
+def mirror_problems(images: Mapping[str, str], used: frozenset[str]) -> Iterator[Problem]:
     """What is wrong with mirrors; one that no image needs is a mistake in its name.
 
     Args:
         images: as the program gives them.
         used: images of the chosen runtimes.
     """
-    if not isinstance(images, Mapping):
-        yield Problem("images", "must be mirrors by the beginning of names", got=images, fix=_FIX)
-        return
     for prefix, mirror in images.items():
-        if not (isinstance(prefix, str) and prefix and isinstance(mirror, str) and mirror):
-            yield Problem("images", "must be texts", got={prefix: mirror}, fix=_FIX)
+        if not (prefix and mirror):
+            yield Problem(
+                "images",
+                "must not be empty",
+                got={prefix: mirror},
+                fix=f"write {EXAMPLES['images']}",
+            )
         elif all(mirrored_image(each, {prefix: mirror}) == each for each in used):
             some = ", ".join(sorted(used)[:3])
             what = "is the beginning of no image of the chosen runtimes"

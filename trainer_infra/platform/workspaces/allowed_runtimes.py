@@ -13,6 +13,7 @@ from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.workspaces.namespace import own_namespace
 from trainer_infra.platform.workspaces.object_name import subdomain_problems
+from trainer_infra.platform.workspaces.workspace_args import EXAMPLES
 
 _API: Final = "admissionregistration.k8s.io/v1"
 _SEPARATOR: Final = "/"
@@ -55,18 +56,15 @@ def runtime_policy_objects(namespace: str, runtimes: Sequence[str]) -> Iterator[
     yield _object("ValidatingAdmissionPolicyBinding", name, binding)
 
 
-def runtime_problems(runtimes: object) -> Iterator[Problem]:
+def runtime_problems(runtimes: Sequence[str]) -> Iterator[Problem]:
     """Names that no runtime can have."""
-    fix = 'write ["torch-distributed", "TrainingRuntime/ours"]'
-    if isinstance(runtimes, str) or not isinstance(runtimes, Sequence):
-        yield Problem("runtimes", "must be a list of names", got=runtimes, fix=fix)
-        return
+    fix = f"write {EXAMPLES['runtimes']}"
     if not runtimes:
         what = "allows no runtime at all"
         yield Problem("runtimes", what, fix="name one, or leave runtimes out to allow all")
     for each in runtimes:
-        kind, slash, name = str(each).rpartition(_SEPARATOR)
-        if not isinstance(each, str) or (slash and kind not in names.RUNTIMES):
+        kind, slash, name = each.rpartition(_SEPARATOR)
+        if slash and kind not in names.RUNTIMES:
             yield Problem("runtimes", "is no runtime", got=each, fix=fix)
         else:
             yield from subdomain_problems("runtimes", name)

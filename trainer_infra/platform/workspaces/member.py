@@ -1,7 +1,7 @@
 """Who works in a workspace: users, groups and service accounts."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final, Literal, Required, TypedDict
+from collections.abc import Iterator, Sequence
+from typing import Final, Literal, Required, TypedDict
 
 import pulumi
 
@@ -10,10 +10,8 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.workspaces.object_name import label_problems
 
 SERVICE_ACCOUNT: Final = "ServiceAccount"
-_KINDS: Final = ("User", "Group", SERVICE_ACCOUNT)
 _RBAC: Final = "rbac.authorization.k8s.io"
 _EVERYONE: Final = frozenset({"system:authenticated", "system:unauthenticated", "system:anonymous"})
-_FIELDS: Final = frozenset({"kind", "name", "namespace", "rights"})
 
 
 class WorkspaceMember(TypedDict, total=False):
@@ -37,27 +35,14 @@ def member_subject(member: WorkspaceMember, namespace: str) -> JSONObject:
     return {"apiGroup": _RBAC, "kind": member["kind"], "name": member["name"]}
 
 
-def member_problems(members: object) -> Iterator[Problem]:
+def member_problems(members: Sequence[WorkspaceMember]) -> Iterator[Problem]:
     """What is wrong with members; their rights are judged in `rights`."""
-    if isinstance(members, str) or not isinstance(members, Sequence):
-        yield Problem("members", "must be a list", got=members, fix=f"write {_EXAMPLE}")
-        return
     for number, each in enumerate(members):
         yield from _problems(f"members[{number}]", each)
 
 
-_EXAMPLE: Final = '[{"kind": "Group", "name": "vision-team"}]'
-
-
-def _problems(path: str, member: Any) -> Iterator[Problem]:
-    if not isinstance(member, Mapping):
-        yield Problem(path, "must have a kind and a name", got=member, fix=f"write {_EXAMPLE}")
-        return
-    kind, name = member.get("kind"), member.get("name")
-    if kind not in _KINDS:
-        yield Problem(
-            f"{path}.kind", "is no kind of member", got=kind, fix="write " + _one_of(_KINDS)
-        )
+def _problems(path: str, member: WorkspaceMember) -> Iterator[Problem]:
+    kind, name = member["kind"], member["name"]
     if not name:
         yield Problem(f"{path}.name", "is missing", fix="name it as the cluster's sign-in does")
     if isinstance(name, str) and name in _EVERYONE:
@@ -65,13 +50,6 @@ def _problems(path: str, member: Any) -> Iterator[Problem]:
         yield Problem(f"{path}.name", what, got=name, fix="name a group of the team")
     if kind == SERVICE_ACCOUNT and isinstance(name, str) and name:
         yield from label_problems(f"{path}.name", name)
-    elif "namespace" in member and kind in _KINDS:
+    elif "namespace" in member:
         what = f"is for a ServiceAccount, and this is a {kind}"
         yield Problem(f"{path}.namespace", what, got=member["namespace"], fix="leave it out")
-    for field in member.keys() - _FIELDS:
-        known = ", ".join(sorted(_FIELDS))
-        yield Problem(f"{path}.{field}", "is no field of a member", fix=f"use {known}")
-
-
-def _one_of(words: Sequence[str]) -> str:
-    return f"{', '.join(words[:-1])} or {words[-1]}"

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
-from trainer_infra.platform.queues.argument_problems import ArgumentProblems
+from trainer_infra.platform.argument_problems import ArgumentProblems
 
 NAME_LABEL: Final = "kubernetes.io/metadata.name"
 """Every namespace has it; its value is the namespace's name."""
@@ -34,13 +34,6 @@ def namespace_problems(name: str) -> Iterator[Problem]:
     if name == "default" or name.startswith("kube-"):
         what = "belongs to Kubernetes, and destroy would delete it"
         yield Problem("namespace", what, got=name, fix="give the team a namespace of its own")
-
-
-def level_problems(level: object) -> Iterator[Problem]:
-    """A level that Kubernetes does not have."""
-    if level not in LEVELS:
-        what, fix = "is no level of Pod Security", f"write {', '.join(LEVELS[:-1])} or {LEVELS[-1]}"
-        yield Problem("pod_security", what, got=level, fix=fix)
 
 
 def namespace_label_problems(labels: Any) -> Iterator[Problem]:

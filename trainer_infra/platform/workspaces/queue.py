@@ -17,7 +17,7 @@ from trainer_infra.platform.workspaces.queue_quota import (
     quota_problems,
     total_amounts,
 )
-from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
+from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, WorkspaceArgs
 from trainer_infra.rules.node_pool import PoolSpec
 
 KUEUE: Final = "kueue"
@@ -76,17 +76,12 @@ def derived_hard_limits(args: WorkspaceArgs) -> Mapping[str, Any]:
 
 def queue_problems(args: WorkspaceArgs) -> Iterator[Problem]:
     """What is wrong with a quota and its queue; the rest the queues' own components find."""
-    queueing: object = queueing_of(args)
-    if queueing not in (KUEUE, VOLCANO, False):
-        fix = f"write {KUEUE!r}, {VOLCANO!r} or False"
-        yield Problem("queueing", "is nothing that queues jobs", got=queueing, fix=fix)
-        return
-    pools = args.get("pools", ())
+    queueing, pools = queueing_of(args), args.get("pools", ())
     if "quota" in args:
         yield from quota_problems(args["quota"], pools)
     elif queueing or "pools" in args:
         what = "is missing, and without one nothing is admitted"
-        yield Problem("quota", what, fix='write quota={"nvidia.com/gpu": 16, "cpu": 64}')
+        yield Problem("quota", what, fix=f"write {EXAMPLES['quota']}")
     yield from label_problems("queue", args.get("queue", DEFAULT_QUEUE))
     if queueing == KUEUE:
         yield from _flavor_problems(pools)
@@ -109,7 +104,7 @@ def unknown_flavors(args: WorkspaceArgs, flavors: Sequence[str]) -> Iterator[Pro
 
 def _flavor_problems(pools: Sequence[PoolSpec]) -> Iterator[Problem]:
     for each in pools:
-        if isinstance(each, PoolSpec) and each.flavor_name is None:
+        if each.flavor_name is None:
             fix = "leave queueing=False out of the pool, or give it to the workspace too"
             yield Problem("pools", f"has {each.name}, of which Kueue has no flavor", fix=fix)
 

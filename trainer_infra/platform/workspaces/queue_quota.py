@@ -14,6 +14,7 @@ from trainer_infra.api.quantity import parse_quantity
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONDict
 from trainer_infra.platform.workspaces.resource_quota import quantity_problems
+from trainer_infra.platform.workspaces.workspace_args import EXAMPLES
 from trainer_infra.rules.node_pool import PoolSpec
 
 NOMINAL: Final = "nominal"
@@ -61,15 +62,10 @@ def total_amounts(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> JSONDi
     return totals
 
 
-def quota_problems(quota: object, pools: object) -> Iterator[Problem]:
+def quota_problems(quota: Mapping[str, Any], pools: Sequence[PoolSpec]) -> Iterator[Problem]:
     """What is wrong with a quota and its pools; limits of borrowing the ClusterQueue judges itself."""
-    if not isinstance(pools, Sequence) or not all(isinstance(each, PoolSpec) for each in pools):
-        fix = "write pools=[pool.spec] of GpuNodePools"
-        yield Problem("pools", "must be the specs of pools", fix=fix)
-        return
-    if not isinstance(quota, Mapping) or not quota:
-        fix = 'write {"nvidia.com/gpu": 16, "cpu": 64}'
-        yield Problem("quota", "must be amounts by resource", got=quota, fix=fix)
+    if not quota:
+        yield Problem("quota", "has no amounts", fix=f"write {EXAMPLES['quota']}")
         return
     if not pools or not _names_pools(quota, pools):
         yield from _flat_problems(quota, pools)

@@ -43,32 +43,21 @@ def requested_amounts(quota: Mapping[str, Any]) -> JSONObject:
     return {f"{_REQUESTED}{resource}": amount for resource, amount in quota.items()}
 
 
-def resource_quota_problems(hard: object) -> Iterator[Problem]:
+def resource_quota_problems(hard: Mapping[str, object]) -> Iterator[Problem]:
     """What is wrong with the limits of a namespace."""
-    if not isinstance(hard, Mapping):
-        fix = 'write {"requests.nvidia.com/gpu": 16, "pods": 100}'
-        yield Problem("resource_quota", "must be a mapping of amounts", got=hard, fix=fix)
-        return
     for name, amount in hard.items():
         yield from quantity_problems(f"resource_quota.{name}", amount)
 
 
-def limit_range_problems(limits: object) -> Iterator[Problem]:
+def limit_range_problems(limits: Mapping[str, Mapping[str, object]]) -> Iterator[Problem]:
     """What is wrong with the limits of containers."""
-    if not isinstance(limits, Mapping):
-        fix = 'write {"defaultRequest": {"cpu": "1"}}'
-        yield Problem("limit_range", "must be a mapping", got=limits, fix=fix)
-        return
     for field, amounts in limits.items():
         path = f"limit_range.{field}"
         if field not in _LIMITS:
             known = ", ".join(sorted(_LIMITS))
             yield Problem(path, "is no field of a LimitRange", fix=f"use {known}")
-        elif not isinstance(amounts, Mapping):
-            yield Problem(path, "must be a mapping of amounts", got=amounts)
-        else:
-            for name, amount in amounts.items():
-                yield from quantity_problems(f"{path}.{name}", amount)
+        for name, amount in amounts.items():
+            yield from quantity_problems(f"{path}.{name}", amount)
 
 
 def quantity_problems(path: str, amount: object) -> Iterator[Problem]:

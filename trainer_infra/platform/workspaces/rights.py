@@ -80,12 +80,9 @@ def role_rules(rights: Iterable[Right]) -> list[JSONObject]:
     ]
 
 
-def rights_problems(path: str, wanted: object) -> Iterator[Problem]:
+def rights_problems(path: str, wanted: Sequence[str]) -> Iterator[Problem]:
     """Sets of rights that there are not."""
     known = ", ".join(RIGHT_SETS)
-    if isinstance(wanted, str) or not isinstance(wanted, Sequence):
-        yield Problem(path, "must be a list of sets of rights", got=wanted, fix=f"use {known}")
-        return
     for each in wanted:
         if each not in RIGHT_SETS:
             yield Problem(path, "is no set of rights", got=each, fix=f"use {known}")

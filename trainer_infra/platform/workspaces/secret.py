@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Final
 
 import pulumi
 
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.workspaces.object_name import subdomain_problems
+from trainer_infra.platform.workspaces.workspace_args import EXAMPLES
 
 _KEY: Final = re.compile(r"[-._a-zA-Z0-9]{1,253}", re.ASCII)
 
@@ -26,27 +27,13 @@ def secret_object(name: str, namespace: str, values: Mapping[str, pulumi.Input[s
     }
 
 
-def secret_problems(secrets: object) -> Iterator[Problem]:
+def secret_problems(secrets: Mapping[str, Mapping[str, object]]) -> Iterator[Problem]:
     """What is wrong with Secrets; a value is in no message."""
-    fix = 'write {"hub": {"ACCESS_TOKEN": config.require_secret("token")}}'
-    if not isinstance(secrets, Mapping):
-        what = f"must be a mapping of names to values, not {type(secrets).__name__}"
-        yield Problem("secrets", what, fix=fix)
-        return
     for name, values in secrets.items():
         yield from subdomain_problems("secrets", name)
-        yield from _problems(f"secrets.{name}", values, fix)
-
-
-def _problems(path: str, values: Any, fix: str) -> Iterator[Problem]:
-    if not isinstance(values, Mapping) or not values:
-        what = f"must be a mapping of keys to values, not {type(values).__name__}"
-        yield Problem(path, "has no values" if values == {} else what, fix=fix)
-        return
-    for key, value in values.items():
-        if not (isinstance(key, str) and _KEY.fullmatch(key)):
-            write = "write letters, digits, -, _ and ."
-            yield Problem(path, "is no key that a Secret takes", got=key, fix=write)
-        if not isinstance(value, str | pulumi.Output):
-            what = f"must be text, not {type(value).__name__}"
-            yield Problem(f"{path}.{key}", what)
+        if not values:
+            yield Problem(f"secrets.{name}", "has no values", fix=f"write {EXAMPLES['secrets']}")
+        for key in values:
+            if not _KEY.fullmatch(key):
+                what, fix = "is no key that a Secret takes", "write letters, digits, -, _ and ."
+                yield Problem(f"secrets.{name}", what, got=key, fix=fix)

@@ -41,15 +41,3 @@ def account_problems(name: object) -> Iterator[Problem]:
         yield Problem("service_account", what, got=name, fix="choose another name")
     else:
         yield from subdomain_problems("service_account", name)
-
-
-def annotation_problems(annotations: object) -> Iterator[Problem]:
-    """Annotations that are no texts."""
-    path = "service_account_annotations"
-    if not isinstance(annotations, Mapping):
-        fix = 'write {"eks.amazonaws.com/role-arn": "arn:aws:iam::ACCOUNT:role/ROLE"}'
-        yield Problem(path, "must be a mapping of texts", got=annotations, fix=fix)
-        return
-    for key, value in annotations.items():
-        if not isinstance(value, str | pulumi.Output):
-            yield Problem(f"{path}.{key}", "must be text", got=value)

@@ -1,7 +1,7 @@
 """The arguments of a Workspace."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal, TypedDict
+from typing import Any, Final, Literal, TypedDict
 
 import pulumi
 
@@ -59,7 +59,7 @@ class WorkspaceArgs(TypedDict, total=False):
     """Whether pods are cut off from all that training does not need; true unless given."""
     internet: bool
     """Whether training pods reach port 443 of addresses outside; true unless given."""
-    egress: Sequence[Mapping[str, Any]]
+    egress: Sequence[pulumi.Input[Mapping[str, Any]]]
     """Where else training pods go: egress rules of a NetworkPolicy, in wire form."""
     trainer_namespace: str
     """Where Trainer's controller is; `kubeflow-system` unless given."""
@@ -67,8 +67,22 @@ class WorkspaceArgs(TypedDict, total=False):
     """Whether `torch-distributed-with-cache` may start its cache here; false unless given."""
     resource_quota: Mapping[str, pulumi.Input[str | int | float]]
     """`hard` of a ResourceQuota, for example `{"pods": 100}`; without a queue beside the quota's amounts."""
-    limit_range: Mapping[str, Any]
+    limit_range: Mapping[str, Mapping[str, pulumi.Input[str | int | float]]]
     """Limits of containers in a LimitRange, in wire form, for example `defaultRequest`."""
     guard: bool | GuardedCluster
     """Whether `destroy` is refused while there are jobs in it: true unless given. A mapping names the
     cluster to look at, where that is not the stack's own."""
+
+
+EXAMPLES: Final[Mapping[str, str]] = {
+    "egress": 'egress=[{"to": [{"ipBlock": {"cidr": "10.1.0.0/16"}}], "ports": [{"port": 443}]}]',
+    "limit_range": 'limit_range={"defaultRequest": {"cpu": "1"}}',
+    "members": 'members=[{"kind": "Group", "name": "vision-team"}]',
+    "pools": "pools=[pool.spec] of GpuNodePools",
+    "quota": 'quota={"nvidia.com/gpu": 16, "cpu": 64}',
+    "resource_quota": 'resource_quota={"requests.nvidia.com/gpu": 16, "pods": 100}',
+    "runtimes": 'runtimes=["torch-distributed", "TrainingRuntime/ours"]',
+    "secrets": 'secrets={"hub": {"ACCESS_TOKEN": config.require_secret("token")}}',
+    "service_account_annotations": 'service_account_annotations={"eks.amazonaws.com/role-arn": "arn:aws:iam::ACCOUNT:role/ROLE"}',
+}
+"""What to write of an argument."""

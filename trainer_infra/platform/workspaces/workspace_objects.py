@@ -1,6 +1,6 @@
 """Every object of a workspace, or every problem of its arguments."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
@@ -13,7 +13,6 @@ from trainer_infra.platform.workspaces.data_cache import data_cache_objects, dat
 from trainer_infra.platform.workspaces.member import member_problems
 from trainer_infra.platform.workspaces.namespace import (
     LEVELS,
-    level_problems,
     namespace_label_problems,
     namespace_object,
     namespace_problems,
@@ -36,7 +35,6 @@ from trainer_infra.platform.workspaces.secret import secret_object, secret_probl
 from trainer_infra.platform.workspaces.service_account import (
     TRAINING,
     account_problems,
-    annotation_problems,
     service_account,
 )
 from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
@@ -93,19 +91,17 @@ def _problems(namespace: str, args: WorkspaceArgs) -> Iterator[Problem]:
     yield from label_problems("namespace", namespace)
     yield from namespace_problems(str(namespace))
     yield from namespace_label_problems(args.get("labels", {}))
-    yield from level_problems(args.get("pod_security", LEVELS[0]))
     yield from queue_problems(args)
     members = args.get("members", ())
     yield from member_problems(members)
     yield from rights_problems("rights", args.get("rights", (SDK,)))
     for number, each in enumerate(members):
-        if isinstance(each, Mapping) and "rights" in each:
+        if "rights" in each:
             yield from rights_problems(f"members[{number}].rights", each["rights"])
     if "runtimes" in args:
         yield from runtime_problems(args["runtimes"])
     yield from secret_problems(args.get("secrets", {}))
     yield from account_problems(args.get("service_account", TRAINING))
-    yield from annotation_problems(args.get("service_account_annotations", {}))
     yield from _network_problems(args)
     yield from resource_quota_problems(args.get("resource_quota", {}))
     if "limit_range" in args:

@@ -13,7 +13,6 @@ from trainer_infra.platform.pools.checks import (
     purchase,
     topology,
 )
-from trainer_infra.platform.pools.checks.argument_types import problems_of_types
 from trainer_infra.platform.pools.declaration import Declaration, read_declaration
 from trainer_infra.platform.pools.pool_arguments import GpuNodePoolArgs
 
@@ -35,13 +34,11 @@ def judged_declaration(name: str, args: GpuNodePoolArgs) -> Declaration:
 
     Args:
         name: of the pool.
-        args: as the program gives them.
+        args: of the types that their annotations say.
 
     Raises:
-        InvalidInput: It cannot; has every problem, or only those of types where there are some.
+        InvalidInput: It cannot; has every problem.
     """
-    if problems := list(problems_of_types(args)):
-        raise InvalidInput(problems)
     declared = read_declaration(name, args)
     if problems := [each for check in _CHECKS for each in check(declared)]:
         raise InvalidInput(problems)

@@ -1,16 +1,15 @@
 """The backend, its block of arguments, and what it cannot do."""
 
 from collections.abc import Iterator, Mapping
-from typing import Final, get_args
+from typing import Final
 
 from trainer_infra.errors import Problem
-from trainer_infra.platform.name_advice import did_you_mean
+from trainer_infra.platform.argument_types import type_problems
 from trainer_infra.platform.pools.declaration import Declaration
 from trainer_infra.platform.pools.pool_arguments import (
     AksArgs,
-    Backend,
     ClusterApiArgs,
-    Driver,
+    ComputeClassArgs,
     EksArgs,
     GkeArgs,
     KarpenterArgs,
@@ -18,14 +17,15 @@ from trainer_infra.platform.pools.pool_arguments import (
 
 FACTORIES: Final = ("aks", "eks", "gke")
 """Backends whose resources are those of a cloud's own package, so that the program makes them."""
-_REQUIRED: Final[Mapping[str, type]] = {
+_BLOCKS: Final[Mapping[str, type]] = {
     "karpenter": KarpenterArgs,
+    "gke_compute_class": ComputeClassArgs,
     "cluster_api": ClusterApiArgs,
     "gke": GkeArgs,
     "eks": EksArgs,
     "aks": AksArgs,
 }
-_BLOCKS: Final = (*_REQUIRED, "gke_compute_class")
+"""Arguments that are those of one backend."""
 _FACTORY_FIX: Final = (
     "pass factory=, a function that makes the cloud's resources (docs/gpu-node-pools.md)"
 )
@@ -34,41 +34,19 @@ _FACTORY_FIX: Final = (
 def problems_of_backend(declared: Declaration) -> Iterator[Problem]:
     """Problems of the backend."""
     args, backend = declared.args, declared.backend
-    if not backend:
-        yield Problem("backend", "is missing", fix=did_you_mean("", get_args(Backend)))
-        return
-    if backend not in get_args(Backend):
-        yield Problem(
-            "backend", "is none", got=backend, fix=did_you_mean(backend, get_args(Backend))
-        )
-        return
     for block in _BLOCKS:
         if block in args and block != backend:
             what = f"is of another backend than this pool's, which is {backend}"
             yield Problem(block, what, fix=f"leave it out, or say backend={block!r}")
-    yield from _missing_fields(declared)
+    if backend in _BLOCKS and backend not in args:
+        yield from type_problems({}, _BLOCKS[backend], (backend,))
     if backend in FACTORIES and "factory" not in args:
         yield Problem(
             "factory", f"is missing: {backend} has a package of its own", fix=_FACTORY_FIX
         )
     if backend not in FACTORIES and "factory" in args:
         yield Problem("factory", f"is of {', '.join(FACTORIES)}; {backend} calls none")
-    yield from _driver_problems(declared)
     yield from _disruption_problems(declared)
-
-
-def _missing_fields(declared: Declaration) -> Iterator[Problem]:
-    block = declared.block(declared.backend)
-    known = _REQUIRED.get(declared.backend)
-    for field in sorted(getattr(known, "__required_keys__", ())):
-        if field not in block:
-            yield Problem(f"{declared.backend}.{field}", "is missing")
-
-
-def _driver_problems(declared: Declaration) -> Iterator[Problem]:
-    driver = declared.args.get("driver", "managed")
-    if driver not in get_args(Driver):
-        yield Problem("driver", "is none", got=driver, fix=did_you_mean(driver, get_args(Driver)))
 
 
 def _disruption_problems(declared: Declaration) -> Iterator[Problem]:

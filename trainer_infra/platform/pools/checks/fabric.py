@@ -4,18 +4,15 @@ from collections.abc import Iterator
 
 from trainer_infra.catalog.fabrics import FABRICS
 from trainer_infra.errors import Problem
-from trainer_infra.platform.name_advice import did_you_mean
 from trainer_infra.platform.pools.declaration import Declaration
 
 
 def problems_of_fabric(declared: Declaration) -> Iterator[Problem]:
     """Problems of `fabric`."""
-    if "fabric" not in declared.args:
-        return
-    name, preset = declared.fabric_args["preset"], declared.fabric
+    preset = declared.fabric
     if preset is None:
-        yield Problem("fabric", "is none", got=name, fix=did_you_mean(name, FABRICS))
         return
+    name = preset.name
     if preset.cloud is not None and declared.cloud not in {None, preset.cloud}:
         what = f"is a fabric of {preset.cloud}, and the machines are of {declared.cloud}"
         yield Problem("fabric", what, got=name)

@@ -1,6 +1,6 @@
 """How many machines there are."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from trainer_infra.errors import Problem
 from trainer_infra.platform.pools.declaration import Declaration
@@ -8,11 +8,11 @@ from trainer_infra.platform.pools.declaration import Declaration
 
 def problems_of_count(declared: Declaration) -> Iterator[Problem]:
     """Problems of `nodes`."""
-    nodes = declared.nodes
-    wrong = [key for key, each in nodes.items() if not isinstance(each, int) or each < 0]
-    for key in wrong:
-        yield Problem(f"nodes.{key}", "must be a whole number, 0 or more", got=nodes[key])  # type: ignore[literal-required]
-    if wrong:
+    nodes: Mapping[str, int] = dict(declared.nodes)  # type: ignore[arg-type]
+    negative = {key: each for key, each in nodes.items() if each < 0}
+    for key, each in negative.items():
+        yield Problem(f"nodes.{key}", "must not be negative", got=each)
+    if negative:
         return
     if "max" not in nodes and "replicas" not in nodes:
         what = "is missing: quotas, limits and policy follow from it"

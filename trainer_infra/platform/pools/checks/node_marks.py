@@ -11,7 +11,6 @@ from trainer_infra.errors import Problem
 from trainer_infra.platform.pools.declaration import Declaration
 from trainer_infra.platform.pools.pool_spec import MOST_TAINTS
 
-_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 _VALUE: Final = re.compile(r"([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?")
 _KEY: Final = re.compile(
@@ -48,7 +47,7 @@ def _label_problems(declared: Declaration) -> Iterator[Problem]:
         path = f"labels.{key}"
         if not _KEY.fullmatch(key):
             yield Problem(path, "is no key of a label")
-        if not isinstance(value, str) or not _is_value(value):
+        if not _is_value(value):
             yield Problem(path, "is no value of a label", got=value)
         if key == HOSTNAME and declared.backend != "existing":
             yield Problem(path, "is another of each machine", fix="leave it out")
@@ -75,9 +74,6 @@ def _taint_problems(declared: Declaration) -> Iterator[Problem]:
 def _one_taint(path: str, taint: Mapping[str, Any]) -> Iterator[Problem]:
     if not _KEY.fullmatch(str(taint.get("key", ""))):
         yield Problem(f"{path}.key", "is no key of a taint", got=taint.get("key"))
-    if taint.get("effect") not in _EFFECTS:
-        fix = f"use {', '.join(_EFFECTS)}"
-        yield Problem(f"{path}.effect", "is none", got=taint.get("effect"), fix=fix)
     if not _is_value(str(taint.get("value", ""))):
         yield Problem(f"{path}.value", "is no value of a taint", got=taint["value"])
 

@@ -31,10 +31,7 @@ _OFFERS: Final[Mapping[str, tuple[str, ...]]] = {
 def problems_of_purchase(declared: Declaration) -> Iterator[Problem]:
     """Problems of capacity type, reservation and provisioning class."""
     args, kind = declared.args, declared.capacity_type
-    if kind not in get_args(CapacityType):
-        fix = did_you_mean(kind, get_args(CapacityType))
-        yield Problem("capacity_type", "is none", got=kind, fix=fix)
-    elif kind not in _OFFERS.get(declared.backend, (kind,)):
+    if kind not in _OFFERS[declared.backend]:
         what = f"is nothing that backend {declared.backend} can buy"
         fix = f"use {', '.join(_OFFERS[declared.backend])}"
         yield Problem("capacity_type", what, got=kind, fix=fix)

@@ -28,7 +28,7 @@ def problems_of_topology(declared: Declaration) -> Iterator[Problem]:
             yield Problem(
                 f"domain_nodes.{label}", "is no level of the topology", fix="write it there"
             )
-        if not isinstance(count, int) or count < 1:
+        if count < 1:
             yield Problem(f"domain_nodes.{label}", "must be a whole number, 1 or more", got=count)
 
 

@@ -7,6 +7,7 @@ is an Output is judged by the cluster alone.
 import inspect
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from trainer_infra.api.finding import Path, path_text
 from trainer_infra.api.object_meta import OBJECT_META, PATTERNS
 from trainer_infra.api.quantity import WORDS, parse_quantity, read_quantity
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import json_leaves
 
 _META: Final = OBJECT_META["properties"]
 NAME: Final = _META["name"]
@@ -25,6 +27,9 @@ SHORT_NAME: Final = _META["namespace"]
 LABEL_KEY: Final = _META["labels"]["propertyNames"]
 LABEL_VALUE: Final = _META["labels"]["additionalProperties"]
 _INT32: Final = 2**31 - 1
+UNKNOWN: Final = "is an Output, whose value the preview does not know"
+WRITE_IT: Final = "write the value itself"
+_JSON: Final = (str, int, float, bool, type(None), Mapping, list, tuple)
 _SELECTS: Final = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 """Operators of a label selector, and whether they have values."""
 
@@ -40,19 +45,30 @@ def quantity_text(value: Any) -> Any:
         return pulumi.Output.from_input(value).apply(quantity_text)
     try:
         return str(read_quantity(value))
-    except ValueError:
+    except (TypeError, ValueError):
         return value
 
 
 class ArgumentProblems:
     """The problems of one component, in the order in which they are found."""
 
-    def __init__(self) -> None:
-        self.found: list[Problem] = []
+    def __init__(self, at: Path = (), found: list[Problem] | None = None) -> None:
+        self._at = at
+        self.found: list[Problem] = [] if found is None else found
+
+    def inside(self, *path: str) -> "ArgumentProblems":
+        """For what stands in an argument: its problems are found here, with the whole path."""
+        return ArgumentProblems((*self._at, *path), self.found)
 
     def add(self, path: Path, what: str, got: object = None, fix: str = "") -> None:
         """One more problem."""
-        self.found.append(Problem(path_text(path), what, got=got, fix=fix))
+        self.found.append(Problem(path_text((*self._at, *path)), what, got=got, fix=fix))
+
+    def add_all(self, problems: Iterable[Problem]) -> None:
+        """Problems that are known with their paths."""
+        for each in problems:
+            path = ".".join(filter(None, (path_text(self._at), each.path)))
+            self.found.append(replace(each, path=path))
 
     def end(self) -> None:
         """Stop if there is a problem.
@@ -181,6 +197,14 @@ class ArgumentProblems:
         for key, value in self.plain_mapping(path, labels, most).items():
             self.judge_text((*path, key), key, LABEL_KEY)
             self.judge_text((*path, key), value, LABEL_VALUE)
+
+    def judge_known(self, path: Path, value: object) -> None:
+        """What is written into a file or given to helm in the preview: JSON, no Output inside."""
+        for place, leaf in json_leaves(value, path):
+            if not is_plain(leaf):
+                self.add(place, UNKNOWN, fix=WRITE_IT)
+            elif not isinstance(leaf, _JSON):
+                self.add(place, "must be a value that JSON has", leaf)
 
     def judge_selector(self, path: Path, selector: object) -> None:
         """A label selector, in wire form."""
