@@ -5,6 +5,9 @@ PYTHON ?= python3
 FRAMEWORK ?= jax
 BIN = .venv/bin
 
+# What users start has been compiled by an earlier start, and a test starts Python many times.
+export PYTHONDONTWRITEBYTECODE =
+
 .DEFAULT_GOAL := help
 .PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster bench-platform
 
@@ -71,9 +74,6 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@$(BIN)/python -m tools.cluster.equipment image helm trainer coscheduling lws volcano trainer-before
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
 	@$(BIN)/pytest tests/soak
-
-# What users start has been compiled by an earlier start.
-bench bench-policy bench-cluster bench-platform: export PYTHONDONTWRITEBYTECODE =
 
 bench: setup ## measure start-up, the core, policy and the quickstart, as JSON
 	@$(BIN)/python tools/bench/run.py

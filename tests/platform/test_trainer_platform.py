@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -252,6 +253,15 @@ def test_all_bad_arguments_are_said_at_once() -> None:
     assert paths == [
         "controllers.replicas", "jobset.version", "kueue.image", "runtimes.runtimes", "priorities.A"
     ]  # fmt: skip
+
+
+def test_the_page_shows_what_a_preview_says_of_bad_arguments() -> None:
+    args: dict[str, Any] = {"trainer": {"version": "2.4"}, "kueue": {"replicas": 0}}
+    with pytest.raises(pulumi.RunError) as raised:
+        declared(lambda: platform.TrainerPlatform("training", **args))
+
+    page = Path(__file__).parents[2] / "docs" / "platform.md"
+    assert f"```text\n{raised.value}\n```" in page.read_text()
 
 
 def test_an_argument_of_a_part_that_is_none_leaves_what_all_parts_get() -> None:
