@@ -255,6 +255,13 @@ def test_all_bad_arguments_are_said_at_once() -> None:
     ]  # fmt: skip
 
 
+def test_how_to_leave_a_part_out_is_not_said_of_its_fields() -> None:
+    with pytest.raises(pulumi.RunError) as raised:
+        declared(lambda: platform.TrainerPlatform("it", kueue={"replicas": "two"}))  # type: ignore[typeddict-item]
+    sentence = "TrainerPlatform it: kueue.replicas: must be a whole number, got 'two'"
+    assert str(raised.value) == sentence
+
+
 def test_the_page_shows_what_a_preview_says_of_bad_arguments() -> None:
     args: dict[str, Any] = {"trainer": {"version": "2.4"}, "kueue": {"replicas": 0}}
     with pytest.raises(pulumi.RunError) as raised:

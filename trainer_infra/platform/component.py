@@ -69,10 +69,11 @@ class PlatformComponent(pulumi.ComponentResource):
         return ()
 
     def _with_example(self, problem: Problem) -> Problem:
-        argument = re.split(r"[.\[]", problem.path, maxsplit=1)[0]
-        if problem.fix or argument not in self._examples:
+        """Of an argument or of an entry of it; a field inside says enough by its name."""
+        place = re.fullmatch(r"(\w+)(\[.*\])?", problem.path)
+        if problem.fix or place is None or place[1] not in self._examples:
             return problem
-        return replace(problem, fix=f"write {self._examples[argument]}")
+        return replace(problem, fix=f"write {self._examples[place[1]]}")
 
     @contextmanager
     def sentences(self) -> Iterator[None]:

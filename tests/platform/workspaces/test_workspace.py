@@ -358,7 +358,7 @@ MISTAKES: Mapping[str, tuple[dict[str, Any], str]] = {
     "a runtime alone": ({"runtimes": "a"}, "runtimes: must be a list, got 'a'"),
     "a secret's value alone": (
         {"secrets": {"hub": "hf_123"}},
-        "secrets.hub: must be a mapping, and is of type str; write secrets=",
+        "secrets.hub: must be a mapping, and is of type str",
     ),
     "a secret's key": (
         {"secrets": {"hub": {"a b": "hf_123"}}},
