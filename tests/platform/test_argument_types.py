@@ -5,6 +5,7 @@ from typing import Any, Literal, Required, TypedDict
 
 import pulumi
 import pytest
+from pulumi_kubernetes.core.v1 import ResourceRequirementsArgs
 
 from tests.platform.declared_resources import declared_resources
 from trainer_infra import platform
@@ -87,6 +88,10 @@ WRONG: Sequence[tuple[dict[str, Any], Sequence[str]]] = [
     ({"labels": {1: "a"}}, ["labels[1]: must be a text, got 1"]),
     ({"part": True}, ["part: must be False or a mapping with key, got True"]),
     ({"part": {}}, ["part.key: is missing"]),
+    (
+        {"labels": ResourceRequirementsArgs(limits={"cpu": "1"})},
+        ["labels: must be a mapping, got 'ResourceRequirementsArgs'"],
+    ),
     ({"secrets": "hunter2"}, ["secrets: must be a mapping, and is of type str"]),
     ({"secrets": {"hub": "hunter2"}}, ["secrets.hub: must be a mapping, and is of type str"]),
     ({"secrets": {"hub": {"a": 12345}}}, ["secrets.hub.a: must be a text, and is of type int"]),

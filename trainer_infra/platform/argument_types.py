@@ -31,6 +31,8 @@ _CONTAINERS: Final[Mapping[Any, str]] = {
     list: "a list",
     Callable: "a function",
 }
+_SHOWN: Final = (str, int, float, Mapping, list, tuple)
+"""What a message shows of a value; of an object that a program made it names the type."""
 _ANYTHING: Final = (Any, object)
 _UNIONS: Final = (Union, types.UnionType)
 _HIDDEN: Final = frozenset({"configuration", "guard", "kubeconfig", "secrets", "values"})
@@ -124,7 +126,7 @@ def _mismatch(value: object, options: Sequence[Any], path: Path) -> Problem:
     what = f"must be {' or '.join(words)}"
     if not _HIDDEN.isdisjoint(path):
         return Problem(path_text(path), f"{what}, and is of type {type(value).__name__}")
-    got = type(value).__name__ if isinstance(value, pulumi.Resource) else value
+    got = value if isinstance(value, _SHOWN) else type(value).__name__
     close = get_close_matches(str(value), _choices(options), n=1)
     fix = f"did you mean {close[0]}?" if close else ""
     return Problem(path_text(path), what, got=got, fix=fix)
