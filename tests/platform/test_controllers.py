@@ -366,15 +366,20 @@ MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 }
 
 
+def refusal(component: Any, args: Mapping[str, Any]) -> str:
+    """The one sentence with which a component refuses its arguments."""
+    with pytest.raises(pulumi.RunError) as raised:
+        declared_resources(lambda: component("it", **args))
+
+    assert str(raised.value).startswith(f"{component.__name__} it: ")
+    assert "\n" not in str(raised.value)
+    return str(raised.value)
+
+
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_a_bad_argument_is_one_sentence(mistake: str) -> None:
     args, sentence = MISTAKES[mistake]
-    with pytest.raises(pulumi.RunError) as raised:
-        declared_resources(lambda: platform.JobSetController("it", **args))
-
-    assert str(raised.value).startswith("JobSetController it: ")
-    assert sentence in str(raised.value)
-    assert "\n" not in str(raised.value)
+    assert sentence in refusal(platform.JobSetController, args)
 
 
 def test_all_bad_arguments_are_said_at_once() -> None:
@@ -432,12 +437,7 @@ KUEUE_MISTAKES: dict[str, tuple[dict[str, Any], str]] = {
 @pytest.mark.parametrize("mistake", KUEUE_MISTAKES)
 def test_a_bad_argument_of_kueue_is_one_sentence(mistake: str) -> None:
     args, sentence = KUEUE_MISTAKES[mistake]
-    with pytest.raises(pulumi.RunError) as raised:
-        declared_resources(lambda: platform.Kueue("it", **args))
-
-    assert str(raised.value).startswith("Kueue it: ")
-    assert sentence in str(raised.value)
-    assert "\n" not in str(raised.value)
+    assert sentence in refusal(platform.Kueue, args)
 
 
 def test_manifests_of_a_site_take_the_place_of_the_releases(tmp_path: Path) -> None:
