@@ -24,9 +24,9 @@ from trainer_infra import platform
 
 # Images are loaded into the node, which has two cores.
 here = {"image_pull_policy": "IfNotPresent", "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}}}
-queues = platform.Kueue("queues", visibility=False, **here)
 jobset = platform.JobSetController("jobset", **here)
 plane = platform.TrainerControlPlane("plane", opts=pulumi.ResourceOptions(depends_on=[jobset]), **here)
+queues = platform.Kueue("queues", visibility=False, opts=pulumi.ResourceOptions(depends_on=[plane]), **here)
 
 def in_the_node(runtime):
     for job in runtime["spec"]["template"]["spec"]["replicatedJobs"]:
