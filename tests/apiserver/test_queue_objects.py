@@ -45,7 +45,8 @@ def try_all(client: KubeClient, objects: list[JSONObject]) -> None:
 def objects_without_judgement(row: Mistake) -> list[JSONObject]:
     """What a component would declare if it judged nothing."""
 
-    trusting = type("Trusting", (row.component,), {"_judge_all": lambda *_: None})
+    nothing = {"_type_problems": lambda *_: (), "_judge_all": lambda *_: None}
+    trusting = type("Trusting", (row.component,), nothing)
     return list(declared_objects(lambda: trusting("it", **row.args)).values())
 
 

@@ -47,7 +47,7 @@ class PlatformComponent(pulumi.ComponentResource):
         kind = type(self).__name__
         self._where: Final = f"{kind} {resource_name}"
         with self.sentences():
-            if problems := [*map(self._with_example, type_problems(args, self._arguments, ()))]:
+            if problems := self._type_problems(args):
                 raise InvalidInput(problems)
             judged, given = ArgumentProblems(), without_none(args)
             _judge_guard(judged, given.get("guard", True))
@@ -67,6 +67,9 @@ class PlatformComponent(pulumi.ComponentResource):
     def _references(self, args: Any) -> Sequence[pulumi.Resource]:  # noqa: ARG002  for a subclass
         """What the arguments name as components, which come before this one."""
         return ()
+
+    def _type_problems(self, args: Mapping[str, Any]) -> Sequence[Problem]:
+        return [*map(self._with_example, type_problems(args, self._arguments, ()))]
 
     def _with_example(self, problem: Problem) -> Problem:
         """Of an argument or of an entry of it; a field inside says enough by its name."""

@@ -26,10 +26,11 @@ from trainer_infra import platform
 
 # Images are loaded into the node, which has two cores.
 here = {"image_pull_policy": "IfNotPresent", "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}}}
-queues = platform.Kueue("queues", visibility=False, configuration=QUEUES, **here)
 plane = platform.TrainerControlPlane(
     "plane", configuration=PLANE, dashboard=True, status_server=True, **here
 )
+after = pulumi.ResourceOptions(depends_on=[plane])
+queues = platform.Kueue("queues", visibility=False, configuration=QUEUES, opts=after, **here)
 pulumi.export("versions", [queues.version, plane.version])
 """
 PODS = {
@@ -37,6 +38,8 @@ PODS = {
     "kubeflow-system": "kubeflow-trainer-controller-manager",
 }
 """Namespace and Deployment of each controller."""
+
+UNTIL_TOLD = "until test -e /tmp/end; do sleep 1; done"
 
 REPORT = """
 python3 - <<'END'
@@ -143,7 +146,7 @@ def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
 
     queues = Queues(namespace)
     queues.local(queues.cluster("150m"))
-    post_train_job(namespace, "runs", "sleep 45", "team")
+    post_train_job(namespace, "runs", UNTIL_TOLD, "team")
     (pod,) = eventually(lambda: namespace.names("pods"))
     post_train_job(namespace, "waits", "true", "team")
     eventually(lambda: len(namespace.all("workloads")) == 2)
@@ -156,6 +159,7 @@ def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
     assert after["kueue-system"] == before["kueue-system"]
     assert namespace.names("pods") == [pod]
     assert conditions(namespace, "waits") == {"Suspended"}
+    namespace.kubectl("exec", pod, "--", "touch", "/tmp/end")
     for job in ("runs", "waits"):
         eventually(partial(is_complete, namespace, job))
 
