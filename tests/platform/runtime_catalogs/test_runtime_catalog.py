@@ -260,3 +260,10 @@ def test_a_bad_argument_is_one_sentence(mistake: str) -> None:
     said = str(raised.value)
     assert said.startswith(f"RuntimeCatalog runtimes: {sentence}")
     assert "\n" not in said
+
+
+def test_one_runtime_may_be_named_without_a_list_for_its_frozen_copy() -> None:
+    name = "torch-distributed"
+    listed = declared_resources(lambda: platform.RuntimeCatalog("runtimes", versioned=[name]))
+    named = declared_resources(lambda: platform.RuntimeCatalog("runtimes", versioned=name))
+    assert named == listed

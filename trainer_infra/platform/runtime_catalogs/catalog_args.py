@@ -20,7 +20,7 @@ class RuntimeCatalogArgs(TypedDict, total=False):
     """Of pods that name none, for example `training` where every namespace is a Workspace."""
     transform: Callable[[JSONObject], Mapping[str, Any]]
     """Changes each runtime, in wire form, for example `pool.spec.wired_runtime`."""
-    versioned: bool | Sequence[str]
+    versioned: bool | str | Sequence[str]
     """Whether each runtime, or each of those named, has a frozen copy `NAME-CONTENT`; false unless
     given."""
     kubeconfig: pulumi.Input[str]
