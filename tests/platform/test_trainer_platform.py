@@ -256,8 +256,9 @@ def test_all_bad_arguments_are_said_at_once() -> None:
 
 
 def test_how_to_leave_a_part_out_is_not_said_of_its_fields() -> None:
+    args: dict[str, Any] = {"kueue": {"replicas": "two"}}
     with pytest.raises(pulumi.RunError) as raised:
-        declared(lambda: platform.TrainerPlatform("it", kueue={"replicas": "two"}))  # type: ignore[typeddict-item]
+        declared(lambda: platform.TrainerPlatform("it", **args))
     sentence = "TrainerPlatform it: kueue.replicas: must be a whole number, got 'two'"
     assert str(raised.value) == sentence
 

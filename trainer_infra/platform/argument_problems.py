@@ -29,7 +29,8 @@ LABEL_VALUE: Final = _META["labels"]["additionalProperties"]
 _INT32: Final = 2**31 - 1
 UNKNOWN: Final = "is an Output, whose value the preview does not know"
 WRITE_IT: Final = "write the value itself"
-_JSON: Final = (str, int, float, bool, type(None), Mapping, list, tuple)
+_JSON: Final = (str, int, float, type(None))
+"""What a leaf of JSON is; True and False are whole numbers to Python."""
 _SELECTS: Final = {"In": True, "NotIn": True, "Exists": False, "DoesNotExist": False}
 """Operators of a label selector, and whether they have values."""
 

@@ -8,7 +8,7 @@ import types
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
-from typing import Any, Final, Literal, TypeVar, Union, get_args, get_origin, get_type_hints
+from typing import Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import pulumi
 from typing_extensions import is_typeddict
@@ -33,7 +33,6 @@ _CONTAINERS: Final[Mapping[Any, str]] = {
 }
 _SHOWN: Final = (str, int, float, Mapping, list, tuple)
 """What a message shows of a value; of an object that a program made it names the type."""
-_ANYTHING: Final = (Any, object)
 _UNIONS: Final = (Union, types.UnionType)
 _HIDDEN: Final = frozenset({"configuration", "guard", "kubeconfig", "secrets", "values"})
 """Fields whose values may have credentials; a message does not show what stands in their place."""
@@ -50,7 +49,7 @@ def type_problems(value: object, hint: Any, path: Path) -> Iterator[Problem]:
         path: where the value stands; empty for the arguments of a component.
     """
     options = _options(hint)
-    if any(each in _ANYTHING or isinstance(each, TypeVar) for each in options):
+    if Any in options:
         return
     fitting = [each for each in options if _fits(value, each)]
     if not fitting:
@@ -63,7 +62,7 @@ def type_problems(value: object, hint: Any, path: Path) -> Iterator[Problem]:
 @cache
 def argument_hints(known: type) -> Mapping[str, Any]:
     """The annotations of a TypedDict, evaluated; `pulumi.Input` names Output in quotes."""
-    # In a function's own scope: a module's names come from the module that defines the TypedDict.
+    # The quotes are evaluated where the TypedDict stands, and not every such module has these two names.
     return get_type_hints(known, localns={"Output": pulumi.Output, "T": Any})
 
 

@@ -56,7 +56,8 @@ class PlatformComponent(pulumi.ComponentResource):
         guard: bool | GuardedCluster = given.get("guard", True)
         self._is_guarded: Final = guard is not False
         self._guarded_cluster: Final = guard if isinstance(guard, Mapping) else None
-        after = pulumi.ResourceOptions(depends_on=self._references(given))
+        before = [each for each in self._references(given) if isinstance(each, pulumi.Resource)]
+        after = pulumi.ResourceOptions(depends_on=before)
         merged = pulumi.ResourceOptions.merge(opts, after)
         super().__init__(f"{PACKAGE}:index:{kind}", resource_name, None, merged)
 
@@ -64,8 +65,8 @@ class PlatformComponent(pulumi.ComponentResource):
     def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
         """Find what is wrong with arguments whose types are as their annotations say."""
 
-    def _references(self, args: Any) -> Sequence[pulumi.Resource]:  # noqa: ARG002  for a subclass
-        """What the arguments name as components, which come before this one."""
+    def _references(self, args: Any) -> Iterable[object]:  # noqa: ARG002  for a subclass
+        """What the arguments name, as names or as components, which come before this one."""
         return ()
 
     def _type_problems(self, args: Mapping[str, Any]) -> Sequence[Problem]:

@@ -142,7 +142,7 @@ class ClusterQueue(QueueComponent):
         super().__init__(resource_name, args, opts)
 
     @override
-    def _named(self, args: Any) -> Iterable[object]:
+    def _references(self, args: Any) -> Iterable[object]:
         checks = args.get("admission_checks", ())
         return (
             args.get("cohort"),

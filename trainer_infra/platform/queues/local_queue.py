@@ -62,7 +62,7 @@ class LocalQueue(QueueComponent):
         super().__init__(resource_name, args, opts)
 
     @override
-    def _named(self, args: Any) -> Iterable[object]:
+    def _references(self, args: Any) -> Iterable[object]:
         return (args.get("cluster_queue"),)
 
     @override

@@ -5,7 +5,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Final, TypedDict
 
 import pulumi
-from typing_extensions import override
 
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONDict, JSONObject
@@ -70,14 +69,6 @@ class QueueComponent(PlatformComponent):
         problems.judge_labels(("labels",), args.get("labels", {}))
         self._judge(problems, args)
         problems.end()
-
-    @override
-    def _references(self, args: Any) -> Sequence[pulumi.Resource]:
-        return [each for each in self._named(args) if isinstance(each, QueueComponent)]
-
-    def _named(self, args: Any) -> Iterable[object]:  # noqa: ARG002  for a subclass
-        """What the arguments name, as names or as components."""
-        return ()
 
     @abstractmethod
     def _judge(self, problems: ArgumentProblems, args: Any) -> None:

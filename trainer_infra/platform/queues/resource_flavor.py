@@ -73,7 +73,7 @@ class ResourceFlavor(QueueComponent):
         super().__init__(resource_name, args, opts)
 
     @override
-    def _named(self, args: Any) -> Iterable[object]:
+    def _references(self, args: Any) -> Iterable[object]:
         return (args.get("topology_name"),)
 
     @override

@@ -68,7 +68,7 @@ class VolcanoQueue(QueueComponent):
         super().__init__(resource_name, args, opts)
 
     @override
-    def _named(self, args: Any) -> Iterable[object]:
+    def _references(self, args: Any) -> Iterable[object]:
         return (args.get("parent"),)
 
     @override

@@ -1,6 +1,7 @@
 """How many machines there are."""
 
 from collections.abc import Iterator, Mapping
+from typing import cast
 
 from trainer_infra.errors import Problem
 from trainer_infra.platform.pools.declaration import Declaration
@@ -8,7 +9,7 @@ from trainer_infra.platform.pools.declaration import Declaration
 
 def problems_of_count(declared: Declaration) -> Iterator[Problem]:
     """Problems of `nodes`."""
-    nodes: Mapping[str, int] = dict(declared.nodes)  # type: ignore[arg-type]
+    nodes = cast("Mapping[str, int]", declared.nodes)
     negative = {key: each for key, each in nodes.items() if each < 0}
     for key, each in negative.items():
         yield Problem(f"nodes.{key}", "must not be negative", got=each)
