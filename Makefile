@@ -34,7 +34,7 @@ ON_CLUSTER = tests/e2e tests/cluster_tool tests/soak
 test: setup ## run the tests that need no cluster [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
 	@$(if $(T),,$(BIN)/python -m tests.parity.reference)
-	@$(BIN)/pytest -n 2 --dist worksteal $(or $(T),$(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
+	@$(BIN)/pytest -n 3 --dist worksteal $(or $(T),-m "not soak" $(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
 
 lint: setup ## format, style, types and the layers of the package, checked only
 	@$(BIN)/ruff format --check .
@@ -69,8 +69,9 @@ e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 soak: cluster ## run long tests, search for new examples, and try the oldest libraries and the clouds' SDKs [ROUNDS=100]
 	@$(BIN)/python -m tools.lowest
 	@$(BIN)/python -m tools.clouds
+	@$(BIN)/pytest -n 3 --dist worksteal -m soak $(ON_CLUSTER:%=--ignore=%)
 	@for round in $$(seq 10); do \
-	  $(BIN)/pytest -n 2 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
+	  $(BIN)/pytest -n 3 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image helm trainer coscheduling lws volcano trainer-before
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
 	@$(BIN)/pytest tests/soak

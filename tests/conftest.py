@@ -24,32 +24,49 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 ROOT = Path(__file__).resolve().parent.parent
 
 
-@pytest.fixture
-def pulumi_env(tmp_path: Path) -> dict[str, str]:
-    """Everything the CLI writes goes into tmp_path; the CLI of `.venv` comes first, then PATH's."""
+def pulumi_environment(folder: Path) -> dict[str, str]:
+    """Everything the CLI writes goes into the folder; the CLI of `.venv` comes first, then PATH's."""
     search = f"{ROOT / '.venv' / 'bin'}{os.pathsep}{os.environ.get('PATH', '')}"
     assert shutil.which("pulumi", path=search), "no Pulumi CLI: run `make setup`"
-    backend = tmp_path / "backend"
+    backend = folder / "backend"
     backend.mkdir()
     return {
         **{name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")},
         "PATH": search,
         "PULUMI_BACKEND_URL": f"file://{backend}",
         "PULUMI_CONFIG_PASSPHRASE": "",
-        "PULUMI_HOME": str(pulumi_home(tmp_path)),
+        "PULUMI_HOME": str(pulumi_home(folder)),
         "PULUMI_SKIP_UPDATE_CHECK": "1",
-        "TRAINER_INFRA_HOME": str(tmp_path / "home"),
+        "TRAINER_INFRA_HOME": str(folder / "home"),
     }
 
 
 @pytest.fixture
-def stack(tmp_path: Path, pulumi_env: dict[str, str]) -> Iterator[Stack]:
-    folder = tmp_path / "project"
-    folder.mkdir()
-    (folder / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
-    made = Stack(folder, pulumi_env)
+def pulumi_env(tmp_path: Path) -> dict[str, str]:
+    return pulumi_environment(tmp_path)
+
+
+@pytest.fixture(scope="session")
+def new_stack_of_this_machine(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a project, its stack and their backend as the CLI makes them, to be copied.
+
+    Two commands for each of some hundred tests are minutes.
+    """
+    folder = tmp_path_factory.mktemp("new-stack")
+    (folder / "project").mkdir()
+    (folder / "project" / "Pulumi.yaml").write_text("name: project\nruntime: python\n")
+    made = Stack(folder / "project", pulumi_environment(folder))
     made.run("stack", "init")
     made.run("config", "set", "trainer:target", "local")
-    yield made
+    return folder
+
+
+@pytest.fixture
+def stack(
+    tmp_path: Path, pulumi_env: dict[str, str], new_stack_of_this_machine: Path
+) -> Iterator[Stack]:
+    for each in ("project", "backend"):
+        shutil.copytree(new_stack_of_this_machine / each, tmp_path / each, dirs_exist_ok=True)
+    yield Stack(tmp_path / "project", pulumi_env)
     for process in processes_of(tmp_path):
         process.kill()

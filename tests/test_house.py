@@ -150,6 +150,20 @@ def test_the_listing_alone_leads_to_one_file(question: str) -> None:
     assert text in (ROOT / "trainer_infra" / answer).read_text()
 
 
+def test_a_file_with_tests_of_make_soak_has_one_in_ci() -> None:
+    kept, left_out = {}, {}
+    for path in (ROOT / "tests").rglob("test_*.py"):
+        tests = [
+            [ast.unparse(each) for each in node.decorator_list]
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.FunctionDef) and node.name.startswith("test_")
+        ]
+        left_out[path] = sum("pytest.mark.soak" in each for each in tests)
+        kept[path] = len(tests) - left_out[path]
+    assert sum(left_out.values()) > 20
+    assert [path for path, count in kept.items() if left_out[path] and not count] == []
+
+
 def test_every_module_says_what_it_is() -> None:
     silent = [
         str(path.relative_to(ROOT))

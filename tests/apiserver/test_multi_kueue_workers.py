@@ -171,6 +171,7 @@ platform.MultiKueue(
 """
 
 
+@pytest.mark.soak
 def test_a_secret_kubeconfig_of_the_stacks_configuration_is_asked_too(
     workers: Mapping[str, RealServer], tmp_path: Path, pulumi_env: dict[str, str]
 ) -> None:

@@ -37,7 +37,7 @@ def previewed(folder: Path, env: dict[str, str], server: real_server.RealServer,
 
 
 @pytest.mark.usefixtures("kubectl_on_path")
-@pytest.mark.parametrize("folder", [".", "stacks/platform"])
+@pytest.mark.parametrize("folder", [".", pytest.param("stacks/platform", marks=pytest.mark.soak)])
 def test_it_is_previewed_from_the_root_and_from_its_folder(
     folder: str, checkout: Path, pulumi_env: dict[str, str], server: real_server.RealServer
 ) -> None:

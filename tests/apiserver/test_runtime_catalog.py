@@ -137,6 +137,7 @@ def test_a_runtime_leaves_the_cluster_once_no_job_names_it(place: Place) -> None
     assert place.stack.outputs()["deprecated"] == []
 
 
+@pytest.mark.soak
 def test_a_runtime_that_comes_back_is_the_same_object_without_the_marks(place: Place) -> None:
     """In a program whose provider and kubeconfig are known once something else is."""
     there = f"""
@@ -178,6 +179,7 @@ def test_frozen_copies_of_former_contents_stay(place: Place) -> None:
     assert place.up('runtimes=["torch-distributed"]').keys() == {"torch-distributed", second}
 
 
+@pytest.mark.soak
 def test_where_the_cluster_does_not_tell_a_preview_warns_and_an_update_deletes_nothing(
     place: Place,
 ) -> None:

@@ -291,7 +291,14 @@ def test_who_may_not_is_told_so(team: Team) -> None:
         assert token not in done.err
 
 
-@pytest.mark.parametrize("arguments", [("get",), ("logs", "-f", "tj"), ("delete", "tj")])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("get",),
+        pytest.param(("logs", "-f", "tj"), marks=pytest.mark.soak),
+        pytest.param(("delete", "tj"), marks=pytest.mark.soak),
+    ],
+)
 def test_a_cluster_that_does_not_answer_is_named(team: Team, arguments: tuple[str, ...]) -> None:
     config = json.loads(team.kubeconfig.read_text())
     config["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"

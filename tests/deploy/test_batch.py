@@ -4,6 +4,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.deploy.project import Stack, interrupt, read_until, until
 
 HEAD = """
@@ -71,6 +73,7 @@ def test_members_are_added_changed_and_removed_and_the_others_are_left_alone(
     assert sorted(after.values()) == sorted(run["uid"] for run in stack.runs())
 
 
+@pytest.mark.soak
 def test_members_that_no_run_may_be_named_after_keep_their_names_in_the_outputs(
     stack: Stack,
 ) -> None:
@@ -98,6 +101,7 @@ def test_members_that_no_run_may_be_named_after_keep_their_names_in_the_outputs(
     assert sorted(named[each] for each in keys[1:3]) == sorted(run["name"] for run in stack.runs())
 
 
+@pytest.mark.soak
 def test_a_member_is_suspended_in_place(stack: Stack) -> None:
     text = '{{"a": job({{"suspend": {a}}}, seconds=60.0), "b": job({{"suspend": True}}, seconds=60.0)}}'
     stack.program(sweep(text.format(a=False)))
@@ -190,6 +194,7 @@ def test_killed_while_it_submits_the_next_up_finds_what_was_made(stack: Stack) -
     assert stack.runs() == []
 
 
+@pytest.mark.soak
 def test_killed_while_it_updates_the_next_up_converges(stack: Stack) -> None:
     runs = Path(stack.env["TRAINER_INFRA_HOME"]) / "runs" / "default"
     text = "{{f'm{{i}}': job(seconds=30.0, text=f'{word}-{{i}}') for i in range(6)}}"
@@ -209,6 +214,7 @@ def test_killed_while_it_updates_the_next_up_converges(stack: Stack) -> None:
     assert not old & set(uids(stack).values())
 
 
+@pytest.mark.soak
 def test_interrupted_while_it_submits_the_rest_is_left_to_the_next_up(stack: Stack) -> None:
     runs = Path(stack.env["TRAINER_INFRA_HOME"]) / "runs" / "default"
     stack.program(sweep("{f'm{i}': job(seconds=30.0, text=str(i)) for i in range(24)}"))
@@ -226,6 +232,7 @@ def test_interrupted_while_it_submits_the_rest_is_left_to_the_next_up(stack: Sta
     assert len(stack.runs()) == 24
 
 
+@pytest.mark.soak
 def test_a_member_that_somebody_deleted_is_made_again_and_no_other(stack: Stack) -> None:
     stack.program(sweep(PLAIN, "complete"))
     stack.up()
@@ -241,6 +248,7 @@ def test_a_member_that_somebody_deleted_is_made_again_and_no_other(stack: Stack)
     assert after["a"] != before["a"]
 
 
+@pytest.mark.soak
 def test_a_forced_replacement_keeps_every_run(stack: Stack) -> None:
     stack.program(sweep(PLAIN))
     stack.up()
@@ -294,6 +302,7 @@ def test_secrets_of_members_are_encrypted_in_the_state_and_their_change_starts_n
     assert "planted" not in seen
 
 
+@pytest.mark.soak
 def test_an_interrupt_ends_the_gate_and_the_next_up_waits_again(stack: Stack) -> None:
     stack.program(sweep("{'a': job(seconds=10.0), 'b': job(seconds=10.0, text='b')}", "complete"))
     with stack.start("up", "--yes", "--skip-preview") as process:

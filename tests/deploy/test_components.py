@@ -103,7 +103,10 @@ def test_a_component_is_renamed_and_moved_and_keeps_its_runs(stack: Stack) -> No
     assert stack.runs() == []
 
 
-@pytest.mark.parametrize("form", ["providers=[mine]", 'providers={"pulumi-python": mine}'])
+@pytest.mark.parametrize(
+    "form",
+    ["providers=[mine]", pytest.param('providers={"pulumi-python": mine}', marks=pytest.mark.soak)],
+)
 def test_a_component_hands_its_providers_down(stack: Stack, form: str) -> None:
     use = f"""
     mine = pulumi.ProviderResource("pulumi-python", "mine", {{}})

@@ -117,6 +117,7 @@ def test_another_cluster_is_not_taken_for_the_guarded_one(guarded: Stack, namesp
     assert len(guarded.resources("DestroyGuard")) == 1
 
 
+@pytest.mark.soak
 def test_a_guard_of_the_wrong_cluster_is_mended_by_naming_the_right_one(
     guarded: Stack, client: KubeClient, server: RealServer, namespace: str
 ) -> None:

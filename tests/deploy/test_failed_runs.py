@@ -3,6 +3,8 @@
 import re
 from pathlib import Path
 
+import pytest
+
 from tests.deploy.project import Stack, until
 from tests.deploy.test_batch import HEAD
 
@@ -55,6 +57,7 @@ def test_a_run_that_failed_unseen_is_named_by_refresh_and_by_the_next_up(
     stack.unchanged()
 
 
+@pytest.mark.soak
 def test_a_run_that_was_retried_is_what_the_next_up_waits_for(stack: Stack, tmp_path: Path) -> None:
     mended = tmp_path / "mended"
     stack.program(mendable(mended, ', wait_for="complete"') + 'pulumi.export("was", job.status)\n')
@@ -74,6 +77,7 @@ def test_a_run_that_was_retried_is_what_the_next_up_waits_for(stack: Stack, tmp_
     stack.unchanged()
 
 
+@pytest.mark.soak
 def test_members_that_failed_unseen_are_named_once(stack: Stack, tmp_path: Path) -> None:
     mended = tmp_path / "mended"
     program = (

@@ -74,7 +74,7 @@ job = TrainJob("job", runtime={runtime}, trainer=CustomTrainer(train), {more})
 """
 
 
-@pytest.mark.parametrize("more", ["", 'name="mine"'])
+@pytest.mark.parametrize("more", ["", pytest.param('name="mine"', marks=pytest.mark.soak)])
 def test_a_runtime_that_is_edited_in_the_program_is_another_run(stack: Stack, more: str) -> None:
     stack.program(EDITED.format(image="one", runtime="runtime", more=more))
     stack.up()
@@ -130,6 +130,7 @@ def test_suspending_and_resuming_is_an_update_in_place(stack: Stack, tmp_path: P
     assert processes_of(tmp_path) == []
 
 
+@pytest.mark.soak
 def test_attempt_runs_the_same_content_again(stack: Stack) -> None:
     text = """
     job = TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train),
@@ -170,6 +171,7 @@ def test_a_run_that_somebody_deleted_is_gone_at_refresh_and_made_again(stack: St
     assert (after["name"], after["uid"] != before["uid"]) == (before["name"], True)
 
 
+@pytest.mark.soak
 def test_a_named_job_is_deleted_before_its_replacement_is_created(stack: Stack) -> None:
     text = """
     job = TrainJob("job", name="digits", runtime="jax-distributed",
@@ -216,7 +218,7 @@ def test_two_jobs_run_side_by_side_and_one_feeds_the_next(stack: Stack) -> None:
     stack.unchanged()
 
 
-@pytest.mark.parametrize("folder", ["root", "stack"])
+@pytest.mark.parametrize("folder", ["root", pytest.param("stack", marks=pytest.mark.soak)])
 def test_up_works_from_the_root_and_from_the_stacks_folder(
     folder: str, tmp_path: Path, pulumi_env: dict[str, str]
 ) -> None:

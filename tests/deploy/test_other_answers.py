@@ -82,7 +82,9 @@ def words(shown: str) -> str:
     return " ".join(shown.split())
 
 
-@pytest.mark.parametrize("name", ANSWERS)
+@pytest.mark.parametrize(
+    "name", ["a login page", pytest.param("an unknown user", marks=pytest.mark.soak)]
+)
 def test_what_a_proxy_answers_is_one_sentence_at_every_command(
     behind: Stack, front: Front, server: Address, name: str
 ) -> None:
@@ -134,6 +136,7 @@ def test_a_webhook_that_fails_is_named_and_nothing_is_left(
     assert jobsets(server) == []
 
 
+@pytest.mark.soak
 def test_a_server_in_trouble_is_given_up_with_its_reason(behind: Stack, front: Front) -> None:
     def failing(request: web.Request) -> web.Response | None:
         if request.method == "POST" and request.path.endswith("/jobsets"):

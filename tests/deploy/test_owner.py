@@ -128,6 +128,7 @@ def test_a_new_gate_on_a_run_that_was_adopted_fails_at_once(
     assert "run `pulumi refresh`" in said
 
 
+@pytest.mark.soak
 def test_two_backends_with_equal_stacks_share_nothing(stack: Stack, colleague: Colleague) -> None:
     other = colleague("other")
     for first, second in ((stack, other), (other, stack)):
@@ -149,6 +150,7 @@ def test_two_backends_with_equal_stacks_share_nothing(stack: Stack, colleague: C
         assert uids(first) == {}
 
 
+@pytest.mark.soak
 def test_members_of_a_batch_that_were_adopted_are_theirs(
     stack: Stack, colleague: Colleague
 ) -> None:
@@ -172,6 +174,7 @@ def test_members_of_a_batch_that_were_adopted_are_theirs(
     other.run("destroy", "--yes")
 
 
+@pytest.mark.soak
 def test_a_refresh_of_a_batch_drops_members_that_were_adopted(
     stack: Stack, colleague: Colleague
 ) -> None:
@@ -209,6 +212,7 @@ def test_a_stack_that_is_renamed_keeps_its_runs(stack: Stack) -> None:
     assert uids(renamed) == {}
 
 
+@pytest.mark.soak
 def test_a_resource_that_moves_into_a_component_keeps_its_run(stack: Stack) -> None:
     stack.program(held())
     stack.up()
@@ -236,7 +240,7 @@ def test_a_resource_that_moves_into_a_component_keeps_its_run(stack: Stack) -> N
     assert uids(stack) == {}
 
 
-@pytest.mark.parametrize("changed", [False, True])
+@pytest.mark.parametrize("changed", [False, pytest.param(True, marks=pytest.mark.soak)])
 def test_a_state_that_is_imported_into_another_backend_has_its_runs_there(
     stack: Stack, colleague: Colleague, changed: bool
 ) -> None:
@@ -264,6 +268,7 @@ def test_a_state_that_is_imported_into_another_backend_has_its_runs_there(
     assert uids(other) == {}
 
 
+@pytest.mark.soak
 def test_a_state_of_an_earlier_release_shows_no_change_and_can_be_destroyed(
     stack: Stack, tmp_path: Path
 ) -> None:

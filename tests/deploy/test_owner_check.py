@@ -128,6 +128,7 @@ def test_what_is_another_stacks_is_neither_taken_nor_destroyed(
     assert not owner(client, namespace)
 
 
+@pytest.mark.soak
 def test_a_cluster_that_is_not_there_yet_has_no_owner(stack: Stack, namespace: str) -> None:
     stack.run("config", "set", "kubernetes:kubeconfig", "/nowhere/kubeconfig")
     write(stack, namespace, "'old'")

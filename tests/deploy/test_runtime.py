@@ -1,5 +1,7 @@
 """Runtimes as resources on this machine, by the real Pulumi CLI."""
 
+import pytest
+
 from tests.deploy.project import Stack
 
 RUNTIME = """
@@ -45,6 +47,7 @@ def test_a_job_runs_on_it_and_keeps_it_when_it_is_edited(stack: Stack) -> None:
         stack.unchanged()
 
 
+@pytest.mark.soak
 def test_a_batch_runs_on_it(stack: Stack) -> None:
     stack.program(
         RUNTIME.format(kind="TrainingRuntime", mark="first")
@@ -72,6 +75,7 @@ TrainingRuntime("mine", {"mlPolicy": {"numNodes": "two", "torch": {}, "mpi": {}}
     assert "Traceback" not in shown
 
 
+@pytest.mark.soak
 def test_a_copy_of_the_catalogs_has_its_labels_and_destroy_removes_it(stack: Stack) -> None:
     stack.program("""
 from trainer_infra import ClusterTrainingRuntime, catalog

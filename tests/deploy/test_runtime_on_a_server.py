@@ -111,6 +111,7 @@ def test_one_that_somebody_else_made_is_refused_until_it_is_adopted(
     cluster.run("destroy", "--yes")
 
 
+@pytest.mark.soak
 def test_one_that_is_gone_is_made_again(cluster: Stack, server: tuple[Client, Path]) -> None:
     client, _ = server
     cluster.program(program())
@@ -123,6 +124,7 @@ def test_one_that_is_gone_is_made_again(cluster: Stack, server: tuple[Client, Pa
     cluster.run("destroy", "--yes")
 
 
+@pytest.mark.soak
 def test_a_batch_is_submitted_on_it_and_drift_of_one_member_is_repaired(
     cluster: Stack, server: tuple[Client, Path]
 ) -> None:
@@ -182,6 +184,7 @@ def test_without_its_kind_it_says_how_to_install_it_and_jobs_still_run(
         client.create(CRDS, {**definition, "metadata": rest, "status": {}})
 
 
+@pytest.mark.soak
 def test_a_runtime_that_another_backends_stack_took_over_is_left_alone(
     cluster: Stack, server: tuple[Client, Path], tmp_path: Path
 ) -> None:

@@ -88,6 +88,7 @@ def test_tolerated_failures_fail_nothing_and_are_outputs(stack: Stack) -> None:
     assert stack.outputs() == found
 
 
+@pytest.mark.soak
 def test_a_member_that_could_not_be_submitted_may_be_tolerated(stack: Stack) -> None:
     stack.program(
         'TrainJob("x", name="taken", runtime="jax-distributed", trainer=CustomTrainer(train))'
@@ -117,6 +118,7 @@ def test_no_more_members_run_at_once_than_may(stack: Stack) -> None:
     stack.unchanged()
 
 
+@pytest.mark.soak
 def test_interrupted_between_members_the_next_up_starts_those_that_are_left(stack: Stack) -> None:
     stack.program(sweep(FIVE, ", max_parallel=1"))
     with stack.start("up", "--yes", "--skip-preview") as process:
@@ -134,6 +136,7 @@ def test_interrupted_between_members_the_next_up_starts_those_that_are_left(stac
     assert {run["phase"] for run in stack.runs()} == {"Complete"}
 
 
+@pytest.mark.soak
 def test_without_the_limit_the_next_up_starts_all_that_are_left(stack: Stack) -> None:
     stack.program(sweep(FIVE, ", max_parallel=1"))
     with stack.start("up", "--yes", "--skip-preview") as process:
@@ -147,6 +150,7 @@ def test_without_the_limit_the_next_up_starts_all_that_are_left(stack: Stack) ->
     assert {run["phase"] for run in stack.runs()} == {"Complete"}
 
 
+@pytest.mark.soak
 def test_a_member_that_is_submitted_again_waits_its_turn(stack: Stack) -> None:
     stack.program(sweep(FIVE, ", max_parallel=1"))
     stack.up()

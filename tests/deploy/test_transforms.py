@@ -40,7 +40,12 @@ PLACES = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+OTHER_PLACES = (
+    pytest.param(each, marks=pytest.mark.soak) for each in PLACES if each != "component"
+)
+
+
+@pytest.mark.parametrize("place", ["component", *OTHER_PLACES])
 def test_a_transform_changes_jobs_that_wait_and_jobs_that_are_fed(stack: Stack, place: str) -> None:
     stack.program(dedent(PROGRAM).format(opts=PLACES[place], of_stack=place == "stack"))
 

@@ -134,6 +134,7 @@ def online(env: dict[str, str]) -> dict[str, str]:
     return {**os.environ, **env, "PATH": f"{env['PATH']}{os.pathsep}{os.environ['PATH']}"}
 
 
+@pytest.mark.soak
 def test_an_older_venv_becomes_what_a_renewed_lock_names(
     checkout: Path, online: dict[str, str]
 ) -> None:
