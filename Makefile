@@ -30,6 +30,8 @@ platform-destroy: setup ## remove it; refused while there are jobs or queues [ST
 	@$(BIN)/python -m tools.platform_stack destroy --stack $(or $(STACK),dev) $(if $(ALLOW),--allow-destroy)
 
 ON_CLUSTER = tests/e2e tests/cluster_tool tests/soak
+# Of the cluster's tests those that stop a part of it, or count all that is in it.
+ALONE = tests/e2e/disruptive tests/e2e/controller
 
 test: setup ## run the tests that need no cluster [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
@@ -63,8 +65,8 @@ check: lint test ## lint, then test; CI runs this and `make e2e`
 
 e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/python -m tools.cluster.equipment
-	@$(BIN)/pytest -n 2 --dist worksteal tests/e2e --ignore=tests/e2e/disruptive --ignore=tests/e2e/controller
-	@$(BIN)/pytest tests/e2e/disruptive tests/e2e/controller tests/cluster_tool
+	@$(BIN)/pytest -n 4 --dist worksteal -m "not soak" tests/e2e $(ALONE:%=--ignore=%)
+	@$(BIN)/pytest -m "not soak" $(ALONE) tests/cluster_tool
 
 soak: cluster ## run long tests, search for new examples, and try the oldest libraries and the clouds' SDKs [ROUNDS=100]
 	@$(BIN)/python -m tools.lowest
@@ -73,6 +75,8 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 3 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image helm trainer coscheduling lws volcano trainer-before
+	@$(BIN)/pytest -n 4 --dist worksteal -m soak tests/e2e $(ALONE:%=--ignore=%)
+	@$(BIN)/pytest -m soak $(ALONE)
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
 	@$(BIN)/pytest tests/soak
 

@@ -115,3 +115,32 @@ def test_what_only_an_output_tells_ends_the_preview_with_a_sentence(stack: Stack
     )
     assert f"Workspace vision: {sentence}" in printed
     assert "Traceback" not in printed
+
+
+TWICE = """
+import os
+import pulumi
+import pulumi_kubernetes as kubernetes
+from trainer_infra import platform
+
+class Company(pulumi.ComponentResource):
+    def __init__(self, name, **options):
+        super().__init__("acme:index:Company", name, None, pulumi.ResourceOptions(**options))
+        mine = pulumi.ResourceOptions(parent=self)
+        platform.Workspace(f"{name}-vision", namespace="vision", opts=mine)
+
+Company("east")
+Company("west", providers=[kubernetes.Provider("west", kubeconfig=os.environ["KUBECONFIG"])][FIRST:])
+"""
+
+
+def test_an_object_is_declared_by_one_component_of_a_program_on_each_cluster(stack: Stack) -> None:
+    program = stack.folder / "__main__.py"
+    program.write_text(f"FIRST = 1\n{TWICE}")
+    printed = " ".join(stack.preview(ok=False).split())
+    said = "Workspace west-vision: declares Namespace/vision and 3 more, which Workspace east-vision declares too"
+    assert f"{said}; name one differently, or declare it once" in printed
+    assert "Traceback" not in printed
+
+    program.write_text(f"FIRST = 0\n{TWICE}")
+    assert "vision:vision/trainer-infra-default-deny" in stack.preview()

@@ -65,6 +65,7 @@ def test_killed_during_create_the_next_up_ends_with_exactly_one_jobset(
     cluster_stack.unchanged()
 
 
+@pytest.mark.soak
 def test_also_while_the_provider_process_of_the_killed_up_is_still_alive(
     cluster_stack: Stack, namespace: Namespace, link: SlowLink, tmp_path: Path
 ) -> None:

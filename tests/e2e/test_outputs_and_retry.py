@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from textwrap import dedent
 
+import pytest
+
 from tests.deploy.project import Stack, most_at_once, until
 from tests.e2e.cluster import PROGRAM, Namespace
 
@@ -122,6 +124,7 @@ def test_a_failed_run_is_retried_and_the_next_up_agrees(
     cluster_stack.unchanged()
 
 
+@pytest.mark.soak
 def test_members_take_turns_and_the_others_results_are_there(
     cluster_stack: Stack, namespace: Namespace
 ) -> None:

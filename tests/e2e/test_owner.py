@@ -62,7 +62,7 @@ def adopted(first: Stack, second: Stack, namespace: Namespace) -> dict[str, str]
     return kept
 
 
-@pytest.mark.parametrize("order", [1, -1])
+@pytest.mark.parametrize("order", [pytest.param(1, marks=pytest.mark.soak), -1])
 def test_stacks_of_two_backends_touch_nothing_of_one_another(
     pair: tuple[Stack, Stack], namespace: Namespace, order: int
 ) -> None:

@@ -218,6 +218,7 @@ def test_where_it_cannot_be_told_whether_it_is_the_cluster_nothing_is_dropped_or
     assert uids(namespace) == jobsets
 
 
+@pytest.mark.soak
 def test_what_an_earlier_release_wrote_is_still_the_same_cluster(
     stack: Stack, account: Account, namespace: Namespace, kubeconfig: Path
 ) -> None:
@@ -281,6 +282,7 @@ def test_refresh_and_destroy_use_the_kubeconfig_that_is_configured_now(
     assert namespace.names("jobsets") == []
 
 
+@pytest.mark.soak
 def test_a_context_that_is_configured_now_is_used(
     stack: Stack, namespace: Namespace, elsewhere: Path, tmp_path: Path
 ) -> None:

@@ -196,7 +196,10 @@ def leaked_by_kubernetes(namespace: Namespace) -> list[str]:
     return [each for each in SPELLED if each in pods]
 
 
-@pytest.mark.parametrize("harm", ["changed", "removed", "deleted"])
+@pytest.mark.parametrize(
+    "harm",
+    ["changed", *(pytest.param(each, marks=pytest.mark.soak) for each in ("removed", "deleted"))],
+)
 def test_a_secret_that_was_harmed_is_mended_from_the_state(
     cluster_stack: Stack, namespace: Namespace, harm: str
 ) -> None:

@@ -3,6 +3,8 @@
 import json
 from textwrap import dedent
 
+import pytest
+
 from tests.deploy.project import Stack, until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.standstills import FAILS, NEVER, quota
@@ -55,6 +57,7 @@ def no_jobs(namespace: Namespace) -> None:
     until(lambda: namespace.all("resourcequotas")[0].get("status", {}).get("hard"))
 
 
+@pytest.mark.soak
 def test_a_gate_ends_on_a_quota_of_no_jobs_and_the_next_up_waits_again(
     cluster_stack: Stack, namespace: Namespace
 ) -> None:

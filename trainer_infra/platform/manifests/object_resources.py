@@ -4,8 +4,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
 from types import MappingProxyType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 import pulumi
+from pulumi.runtime.mocks import MockMonitor
+from pulumi.runtime.settings import get_monitor
 from pulumi_kubernetes import _utilities
 from pulumi_kubernetes.apiextensions import CustomResource
 
@@ -21,6 +24,11 @@ _OWN: Final = frozenset({"apiVersion", "kind", "metadata"})
 
 Resources = Mapping[str, pulumi.CustomResource]
 """Resources by `Kind/name`, or `Kind/namespace/name`."""
+
+_Place = tuple[pulumi.ProviderResource | None, str, str]
+"""An object's cluster, type and key."""
+_DECLARED: Final[WeakKeyDictionary[pulumi.Resource, dict[_Place, str]]] = WeakKeyDictionary()
+"""Of each program's root: which component declares an object. Nothing else lists what a program has."""
 
 
 def object_resources(
@@ -38,6 +46,9 @@ def object_resources(
         options: further options of each resource.
         imported: keys of those that the cluster has and Pulumi is to take over as they are.
         after: what comes before the first of them.
+
+    Raises:
+        pulumi.RunError: another component of the program declares some of them, on the same cluster.
     """
     made: dict[str, pulumi.CustomResource] = {}
     before = list(after)
@@ -58,7 +69,24 @@ def object_resources(
             resources[key] = _resource(each, parent, opts)
         before = list(resources.values())
         made |= resources
+    _judge_declared_once(made, parent)
     return MappingProxyType(made)
+
+
+def _judge_declared_once(made: Resources, parent: pulumi.Resource) -> None:
+    """Two components with one object would each delete the other's, or fail half-way through an `up`."""
+    root = pulumi.runtime.get_root_resource()
+    if root is None or isinstance(get_monitor(), MockMonitor):
+        # A process of unit tests has one root, and each of its tests may declare the same.
+        return
+    declared = _DECLARED.setdefault(root, {})
+    places = {key: (each._provider, each._type, key) for key, each in made.items()}  # noqa: SLF001  no other door
+    name = f"{type(parent).__name__} {parent._name}"  # noqa: SLF001  the SDK has no other door to it
+    if twice := [key for key, place in places.items() if declared.get(place, name) != name]:
+        more = f" and {len(twice) - 1} more" if twice[1:] else ""
+        what = f"declares {twice[0]}{more}, which {declared[places[twice[0]]]} declares too"
+        raise pulumi.RunError(f"{name}: {what}; name one differently, or declare it once")
+    declared |= dict.fromkeys(places.values(), name)
 
 
 def object_key(value: JSONObject) -> str:
