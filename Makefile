@@ -9,7 +9,7 @@ BIN = .venv/bin
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e soak bench bench-policy bench-cluster bench-platform
+.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e e2e-one-cluster e2e-own-clusters soak bench bench-policy bench-cluster bench-platform
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -32,6 +32,8 @@ platform-destroy: setup ## remove it; refused while there are jobs or queues [ST
 ON_CLUSTER = tests/e2e tests/cluster_tool tests/soak
 # Of the cluster's tests those that stop a part of it, or count all that is in it.
 ALONE = tests/e2e/disruptive tests/e2e/controller
+# Those that wait for clusters which they make themselves, beside all others.
+OWN_CLUSTERS = tests/e2e/disruptive/test_stacks.py tests/cluster_tool
 
 test: setup ## run the tests that need no cluster [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
@@ -65,8 +67,14 @@ check: lint test ## lint, then test; CI runs this and `make e2e`
 
 e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/python -m tools.cluster.equipment
-	@$(BIN)/pytest -n 4 --dist worksteal -m "not soak" tests/e2e $(ALONE:%=--ignore=%)
-	@$(BIN)/pytest -m "not soak" $(ALONE) tests/cluster_tool
+	@$(MAKE) --no-print-directory --jobs 2 --output-sync e2e-one-cluster e2e-own-clusters
+
+e2e-one-cluster:
+	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak" tests/e2e $(patsubst %,--ignore=%,$(ALONE) $(OWN_CLUSTERS))
+	@$(BIN)/pytest -m "not soak" $(ALONE) $(OWN_CLUSTERS:%=--ignore=%)
+
+e2e-own-clusters:
+	@$(BIN)/pytest $(OWN_CLUSTERS)
 
 soak: cluster ## run long tests, search for new examples, and try the oldest libraries and the clouds' SDKs [ROUNDS=100]
 	@$(BIN)/python -m tools.lowest
@@ -75,7 +83,7 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 3 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
 	@$(BIN)/python -m tools.cluster.equipment image helm trainer coscheduling lws volcano trainer-before
-	@$(BIN)/pytest -n 4 --dist worksteal -m soak tests/e2e $(ALONE:%=--ignore=%)
+	@$(BIN)/pytest -n 3 --dist worksteal -m soak tests/e2e $(ALONE:%=--ignore=%)
 	@$(BIN)/pytest -m soak $(ALONE)
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
 	@$(BIN)/pytest tests/soak

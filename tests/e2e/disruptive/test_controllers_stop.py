@@ -6,6 +6,8 @@ from contextlib import contextmanager
 from datetime import UTC, datetime
 from textwrap import dedent
 
+import pytest
+
 from tests.deploy.project import Stack, until
 from tests.e2e.cluster import PROGRAM, Namespace
 from tests.e2e.jobs import Jobs, eventually
@@ -52,6 +54,7 @@ def test_a_job_controller_that_is_down_is_named_and_the_run_goes_on_with_it(
     eventually(lambda: named(jobs, PLAIN.cause, PLAIN.said))
 
 
+@pytest.mark.soak
 def test_a_jobset_controller_that_stops_acting_is_named_and_ends_the_gate(
     cluster_stack: Stack, namespace: Namespace
 ) -> None:

@@ -314,6 +314,7 @@ def test_a_run_that_kueue_cannot_start_is_stuck(queues: Queues) -> None:
     agrees(said(jobs, "is finished: "), causes.FINISHED)
 
 
+@pytest.mark.soak
 def test_a_namespace_that_kueue_does_not_manage_is_said_after_a_minute(
     installed: Path, namespace: Namespace
 ) -> None:
@@ -378,6 +379,7 @@ def test_a_gate_ends_where_the_queue_is_missing_and_the_next_up_waits_again(
     cluster_stack.up()
 
 
+@pytest.mark.soak
 def test_a_batch_whose_queue_is_missing_ends_with_the_cause(
     cluster_stack: Stack, queues: Queues
 ) -> None:
@@ -388,6 +390,7 @@ def test_a_batch_whose_queue_is_missing_ends_with_the_cause(
     cluster_stack.up()
 
 
+@pytest.mark.soak
 def test_pods_that_are_not_ready_in_time_are_tried_again_then_given_up(
     kubeconfig: Path, queues: Queues
 ) -> None:
