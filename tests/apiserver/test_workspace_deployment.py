@@ -123,24 +123,30 @@ import pulumi
 import pulumi_kubernetes as kubernetes
 from trainer_infra import platform
 
-class Company(pulumi.ComponentResource):
-    def __init__(self, name, **options):
-        super().__init__("acme:index:Company", name, None, pulumi.ResourceOptions(**options))
+class Department(pulumi.ComponentResource):
+    def __init__(self, name, workspace, **options):
+        super().__init__(f"acme:index:{name}", name, None, pulumi.ResourceOptions(**options))
         mine = pulumi.ResourceOptions(parent=self)
-        platform.Workspace(f"{name}-vision", namespace="vision", opts=mine)
+        platform.Workspace(workspace, namespace="vision", opts=mine)
 
-Company("east")
-Company("west", providers=[kubernetes.Provider("west", kubeconfig=os.environ["KUBECONFIG"])][FIRST:])
+others = [kubernetes.Provider("west", kubeconfig=os.environ["KUBECONFIG"])] if OTHER else []
+Department("East", "vision")
+Department("West", WEST, providers=others)
 """
 
 
-def test_an_object_is_declared_by_one_component_of_a_program_on_each_cluster(stack: Stack) -> None:
+@pytest.mark.parametrize(
+    ("west", "of_east"), [("vision", "another Workspace vision"), ("sight", "Workspace vision")]
+)
+def test_an_object_is_declared_by_one_component_of_a_program_on_each_cluster(
+    stack: Stack, west: str, of_east: str
+) -> None:
     program = stack.folder / "__main__.py"
-    program.write_text(f"FIRST = 1\n{TWICE}")
+    program.write_text(f"WEST, OTHER = {west!r}, False\n{TWICE}")
     printed = " ".join(stack.preview(ok=False).split())
-    said = "Workspace west-vision: declares Namespace/vision and 3 more, which Workspace east-vision declares too"
+    said = f"Workspace {west}: declares Namespace/vision and 3 more, which {of_east} declares too"
     assert f"{said}; name one differently, or declare it once" in printed
     assert "Traceback" not in printed
 
-    program.write_text(f"FIRST = 0\n{TWICE}")
-    assert "vision:vision/trainer-infra-default-deny" in stack.preview()
+    program.write_text(f"WEST, OTHER = {west!r}, True\n{TWICE}")
+    assert f"{west}:vision/trainer-infra-default-deny" in stack.preview()

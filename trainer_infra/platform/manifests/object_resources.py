@@ -7,14 +7,13 @@ from typing import Any, Final
 from weakref import WeakKeyDictionary
 
 import pulumi
-from pulumi.runtime.mocks import MockMonitor
-from pulumi.runtime.settings import get_monitor
 from pulumi_kubernetes import _utilities
 from pulumi_kubernetes.apiextensions import CustomResource
 
 from trainer_infra.deploy.resource_type import python_name
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.manifests.install_order import install_stages
+from trainer_infra.platform.manifests.program_root import program_root
 from trainer_infra.platform.manifests.webhook_retry import webhook_retry
 
 FIELD_MANAGER: Final = "trainer-infra"
@@ -27,7 +26,9 @@ Resources = Mapping[str, pulumi.CustomResource]
 
 _Place = tuple[pulumi.ProviderResource | None, str, str]
 """An object's cluster, type and key."""
-_DECLARED: Final[WeakKeyDictionary[pulumi.Resource, dict[_Place, str]]] = WeakKeyDictionary()
+_DECLARED: Final[WeakKeyDictionary[pulumi.Resource, dict[_Place, pulumi.Resource]]] = (
+    WeakKeyDictionary()
+)
 """Of each program's root: which component declares an object. Nothing else lists what a program has."""
 
 
@@ -55,8 +56,7 @@ def object_resources(
     stages = install_stages(objects)
     if not stages:
         return MappingProxyType(made)
-    first = object_key(stages[0][0])
-    hooks = webhook_retry(f"{parent._name}:{first}")  # noqa: SLF001  the SDK has no other door to it
+    hooks = webhook_retry()
     for stage in stages:
         own = pulumi.ResourceOptions(parent=parent, depends_on=before, hooks=hooks)
         resources = {}
@@ -75,18 +75,21 @@ def object_resources(
 
 def _judge_declared_once(made: Resources, parent: pulumi.Resource) -> None:
     """Two components with one object would each delete the other's, or fail half-way through an `up`."""
-    root = pulumi.runtime.get_root_resource()
-    if root is None or isinstance(get_monitor(), MockMonitor):
-        # A process of unit tests has one root, and each of its tests may declare the same.
+    root = program_root()
+    if root is None:
         return
     declared = _DECLARED.setdefault(root, {})
     places = {key: (each._provider, each._type, key) for key, each in made.items()}  # noqa: SLF001  no other door
-    name = f"{type(parent).__name__} {parent._name}"  # noqa: SLF001  the SDK has no other door to it
-    if twice := [key for key, place in places.items() if declared.get(place, name) != name]:
+    if twice := [key for key, place in places.items() if declared.get(place, parent) is not parent]:
+        name, other = (
+            f"{type(each).__name__} {each._name}"  # noqa: SLF001  the SDK has no other door to it
+            for each in (parent, declared[places[twice[0]]])
+        )
         more = f" and {len(twice) - 1} more" if twice[1:] else ""
-        what = f"declares {twice[0]}{more}, which {declared[places[twice[0]]]} declares too"
+        whose = f"another {name}" if other == name else other
+        what = f"declares {twice[0]}{more}, which {whose} declares too"
         raise pulumi.RunError(f"{name}: {what}; name one differently, or declare it once")
-    declared |= dict.fromkeys(places.values(), name)
+    declared |= dict.fromkeys(places.values(), parent)
 
 
 def object_key(value: JSONObject) -> str:

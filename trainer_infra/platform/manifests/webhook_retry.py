@@ -7,10 +7,13 @@ resource (Pulumi's error hooks); `destroy` needs no program for them.
 
 import asyncio
 from typing import Final
+from weakref import WeakKeyDictionary
 
 import pulumi
 from pulumi.runtime.settings import _get_callbacks
 from pulumi.runtime.sync_await import _sync_await
+
+from trainer_infra.platform.manifests.program_root import program_root
 
 PASSING: Final = (
     "failed calling webhook",
@@ -25,6 +28,9 @@ TRIES: Final = 30
 """Tries of one object at most."""
 _PAUSE: Final = 2.0
 """Seconds between two tries."""
+_OF_PROGRAMS: Final[WeakKeyDictionary[pulumi.Resource, pulumi.ResourceHookBinding]] = (
+    WeakKeyDictionary()
+)
 
 
 def will_pass(errors: list[str]) -> bool:
@@ -36,13 +42,17 @@ def will_pass(errors: list[str]) -> bool:
     return 0 < len(errors) < TRIES and all(any(part in each for part in PASSING) for each in errors)
 
 
-def webhook_retry(name: str) -> pulumi.ResourceHookBinding:
-    """An option for resources.
+def webhook_retry() -> pulumi.ResourceHookBinding:
+    """An option for resources, one of each program: the engine takes the name of a hook once."""
+    root = program_root()
+    if root is None:
+        return _new_hook()
+    if root not in _OF_PROGRAMS:
+        _OF_PROGRAMS[root] = _new_hook()
+    return _OF_PROGRAMS[root]
 
-    Args:
-        name: of the option; no two may have the same in a program.
-    """
 
+def _new_hook() -> pulumi.ResourceHookBinding:
     async def ask(failed: pulumi.ErrorHookArgs) -> bool:
         if failed.failed_operation == "delete" or not will_pass(failed.errors):
             return False
@@ -51,4 +61,4 @@ def webhook_retry(name: str) -> pulumi.ResourceHookBinding:
 
     # Where a program ends with a sentence while the SDK's server of hooks starts, Python crashes.
     _sync_await(_get_callbacks())
-    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook(f"{name}:webhook-retry", ask)])
+    return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook("trainer:webhook-retry", ask)])
