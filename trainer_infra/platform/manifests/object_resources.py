@@ -79,7 +79,7 @@ def _judge_declared_once(made: Resources, parent: pulumi.Resource) -> None:
     if root is None:
         return
     declared = _DECLARED.setdefault(root, {})
-    places = {key: (each._provider, each._type, key) for key, each in made.items()}  # noqa: SLF001  no other door
+    places = {key: (each._provider, each._type, key) for key, each in made.items()}  # noqa: SLF001  the SDK tells them nowhere else
     if twice := [key for key, place in places.items() if declared.get(place, parent) is not parent]:
         name, other = (
             f"{type(each).__name__} {each._name}"  # noqa: SLF001  the SDK has no other door to it

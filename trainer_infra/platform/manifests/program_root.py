@@ -1,8 +1,8 @@
 """The program that an engine runs, to which belongs what its components know of one another."""
 
 import pulumi
-from pulumi.runtime.mocks import MockMonitor
-from pulumi.runtime.settings import get_monitor
+
+from trainer_infra.platform.cluster_connection import has_no_cluster
 
 
 def program_root() -> pulumi.Resource | None:
@@ -10,4 +10,4 @@ def program_root() -> pulumi.Resource | None:
 
     A process of unit tests has one root for all of them, and each may declare what another one does.
     """
-    return None if isinstance(get_monitor(), MockMonitor) else pulumi.runtime.get_root_resource()
+    return None if has_no_cluster() else pulumi.runtime.get_root_resource()
