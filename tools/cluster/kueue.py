@@ -94,7 +94,9 @@ def remove(kubeconfig: Path) -> None:
         return
     # The webhooks first: without the controller they would refuse what others write.
     _delete(kubeconfig, (each for each in objects if each["kind"] in _WEBHOOKS))
-    _delete(kubeconfig, (each for each in objects if each["kind"] == "Deployment"))
+    # With its pods: one that still ends puts finalizers back on the queues that lose them below.
+    deployment = (each for each in objects if each["kind"] == "Deployment")
+    _delete(kubeconfig, deployment, "--cascade=foreground")
     for each in _definitions(objects):
         _let_go(where, each)
     _delete(kubeconfig, objects)
@@ -159,8 +161,9 @@ def _let_go(where: tuple[str, ...], resource: str) -> None:
         kubectl.run(*where, *at, "patch", resource, metadata["name"], *patch)
 
 
-def _delete(kubeconfig: Path, objects: Iterable[JSON]) -> None:
-    _kubectl(kubeconfig, "delete", "--ignore-not-found", "--timeout=120s", objects=objects)
+def _delete(kubeconfig: Path, objects: Iterable[JSON], *options: str) -> None:
+    patient = ("--ignore-not-found", "--timeout=120s", *options)
+    _kubectl(kubeconfig, "delete", *patient, objects=objects)
 
 
 def _kubectl(kubeconfig: Path, *arguments: str, objects: Iterable[JSON]) -> str:
