@@ -18,7 +18,7 @@ from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.controller_component import Objects, merged_configuration
 from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects
-from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.manifests.object_resources import Resources
 
 
 class ChartArgs(TypedDict, total=False):
@@ -57,7 +57,7 @@ class ChartComponent(PlatformComponent):
         namespace = args.get("namespace", self._chart.namespace)
         with self.sentences():
             objects = chart_or_manifests(self._chart, args)
-        self.resources = object_resources(objects, self)
+        self.resources = self._declare_objects(objects)
         self.namespace = pulumi.Output.from_input(namespace)
         self.version = pulumi.Output.from_input(args.get("version", "custom"))
         self.register_outputs({"namespace": self.namespace, "version": self.version})

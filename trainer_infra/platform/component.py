@@ -1,7 +1,7 @@
 """What every component of the platform is: a typed ComponentResource whose mistakes are sentences."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, ClassVar, Final, TypeVar, cast
@@ -11,8 +11,10 @@ import pulumi
 from trainer_infra.deploy.destroy_guard_resource import GuardedCluster
 from trainer_infra.deploy.owner_check_resource import OwnerCheck
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_problems import ArgumentProblems
 from trainer_infra.platform.argument_types import type_problems
+from trainer_infra.platform.manifests.object_resources import Resources, object_resources
 
 Args = TypeVar("Args", bound=Mapping[str, Any])
 
@@ -89,6 +91,17 @@ class PlatformComponent(pulumi.ComponentResource):
             raise pulumi.RunError("\n".join(map(str, problems))) from None
         except NotAvailable as error:
             raise pulumi.RunError(f"{self._where}: {error}") from None
+
+    def _declare_objects(
+        self,
+        objects: Iterable[JSONObject],
+        options: pulumi.ResourceOptions | None = None,
+        imported: Collection[str] = (),
+        after: Sequence[pulumi.Resource] = (),
+    ) -> Resources:
+        """Declare objects as its children; see `object_resources`."""
+        with self.sentences():
+            return object_resources(objects, self, options, imported, after)
 
     def _place(self, inside: str) -> str:
         return f"{self._where}: {inside}" if inside else self._where

@@ -28,7 +28,6 @@ from trainer_infra.platform.manifests.manifest_source import manifest_objects, r
 from trainer_infra.platform.manifests.object_resources import (
     Resources,
     object_key,
-    object_resources,
 )
 from trainer_infra.platform.releases import release_of
 
@@ -92,7 +91,7 @@ class ControllerComponent(PlatformComponent):
         self.kinds, self.own_objects = defined_kinds(objects), names.own_objects
         namespace = self.namespace_in(args)
         first = self._owner_check([namespace])
-        self.resources = object_resources(objects, self, imported=adopted, after=first)
+        self.resources = self._declare_objects(objects, imported=adopted, after=first)
         if self._is_guarded:
             self._guard(namespace)
         self.namespace = pulumi.Output.from_input(namespace)

@@ -12,7 +12,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_problems import ArgumentProblems
 from trainer_infra.platform.cluster_connection import has_no_cluster, read_cluster
 from trainer_infra.platform.component import PlatformComponent, without_none
-from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.platform.runtime_catalogs.catalog_args import EXAMPLES, RuntimeCatalogArgs
 from trainer_infra.platform.runtime_catalogs.catalog_content import (
     CatalogContent,
@@ -67,7 +67,7 @@ class RuntimeCatalog(PlatformComponent):
         with self.sentences():
             content = catalog_content(args, identity)
             self._judge_connection(args)
-        self.resources = object_resources(content.objects, self)
+        self.resources = self._declare_objects(content.objects)
         self.versions = content.versions
         self.deprecated = self._declare_left(content, identity, args)
         self.register_outputs({"versions": self.versions, "deprecated": self.deprecated})
@@ -95,7 +95,7 @@ class RuntimeCatalog(PlatformComponent):
             with self.sentences():
                 left = self._left(place, kubeconfig, context)
             unchanged = pulumi.ResourceOptions(ignore_changes=list(_AS_IT_IS))
-            object_resources(map(deprecated_runtime, left), self, unchanged)
+            self._declare_objects(map(deprecated_runtime, left), unchanged)
             return [each["metadata"]["name"] for each in left]
 
         kubeconfig: Any = args.get("kubeconfig")

@@ -9,7 +9,7 @@ from trainer_infra import names
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
 from trainer_infra.errors import InvalidInput
 from trainer_infra.platform.component import PlatformComponent, without_none
-from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.platform.workspaces.queue import QueuePlace, declared_queue, unknown_flavors
 from trainer_infra.platform.workspaces.service_account import TRAINING
 from trainer_infra.platform.workspaces.workspace_args import EXAMPLES, WorkspaceArgs
@@ -58,7 +58,7 @@ class Workspace(PlatformComponent):
         with self.sentences():
             objects = workspace_objects(namespace, args)
         first = self._owner_check([namespace])
-        self.resources = object_resources(objects, self, after=first)
+        self.resources = self._declare_objects(objects, after=first)
         made: Any = self.resources[f"Namespace/{namespace}"]
         self.namespace = made.metadata["name"]
         mine = pulumi.ResourceOptions(parent=self, depends_on=[made])

@@ -294,10 +294,16 @@ def test_a_mistake_is_one_sentence(mistake: str) -> None:
     assert "\n" not in said
 
 
+def cluster(name: str = "east") -> pulumi.ResourceOptions:
+    """Of one cluster of a program; without a provider mocks do not tell one test's program from another's."""
+    return pulumi.ResourceOptions(provider=pulumi_kubernetes.Provider(name, kubeconfig=name))
+
+
 def test_a_cluster_has_one_driver() -> None:
     def program() -> None:
-        platform.DeviceDriver("plugin", kind="device_plugin")
-        platform.DeviceDriver("more", kind="device_plugin", namespace="more")
+        opts = cluster()
+        platform.DeviceDriver("plugin", kind="device_plugin", opts=opts)
+        platform.DeviceDriver("more", kind="device_plugin", namespace="more", opts=opts)
 
     assert refusal(program) == (
         "DeviceDriver more: the cluster has the DeviceDriver plugin already; keep one of the two"
@@ -307,8 +313,7 @@ def test_a_cluster_has_one_driver() -> None:
 def test_two_clusters_have_one_each() -> None:
     def program() -> None:
         for name in ("east", "west"):
-            cluster = pulumi_kubernetes.Provider(name, kubeconfig=name)
-            opts = pulumi.ResourceOptions(provider=cluster)
+            opts = cluster(name)
             platform.DeviceDriver(name, kind="device_plugin", opts=opts)
             platform.GpuNodePool(f"{name}-l4", **P5, opts=opts)
 
@@ -316,9 +321,15 @@ def test_two_clusters_have_one_each() -> None:
     assert kinds.count("kubernetes:apps/v1:DaemonSet") == 2
 
 
-def test_another_program_begins_anew() -> None:
-    for _ in range(2):
-        declared_resources(lambda: platform.DeviceDriver("plugin", kind="device_plugin"))
+def test_programs_of_one_process_and_stack_know_nothing_of_one_another() -> None:
+    """So run the unit tests of a user who sets mocks once."""
+
+    def program() -> None:
+        for _ in range(2):
+            platform.DeviceDriver("plugin", kind="device_plugin")
+
+    kinds = [each.kind for each in declared_resources(program)]
+    assert kinds.count("kubernetes:apps/v1:DaemonSet") == 2
 
 
 CONFLICTS: Mapping[str, tuple[Any, Any, str]] = {
@@ -352,12 +363,14 @@ def test_a_pool_and_a_driver_that_do_not_go_together_are_refused(
         driver = {"kind": "gpu_operator", "chart": operator_chart}
 
     def driver_first() -> None:
-        platform.DeviceDriver("gpu", **driver)
-        platform.GpuNodePool("h100", **pool)
+        opts = cluster()
+        platform.DeviceDriver("gpu", **driver, opts=opts)
+        platform.GpuNodePool("h100", **pool, opts=opts)
 
     def pool_first() -> None:
-        platform.GpuNodePool("h100", **pool)
-        platform.DeviceDriver("gpu", **driver)
+        opts = cluster()
+        platform.GpuNodePool("h100", **pool, opts=opts)
+        platform.DeviceDriver("gpu", **driver, opts=opts)
 
     assert refusal(driver_first) == f"GpuNodePool h100: {sentence}"
     assert refusal(pool_first) == f"DeviceDriver gpu: {sentence}"
@@ -365,8 +378,9 @@ def test_a_pool_and_a_driver_that_do_not_go_together_are_refused(
 
 def test_a_pool_and_its_driver_stand_side_by_side(operator_chart: str) -> None:
     def program() -> None:
-        platform.GpuNodePool("h100", **P5, driver="gpu_operator")
-        platform.GpuNodePool("l4", **GKE, driver="gpu_operator")
-        platform.DeviceDriver("gpu", kind="gpu_operator", chart=operator_chart)
+        opts = cluster()
+        platform.GpuNodePool("h100", **P5, driver="gpu_operator", opts=opts)
+        platform.GpuNodePool("l4", **GKE, driver="gpu_operator", opts=opts)
+        platform.DeviceDriver("gpu", kind="gpu_operator", chart=operator_chart, opts=opts)
 
     assert declared_objects(program).keys() >= {"ClusterPolicy/cluster-policy"}

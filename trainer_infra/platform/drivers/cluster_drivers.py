@@ -1,18 +1,13 @@
-"""Who installs what on a cluster's machines, as far as one program says: two of them destroy each other.
-
-Kept by the cluster's provider, or by the stack where the program chose none; both live as long as one run
-of the program.
-"""
+"""Who installs what on a cluster's machines, as far as one program says: two of them destroy each other."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Final
-from weakref import WeakKeyDictionary
 
 import pulumi
-from pulumi.runtime import get_root_resource
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.platform.manifests.program_value import ProgramValue
 
 _GKE: Final = ("gke", "gke_compute_class")
 """Backends whose cloud runs a device plugin of its own."""
@@ -42,7 +37,7 @@ class _ClusterClaims:
     pools: list[PoolClaim] = field(default_factory=list)
 
 
-_CLAIMS: Final[WeakKeyDictionary[pulumi.Resource, _ClusterClaims]] = WeakKeyDictionary()
+_CLAIMS: Final = ProgramValue(_ClusterClaims)
 
 
 def claim_driver(component: pulumi.Resource, claim: DriverClaim) -> None:
@@ -55,7 +50,7 @@ def claim_driver(component: pulumi.Resource, claim: DriverClaim) -> None:
     Raises:
         InvalidInput: The cluster has another one, or a pool that it does not go with.
     """
-    claims = _claims_of(component)
+    claims = _CLAIMS.of(component.get_provider("kubernetes::"))
     problems = [
         Problem(
             "", f"the cluster has the DeviceDriver {each.name} already", fix="keep one of the two"
@@ -78,17 +73,10 @@ def claim_pool(component: pulumi.Resource, claim: PoolClaim) -> None:
     Raises:
         InvalidInput: The cluster has a DeviceDriver that it does not go with.
     """
-    claims = _claims_of(component)
+    claims = _CLAIMS.of(component.get_provider("kubernetes::"))
     if problems := [found for each in claims.drivers for found in _conflicts(each, claim)]:
         raise InvalidInput(problems)
     claims.pools.append(claim)
-
-
-def _claims_of(component: pulumi.Resource) -> _ClusterClaims:
-    cluster = component.get_provider("kubernetes:core/v1:Node") or get_root_resource()
-    if cluster is None:
-        return _ClusterClaims()
-    return _CLAIMS.setdefault(cluster, _ClusterClaims())
 
 
 def _conflicts(driver: DriverClaim, pool: PoolClaim) -> Iterator[Problem]:

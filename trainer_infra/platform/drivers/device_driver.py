@@ -18,7 +18,7 @@ from trainer_infra.platform.drivers.cluster_drivers import DriverClaim, claim_dr
 from trainer_infra.platform.drivers.driver_arguments import DeviceDriverArgs
 from trainer_infra.platform.manifests.helm_chart import chart_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects
-from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.platform.pod_arguments import judge_pod_arguments
 
 _NAMESPACES: Final[Mapping[str, str]] = {
@@ -75,7 +75,7 @@ class DeviceDriver(PlatformComponent):
             installs = args["kind"] == "gpu_operator" and not gpu_operator.has_driver(args)
             claim_driver(self, DriverClaim(resource_name, args["kind"], installs))
             objects = driver_objects(resource_name, args)
-        self.resources = object_resources(objects, self)
+        self.resources = self._declare_objects(objects)
         self.namespace = pulumi.Output.from_input(driver_namespace(args))
         self.register_outputs({"namespace": self.namespace})
 

@@ -2,18 +2,19 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
+from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
-from weakref import WeakKeyDictionary
 
 import pulumi
 from pulumi_kubernetes import _utilities
 from pulumi_kubernetes.apiextensions import CustomResource
 
 from trainer_infra.deploy.resource_type import python_name
+from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.manifests.install_order import install_stages
-from trainer_infra.platform.manifests.program_root import program_root
+from trainer_infra.platform.manifests.program_value import ProgramValue
 from trainer_infra.platform.manifests.webhook_retry import webhook_retry
 
 FIELD_MANAGER: Final = "trainer-infra"
@@ -24,12 +25,8 @@ _OWN: Final = frozenset({"apiVersion", "kind", "metadata"})
 Resources = Mapping[str, pulumi.CustomResource]
 """Resources by `Kind/name`, or `Kind/namespace/name`."""
 
-_Place = tuple[pulumi.ProviderResource | None, str, str]
-"""An object's cluster, type and key."""
-_DECLARED: Final[WeakKeyDictionary[pulumi.Resource, dict[_Place, pulumi.Resource]]] = (
-    WeakKeyDictionary()
-)
-"""Of each program's root: which component declares an object. Nothing else lists what a program has."""
+_DECLARED: Final[ProgramValue[dict[str, pulumi.Resource]]] = ProgramValue(dict)
+"""By an object's group and key: the component that declares it. Nothing else lists what a program has."""
 
 
 def object_resources(
@@ -49,14 +46,15 @@ def object_resources(
         after: what comes before the first of them.
 
     Raises:
-        pulumi.RunError: another component of the program declares some of them, on the same cluster.
+        InvalidInput: another component of the program declares some of them, on the same cluster.
     """
     made: dict[str, pulumi.CustomResource] = {}
-    before = list(after)
     stages = install_stages(objects)
     if not stages:
         return MappingProxyType(made)
-    hooks = webhook_retry()
+    cluster = (options and options.provider) or parent.get_provider("kubernetes::")
+    _claim(chain.from_iterable(stages), parent, _DECLARED.of(cluster))
+    before, hooks = list(after), webhook_retry()
     for stage in stages:
         own = pulumi.ResourceOptions(parent=parent, depends_on=before, hooks=hooks)
         resources = {}
@@ -69,27 +67,26 @@ def object_resources(
             resources[key] = _resource(each, parent, opts)
         before = list(resources.values())
         made |= resources
-    _judge_declared_once(made, parent)
     return MappingProxyType(made)
 
 
-def _judge_declared_once(made: Resources, parent: pulumi.Resource) -> None:
+def _claim(
+    objects: Iterable[JSONObject], parent: pulumi.Resource, declared: dict[str, pulumi.Resource]
+) -> None:
     """Two components with one object would each delete the other's, or fail half-way through an `up`."""
-    root = program_root()
-    if root is None:
-        return
-    declared = _DECLARED.setdefault(root, {})
-    places = {key: (each._provider, each._type, key) for key, each in made.items()}  # noqa: SLF001  the SDK tells them nowhere else
-    if twice := [key for key, place in places.items() if declared.get(place, parent) is not parent]:
+    places = {f"{each['apiVersion'].rpartition('/')[0]}:{object_key(each)}" for each in objects}
+    if twice := sorted(each for each in places if declared.get(each, parent) is not parent):
         name, other = (
             f"{type(each).__name__} {each._name}"  # noqa: SLF001  the SDK has no other door to it
-            for each in (parent, declared[places[twice[0]]])
+            for each in (parent, declared[twice[0]])
         )
+        key = twice[0].partition(":")[2]
         more = f" and {len(twice) - 1} more" if twice[1:] else ""
         whose = f"another {name}" if other == name else other
-        what = f"declares {twice[0]}{more}, which {whose} declares too"
-        raise pulumi.RunError(f"{name}: {what}; name one differently, or declare it once")
-    declared |= dict.fromkeys(places.values(), parent)
+        what = f"declares {key}{more}, which {whose} declares too"
+        fix = "name one differently, or declare it once"
+        raise InvalidInput([Problem("", what, fix=fix)])
+    declared |= dict.fromkeys(places, parent)
 
 
 def object_key(value: JSONObject) -> str:

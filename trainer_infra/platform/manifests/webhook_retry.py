@@ -7,13 +7,12 @@ resource (Pulumi's error hooks); `destroy` needs no program for them.
 
 import asyncio
 from typing import Final
-from weakref import WeakKeyDictionary
 
 import pulumi
 from pulumi.runtime.settings import _get_callbacks
 from pulumi.runtime.sync_await import _sync_await
 
-from trainer_infra.platform.manifests.program_root import program_root
+from trainer_infra.platform.manifests.program_value import ProgramValue
 
 PASSING: Final = (
     "failed calling webhook",
@@ -28,9 +27,6 @@ TRIES: Final = 30
 """Tries of one object at most."""
 _PAUSE: Final = 2.0
 """Seconds between two tries."""
-_OF_PROGRAMS: Final[WeakKeyDictionary[pulumi.Resource, pulumi.ResourceHookBinding]] = (
-    WeakKeyDictionary()
-)
 
 
 def will_pass(errors: list[str]) -> bool:
@@ -40,16 +36,6 @@ def will_pass(errors: list[str]) -> bool:
         errors: of every try until now.
     """
     return 0 < len(errors) < TRIES and all(any(part in each for part in PASSING) for each in errors)
-
-
-def webhook_retry() -> pulumi.ResourceHookBinding:
-    """An option for resources, one of each program: the engine takes the name of a hook once."""
-    root = program_root()
-    if root is None:
-        return _new_hook()
-    if root not in _OF_PROGRAMS:
-        _OF_PROGRAMS[root] = _new_hook()
-    return _OF_PROGRAMS[root]
 
 
 def _new_hook() -> pulumi.ResourceHookBinding:
@@ -62,3 +48,11 @@ def _new_hook() -> pulumi.ResourceHookBinding:
     # Where a program ends with a sentence while the SDK's server of hooks starts, Python crashes.
     _sync_await(_get_callbacks())
     return pulumi.ResourceHookBinding(on_error=[pulumi.ErrorHook("trainer:webhook-retry", ask)])
+
+
+_HOOK: Final = ProgramValue(_new_hook)
+
+
+def webhook_retry() -> pulumi.ResourceHookBinding:
+    """An option for resources, one of each program: the engine takes the name of a hook once."""
+    return _HOOK.of()

@@ -8,7 +8,7 @@ import pulumi
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.drivers.cluster_drivers import PoolClaim, claim_pool
-from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.platform.pools.aks import aks_agent_pool
 from trainer_infra.platform.pools.checks import judged_declaration
 from trainer_infra.platform.pools.cluster_api import cluster_api_objects
@@ -96,7 +96,7 @@ class GpuNodePool(PlatformComponent):
         objects = _OBJECTS[declared.backend](declared, self.spec)
         management = declared.block("cluster_api").get("management")
         elsewhere = pulumi.ResourceOptions(provider=management) if management else None
-        return object_resources(objects, self, elsewhere)
+        return self._declare_objects(objects, elsewhere)
 
     def _machine_resources(self, declared: Declaration) -> tuple[pulumi.Resource, ...]:
         if declared.backend not in _FACTORIES:

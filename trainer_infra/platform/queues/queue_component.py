@@ -10,7 +10,7 @@ from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.argument_problems import NAME, ArgumentProblems
 from trainer_infra.platform.component import PlatformComponent, without_none
-from trainer_infra.platform.manifests.object_resources import Resources, object_resources
+from trainer_infra.platform.manifests.object_resources import Resources
 
 KUEUE: Final = "kueue.x-k8s.io/v1beta2"
 """The version of Kueue's kinds that the platform writes."""
@@ -57,7 +57,7 @@ class QueueComponent(PlatformComponent):
         anew = pulumi.ResourceOptions(
             replace_on_changes=list(self._fixed), delete_before_replace=bool(self._fixed) or None
         )
-        self.resources = object_resources(self._objects(given), self, anew)
+        self.resources = self._declare_objects(self._objects(given), anew)
         # What uses the name comes after the objects.
         made = (each.urn for each in self.resources.values())
         self.name = pulumi.Output.all(self.object_name, *made).apply(lambda all_: str(all_[0]))

@@ -1,0 +1,44 @@
+"""What the components of one program know of one another."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+from weakref import WeakKeyDictionary
+
+import pulumi
+
+from trainer_infra.platform.cluster_connection import has_no_cluster
+
+T = TypeVar("T")
+
+
+class ProgramValue(Generic[T]):
+    """A value that each run of a program has one of, or each of its clusters.
+
+    Kept by the cluster's provider, or by the stack where the program chose none; both live as long as one
+    run of the program.
+    """
+
+    def __init__(self, new: Callable[[], T]) -> None:
+        """Declare it.
+
+        Args:
+            new: makes the value when it is first asked for.
+        """
+        self._new = new
+        self._values: WeakKeyDictionary[pulumi.Resource, T] = WeakKeyDictionary()
+
+    def of(self, cluster: pulumi.Resource | None = None) -> T:
+        """That of a cluster.
+
+        Under Pulumi's mocks one process runs many programs, one test each, on one stack: what belongs to
+        no provider is new each time.
+
+        Args:
+            cluster: its provider; None of the stack's own cluster.
+        """
+        place = cluster or (None if has_no_cluster() else pulumi.runtime.get_root_resource())
+        if place is None:
+            return self._new()
+        if place not in self._values:
+            self._values[place] = self._new()
+        return self._values[place]
