@@ -9,6 +9,32 @@ from tests.deploy.project import Stack
 TRAINER = 'trainer={"command": ["python", "-c", "pass"]}'
 
 CASES = {
+    "a_job_of_another_jobs_name": (
+        f"""
+for each in ("east", "west"):
+    TrainJob(each, name="digits", runtime="jax-distributed", {TRAINER})
+""",
+        "TrainJob west: declares TrainJob/default/digits, which TrainJob east declares too",
+        "name one differently, or declare it once",
+    ),
+    "a_member_of_a_jobs_name": (
+        f"""
+from trainer_infra import TrainJobs
+TrainJob("digits", name="digits", runtime="jax-distributed", {TRAINER})
+TrainJobs("sweep", {{"a": {{"runtime": "jax-distributed", "name": "digits"}}}})
+""",
+        "TrainJobs sweep: declares TrainJob/default/digits, which TrainJob digits declares too",
+        "name one differently, or declare it once",
+    ),
+    "a_runtime_of_another_runtimes_name": (
+        """
+from trainer_infra import ClusterTrainingRuntime, catalog
+for each in ("east", "west"):
+    ClusterTrainingRuntime(each, catalog.get("jax-distributed"), name="mine")
+""",
+        "ClusterTrainingRuntime west: declares ClusterTrainingRuntime/mine, which",
+        "ClusterTrainingRuntime east declares too",
+    ),
     "an_unknown_field": (
         'TrainJob("job", runtime="jax-distributed", trainer={"imagee": "x"})',
         "spec.trainer.imagee",

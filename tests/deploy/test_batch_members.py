@@ -181,6 +181,11 @@ def test_two_members_of_one_name_are_refused() -> None:
     ]
 
 
+def test_a_namespace_that_is_a_list_is_a_problem_of_each_member() -> None:
+    (reason,) = problems(declared({"a": job("a", namespace=["team"])}))
+    assert reason == "jobs.a: metadata.namespace: must be a string, got ['team']"
+
+
 def test_a_secret_in_plain_text_is_refused_by_member_and_path() -> None:
     (problem,) = problems(declared({"a": job("value-of-a"), "b": job("b")}))
     assert problem.startswith("jobs.a: spec.trainer.command[1]: holds the value of secret")

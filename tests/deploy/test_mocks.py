@@ -31,7 +31,7 @@ def test_answers_are_results():
     ANSWERS["pulumi-python:trainer:Result"] = {"metrics": {"loss": 0.5}}
     member = {"phase": "Complete", "metrics": {"loss": 0.25}}
     ANSWERS["pulumi-python:trainer:Results"] = {"results": {"a": member}}
-    loss = TrainJob("one", **JOB, wait_for="complete").metrics["loss"]
+    loss = TrainJob("one", name="mine", **JOB, wait_for="complete").metrics["loss"]
     sweep = TrainJobs("sweep", {"a": JOB}, wait_for="complete").results
     assert_equal = lambda values: [values[0], values[1]["a"]["metrics"]["loss"]] == [0.5, 0.25] or 1 / 0
     return pulumi.Output.all(loss, sweep).apply(assert_equal)
@@ -40,7 +40,7 @@ def test_answers_are_results():
 def test_what_is_not_answered_is_empty():
     ANSWERS.clear()
     runtime = ClusterTrainingRuntime("mine", catalog.get("plain-distributed"))
-    job = TrainJob("one", **{**JOB, "runtime": runtime}, wait_for="complete")
+    job = TrainJob("one", name="mine", **{**JOB, "runtime": runtime}, wait_for="complete")
     sweep = TrainJobs("sweep", {"a": JOB}, wait_for="complete")
     both = pulumi.Output.all(job.metrics, sweep.results)
     return both.apply(lambda values: values == [{}, {}] or 1 / 0)

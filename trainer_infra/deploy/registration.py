@@ -5,7 +5,7 @@ code packed, now or once Outputs are known; the runtime as inputs have it; who d
 under which URN.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import fields, replace
 from datetime import date
 from typing import Any, Final
@@ -16,7 +16,9 @@ from pulumi.dynamic import Resource
 from trainer_infra import names
 from trainer_infra.api.finding import path_text
 from trainer_infra.deploy import outputs, secret_door, secret_transform
+from trainer_infra.deploy.declared_objects import DeclaredObjects
 from trainer_infra.deploy.operations import targets
+from trainer_infra.deploy.program_value import ProgramValue
 from trainer_infra.deploy.resource_type import TrainerResource
 from trainer_infra.deploy.train_job_arguments import Arguments, TrainJobArgs, to_inputs
 from trainer_infra.errors import Bug, InvalidInput, Problem, TrainerInfraError
@@ -32,6 +34,8 @@ SETTINGS: Final[Mapping[str, Callable[[pulumi.Config, str], Any]]] = {
     "plugins": pulumi.Config.get_object,
 }
 """Keys of `trainer:` in the stack's configuration, and how each is read."""
+_DECLARED: Final = ProgramValue(DeclaredObjects)
+"""On the stack's target, which all TrainJobs and runtimes of a program have in common."""
 _HIDDEN: Final = "secretData"
 """Input whose values are shown nowhere."""
 
@@ -131,6 +135,26 @@ def closed_inputs(inputs: Mapping[str, Any], where: str) -> dict[str, Any]:
     for key, value in later.items():
         given |= outputs.open_outputs({key: value}, judge, dict, (key,))
     return {**inputs, **given}
+
+
+def claim_objects(
+    kind: str, inputs: Iterable[Mapping[str, Any]], claimant: Resource, where: str
+) -> None:
+    """Refuse TrainJobs or runtimes that another resource of the program declares.
+
+    Args:
+        kind: of them.
+        inputs: of each, its name and namespace among them; what only `up` knows is for the provider to judge.
+        claimant: the resource that declares them.
+        where: the same, as an error names it: `TrainJob digits`.
+    """
+    places = ((each.get("namespace") or "", each.get("name")) for each in inputs)
+    known = [each for each in places if all(isinstance(part, str) for part in each)]
+    keys = (f"{names.GROUP}:{'/'.join(filter(None, (kind, *each)))}" for each in known)
+    try:
+        _DECLARED.of().claim(keys, claimant, where)
+    except InvalidInput as error:
+        _refuse(iter(error.problems), where)
 
 
 def refuse_no_event(wait_for: object, where: str) -> None:

@@ -102,6 +102,7 @@ class RuntimeResource(TrainerResource):
             "host": None,
         }
         closed = registration.closed_inputs(inputs, where)
+        registration.claim_objects(self._runtime_kind, [closed], self, where)
         super().__init__(self._provider_class(), resource_name, closed, opts)
         self._object = {
             "apiVersion": names.API_VERSION,

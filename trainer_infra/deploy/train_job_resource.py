@@ -8,6 +8,7 @@ from typing import Any, Final, Unpack
 
 import pulumi
 
+from trainer_infra import names
 from trainer_infra.deploy import registration
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
 from trainer_infra.deploy.resource_type import TrainerResource
@@ -70,6 +71,7 @@ class TrainJob(TrainerResource):
         closed = registration.closed_inputs(own, where)
         given = {key: value for key, value in closed.items() if value is not None}
         inputs = given | registration.run_inputs(args, where)
+        registration.claim_objects(names.TRAIN_JOB, [inputs], self, where)
         super().__init__(TrainJobProvider(), resource_name, dict.fromkeys(OUTPUTS) | inputs, opts)
         self._result: TrainJobResult | None = None
         if wait_for is not None:

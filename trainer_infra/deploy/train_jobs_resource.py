@@ -10,6 +10,7 @@ from typing import Any, Final
 import pulumi
 from pulumi import Input
 
+from trainer_infra import names
 from trainer_infra.deploy import outputs, registration
 from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
@@ -71,6 +72,7 @@ class TrainJobs(TrainerResource):
             member: registration.run_inputs(args, f"{where}: {member}")
             for member, args in jobs.items()
         }
+        registration.claim_objects(names.TRAIN_JOB, made.values(), self, where)
         # It is the gate's as well, and an awaitable is awaited once.
         max_parallel = outputs.plain_inputs(max_parallel)
         secrets = {member: job.pop("secretData", None) for member, job in made.items()}

@@ -9,8 +9,6 @@ from contextlib import suppress
 from typing import TypeVar
 
 import pulumi
-from pulumi.runtime.mocks import MockMonitor
-from pulumi.runtime.settings import get_monitor
 
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import http, loop
@@ -18,11 +16,6 @@ from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotFound, NotServed
 
 T = TypeVar("T")
-
-
-def has_no_cluster() -> bool:
-    """Whether this is a unit test of a program, whatever the machine's kubeconfig says."""
-    return isinstance(get_monitor(), MockMonitor)
 
 
 def read_cluster(

@@ -16,11 +16,12 @@ import yaml
 from typing_extensions import override
 
 from trainer_infra.deploy.destroy_guard_resource import DestroyGuard
+from trainer_infra.deploy.program_value import is_unit_test
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.platform.argument_problems import ArgumentProblems
 from trainer_infra.platform.chart_reference import HelmChart
-from trainer_infra.platform.cluster_connection import has_no_cluster, objects_there, read_cluster
+from trainer_infra.platform.cluster_connection import objects_there, read_cluster
 from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.controller_arguments import WorkloadArgs, judge_controller_arguments
 from trainer_infra.platform.manifests.helm_chart import installed_objects
@@ -219,7 +220,7 @@ def defined_kinds(objects: Iterable[JSONObject]) -> Sequence[tuple[str, str]]:
 
 def _there(objects: Iterable[JSONObject]) -> frozenset[str]:
     """Keys of the objects that the cluster has already."""
-    if has_no_cluster():
+    if is_unit_test():
         return frozenset()
     return frozenset(map(object_key, read_cluster(lambda client: objects_there(client, objects))))
 

@@ -7,10 +7,11 @@ from typing import Any, Final, Unpack
 import pulumi
 from typing_extensions import override
 
+from trainer_infra.deploy.program_value import is_unit_test
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem, Refused
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.argument_problems import ArgumentProblems
-from trainer_infra.platform.cluster_connection import has_no_cluster, read_cluster
+from trainer_infra.platform.cluster_connection import read_cluster
 from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.manifests.object_resources import Resources
 from trainer_infra.platform.runtime_catalogs.catalog_args import EXAMPLES, RuntimeCatalogArgs
@@ -107,7 +108,7 @@ class RuntimeCatalog(PlatformComponent):
         self, place: CatalogPlace, kubeconfig: str | None, context: str | None
     ) -> Sequence[JSONObject]:
         """What stays. Where the cluster cannot tell, a preview goes on, and an update stops."""
-        if has_no_cluster():
+        if is_unit_test():
             return ()
         try:
             return read_cluster(partial(left_runtimes, place=place), kubeconfig, context)

@@ -6,8 +6,8 @@ from typing import Final
 
 import pulumi
 
+from trainer_infra.deploy.program_value import ProgramValue
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.platform.manifests.program_value import ProgramValue
 
 _GKE: Final = ("gke", "gke_compute_class")
 """Backends whose cloud runs a device plugin of its own."""

@@ -2,7 +2,6 @@
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from importlib import import_module
-from itertools import chain
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -10,11 +9,11 @@ import pulumi
 from pulumi_kubernetes import _utilities
 from pulumi_kubernetes.apiextensions import CustomResource
 
+from trainer_infra.deploy.declared_objects import DeclaredObjects
+from trainer_infra.deploy.program_value import ProgramValue
 from trainer_infra.deploy.resource_type import python_name
-from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.manifests.install_order import install_stages
-from trainer_infra.platform.manifests.program_value import ProgramValue
 from trainer_infra.platform.manifests.webhook_retry import webhook_retry
 
 FIELD_MANAGER: Final = "trainer-infra"
@@ -25,8 +24,7 @@ _OWN: Final = frozenset({"apiVersion", "kind", "metadata"})
 Resources = Mapping[str, pulumi.CustomResource]
 """Resources by `Kind/name`, or `Kind/namespace/name`."""
 
-_DECLARED: Final[ProgramValue[dict[str, pulumi.Resource]]] = ProgramValue(dict)
-"""By an object's group and key: the component that declares it. Nothing else lists what a program has."""
+_DECLARED: Final = ProgramValue(DeclaredObjects)
 
 
 def object_resources(
@@ -53,7 +51,10 @@ def object_resources(
     if not stages:
         return MappingProxyType(made)
     cluster = (options and options.provider) or parent.get_provider("kubernetes::")
-    _claim(chain.from_iterable(stages), parent, _DECLARED.of(cluster))
+    groups = ((each["apiVersion"].rpartition("/")[0], each) for stage in stages for each in stage)
+    keys = (f"{group}:{object_key(each)}" for group, each in groups)
+    where = f"{type(parent).__name__} {parent._name}"  # noqa: SLF001  the SDK has no other door to it
+    _DECLARED.of(cluster).claim(keys, parent, where)
     before, hooks = list(after), webhook_retry()
     for stage in stages:
         own = pulumi.ResourceOptions(parent=parent, depends_on=before, hooks=hooks)
@@ -68,25 +69,6 @@ def object_resources(
         before = list(resources.values())
         made |= resources
     return MappingProxyType(made)
-
-
-def _claim(
-    objects: Iterable[JSONObject], parent: pulumi.Resource, declared: dict[str, pulumi.Resource]
-) -> None:
-    """Two components with one object would each delete the other's, or fail half-way through an `up`."""
-    places = {f"{each['apiVersion'].rpartition('/')[0]}:{object_key(each)}" for each in objects}
-    if twice := sorted(each for each in places if declared.get(each, parent) is not parent):
-        name, other = (
-            f"{type(each).__name__} {each._name}"  # noqa: SLF001  the SDK has no other door to it
-            for each in (parent, declared[twice[0]])
-        )
-        key = twice[0].partition(":")[2]
-        more = f" and {len(twice) - 1} more" if twice[1:] else ""
-        whose = f"another {name}" if other == name else other
-        what = f"declares {key}{more}, which {whose} declares too"
-        fix = "name one differently, or declare it once"
-        raise InvalidInput([Problem("", what, fix=fix)])
-    declared |= dict.fromkeys(places, parent)
 
 
 def object_key(value: JSONObject) -> str:

@@ -12,7 +12,7 @@ import pulumi
 from pulumi.runtime.settings import _get_callbacks
 from pulumi.runtime.sync_await import _sync_await
 
-from trainer_infra.platform.manifests.program_value import ProgramValue
+from trainer_infra.deploy.program_value import ProgramValue
 
 PASSING: Final = (
     "failed calling webhook",

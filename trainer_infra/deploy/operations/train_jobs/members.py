@@ -236,9 +236,10 @@ def _change(old: JSONObject | None, known: JSONObject, new: JSONObject) -> Membe
 
 def same_names(jobs: Mapping[str, JSONObject]) -> Iterator[Problem]:
     """Problems of members whose runs would have one name."""
-    taken: dict[tuple[Any, Any], str] = {}
+    taken: dict[str, str] = {}
     for member, job in jobs.items():
-        first = taken.setdefault((job.get("namespace"), job["name"]), member)
+        # What is no text has its own problem.
+        first = taken.setdefault(f"{job.get('namespace')}/{job['name']}", member)
         if first != member:
             what = f"is the name of member {first!r} too"
             yield Problem("name", what, job["name"], "leave it out", f"jobs.{member}")
