@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.tools.conftest import ROOT
+from tools.kubernetes_plugin import provider_settings
 from tools.kubernetes_plugin.real_plugin import PLUGIN, real_plugin
 
 REAL = '#!/bin/sh\necho "real $*"\n'
@@ -58,3 +59,26 @@ def test_the_stand_in_becomes_the_real_one(tmp_path: Path, place: str) -> None:
         check=True,
     )
     assert done.stdout == "real 127.0.0.1:1\n"
+
+
+SETTINGS = {
+    "renderYamlToDirectory": "out",
+    "strictMode": "true",
+    "enableServerSideApply": False,
+    "clusterIdentifier": "a",
+}
+
+
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_a_setting_that_the_stand_in_does_not_serve_is_refused(setting: str) -> None:
+    ((path, reason),) = provider_settings.problems({"context": "a", setting: SETTINGS[setting]})
+    assert path == setting
+    assert reason == (
+        f"{setting} is not served by trainer_infra's stand-in for Pulumi's Kubernetes plugin; leave it "
+        "out, or run `pulumi plugin install resource kubernetes`"
+    )
+
+
+def test_a_setting_without_effect_is_taken() -> None:
+    given = {"strictMode": "false", "enableServerSideApply": "true", "kubeClientSettings": {}}
+    assert list(provider_settings.problems(given)) == []

@@ -13,6 +13,7 @@ from typing import Any, Final
 
 from tools.kubernetes_plugin import readiness
 from tools.kubernetes_plugin.object_difference import Prediction
+from tools.kubernetes_plugin.provider_settings import Settings
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube.client import KubeClient, Propagation
 from trainer_infra.kube.refusals import Exists, Invalid, NotFound, NotServed
@@ -40,20 +41,6 @@ class NotReady(Exception):
         self.value = value
         """As it was last."""
         super().__init__(reason)
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """What a provider is configured with."""
-
-    kubeconfig: str | None = None
-    """Path or text; None for the usual places."""
-    context: str | None = None
-    namespace: str = "default"
-    upserts: bool = False
-    """Whether `create` takes an object that is already there."""
-    forces: bool = False
-    """Whether `apply` takes fields from other managers."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ Pulumi's own Kubernetes plugin where that cannot be fetched; tests/contract/kube
 both to the same cases.
 """
 
-import json
 from collections.abc import Awaitable, Callable, Mapping
 from functools import wraps
 from importlib.metadata import version
@@ -21,16 +20,16 @@ from pulumi.runtime.proto.plugin_pb2 import PluginInfo
 from pulumi.runtime.proto.provider_pb2_grpc import ResourceProviderServicer
 from typing_extensions import override
 
-from tools.kubernetes_plugin import object_difference, object_inputs
+from tools.kubernetes_plugin import object_difference, object_inputs, provider_settings
 from tools.kubernetes_plugin.cluster_objects import (
     ClusterObjects,
     NotReady,
     Object,
     Report,
-    Settings,
 )
 from tools.kubernetes_plugin.object_difference import Prediction
 from tools.kubernetes_plugin.property_struct import Path, Properties, properties, struct
+from tools.kubernetes_plugin.provider_settings import Settings
 from trainer_infra.errors import NotAvailable, TrainerInfraError
 from trainer_infra.kube.http import connect_client
 from trainer_infra.kube.refusals import NotServed
@@ -92,7 +91,11 @@ class KubernetesProvider(ResourceProviderServicer):
     async def CheckConfig(
         self, request: proto.CheckRequest, context: Context
     ) -> proto.CheckResponse:
-        return proto.CheckResponse(inputs=request.news)
+        failures = [
+            proto.CheckFailure(property=key, reason=reason)
+            for key, reason in provider_settings.problems(properties(request.news).value)
+        ]
+        return proto.CheckResponse(inputs=request.news, failures=failures)
 
     @override
     async def DiffConfig(self, request: proto.DiffRequest, context: Context) -> proto.DiffResponse:
@@ -106,7 +109,7 @@ class KubernetesProvider(ResourceProviderServicer):
     async def Configure(
         self, request: proto.ConfigureRequest, context: Context
     ) -> proto.ConfigureResponse:
-        self._settings = _settings(properties(request.args).value)
+        self._settings = Settings.of(properties(request.args).value)
         await self._log(
             "trainer_infra's stand-in serves this in place of Pulumi's own Kubernetes plugin, which is "
             "not on this machine; `pulumi plugin install resource kubernetes` fetches that one",
@@ -238,21 +241,6 @@ class KubernetesProvider(ResourceProviderServicer):
         await self._engine.Log(
             engine.LogRequest(severity=engine.INFO, message=message, urn=urn, ephemeral=ephemeral)
         )
-
-
-def _settings(arguments: Mapping[str, Any]) -> Settings:
-    """A provider's arguments; the engine writes what is no string as JSON."""
-    read = {
-        key: json.loads(each) if each in {"true", "false"} else each
-        for key, each in arguments.items()
-    }
-    return Settings(
-        kubeconfig=read.get("kubeconfig"),
-        context=read.get("context"),
-        namespace=read.get("namespace") or "default",
-        upserts=bool(read.get("upsertExistingObjects")),
-        forces=bool(read.get("enablePatchForce")),
-    )
 
 
 def _named(identity: str, kind: str) -> dict[str, Any]:
