@@ -77,7 +77,6 @@ def component(etcd: str, port: int) -> Component:
         "kubelet-client-certificate": str(kubelets),
         "kubelet-client-key": str(kubelets.with_suffix(".key")),
         "kubelet-preferred-address-types": "InternalIP",
-        "allow-privileged": "true",
     }
     return Component(
         "kube-apiserver", (program(), *_arguments(flags)), lambda: serves(outside(port))
@@ -139,6 +138,7 @@ def _shared_flags(key: Path, tokens: Path) -> dict[str, str]:
         "service-account-key-file": str(key),
         "service-account-signing-key-file": str(key),
         "service-cluster-ip-range": SERVICES,
+        "allow-privileged": "true",
     }
 
 

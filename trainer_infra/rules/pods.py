@@ -14,7 +14,7 @@ from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
 INITIALIZERS: Final = (names.DATASET_INITIALIZER, names.MODEL_INITIALIZER)
-_LISTS: Final = ("initContainers", "containers")
+_LISTS: Final = ("initContainers", "containers", "ephemeralContainers")
 
 
 @dataclass(frozen=True, slots=True)

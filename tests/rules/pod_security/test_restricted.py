@@ -16,6 +16,7 @@ from trainer_infra.rules.pod_security import (
     privileged,
     run_as_non_root,
     seccomp,
+    seccomp_unconfined,
     service_account_token,
 )
 from trainer_infra.rules.rule import AnyRule
@@ -79,13 +80,14 @@ def test_a_pod_that_lacks_a_field_is_where_to_fix_for_all_its_containers() -> No
 
 def test_no_seccomp_profile_is_overlooked_because_another_holds() -> None:
     free, kept = ({"seccompProfile": {"type": each}} for each in ("Unconfined", "Localhost"))
-    assert paths(seccomp.RULE, jobset({"securityContext": free}, kept, kept)) == [
+    assert paths(seccomp_unconfined.RULE, jobset({"securityContext": free}, kept, kept)) == [
         (*POD, "securityContext", "seccompProfile", "type")
     ]
-    assert paths(seccomp.RULE, jobset({}, kept, free)) == [
+    assert paths(seccomp_unconfined.RULE, jobset({}, kept, free)) == [
         (*POD, "containers", 1, "securityContext", "seccompProfile", "type")
     ]
-    assert paths(seccomp.RULE, jobset({}, kept)) == []
+    assert paths(seccomp_unconfined.RULE, jobset({}, kept)) == []
+    assert paths(seccomp.RULE, jobset({}, kept, free)) == []
 
 
 def test_a_context_that_is_not_known_ends_the_judgement_of_its_container_alone() -> None:

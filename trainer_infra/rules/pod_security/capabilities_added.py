@@ -26,7 +26,13 @@ def _places(subject: Subject) -> Iterator[Value]:
 
 def _check(place: Value, context: Context[CapabilitiesAdded]) -> Iterator[Finding]:
     allow = {capability.plain_name(each) for each in context.parameters.allow}
-    if place.text() and capability.plain_name(place.text()) not in allow:
+    name = capability.plain_name(place.text())
+    if name in allow and name != place.text():
+        fix = f"write {name}"
+        yield place.finding(
+            "is not how Kubernetes writes it", place.text(), fix, place.set_to(name)
+        )
+    elif place.is_there() and name not in allow:
         fix = "remove it; what only some pods need, such as IPC_LOCK for RDMA, is put in `allow`"
         yield place.finding("is a capability that reaches beyond the container", place.text(), fix)
 

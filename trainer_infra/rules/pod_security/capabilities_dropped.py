@@ -41,7 +41,7 @@ def _check(place: PodContainer | Value, context: Context[CapabilitiesDropped]) -
 def _not_dropped(drop: Value) -> Iterator[Finding]:
     if drop.is_noted() or any(each.is_noted() for each in drop.items()):
         return
-    if capability.ALL not in (each.upper() for each in drop.texts()):
+    if capability.ALL not in drop.texts():
         fix = "write drop: [ALL] in securityContext.capabilities of the container"
         yield where_to_fix(drop.finding("does not drop all capabilities", None, fix))
 

@@ -12,19 +12,13 @@ from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 
 _TYPE: Final = ("seccompProfile", "type")
-_CONFINED: Final = ("RuntimeDefault", "Localhost")
 _FIX: Final = "set securityContext.seccompProfile.type to RuntimeDefault"
 
 
 def _check(place: PodContainer, _context: Context[Parameters]) -> Iterator[Finding]:
-    of_pod = security_context.of_pod(place, *_TYPE)
-    said = [each for each in (security_context.own_value(place, *_TYPE), of_pod) if each.is_there()]
-    if not said:
-        yield where_to_fix(of_pod.finding("names no seccomp profile", None, _FIX))
-    for each in said:
-        if each.text() not in _CONFINED:
-            what = "allows every system call"
-            yield where_to_fix(each.finding(what, each.text() or None, _FIX))
+    profile = security_context.effective_value(place, *_TYPE)
+    if not profile.is_there():
+        yield where_to_fix(profile.finding("names no seccomp profile", None, _FIX))
 
 
 RULE: Final = Rule(

@@ -1,7 +1,17 @@
 """The securityContext of a container, and that of its pod, which holds where it says nothing."""
 
+from collections.abc import Iterator
+
+from trainer_infra.rules import pods
 from trainer_infra.rules.pods import PodContainer
+from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
+
+
+def security_contexts(subject: Subject) -> Iterator[Value]:
+    """Each one that the object writes: those of its pods, then those of their containers."""
+    yield from (pod.spec["securityContext"] for pod in pods.pods_of(subject))
+    yield from (each.value["securityContext"] for each in pods.containers(subject))
 
 
 def own_value(container: PodContainer, *path: str) -> Value:
