@@ -8,6 +8,7 @@ from trainer_infra.rules import pods
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
+_HUB: Final = "docker.io"
 _DIGEST: Final = re.compile(r"@sha(?:256:[0-9a-f]{64}|512:[0-9a-f]{128})\Z")
 
 
@@ -40,3 +41,12 @@ def repository(image: str) -> str:
     """It without tag and digest."""
     folder, slash, last = image.partition("@")[0].rpartition("/")
     return f"{folder}{slash}{last.partition(':')[0]}"
+
+
+def with_registry(repository: str) -> str:
+    """A repository with the registry that a short name stands for."""
+    first, slash, _ = repository.partition("/")
+    is_registry = {".", ":"} & {*first} or first == "localhost" or first != first.lower()
+    if slash and is_registry:
+        return repository
+    return f"{_HUB}/{repository}" if slash else f"{_HUB}/library/{repository}"

@@ -9,8 +9,6 @@ from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.supply_chain import image
 from trainer_infra.rules.value import Value
 
-_HUB: Final = "docker.io"
-
 
 class ImageRegistry(Parameters):
     """What images may come from."""
@@ -23,18 +21,10 @@ def _check(place: Value, context: Context[ImageRegistry]) -> Iterator[Finding]:
     allow = context.parameters.allow
     if allow is None or not place.text():
         return
-    whole = _whole(image.repository(place.text()))
+    whole = image.with_registry(image.repository(place.text()))
     if not any(whole == each or whole.startswith(f"{each.rstrip('/')}/") for each in allow):
         fix = f"use one from {' or '.join(allow) or 'no registry: none is allowed'}"
         yield place.finding("comes from a registry that is not allowed", place.text(), fix)
-
-
-def _whole(name: str) -> str:
-    """The image with the registry that a short name stands for."""
-    first, slash, _ = name.partition("/")
-    if slash and ("." in first or ":" in first or first == "localhost"):
-        return name
-    return f"{_HUB}/{name}" if slash else f"{_HUB}/library/{name}"
 
 
 RULE: Final = Rule(
