@@ -29,7 +29,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
-FILE, OBJECT, CASES = blocks("yaml")
+FILE, OBJECT, ELSEWHERE, CASES = blocks("yaml")
 PACK, SERVED = blocks("python")
 
 
@@ -53,6 +53,14 @@ def test_the_configuration_is_one_with_every_key() -> None:
     written = {*keys(yaml.safe_load(FILE))}
     models = (Configuration, Environment, Setting, Pool, Taint, Exemption)
     assert [name for model in models for name in wire(model) if name not in written] == []
+
+
+def test_a_runtime_of_another_repository_is_named() -> None:
+    found = configuration.read_configuration(ELSEWHERE, "policy.md")
+    settled = configuration.resolve_configuration(found, None, packs.TRAINING)
+    applied = {each.rule.id: each for each in pack.pack_rules(settled.pack)}
+    named = {"judgedElsewhere": ["torch-of-the-platform"]}
+    assert applied["runtime-exists"].parameters.to_wire() == named
 
 
 def keys(value: Any) -> list[str]:

@@ -66,6 +66,7 @@ def test_it_names_the_files_and_the_baseline_and_whose_value_was_not_seen() -> N
             "name": "tj",
             "path": "spec.trainer.image",
             "rules": ["image-digest", "image-registry"],
+            "fails": False,
         }
     ]
 

@@ -44,6 +44,19 @@ def render(
     return completed_objects(built, job, behaviour)
 
 
+def refused_objects(
+    job: TrainJob, runtime: Runtime, behaviour: Behaviour = OURS
+) -> tuple[JSONObject, ...]:
+    """The objects of a TrainJob that `render` may refuse, for who judges it all the same.
+
+    Raises:
+        InvalidInput: They cannot be made.
+    """
+    draft, active = _drafted(job, runtime, behaviour)
+    draft = _after_phases(draft, active)
+    return tuple(each for plugin in active for each in _built(plugin, draft))
+
+
 def due_objects(
     job: TrainJob,
     runtime: Runtime,
@@ -110,11 +123,15 @@ def _enforced(
     found = tuple(_problems(draft, active, behaviour.plugins))
     if found:
         raise InvalidInput(found)
+    return _after_phases(draft, active), active
+
+
+def _after_phases(draft: Draft, active: Iterable[Plugin]) -> Draft:
     for phase in ENFORCING:
         for plugin in active:
             enforce = getattr(plugin, phase)
             draft = draft if enforce is None else enforce(draft)
-    return draft, active
+    return draft
 
 
 def _built(plugin: Plugin, draft: Draft) -> Iterable[JSONObject]:

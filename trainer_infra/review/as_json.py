@@ -135,4 +135,5 @@ def _unseen(unseen: UnseenRule) -> JSONDict:
         "name": unseen.name,
         "path": unseen.path,
         "rules": unseen.rules,
+        "fails": unseen.fails,
     }

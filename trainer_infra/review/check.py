@@ -24,11 +24,14 @@ from trainer_infra.rules.exemption import Exemption, State
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
 from trainer_infra.rules.pack import PackRule
+from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.shape import schema
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.world import World
 
 T = TypeVar("T")
+_SECURITY: Final = ("pod-security", "supply-chain")
+"""Groups of rules without which a check does not pass."""
 _SHOWN: Final = 120
 """Characters of a value in a report."""
 MOST_LINES: Final = 5
@@ -140,18 +143,25 @@ class _Knowledge:
 def _found(document: Document, subject: Subject, known: _Knowledge) -> _ObjectFindings:
     own = exemption.annotated_exemptions(subject)
     exemptions = (*own.exemptions, *known.asked.settled.exemptions)
+    today = known.asked.today
+
+    def excusing(rule: str) -> Exemption | None:
+        return exemption.excusing_exemption(exemptions, rule, subject, today)
+
+    def is_excused(rule: str) -> bool:
+        found = excusing(rule)
+        return found is not None and found.state(today) != State.EXPIRED
+
     judged = tuple(judge.judge(subject, known.around, known.rules))
     used: set[Exemption] = set()
     items = []
     for chosen, finding in (*_of_yaml(document, known), *_of_rules(judged)):
-        excusing = exemption.excusing_exemption(
-            exemptions, chosen.rule.id, subject, known.asked.today
-        )
-        used.update(filter(None, (excusing,)))
-        items.append(_item(document, subject, (chosen, finding, excusing), known))
+        excuse = excusing(chosen.rule.id)
+        used.update(filter(None, (excuse,)))
+        items.append(_item(document, subject, (chosen, finding, excuse), known))
     return _ObjectFindings(
         tuple(items),
-        tuple(map(known.redaction.unseen, _unseen(subject, judged))),
+        tuple(map(known.redaction.unseen, _unseen(subject, judged, is_excused, known.asked))),
         frozenset(used),
         tuple(f"{document.file}: {known.redaction.problem(each)}" for each in own.problems),
     )
@@ -168,13 +178,28 @@ def _of_rules(judged: Iterable[RuleVerdict]) -> Iterator[tuple[ConfiguredRule, O
     return ((one.chosen, each) for one in judged for each in one.findings)
 
 
-def _unseen(subject: Subject, judged: Iterable[RuleVerdict]) -> Iterator[UnseenRule]:
-    rules: dict[str, list[str]] = {}
+def _unseen(
+    subject: Subject,
+    judged: Iterable[RuleVerdict],
+    is_excused: Callable[[str], bool],
+    asked: CheckScope,
+) -> Iterator[UnseenRule]:
+    missed: dict[Path, list[ConfiguredRule]] = {}
     for one in judged:
         for path in one.unseen:
-            rules.setdefault(path_text(path), []).append(one.chosen.rule.id)
-    for where, ids in rules.items():
-        yield UnseenRule(subject.kind, subject.namespace, subject.name, where, tuple(ids))
+            missed.setdefault(path, []).append(one.chosen)
+    for path, rules in missed.items():
+        # Whether a runtime that is not at hand may be so says runtime-exists.
+        fails = path in subject.left_out and path != REFERENCE
+        fails = fails and any(
+            each.rule.tags[0] in _SECURITY
+            and pack.is_at_least(each.severity, asked.fail_on)
+            and not is_excused(each.rule.id)
+            for each in rules
+        )
+        ids = tuple(each.rule.id for each in rules)
+        whose = (subject.kind, subject.namespace, subject.name)
+        yield UnseenRule(*whose, path_text(path), ids, fails)
 
 
 def _item(

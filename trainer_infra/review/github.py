@@ -37,7 +37,8 @@ def _commands(report: Report) -> Iterator[Command]:
     for each in report.unused:
         yield _WARNING, {"title": "exemption that excuses nothing"}, one_line.one_line(each)
     for unseen in report.unseen:
-        yield _NOTICE, {"title": "could not be seen"}, summary.blind_text(unseen)
+        name = _ERROR if unseen.fails else _NOTICE
+        yield name, {"title": "could not be seen"}, summary.blind_text(unseen)
 
 
 def _of(name: str, item: Item) -> Command:

@@ -90,6 +90,9 @@ def _add_check(root: ET.Element, report: Report) -> None:
         _add(case, "error", "unread", [one_line.one_line(each)])
     if not report.problems:
         _add_passed(suite, "could be read", "check")
+    for number, unseen in enumerate(report.blind(), 1):
+        case = _add_passed(suite, f"could be seen {number}", "check")
+        _add(case, "failure", "unseen", [summary.blind_text(unseen)])
     lines = (
         *(f"not seen: {summary.blind_text(each)}" for each in report.unseen),
         *(f"unused: {one_line.one_line(each)}" for each in report.unused),

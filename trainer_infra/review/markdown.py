@@ -97,7 +97,7 @@ def _exemptions(items: Iterable[Item]) -> Iterator[str]:
 
 def _unseen(report: Report) -> Iterator[str]:
     if report.unseen:
-        yield from ("### Could not be seen, because it is not known yet", "")
+        yield from ("### Could not be seen, and so was not judged", "")
         rows = [
             (
                 _code(summary.object_on_line(each)),

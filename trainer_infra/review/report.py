@@ -114,7 +114,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class UnseenRule:
-    """A value that rules could not see because it is not known yet."""
+    """A value that rules could not see: it is not known yet, wrong, or not at hand."""
 
     kind: str
     """Kind of the object."""
@@ -126,6 +126,8 @@ class UnseenRule:
     """The value."""
     rules: tuple[str, ...]
     """Ids of the rules."""
+    fails: bool = False
+    """Whether the check fails because rules of security are among them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,11 +163,15 @@ class Report:
         """The findings that fail the check."""
         return tuple(filter(self.fails, self.items))
 
+    def blind(self) -> tuple[UnseenRule, ...]:
+        """What fails the check because rules of security could not see it."""
+        return tuple(each for each in self.unseen if each.fails)
+
     def exit_code(self) -> int:
-        """0 when nothing fails the check, 1 when a finding does, 3 when something cannot be read."""
+        """0 when nothing fails the check, 1 when it fails, 3 when something cannot be read."""
         if self.problems:
             return 3
-        return 1 if self.failing() else 0
+        return 1 if self.failing() or self.blind() else 0
 
 
 def object_name(kind: str, namespace: str, name: str) -> str:

@@ -15,13 +15,15 @@ _NAMED: Final = 3
 
 def verdict(report: Report) -> str:
     """What came of the check, a sentence without a full stop."""
-    failing = len(report.failing())
+    failing, blind = len(report.failing()), len(report.blind())
     worse = "critical" if report.fail_on == Severity.CRITICAL else f"{report.fail_on} or worse"
     bad = f"{count_text(failing, 'finding')} {'is' if failing == 1 else 'are'} {worse}"
     if report.problems:
         unread = f"{count_text(len(report.problems), 'thing')} could not be read"
         return f"The check is not complete: {unread}{f', and {bad}' if failing else ''}"
-    return f"The check failed: {bad}" if failing else "The check passed"
+    unseen = f"rules of security could not see {count_text(blind, 'place')}"
+    why = " and ".join([*([bad] if failing else []), *([unseen] if blind else [])])
+    return f"The check failed: {why}" if why else "The check passed"
 
 
 def count_by_severity(report: Report) -> Mapping[Severity, int]:

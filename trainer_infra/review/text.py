@@ -44,7 +44,7 @@ def report_text(report: Report, colour: bool) -> str:
         lines += (line for each in alike for line in _item(*each, paint))
         lines.append("")
     blind = (summary.blind_text(each) for each in report.unseen)
-    lines += _section("Could not be seen, because it is not known yet:", blind, paint)
+    lines += _section("Could not be seen, and so was not judged:", blind, paint)
     lines += _section("Exemptions that excuse nothing:", report.unused, paint)
     lines += _section("Could not be read:", report.problems, paint)
     lines += _notes(report.notes, paint)

@@ -9,6 +9,7 @@ from typing import Any
 
 from trainer_infra.api.finding import Path
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import AnyRule, Context, Parameters
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UnseenValue, Value
@@ -46,7 +47,10 @@ class RuleVerdict:
 
 def judge(subject: Subject, world: World, rules: Iterable[ConfiguredRule]) -> Iterator[RuleVerdict]:
     """What each rule for the object's kind says of it, where that is anything."""
-    kind, hidden = subject.kind, subject.unseen
+    kind = subject.kind
+    # What is not at hand is noted by those rules that look for it.
+    left_out = (each for each in subject.left_out if each != REFERENCE)
+    hidden = (*subject.unseen, *left_out)
     for chosen in rules:
         if kind in chosen.rule.kinds:
             judged = _judged(subject, world, chosen, hidden)

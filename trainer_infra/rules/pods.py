@@ -10,6 +10,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.render import resolve
+from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
@@ -91,6 +92,8 @@ def _jobsets(subject: Subject) -> Iterator[Value]:
         yield subject.object.at("spec", "template", "spec")
     elif subject.kind == names.JOBSET:
         yield subject.object["spec"]
+    if not subject.is_whole:
+        subject.noted[REFERENCE] = None
     yield from (each["spec"] for each in subject.rendered_of(names.JOBSET))
 
 

@@ -6,7 +6,7 @@ in the training nodes is marked; the rest of what is left out is said to be unse
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra import names
@@ -18,10 +18,11 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline, resolve
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules import unknown
+from trainer_infra.rules import partial_rendering, unknown
+from trainer_infra.rules.partial_rendering import STAND_IN
 from trainer_infra.rules.value import UNKNOWN
 
-_STAND_IN: Final = "value-that-is-not-known"
+REFERENCE: Final[Path] = ("spec", "runtimeRef", "name")
 _TRAINER: Final[Path] = ("spec", "trainer")
 _FILLS: Final[Mapping[str, str]] = {
     "resourcesPerNode": "resources",
@@ -47,20 +48,55 @@ class Rendering:
     """Values that may change it, are not known, and are marked nowhere in it."""
     fits_schema: bool = False
     """Whether all of the TrainJob is known, and its schema finds nothing wrong with it."""
+    left_out: tuple[Path, ...] = ()
+    """What of the TrainJob is not in it because something is wrong there; the reference to the runtime
+    where that is not at hand: nothing is known then of what the TrainJob does not say itself."""
 
 
-def rendering_of(job: JSONObject, runtime: Runtime, behaviour: Behaviour = OURS) -> Rendering:
-    """What the TrainJob renders to on the runtime.
+def rendering_of(
+    job: JSONObject, runtime: Runtime | None, behaviour: Behaviour = OURS
+) -> Rendering:
+    """What the TrainJob renders to on the runtime; as far as that can be said, where not all can.
 
     Args:
         job: In wire form; not changed.
-        runtime: What it refers to.
+        runtime: What it refers to; None where that is not at hand.
         behaviour: What renders it.
     """
     hidden = tuple(unknown.unknown_paths(job))
+    whole = Rendering() if runtime is None else _whole(job, runtime, behaviour, hidden)
+    if whole.objects or (hidden and runtime is not None):
+        # What is not known may be what makes it right.
+        return whole
+    filled = _replaced(job, dict.fromkeys(hidden, STAND_IN), ())
+    mended, wrong = partial_rendering.mended_job(filled)
+    # No pod has anything from the metadata of its TrainJob.
+    left_out = {each for each in wrong if each[:1] != ("metadata",)}
+    if mended is None:
+        return replace(whole, left_out=(REFERENCE, *left_out))
+    objects = () if runtime is None else _objects(mended, runtime, behaviour)
+    if objects:
+        marked = tuple(_marked(_found(each), left_out) for each in objects)
+        return replace(whole, objects=marked, left_out=tuple(_unmarked(left_out)))
+    alone = _objects(*partial_rendering.on_stand_in(mended), behaviour)
+    own = (_marked(_found(each), left_out) for each in alone)
+    marked = tuple(partial_rendering.without_counts(each, mended) for each in own)
+    return replace(whole, objects=marked, left_out=(REFERENCE, *_unmarked(left_out)))
+
+
+def _objects(job: TrainJob, runtime: Runtime, behaviour: Behaviour) -> tuple[JSONObject, ...]:
+    try:
+        return pipeline.refused_objects(job, runtime, behaviour)
+    except InvalidInput:
+        return ()
+
+
+def _whole(
+    job: JSONObject, runtime: Runtime, behaviour: Behaviour, hidden: tuple[Path, ...]
+) -> Rendering:
     if not hidden:
         return _rendered(job, runtime, behaviour)
-    filled = _replaced(job, dict.fromkeys(hidden, _STAND_IN), ())
+    filled = _replaced(job, dict.fromkeys(hidden, STAND_IN), ())
     wrong = [each.path for each in schema.schema_findings(filled, names.TRAIN_JOB)]
     left_out = {each for each in hidden if any(path[: len(each)] == each for path in wrong)}
     filled = _replaced(filled, dict.fromkeys(left_out, None), ())
@@ -99,7 +135,7 @@ def _replaced(value: Any, others: Mapping[Path, Any], path: Path) -> Any:
 def _found(value: Any) -> Any:
     """A copy in which every text that has a stand-in in it is unknown."""
     if isinstance(value, str):
-        return UNKNOWN if _STAND_IN in value else value
+        return UNKNOWN if STAND_IN in value else value
     if isinstance(value, Mapping):
         return {key: _found(each) for key, each in value.items()}
     if isinstance(value, list | tuple):

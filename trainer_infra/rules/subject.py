@@ -18,7 +18,7 @@ from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import origin, rendering
 from trainer_infra.rules.rendering import Rendering
-from trainer_infra.rules.value import Origin, Root, UnseenValue, Value
+from trainer_infra.rules.value import UNKNOWN, Origin, Root, UnseenValue, Value
 
 T = TypeVar("T")
 
@@ -53,6 +53,8 @@ class TrainJobRendering:
     unseen: tuple[Path, ...] = ()
     """Values that may change it and are not known."""
     fits_schema: bool = False
+    """As of a `Rendering`."""
+    left_out: tuple[Path, ...] = ()
     """As of a `Rendering`."""
 
 
@@ -100,6 +102,16 @@ class Subject:
         return self._made().unseen
 
     @property
+    def left_out(self) -> tuple[Path, ...]:
+        """What of it is not in what it renders to, because something is wrong there or not at hand."""
+        return self._made().left_out
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all is known of what it renders to, but for values that are unknown themselves."""
+        return rendering.REFERENCE not in self.left_out
+
+    @property
     def fits_schema(self) -> bool:
         """Whether it was found before that nothing is wrong with it by its schema."""
         return self._made().fits_schema
@@ -133,6 +145,8 @@ class Subject:
     @property
     def ml_policy(self) -> Value:
         """The mlPolicy of the runtime that it is or runs on; absent for other kinds."""
+        if self.kind == names.TRAIN_JOB and self.runtime is None:
+            return Value(UNKNOWN, Root(written=_inherited, unseen=self.noted))
         runtime = self.runtime or self.object
         return runtime.at("spec", "mlPolicy")
 
@@ -193,11 +207,11 @@ def subject_of(
         behaviour: What renders it.
     """
     subject = Subject(Value(value, Root()), behaviour=behaviour)
-    if subject.kind != names.TRAIN_JOB or runtime is None:
+    if subject.kind != names.TRAIN_JOB:
         return subject
+    if runtime is None:
+        return replace(subject, render=partial(_render, None))
     seen = Value(runtime.wire, Root(written=_inherited, unseen=subject.noted))
-    if runtime.typed is None:
-        return replace(subject, runtime=seen)
     return replace(subject, runtime=seen, render=partial(_render, runtime.typed))
 
 
@@ -206,25 +220,29 @@ def with_rendered(subject: Subject, objects: Iterable[JSONObject]) -> Subject:
     return replace(subject, render=partial(_rendered, made=Rendering(tuple(objects))))
 
 
-def _render(runtime: Runtime, subject: Subject) -> TrainJobRendering:
+def _render(runtime: Runtime | None, subject: Subject) -> TrainJobRendering:
     return _rendered(
         subject, rendering.rendering_of(subject.object.raw, runtime, subject.behaviour)
     )
 
 
 def _rendered(subject: Subject, made: Rendering) -> TrainJobRendering:
-    objects = tuple(_object(subject, each, made.unseen) for each in made.objects)
-    return TrainJobRendering(objects, made.problems, made.unseen, made.fits_schema)
+    objects = tuple(_object(subject, each, made) for each in made.objects)
+    return TrainJobRendering(objects, made.problems, made.unseen, made.fits_schema, made.left_out)
 
 
-def _object(subject: Subject, value: JSONObject, unseen: Iterable[Path]) -> Value:
+def _object(subject: Subject, value: JSONObject, made: Rendering) -> Value:
     called = value.get("metadata", {}).get("name")
     name = f"{value.get('kind')} {called if isinstance(called, str) else ''}".rstrip()
     if value.get("kind") != names.JOBSET:
         return Value(value, Root(name, _inherited, subject.noted))
+    if rendering.REFERENCE in made.left_out:
+        gaps: Iterable[Path] = ((),)
+    else:
+        gaps = origin.gaps(subject.object.raw, value, (*made.unseen, *made.left_out))
     job = subject.object.raw
     where = partial(origin.in_train_job, job, value)
-    return Value(value, Root(name, where, subject.noted, tuple(origin.gaps(job, value, unseen))))
+    return Value(value, Root(name, where, subject.noted, tuple(gaps)))
 
 
 def _inherited(_path: Path) -> Origin:

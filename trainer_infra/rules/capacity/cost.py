@@ -74,7 +74,7 @@ def cost_of(subject: Subject, world: World, prices: Prices) -> Cost:
         found = Cost(gpu_hours(subject), *price(subject, world, prices))
     except UnseenValue as error:
         return _not_known(error.path)
-    missed = next(chain(subject.unseen, subject.noted), None)
+    missed = next(chain(subject.unseen, subject.left_out, subject.noted), None)
     return found if missed is None else _not_known(missed)
 
 

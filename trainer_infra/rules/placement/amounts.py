@@ -100,7 +100,9 @@ def _container(value: Value) -> dict[str, Any]:
 
 def _resources(value: Value) -> Mapping[str, Any]:
     if value["requests"].is_noted():
-        return {}
+        # Of devices the API server takes no request that is not the limit.
+        limits = _written(value["limits"])
+        return {"limits": {name: each for name, each in limits.items() if "/" in name}}
     return {part: _written(value[part]) for part in _PARTS}
 
 

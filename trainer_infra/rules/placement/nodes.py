@@ -46,6 +46,9 @@ def pods_together(subject: Subject) -> tuple[Pod, ...]:
         Unseen: What waits for what is not known.
     """
     every = tuple(pods.pods_of(subject))
+    if not subject.is_whole:
+        # Of its jobs a TrainJob says only of the trainer what it asks for, which runs in the end.
+        return every
     waits = {pod.name(): _waits(pod) for pod in every}
     before = gang.jobs_outside(waits)
     return tuple(pod for pod in every if pod.name() not in before)

@@ -14,7 +14,7 @@ def be_known(subject: Subject) -> None:
     Raises:
         Unseen: One is not.
     """
-    for path in subject.unseen:
+    for path in (*subject.unseen, *subject.left_out):
         if path[:2] == ("spec", "runtimePatches"):
             raise UnseenValue(path)
 

@@ -13,11 +13,11 @@ from trainer_infra.api import schema
 from trainer_infra.api.finding import Path
 from trainer_infra.errors import Problem
 from trainer_infra.rules import unknown
+from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.shape import faults
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
-REFERENCE: Final[Path] = ("spec", "runtimeRef", "name")
 _RUNTIMES: Final = tuple(f"{kind} " for kind in sorted(names.RUNTIMES))
 _JOBS: Final = "spec.template."
 """Where `required-jobs` and `job-replicas` say the same of the runtime."""
@@ -58,7 +58,7 @@ def refusals_of(subject: Subject) -> Iterator[Refusal]:
 def _of_runtime(subject: Subject) -> Iterator[Problem]:
     """A runtime that nothing can be rendered on, and that is not judged itself."""
     runtime = subject.runtime
-    if runtime is None or subject.rendered or subject.runtime_is_judged:
+    if runtime is None or subject.is_whole or subject.runtime_is_judged:
         return
     if not any(True for _ in unknown.unknown_paths(runtime.raw)):
         yield Problem("spec.runtimeRef.name", "names a runtime that its schema refuses")

@@ -5,13 +5,16 @@ from typing import Final
 
 from trainer_infra import catalog, names
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.rule import Context, Parameters, Rule, whole
-from trainer_infra.rules.value import Value
+from trainer_infra.rules.value import UnseenValue, Value
 
 
 def _check(job: Value, context: Context[Parameters]) -> Iterator[Finding]:
     runtime = context.subject.runtime
-    if runtime is None or runtime["kind"].text() != names.CLUSTER_TRAINING_RUNTIME:
+    if runtime is None:
+        raise UnseenValue(REFERENCE)
+    if runtime["kind"].text() != names.CLUSTER_TRAINING_RUNTIME:
         return
     labels, name = runtime.at("metadata", "labels"), job.at("spec", "runtimeRef", "name")
     if labels[names.SUPPORT_LABEL].text() == names.SUPPORT_DEPRECATED:

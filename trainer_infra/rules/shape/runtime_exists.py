@@ -13,8 +13,9 @@ from trainer_infra.rules.value import UNKNOWN, Value
 class RuntimeExists(Parameters):
     """What runtimes there are that a check does not see."""
 
-    assume_installed: tuple[str, ...] = ()
-    """Names of runtimes of either kind that are known to be in the cluster."""
+    judged_elsewhere: tuple[str, ...] = ()
+    """Names of runtimes of either kind that are in the cluster, and that another check judges. Of a
+    TrainJob on one of them, rules see what it says itself; the report lists what they did not see."""
 
 
 def tells_refusal(refusal: Refusal) -> bool:
@@ -39,7 +40,7 @@ def _check(job: Value, context: Context[RuntimeExists]) -> Iterator[Finding]:
 
 def _of_name(name: Value, context: Context[RuntimeExists]) -> Iterator[Finding]:
     wanted, subject = name.text(), context.subject
-    is_known = wanted in context.parameters.assume_installed
+    is_known = wanted in context.parameters.judged_elsewhere
     if subject.runtime is not None or not wanted or is_known or _may_be_another(context):
         return
     nowhere = "neither in the cluster nor in the catalog"
@@ -66,7 +67,13 @@ def _advice(wanted: str, context: Context[RuntimeExists]) -> str:
             where = f" in namespace {each.namespace}" if each.namespace else ""
             return f"there is a {kind} of that name{where}"
     is_shipped = any(each.name == wanted for each in catalog.RUNTIMES)
-    return "leave `kind` out to use the catalog's" if is_shipped else catalog.advice(wanted)
+    if is_shipped:
+        return "leave `kind` out to use the catalog's"
+    known = catalog.advice(wanted)
+    elsewhere = (
+        "add it to what is checked; where another check judges it, list it in judgedElsewhere"
+    )
+    return known if known.startswith("did you mean") else elsewhere
 
 
 RULE: Final = Rule(
@@ -76,7 +83,7 @@ RULE: Final = Rule(
     kinds=frozenset((names.TRAIN_JOB,)),
     tags=("shape",),
     why="The admission of the trainer refuses a TrainJob whose runtime is not there yet.",
-    fix="Add the runtime, correct its name, or list it in `assumeInstalled`.",
+    fix="Add the runtime, correct its name, or, where another check judges it, list it in `judgedElsewhere`.",
     places=whole,
     check=_check,
     looks_around=True,
