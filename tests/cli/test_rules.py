@@ -202,7 +202,7 @@ def test_an_unknown_rule_is_told_with_those_like_it(shared_cli: Command) -> None
     done = shared_cli("rules", "explain", "image")
     assert (done.code, done.out) == (1, "")
     assert done.err == (
-        "is not a rule, got 'image'; did you mean image-present or image-digest or image-registry? "
+        "is not a rule, got 'image'; did you mean image-present or image-name or image-digest? "
         "`trainer-infra rules list` lists all\n"
     )
 
