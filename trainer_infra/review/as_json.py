@@ -24,6 +24,7 @@ def json_text(report: Report) -> str:
             "failOn": report.fail_on,
             "verdict": summary.verdict(report),
             "objects": report.objects,
+            "unjudged": dict(report.unjudged),
             "files": report.files,
             "counts": summary.count_by_severity(report),
             "findings": [_item(each, fails=report.fails(each)) for each in report.items],

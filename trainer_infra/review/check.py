@@ -5,6 +5,7 @@ Pure; called by `cli.check` with what `sources` read.
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -14,7 +15,7 @@ from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import edits
+from trainer_infra.review import edits, object_kinds
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Excuse, Item, Place, Report, UnseenRule, object_name
@@ -117,12 +118,18 @@ def check_documents(
         items=tuple(sorted((each for one in found for each in one.items), key=_order(rules))),
         rules=everywhere,
         objects=len(found),
+        unjudged=Counter(map(redaction.text, sorted(_unjudged(subjects, rules)))),
         files=tuple(dict.fromkeys(each.file for each in judged)),
         problems=tuple(map(redaction.sentence, _problems(asked, found))),
         unused=tuple(map(redaction.text, unused)),
         unseen=tuple(each for one in found for each in one.unseen),
         fail_on=asked.fail_on,
     )
+
+
+def _unjudged(subjects: Iterable[Subject], rules: Iterable[PackRule]) -> Iterator[str]:
+    kinds = {kind for each in rules for kind in each.rule.kinds}
+    return (each.kind for each in subjects if each.kind not in kinds)
 
 
 def _problems(asked: CheckScope, found: Iterable[_ObjectFindings]) -> Iterator[str]:
@@ -171,7 +178,8 @@ def _of_yaml(document: Document, known: _Knowledge) -> Iterator[tuple[Configured
     """What is wrong with the YAML itself, which the schema's rule speaks for."""
     for chosen in known.rules:
         if chosen.rule.id == schema.RULE.id:
-            yield from ((chosen, each) for each in document.findings())
+            of_kind = object_kinds.kind_findings(document.value)
+            yield from ((chosen, each) for each in (*document.findings(), *of_kind))
 
 
 def _of_rules(judged: Iterable[RuleVerdict]) -> Iterator[tuple[ConfiguredRule, OfYaml]]:

@@ -12,6 +12,7 @@ from trainer_infra.api import yaml_source
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.yaml_source import Source
 from trainer_infra.json_values import JSONObject
+from trainer_infra.review import object_kinds
 
 BOM: Final = "\ufeff"
 """A mark that some editors put before a text; no reader counts it."""
@@ -101,10 +102,11 @@ def read_documents(text: str, file: str) -> tuple[Document, ...]:
 def _objects(value: Any) -> Iterator[tuple[Path, JSONObject]]:
     if not isinstance(value, Mapping):
         return
-    if not all(isinstance(value.get(key), str) for key in ("apiVersion", "kind")):
+    is_object = all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
+    if not is_object and not object_kinds.is_known_object(value):
         return
     items = value.get("items")
-    if str(value["kind"]).endswith("List") and isinstance(items, list):
+    if str(value.get("kind")).endswith("List") and isinstance(items, list):
         for position, item in enumerate(items):
             yield from ((("items", position, *path), each) for path, each in _objects(item))
     else:

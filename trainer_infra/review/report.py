@@ -139,7 +139,7 @@ class Report:
     rules: tuple[AnyRule, ...]
     """Those that were applied, in order."""
     objects: int
-    """How many objects were judged."""
+    """How many objects there are."""
     files: tuple[str, ...]
     """The files that they are from, as `Place` has them."""
     problems: tuple[str, ...] = ()
@@ -152,6 +152,8 @@ class Report:
     """Severity from which on a finding fails the check."""
     baseline: str = ""
     """File of the baseline that says what is known; empty where none was used."""
+    unjudged: Mapping[str, int] = field(default_factory=dict)
+    """Of how many objects no rule says anything, by kind."""
     notes: Mapping[str, str] = field(default_factory=dict)
     """Further figures by title, for example the cost beside that of the base branch."""
 

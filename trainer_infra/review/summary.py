@@ -49,9 +49,14 @@ def tally(report: Report) -> str:
 
 
 def scope(report: Report) -> str:
-    """`12 objects of 3 files judged by 40 rules`."""
+    """`12 objects of 3 files judged by 40 rules`, or `10 judged by 40 rules, 2 by none: PyTorchJob`."""
     objects = f"{count_text(report.objects, 'object')} of {count_text(len(report.files), 'file')}"
-    return f"{objects} judged by {count_text(len(report.rules), 'rule')}"
+    rules = count_text(len(report.rules), "rule")
+    unjudged = sum(report.unjudged.values())
+    if not unjudged:
+        return f"{objects} judged by {rules}"
+    kinds = ", ".join(one_line.one_line(each) or "no kind" for each in report.unjudged)
+    return f"{objects}: {report.objects - unjudged} judged by {rules}, {unjudged} by none: {kinds}"
 
 
 def is_exempt(item: Item) -> bool:

@@ -10,6 +10,7 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.render import resolve
+from trainer_infra.rules.pod_templates import pod_templates
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -104,6 +105,8 @@ def _of(subject: Subject) -> Iterator[Pod]:
             template = job.at("template", "spec", "template")
             label = job.at(*resolve.ANCESTOR_PATH).raw
             yield Pod(job, template, label if isinstance(label, str) else "", policy)
+    for template in pod_templates(subject.object):
+        yield Pod(subject.object, template, "", policy)
 
 
 def _containers(subject: Subject) -> Iterator[PodContainer]:

@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -42,7 +42,7 @@ RULE: Final = Rule(
     id="app-armor",
     title="No AppArmor profile is switched off",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(

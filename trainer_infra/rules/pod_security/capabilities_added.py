@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import capability, security_context
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -41,7 +41,7 @@ RULE: Final = Rule(
     id="capabilities-added",
     title="Containers add only harmless capabilities",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security", "mpi"),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.9", "owasp-k8s/K01"),
     why=(

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import capability, security_context
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
@@ -50,7 +50,7 @@ RULE: Final = Rule(
     id="capabilities-dropped",
     title="Containers drop all capabilities",
     severity=Severity.MEDIUM,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security", "mpi"),
     frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.2.10", "owasp-k8s/K01"),
     why=(

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final, Literal
 
-from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -42,7 +42,7 @@ RULE: Final = Rule(
     id="host-namespaces",
     title="Pods share no namespace with their node",
     severity=Severity.CRITICAL,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security", "rdma"),
     frameworks=(
         "pod-security-standards/baseline",

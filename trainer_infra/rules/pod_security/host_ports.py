@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -26,7 +26,7 @@ RULE: Final = Rule(
     id="host-ports",
     title="Containers take no port of their node",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security", "network"),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.13", "owasp-k8s/K01"),
     why=(

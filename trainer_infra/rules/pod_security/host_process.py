@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 
@@ -21,7 +21,7 @@ RULE: Final = Rule(
     id="host-process",
     title="Containers are no processes of a Windows node",
     severity=Severity.CRITICAL,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.11", "owasp-k8s/K01"),
     why="A HostProcess container has the node's files, network and rights, as a privileged one on Linux.",

@@ -5,12 +5,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, Final
 
-from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import secret_forms, secret_names
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import UNKNOWN, Value, is_list, is_mapping
@@ -130,7 +130,7 @@ RULE: Final = Rule(
     id="literal-secrets",
     title="No secret is written into an object",
     severity=Severity.CRITICAL,
-    kinds=names.WITH_PODS | {_CONFIG_MAP},
+    kinds=WORKLOADS | {_CONFIG_MAP},
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.4.1", "owasp-k8s/K08"),
     why=(

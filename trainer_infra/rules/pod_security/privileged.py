@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 
@@ -23,7 +23,7 @@ RULE: Final = Rule(
     id="privileged",
     title="Containers are not privileged",
     severity=Severity.CRITICAL,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.2.2", "owasp-k8s/K01"),
     why=(

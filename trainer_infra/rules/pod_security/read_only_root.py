@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 
@@ -27,7 +27,7 @@ RULE: Final = Rule(
     id="read-only-root",
     title="Containers cannot change their image's files",
     severity=Severity.LOW,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security",),
     why=(
         "What a run writes beside its volumes fills the node's disk and is lost at a restart; and "

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 
@@ -25,7 +25,7 @@ RULE: Final = Rule(
     id="seccomp",
     title="Containers have a seccomp profile",
     severity=Severity.MEDIUM,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/restricted", "cis-kubernetes/5.7.2", "owasp-k8s/K01"),
     why=(

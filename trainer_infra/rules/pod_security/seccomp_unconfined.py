@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import security_context
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 
@@ -25,7 +25,7 @@ RULE: Final = Rule(
     id="seccomp-unconfined",
     title="No seccomp profile is switched off",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "cis-kubernetes/5.7.2", "owasp-k8s/K01"),
     why=(

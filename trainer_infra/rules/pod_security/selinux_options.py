@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules.finding import REMOVED, Finding, Severity
 from trainer_infra.rules.pod_security import security_context
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -32,7 +32,7 @@ RULE: Final = Rule(
     id="selinux-options",
     title="Containers keep the SELinux label of containers",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security",),
     frameworks=("pod-security-standards/baseline", "owasp-k8s/K01"),
     why=(

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.catalog import data_cache
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security import service_account
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule
 
@@ -34,7 +34,7 @@ RULE: Final = Rule(
     id="service-account-token",
     title="Only pods that talk to the cluster get a token for it",
     severity=Severity.LOW,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security", "secrets"),
     frameworks=("cis-kubernetes/5.1.6", "owasp-k8s/K01"),
     why=(

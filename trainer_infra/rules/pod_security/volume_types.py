@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_security.where_to_fix import where_to_fix
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
@@ -35,7 +35,7 @@ RULE: Final = Rule(
     id="volume-types",
     title="Pods mount only bounded kinds of volumes",
     severity=Severity.MEDIUM,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("pod-security", "volumes"),
     frameworks=("pod-security-standards/restricted", "owasp-k8s/K01"),
     why=(

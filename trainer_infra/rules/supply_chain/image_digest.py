@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.supply_chain import image
 from trainer_infra.rules.value import Value
@@ -21,7 +21,7 @@ RULE: Final = Rule(
     id="image-digest",
     title="Images are named by their digest",
     severity=Severity.MEDIUM,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("supply-chain", "images"),
     frameworks=("nist-800-190/4.1.5",),
     why=(

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.supply_chain import image
 from trainer_infra.rules.value import Value
@@ -33,7 +33,7 @@ RULE: Final = Rule(
     id="image-latest",
     title="Images are named by the tag of a release",
     severity=Severity.MEDIUM,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("supply-chain", "images"),
     why=(
         "The tag `latest` is another image after every build: a run cannot be repeated, and the "

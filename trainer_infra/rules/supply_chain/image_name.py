@@ -4,8 +4,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.supply_chain import image
 from trainer_infra.rules.value import Value
@@ -44,7 +44,7 @@ RULE: Final = Rule(
     id="image-name",
     title="A kubelet can read the name of each image",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("supply-chain", "images"),
     why=(
         "The API server takes any text. The kubelet then says InvalidImageName, the pod never starts, "
