@@ -10,7 +10,7 @@ from trainer_infra.api.finding import FieldFinding
 _JOBSET_GROUP: Final = names.JOBSET_API_VERSION.partition("/")[0]
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     names.GROUP: (names.TRAIN_JOB, names.TRAINING_RUNTIME, names.CLUSTER_TRAINING_RUNTIME),
-    _JOBSET_GROUP: (names.JOBSET,),
+    _JOBSET_GROUP: (names.JOBSET, "Configuration"),
     names.KUEUE_GROUP: (
         *("ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "Topology", "Workload"),
         *("WorkloadPriorityClass", "AdmissionCheck", "MultiKueueCluster", "MultiKueueConfig"),
