@@ -24,7 +24,7 @@ def own_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 
 def machine() -> dict[str, str]:
-    """What a cluster could leave on a machine, besides processes."""
+    """What a cluster could leave on a machine, besides processes; others come and go beside it."""
     commands = {
         "links": "ip -oneline link | cut -d: -f2",
         "addresses": "ip -oneline address | awk '{print $2, $4}'",
@@ -33,7 +33,7 @@ def machine() -> dict[str, str]:
         "mounts": "sort /proc/self/mounts",
         "settings": "cat " + " ".join(f"/proc/sys/{each}" for each in namespaces.COVERED),
         "folders": "ls -d " + " ".join(namespaces.FOLDERS) + " 2> /dev/null || true",
-        "groups": "find /sys/fs/cgroup -maxdepth 2 -name 'trainer-infra-*'",
+        "groups": "find /sys/fs/cgroup -maxdepth 2 -name " + cgroup.name()[1:],
     }
     return {
         name: subprocess.run(

@@ -4,6 +4,7 @@ import os
 import re
 import signal
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -28,7 +29,7 @@ HUNGRY = """
 import os, pathlib
 # A control group of its own where there is no kubelet that makes one.
 for root in ("/sys/fs/cgroup/memory", "/sys/fs/cgroup"):
-    group = pathlib.Path(root, f"trainer-infra-test-{os.getpid()}")
+    group = pathlib.Path(root, f"hungry-{os.getpid()}")
     limit = "memory.limit_in_bytes" if root.endswith("memory") else "memory.max"
     try:
         group.mkdir()
@@ -104,6 +105,12 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     for run in runs.list_runs().runs:
         runs.delete(RunKey(run.namespace, run.name, run.uid), timeout=5)
+    for root in ("/sys/fs/cgroup/memory", "/sys/fs/cgroup"):
+        for group in Path(root).glob("hungry-*"):
+            # Other tests run beside this one.
+            if not Path("/proc", group.name.partition("-")[2]).exists():
+                with suppress(OSError):
+                    group.rmdir()
 
 
 def runtime(image: str, pod: Mapping[str, Any] | None = None) -> ClusterTrainingRuntime:

@@ -13,6 +13,8 @@ from trainer_infra.rules.value import ABSENT, Value
 
 _BACKOFF: Final = "backoffLimit"
 _PER_INDEX: Final = "backoffLimitPerIndex"
+_IN_PLACE: Final = "InPlaceRestart"
+"""Where pods restart in place JobSet counts all restarts itself, and demands the largest backoffLimit."""
 _DEFAULT: Final = 6
 """backoffLimit of a Job that has none (batch/v1)."""
 _CONDITIONS: Final = ("onJobFailureReasons", "onJobFailureMessagePatterns")
@@ -52,9 +54,11 @@ def _places(subject: Subject) -> Iterator[Value]:
     for spec in pods.jobsets(subject):
         yield spec.at("failurePolicy", "maxRestarts")
         yield spec.at("failurePolicy", "rules")
-    for pod in pods.pods_of(subject):
-        per_index = pod.job_spec[_PER_INDEX]
-        yield pod.job_spec[_BACKOFF] if per_index.raw is ABSENT else per_index
+        if spec.at("failurePolicy", "restartStrategy").raw == _IN_PLACE:
+            continue
+        for job in spec["replicatedJobs"].items():
+            own = job.at("template", "spec")
+            yield own[_BACKOFF] if own[_PER_INDEX].raw is ABSENT else own[_PER_INDEX]
 
 
 RULE: Final = Rule(

@@ -67,7 +67,7 @@ def faults_of(subject: Subject) -> Iterator[Fault]:
         yield from _found(whole["spec"], texts.unquoted_texts)
     elif whole["spec"].raw is not ABSENT:
         # Its CRD takes one without a spec, which asks for nothing.
-        yield from _found(whole["spec"], partial(schema.schema_findings, name=_JOBSET_SPEC))
+        yield from _found(whole["spec"], _of_jobset)
 
 
 def _found(value: Value, judge: Callable[[Any], Iterable[api.FieldFinding]]) -> Iterator[Fault]:
@@ -80,6 +80,16 @@ def _found(value: Value, judge: Callable[[Any], Iterable[api.FieldFinding]]) -> 
     for finding in judge(unknown.with_stand_ins(value.raw) if hidden else value.raw):
         if not any(finding.path[: len(each)] == each for each in hidden):
             yield Fault(value.at(*finding.path), finding)
+
+
+def _of_jobset(value: Any) -> Iterable[api.FieldFinding]:
+    """What is wrong with a JobSet's spec but for what JobSet's webhook fills in before it is judged."""
+    found = schema.schema_findings(value, _JOBSET_SPEC)
+    return (each for each in found if not (_is_rule_name(each.path) and each.got is None))
+
+
+def _is_rule_name(path: api.Path) -> bool:
+    return path[:2] == ("failurePolicy", "rules") and path[3:] == ("name",)
 
 
 def _of_metadata(value: Any) -> Iterable[api.FieldFinding]:
