@@ -212,3 +212,12 @@ def test_a_secret_is_in_no_report(cli: Command, tmp_path: Path) -> None:
     assert "literal-secrets" in said
     for text in (said, *((tmp_path / form).read_text() for form in (*forms, "known"))):
         assert token not in text
+
+
+def test_a_pack_says_from_which_severity_a_finding_fails(cli: Command, tmp_path: Path) -> None:
+    file = tmp_path / "runtime.yaml"
+    file.write_text(RUNTIME.replace("privileged: true   # for the debugger", "privileged: false"))
+    told = {pack: cli("check", str(file), "--pack", pack) for pack in ("training", "restricted")}
+    assert [each.code for each in told.values()] == [0, 1]
+    assert "are medium or worse" in told["restricted"].out
+    assert cli("check", str(file), "--pack", "restricted", "--fail-on", "high").code == 0

@@ -51,7 +51,7 @@ class CheckRequest:
     environment: str | None
     form: str
     outputs: tuple[tuple[str, str], ...]
-    fail_on: str
+    fail_on: str | None
     baseline: str | None
     write_baseline: str | None
     fix: bool
@@ -173,7 +173,7 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         checking.CheckScope(
             settled=given.settled,
             today=datetime.now(UTC).date(),
-            fail_on=Severity(asked.fail_on),
+            fail_on=Severity(asked.fail_on or given.settled.pack.mandatory_from),
             baseline=given.known,
             others=there.objects if there and asked.paths else (),
             problems=(*found.problems, *(there.problems if there else ())),

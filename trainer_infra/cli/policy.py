@@ -59,7 +59,10 @@ Output = Annotated[
     list[str] | None,
     typer.Option(metavar="FORMAT=FILE", help="Also write a report to a file; repeatable."),
 ]
-Least = Annotated[FailOn, typer.Option(help="Severity from which on a finding fails the check.")]
+Least = Annotated[
+    FailOn | None,
+    typer.Option(help="Severity from which on a finding fails the check; else the pack's."),
+]
 Baseline = Annotated[
     str | None, typer.Option(metavar="FILE", help="Findings in it are known and do not fail.")
 ]
@@ -86,7 +89,7 @@ def check(
     environment: Environment = None,
     form: Form = Format.TEXT,
     output: Output = None,
-    fail_on: Least = FailOn.HIGH,
+    fail_on: Least = None,
     baseline: Baseline = None,
     write_baseline: NewBaseline = None,
     fix: Fix = False,
@@ -112,7 +115,7 @@ def check(
             environment=environment,
             form=form.value,
             outputs=command.outputs(output or ()),
-            fail_on=fail_on.value,
+            fail_on=fail_on.value if fail_on else None,
             baseline=baseline,
             write_baseline=write_baseline,
             fix=fix,
