@@ -5,7 +5,7 @@ reader would pass over in silence: a key written twice, a key that is no string.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Any, Final
@@ -28,6 +28,11 @@ _UNTAGGED: Final[dict[type[Node], str]] = {
 }
 _TYPED: Final = frozenset(f"tag:yaml.org,2002:{name}" for name in ("int", "float", "bool", "null"))
 _SURROGATES: Final = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+
+_MARKER: Final = re.compile(r"^---(?=\s|$)", re.MULTILINE)
+"""Begins a document, wherever it stands at the beginning of a line."""
+MOST_VALUES: Final = 1_000_000
+"""Values of a text with aliases: a few hundred characters can stand for billions."""
 
 Fields = dict[str | int, tuple[Node, Node]]
 """A mapping's key and value nodes by the key's value; merged-in ones are among them."""
@@ -121,13 +126,37 @@ def read_yaml(text: str, file: str) -> tuple[Source, ...]:
         InvalidInput: when the text is not YAML; one problem, with line and column.
     """
     try:
-        return tuple(_source(node, file) for node in _nodes(text) if not _is_empty(node))
+        nodes = [node for node in _nodes(text) if not _is_empty(node)]
+        if "*" in text and sum(_weight(node, {}) for node in nodes) > MOST_VALUES:
+            what = f"stands for more than {MOST_VALUES:,} values by its aliases"
+            raise InvalidInput([Problem("", what, where=file)])
+        return tuple(_source(node, file) for node in nodes)
     except yaml.MarkedYAMLError as error:
         raise InvalidInput([_syntax(error, file)]) from None
     except RecursionError:
         raise InvalidInput([Problem("", "is nested too deeply to be read", where=file)]) from None
     except yaml.reader.ReaderError as error:
         raise InvalidInput([_unreadable(error, text, file)]) from None
+
+
+def documents_apart(text: str) -> Iterator[str]:
+    """Each document of a text by itself, behind as many empty lines as stand above it."""
+    begins = [0, *(each.start() for each in _MARKER.finditer(text)), len(text)]
+    for start, end in pairwise(begins):
+        yield "\n" * text.count("\n", 0, start) + text[start:end]
+
+
+def _weight(node: Node, known: dict[int, int]) -> int:
+    """How many values a node stands for, aliases written out."""
+    if id(node) not in known:
+        known[id(node)] = 1  # of one that stands inside itself
+        below: Iterable[Node] = ()
+        if isinstance(node, MappingNode):
+            below = (each for _, each in node.value)
+        elif isinstance(node, SequenceNode):
+            below = node.value
+        known[id(node)] = 1 + sum(_weight(each, known) for each in below)
+    return known[id(node)]
 
 
 def _syntax(error: yaml.MarkedYAMLError, file: str) -> Problem:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review import documents
 from trainer_infra.review.documents import Document
@@ -168,7 +169,17 @@ def _file(path: str | Path) -> SourceObjects:
 
 
 def of_text(text: str, file: str) -> SourceObjects:
-    """The objects of a text."""
+    """The objects of a text; what is wrong with one document keeps no other from being read."""
+    try:
+        return SourceObjects(documents.read_documents(text, file))
+    except InvalidInput as error:
+        parts = tuple(yaml_source.documents_apart(text))
+        if len(parts) > 1:
+            return joined_sources(_of_document(each, file) for each in parts)
+        return SourceObjects(problems=tuple(str(each) for each in error.problems))
+
+
+def _of_document(text: str, file: str) -> SourceObjects:
     try:
         return SourceObjects(documents.read_documents(text, file))
     except InvalidInput as error:
