@@ -15,7 +15,7 @@ from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import edits, object_kinds
+from trainer_infra.review import edits, object_kinds, plain_secret
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Excuse, Item, Place, Report, UnseenRule, object_name
@@ -25,6 +25,7 @@ from trainer_infra.rules.exemption import Exemption, State
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
 from trainer_infra.rules.pack import PackRule
+from trainer_infra.rules.pod_security import literal_secrets
 from trainer_infra.rules.rendering import REFERENCE
 from trainer_infra.rules.shape import schema
 from trainer_infra.rules.subject import Subject
@@ -128,7 +129,7 @@ def check_documents(
 
 
 def _unjudged(subjects: Iterable[Subject], rules: Iterable[PackRule]) -> Iterator[str]:
-    kinds = {kind for each in rules for kind in each.rule.kinds}
+    kinds = {kind for each in rules for kind in each.rule.kinds} | {plain_secret.KIND}
     return (each.kind for each in subjects if each.kind not in kinds)
 
 
@@ -162,7 +163,7 @@ def _found(document: Document, subject: Subject, known: _Knowledge) -> _ObjectFi
     judged = tuple(judge.judge(subject, known.around, known.rules))
     used: set[Exemption] = set()
     items = []
-    for chosen, finding in (*_of_yaml(document, known), *_of_rules(judged)):
+    for chosen, finding in (*_of_file(document, known), *_of_rules(judged)):
         excuse = excusing(chosen.rule.id)
         used.update(filter(None, (excuse,)))
         items.append(_item(document, subject, (chosen, finding, excuse), known))
@@ -174,12 +175,14 @@ def _found(document: Document, subject: Subject, known: _Knowledge) -> _ObjectFi
     )
 
 
-def _of_yaml(document: Document, known: _Knowledge) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
-    """What is wrong with the YAML itself, which the schema's rule speaks for."""
+def _of_file(document: Document, known: _Knowledge) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
+    """What is wrong with it because it stands in a file, which two of the rules speak for."""
     for chosen in known.rules:
         if chosen.rule.id == schema.RULE.id:
             of_kind = object_kinds.kind_findings(document.value)
             yield from ((chosen, each) for each in (*document.findings(), *of_kind))
+        elif chosen.rule.id == literal_secrets.RULE.id:
+            yield from ((chosen, each) for each in plain_secret.plain_secret_findings(document))
 
 
 def _of_rules(judged: Iterable[RuleVerdict]) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
