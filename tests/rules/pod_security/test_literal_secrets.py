@@ -36,6 +36,13 @@ BY_FORM = {
     "-----BEGIN " + "PRIVATE KEY-----": "private key",
     "postgres://train:hunter2@db/digits": "password in a URL",
     "redis://:hunter2@cache:6379": "password in a URL",
+    "https://a.blob.core.windows.net/b?sv=2024&sig="
+    + LETTERS * 2
+    + "%3D": "Azure access signature",
+    "wandb login --relogin 3f9a1c7e5b2d8046af13c97be205d486ab7f9e10": "Weights & Biases API key",
+    "machine hub.example.com login team password " + "hunter2": "password of a .netrc",
+    base64.b64encode(f"hf_{LETTERS}abcdefgh".encode()).decode(): "Hugging Face token",
+    base64.b64encode(b"-----BEGIN " + b"RSA PRIVATE KEY-----\nMIIEow").decode(): "private key",
 }
 """Made up, and put together here so that nobody's scanner takes them for real ones."""
 
@@ -179,6 +186,28 @@ def test_what_only_resembles_such_a_form_is_no_secret(text: str) -> None:
 @pytest.mark.parametrize("name", SECRET_NAMES)
 def test_a_random_value_of_a_name_that_says_secret_is_one(name: str) -> None:
     assert len(of_variable(name, RANDOM)) == 1
+
+
+CHOSEN = ("minioadmin", "SummerVision2026", "hunter22", "letmein!", "correcthorsebatterystaple")
+NOT_CHOSEN = (
+    *("changeme", "your-password", "password", "xxxxxxxx", "<password>", "$(PASSWORD)", "true"),
+    *("/run/secrets/password", "${PASSWORD}", "{{ .Values.password }}", "my-secret", "none", ""),
+    *("vault:secret/data/ml#password", "a sentence about it", "YOUR_PASSWORD_HERE", "12345678"),
+)
+
+
+@pytest.mark.parametrize("value", CHOSEN)
+@pytest.mark.parametrize(
+    "name", ["MINIO_ROOT_PASSWORD", "PGPASSWORD", "dbPasswd", "SSH_PASSPHRASE"]
+)
+def test_a_password_that_a_person_chose_is_one(name: str, value: str) -> None:
+    assert len(of_variable(name, value)) == 1
+    assert of_variable("MODEL_NAME", value) == []
+
+
+@pytest.mark.parametrize("value", NOT_CHOSEN)
+def test_what_stands_for_a_password_is_none(value: str) -> None:
+    assert of_variable("MINIO_ROOT_PASSWORD", value) == []
 
 
 @pytest.mark.parametrize("name", OTHER_NAMES)

@@ -121,7 +121,8 @@ def _kind(text: str, name: str, not_secret: tuple[str, ...]) -> str:
     for called, value in ((name, text), *secret_names.assigned_values(text)):
         plain = called.lstrip("-")
         is_said = plain not in not_secret and secret_names.says_secret(plain)
-        if is_said and secret_names.looks_secret(value):
+        looks_so = secret_names.looks_secret(value) or secret_names.looks_chosen(plain, value)
+        if is_said and looks_so:
             return _WANDB if "wandb" in plain.lower() else _NAMED
     return ""
 

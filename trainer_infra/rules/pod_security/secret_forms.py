@@ -3,6 +3,8 @@
 Each form is the issuer's published one: a fixed beginning, then enough characters to be no word.
 """
 
+import base64
+import binascii
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -52,6 +54,9 @@ FORMS: Final = (
     _form("npm token", "npm_", r"npm_[A-Za-z0-9]{36}(?![A-Za-z0-9])"),
     _form("PyPI token", "pypi-AgE", r"pypi-AgE[\w-]{50,}"),
     _form("Azure storage key", "AccountKey=", r"AccountKey=[A-Za-z0-9+/]{80,}={0,2}"),
+    _form("Azure access signature", "sig=", r"sig=[A-Za-z0-9%+/]{40,}={0,2}(?![A-Za-z0-9])"),
+    _form("Weights & Biases API key", "wandb login", r"wandb login (?:--?\S+ )*[0-9a-f]{40}(?!\w)"),
+    _form("password of a .netrc", "password ", r"machine \S+\s+login \S+\s+password [^\s<$]{4,}"),
     _form("JSON web token", "eyJ", r"(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"),
     Form("private key", "PRIVATE KEY", re.compile(r"-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY")),
     _form("password in a URL", "://", _URL),
@@ -63,11 +68,30 @@ _PLACEHOLDER: Final = re.compile(r"(.)\1{7}")
 """One character again and again, as in `hf_xxxxxxxxxxxx`."""
 
 
+_ENCODED: Final = re.compile(
+    r"(?<![A-Za-z0-9+/])(?:aGZf|QUtJQ|Z2hw|Z2l0aHVi|Z2xwYX|c2st|bnZhcGkt|eG94|LS0tLS1CRUdJTi)"
+    r"[A-Za-z0-9+/]{12,}={0,2}",
+    re.ASCII,
+)
+"""Base64 of what begins as a token or a private key does: encoding hides nothing."""
+
+
 def kinds(text: str) -> Iterator[str]:
-    """The kinds of the secrets that a text has in it."""
+    """The kinds of the secrets that a text has in it, in base64 too."""
     for form in FORMS:
         if form.mark in text and _is_in(text, form):
             yield form.kind
+    for found in _ENCODED.finditer(text):
+        plain = _decoded(found[0])
+        yield from (each.kind for each in FORMS if each.mark in plain and _is_in(plain, each))
+
+
+def _decoded(text: str) -> str:
+    whole = text[: len(text) // 4 * 4]
+    try:
+        return base64.b64decode(whole).decode("ascii", "ignore")
+    except binascii.Error:
+        return ""
 
 
 def _is_in(text: str, form: Form) -> bool:

@@ -13,6 +13,15 @@ _SECRET: Final = re.compile(
     r"|pass|pwd|credentials?|authorization"
 )
 """Words that say it; a name that ends in KEY says it too, when another word comes before."""
+_PASSWORD: Final = re.compile(r"[a-z]*(?:password|passwd|passphrase)|pass|pwd")
+"""Words that say that a person may have chosen it."""
+_NOT_CHOSEN: Final = re.compile(
+    r"true|false|yes|no|none|null|on|off|(?:your|my|the|a|change|replace|insert|enter|todo|example)"
+    r"(?:[-_ ].*|me)?|changeit|.*(?:here|token|key)|(?:pass(?:word|wd)?|pwd|secret)[-_ ]?\d?"
+    r"|[-_.*x]+|\d+",
+    re.IGNORECASE,
+)
+"""What stands in the place of a password, or says whether there is one."""
 _OTHER_KEYS: Final = re.compile(
     r"primary|foreign|sort|partition|cache|group|map|object|index|lookup|feature|column|label|image"
     r"|text|json|config|registry|topology|node|shard|dedup|dedupe|join|hot"
@@ -38,6 +47,8 @@ _ELSEWHERE: Final = re.compile(
 
 _SHORTEST: Final = 8
 """Characters of the shortest part that can be told from a word."""
+_SHORTEST_CHOSEN: Final = 6
+_LONGEST_CHOSEN: Final = 64
 _LONGEST: Final = 4096
 """Characters of the longest value that is looked at: beyond are files."""
 _WORDY: Final = 3
@@ -88,6 +99,20 @@ def looks_secret(value: str) -> bool:
     if _ELSEWHERE.match(text) or _UUID.fullmatch(text):
         return False
     return any(_is_random(each) for each in _SPLIT.split(text))
+
+
+def looks_chosen(name: str, value: str) -> bool:
+    """Whether it is a password that a person chose: any plain word of a name that says password."""
+    words = (each.lower() for each in _WORD.findall(name))
+    text = value.strip()
+    return (
+        any(map(_PASSWORD.fullmatch, words))
+        and _SHORTEST_CHOSEN <= len(text) <= _LONGEST_CHOSEN
+        and len(text.split()) == 1
+        and "/" not in text
+        and not _ELSEWHERE.match(text)
+        and not _NOT_CHOSEN.fullmatch(text)
+    )
 
 
 def assigned_values(text: str) -> Iterator[tuple[str, str]]:
