@@ -23,7 +23,7 @@ _PLACEHOLDER: Final = re.compile(
     r"|[<{$\[%].*|(?:replace|change|your|insert|todo|placeholder|example|redacted|dummy).*|(.)\1*",
     re.IGNORECASE | re.DOTALL,
 )
-"""What somebody or something else fills in."""
+"""What you or a tool fills in later."""
 _FIX: Final = (
     "take it out and revoke it; make the Secret outside of the repository, or keep it encrypted as a "
     "SealedSecret, an ExternalSecret or with SOPS"
