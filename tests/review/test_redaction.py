@@ -184,3 +184,12 @@ def _of(value: Any) -> Any:
     """The object, as Redaction takes it."""
     document = documents.Document({"apiVersion": "v1", **value}, "a", None)
     return [(document, tree.subjects_of([document.value])[0])]
+
+
+def test_a_password_that_a_person_chose_is_hidden_wherever_else_it_stands() -> None:
+    chosen = "SummerVision2026"
+    job = JOB.replace(f"--api-key={TOKEN}", f"--password {chosen}")
+    found = sources.of_text(job, "a.yaml").documents
+    (subject,) = tree.subjects_of([found[0].value])
+    redaction = ReportRedaction.of([(found[0], subject)])
+    assert redaction.text(f"got {chosen}") == f"got {HIDDEN}"

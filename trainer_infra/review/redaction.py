@@ -143,16 +143,17 @@ def _lines(document: Document, path: Path) -> Iterator[tuple[str, int]]:
 
 def _spelled(text: str) -> Iterator[str]:
     """A value, its lines, its secret parts, and what it says in base64: what may be shown of it."""
-    for each in (text, *_decoded(text)):
+    for each in filter(None, (text, decoded_text(text))):
         for part in (each, *each.splitlines(), *_parts(each)):
             yield from _escaped(part.strip())
 
 
-def _decoded(text: str) -> Iterator[str]:
+def decoded_text(text: str) -> str:
+    """What base64 stands for; empty where it is none, or stands for no text."""
     try:
-        yield base64.b64decode("".join(text.split()), validate=True).decode()
+        return base64.b64decode("".join(text.split()), validate=True).decode()
     except (binascii.Error, ValueError):
-        return
+        return ""
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -160,8 +161,8 @@ def _parts(text: str) -> Iterator[str]:
     for form in secret_forms.FORMS:
         if form.mark in text:
             yield from (match[0] for match in form.pattern.finditer(text))
-    for _, value in secret_names.assigned_values(text):
-        if secret_names.looks_secret(value):
+    for name, value in secret_names.assigned_values(text):
+        if secret_names.looks_secret(value) or secret_names.looks_chosen(name, value):
             yield value
 
 
