@@ -26,10 +26,7 @@ from trainer_infra.platform.component import PlatformComponent, without_none
 from trainer_infra.platform.controller_arguments import WorkloadArgs, judge_controller_arguments
 from trainer_infra.platform.manifests.helm_chart import installed_objects
 from trainer_infra.platform.manifests.manifest_source import manifest_objects, release_objects
-from trainer_infra.platform.manifests.object_resources import (
-    Resources,
-    object_key,
-)
+from trainer_infra.platform.manifests.object_resources import Resources, object_key
 from trainer_infra.platform.releases import release_of
 
 CONFIGURATION_HASH: Final = "trainer-infra.dev/configuration"

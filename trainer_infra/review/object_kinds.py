@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
+from functools import lru_cache
 from typing import Any, Final
 
 from trainer_infra import names
@@ -53,6 +54,7 @@ def _group(api_version: str) -> str:
     return api_version.rpartition("/")[0]
 
 
+@lru_cache(maxsize=1 << 10)
 def _near(kind: str, known: tuple[str, ...]) -> list[str]:
     """Kinds that are written like it, whatever the letters' case."""
     lower = {each.lower(): each for each in known}

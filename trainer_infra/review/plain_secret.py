@@ -4,14 +4,13 @@ The rule literal-secrets speaks for it. A stack's own Secrets, a cluster's and t
 none of a file's.
 """
 
-import base64
-import binascii
 import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 from trainer_infra.api.finding import FieldFinding
 from trainer_infra.review.documents import Document
+from trainer_infra.review.redaction import decoded_text
 
 KIND: Final = "Secret"
 _PARTS: Final = ("data", "stringData")
@@ -46,15 +45,8 @@ def plain_secret_findings(document: Document) -> Iterator[FieldFinding]:
 def _kept(part: str, content: Any) -> Iterator[str]:
     """Keys under which something stands that is to be kept."""
     for key, each in content.items() if isinstance(content, Mapping) else ():
-        text = _decoded(each) if part == "data" else each
-        is_open = not isinstance(key, str) or _OPEN.fullmatch(key)
-        if isinstance(text, str) and not is_open and not _PLACEHOLDER.fullmatch(text.strip()):
+        if not isinstance(key, str) or not isinstance(each, str) or _OPEN.fullmatch(key):
+            continue
+        text = (decoded_text(each) if part == "data" else "") or each
+        if not _PLACEHOLDER.fullmatch(text.strip()):
             yield key
-
-
-def _decoded(value: Any) -> Any:
-    """What base64 stands for; the text itself where it is none, or stands for no text."""
-    try:
-        return base64.b64decode(value, validate=True).decode()
-    except (binascii.Error, TypeError, ValueError):
-        return value

@@ -170,16 +170,13 @@ def _file(path: str | Path) -> SourceObjects:
 
 def of_text(text: str, file: str) -> SourceObjects:
     """The objects of a text; what is wrong with one document keeps no other from being read."""
-    try:
-        return SourceObjects(documents.read_documents(text, file))
-    except InvalidInput as error:
-        parts = tuple(yaml_source.documents_apart(text))
-        if len(parts) > 1:
-            return joined_sources(_of_document(each, file) for each in parts)
-        return SourceObjects(problems=tuple(str(each) for each in error.problems))
+    whole = _of_documents(text, file)
+    if not whole.problems:
+        return whole
+    return joined_sources(_of_documents(each, file) for each in yaml_source.documents_apart(text))
 
 
-def _of_document(text: str, file: str) -> SourceObjects:
+def _of_documents(text: str, file: str) -> SourceObjects:
     try:
         return SourceObjects(documents.read_documents(text, file))
     except InvalidInput as error:

@@ -5,7 +5,7 @@ hand stands one of nothing but the parts that the TrainJob names; what else they
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from trainer_infra import names
@@ -15,6 +15,8 @@ from trainer_infra.api.runtime import ClusterTrainingRuntime
 from trainer_infra.api.trainjob import RuntimeRef, TrainJob
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import resolve
+from trainer_infra.rules.finding import REMOVED, Change
+from trainer_infra.rules.patch import apply_patch, with_value
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 
 _ROUNDS: Final = 12
@@ -53,12 +55,14 @@ def mended_job(job: JSONObject) -> tuple[TrainJob | None, tuple[Path, ...]]:
             found = _standing(value, each.path)
             if len(found) == len(each.path) - 1 and filled[each.path] < len(_TEXTS):
                 text = _TEXTS[filled[each.path]].format(len(filled))
-                value = _set(value, each.path, text)
+                value = with_value(value, each.path, text)
                 filled[each.path] += 1
             else:
                 wrong.add(found)
                 left_out[found] = None
-        value = _with_reference(_without(value, frozenset(wrong), ()))
+        # The last of a list first: what is behind it moves up.
+        gone = (Change(each, REMOVED) for each in sorted(filter(None, wrong), reverse=True))
+        value = _with_reference(apply_patch(value, gone))
     return None, tuple(left_out)
 
 
@@ -122,18 +126,8 @@ def _replicated_job(name: str, containers: Mapping[str, Iterable[str]]) -> JSONO
 
 def _with_unknown_counts(replicated_job: JSONObject) -> JSONObject:
     for path in _COUNTS:
-        replicated_job = _set(replicated_job, path, UNKNOWN)
+        replicated_job = with_value(replicated_job, path, UNKNOWN)
     return replicated_job
-
-
-def _set(value: Any, path: Path, other: Any) -> Any:
-    """A copy with another value at a path; fields that it goes through are made."""
-    if not path:
-        return other
-    key, rest = path[0], path[1:]
-    if isinstance(key, int):
-        return [_set(each, rest, other) if at == key else each for at, each in enumerate(value)]
-    return {**value, key: _set(value.get(key) or {}, rest, other)}
 
 
 def _with_reference(job: JSONObject) -> JSONObject:
@@ -162,15 +156,3 @@ def _standing(value: Any, path: Path) -> Path:
             return path[:length]
         value = value[key]
     return path
-
-
-def _without(value: Any, paths: frozenset[Path], path: Path) -> Any:
-    if is_mapping(value):
-        kept = ((key, each) for key, each in value.items() if (*path, key) not in paths)
-        return {key: _without(each, paths, (*path, key)) for key, each in kept}
-    if is_list(value):
-        kept_items: Iterator[tuple[int, Any]] = (
-            (index, each) for index, each in enumerate(value) if (*path, index) not in paths
-        )
-        return [_without(each, paths, (*path, index)) for index, each in kept_items]
-    return value

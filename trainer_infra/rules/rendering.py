@@ -20,6 +20,7 @@ from trainer_infra.render import pipeline, resolve
 from trainer_infra.render.behaviour import OURS, Behaviour
 from trainer_infra.rules import partial_rendering, unknown
 from trainer_infra.rules.partial_rendering import STAND_IN
+from trainer_infra.rules.patch import with_value
 from trainer_infra.rules.value import UNKNOWN
 
 REFERENCE: Final[Path] = ("spec", "runtimeRef", "name")
@@ -159,7 +160,7 @@ def _marked(value: JSONObject, left_out: Iterable[Path]) -> JSONObject:
         others |= {(*at, *below): UNKNOWN for each in left_out for below in _filled(job, each)}
     marked: JSONObject = value
     for path, other in others.items():
-        marked = _set(marked, path, other)
+        marked = with_value(marked, path, other)
     return marked
 
 
@@ -178,15 +179,3 @@ def _filled(job: JSONObject, path: Path) -> Iterator[Path]:
             keys = _FILLS if len(path) == len(_TRAINER) else (str(path[2]),)
             known = _FILLS if trains else _FILLS_NODE
             yield from ((*pod, index, known[key], *path[3:]) for key in keys if key in known)
-
-
-def _set(value: Any, path: Path, other: Any) -> Any:
-    if not path:
-        return other
-    key, rest = path[0], path[1:]
-    if isinstance(key, int):
-        return [
-            _set(each, rest, other) if index == key else each for index, each in enumerate(value)
-        ]
-    own = value if isinstance(value, Mapping) else {}
-    return {**own, key: _set(own.get(key, {}), rest, other)}

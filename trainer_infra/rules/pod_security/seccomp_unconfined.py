@@ -9,13 +9,13 @@ from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
 
-CONFINED: Final = ("RuntimeDefault", "Localhost")
+_CONFINED: Final = ("RuntimeDefault", "Localhost")
 """Types of profiles that both levels of the Pod Security Standards allow."""
 
 
 def _check(place: Value, _context: Context[Parameters]) -> Iterator[Finding]:
     profile = place.at("seccompProfile", "type")
-    if profile.is_there() and profile.text() not in CONFINED:
+    if profile.is_there() and profile.text() not in _CONFINED:
         fix = "set it to RuntimeDefault"
         patch = profile.set_to("RuntimeDefault")
         yield profile.finding("allows every system call", profile.text() or None, fix, patch)
