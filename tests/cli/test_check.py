@@ -179,16 +179,25 @@ def test_a_report_that_cannot_be_written_is_told(cli: Command) -> None:
     assert said == "none/report.sarif: cannot be written: No such file or directory\n"
 
 
-def test_only_what_differs_from_a_revision_is_judged_and_its_cost_is_told(cli: Command) -> None:
-    good = RUNTIME.replace("privileged: true", "privileged: false")
-    written(cli, job=JOB.replace("requests", "limits"), runtime=good, untouched=JOB)
-    (cli.folder / "trainer-policy.yaml").write_text(PRICES)
+def commit(cli: Command) -> None:
     for command in (
         ("init", "-q", "-b", "main"),
         ("add", "-A"),
         ("-c", "user.name=a", "-c", "user.email=a@example.com", "commit", "-qm", "first"),
     ):
         subprocess.run(["git", *command], cwd=cli.folder, check=True)
+
+
+def test_only_what_differs_from_a_revision_is_judged_and_its_cost_is_told(cli: Command) -> None:
+    good = RUNTIME.replace("privileged: true", "privileged: false")
+    written(
+        cli,
+        job=JOB.replace("requests", "limits"),
+        runtime=good,
+        untouched=JOB.replace("name: digits", "name: other"),
+    )
+    (cli.folder / "trainer-policy.yaml").write_text(PRICES)
+    commit(cli)
     assert found(cli, ".", "--changed-from", "main") == []
 
     changed = JOB.replace("requests", "limits").replace("numNodes: 2", "numNodes: 4")
@@ -221,3 +230,27 @@ def test_a_pack_says_from_which_severity_a_finding_fails(cli: Command, tmp_path:
     assert [each.code for each in told.values()] == [0, 1]
     assert "are medium or worse" in told["restricted"].out
     assert cli("check", str(file), "--pack", "restricted", "--fail-on", "high").code == 0
+
+
+def test_a_policy_that_differs_from_the_revision_is_told(cli: Command) -> None:
+    """Who changes a job and what judges it in one pull request says both."""
+    pack = cli.folder / "vision"
+    pack.mkdir()
+    (pack / "pack.py").write_text(
+        "from trainer_infra.rules.pack import Pack\nPACK = Pack('vision')\n"
+    )
+    written(cli, job=JOB.replace("requests", "limits"))
+    (cli.folder / "trainer-policy.yaml").write_text("rules: {}\n")
+    cli("check", "job.yaml", "--write-baseline", "known.json")
+    commit(cli)
+    options = ("job.yaml", "--changed-from", "main", "--pack", "vision", "--baseline", "known.json")
+    assert "policy itself" not in cli("check", *options).out
+
+    (cli.folder / "trainer-policy.yaml").write_text("rules: {schema: {enforcement: disabled}}\n")
+    (cli.folder / "known.json").write_text('{"version": 1, "findings": []}')
+    (pack / "more.py").write_text("")
+    said = cli("check", *options).out
+    title = "The policy itself differs from main, and what it lets pass may be new:"
+    lines = said[said.index(title) :].splitlines()[1:4]
+    files = ["known.json", "trainer-policy.yaml", "vision/more.py"]
+    assert sorted(each.strip("- ") for each in lines) == files

@@ -16,7 +16,7 @@ from trainer_infra.review import rules_page
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.rules import RULES, configuration, exemption, pack, packs, subject
 from trainer_infra.rules.configuration import Configuration, Environment
-from trainer_infra.rules.exemption import Exemption
+from trainer_infra.rules.exemption import Exemption, ExemptionLimits
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.pack import Enforcement, Selection, Setting
 from trainer_infra.rules.pool import Pool, Taint
@@ -29,7 +29,7 @@ def blocks(language: str) -> list[str]:
     return re.findall(rf"```{language}\n(.*?)```", PAGE, re.DOTALL)
 
 
-FILE, OBJECT, ELSEWHERE, CASES = blocks("yaml")
+FILE, OBJECT, LIMITS, ELSEWHERE, CASES = blocks("yaml")
 PACK, SERVED = blocks("python")
 
 
@@ -53,6 +53,22 @@ def test_the_configuration_is_one_with_every_key() -> None:
     written = {*keys(yaml.safe_load(FILE))}
     models = (Configuration, Environment, Setting, Pool, Taint, Exemption)
     assert [name for model in models for name in wire(model) if name not in written] == []
+
+
+def test_a_configuration_says_what_annotations_may_exempt_from() -> None:
+    found = configuration.read_configuration(LIMITS, "policy.md")
+    rules = pack.pack_rules(configuration.resolve_configuration(found, None, None).pack)
+    assert exemption.exemption_limits(rules) == ExemptionLimits(
+        allowed=True, up_to="medium", days=90
+    )
+    limits = [
+        exemption.exemption_limits(pack.pack_rules(each))
+        for each in (packs.TRAINING, packs.RESTRICTED)
+    ]
+    assert [(each.allowed, each.up_to, each.days) for each in limits] == [
+        (True, "high", 366),
+        (False, "high", 366),
+    ]
 
 
 def test_a_runtime_of_another_repository_is_named() -> None:

@@ -10,7 +10,6 @@ from tests.cli.command import Command
 from trainer_infra.review import example
 from trainer_infra.rules import RULES, fixture
 from trainer_infra.rules.finding import Severity
-from trainer_infra.rules.pack import is_at_least
 from trainer_infra.rules.rule import AnyRule
 
 BOTH = "each good and bad (plain and CrossGuard)"
@@ -121,7 +120,7 @@ def test_filters_go_together_and_a_list_of_values_is_any_of_them(shared_cli: Com
     wanted = [
         rule.id
         for rule in RULES
-        if {"images", "secrets"} & {*rule.tags} and is_at_least(rule.severity, Severity.HIGH)
+        if {"images", "secrets"} & {*rule.tags} and rule.severity.is_at_least(Severity.HIGH)
     ]
     assert ids(done.out) == wanted
     restricted = shared_cli("rules", "list", "--framework", "pod-security-standards/restricted")

@@ -44,7 +44,12 @@ def test_it_has_what_counts_and_what_is_known_but_nothing_that_is_exempt() -> No
     found = json.loads(baseline.baseline_text(report))
     assert found["version"] == 1
     assert found["findings"] == [
-        {"fingerprint": each.fingerprint, "rule": "image-digest", "finding": each.sentence()}
+        {
+            "fingerprint": each.fingerprint,
+            "rule": "image-digest",
+            "folders": [],
+            "finding": each.sentence(),
+        }
         for each in (items[0], items[2], report.items[3])
     ]
 
@@ -76,7 +81,7 @@ def test_a_baseline_that_is_not_there_is_refused(tmp_path: Path) -> None:
 
 def test_an_empty_baseline_knows_nothing(tmp_path: Path) -> None:
     empty = baseline.baseline_text(Report((), (), 0, ()))
-    assert baseline.read_baseline(_written(tmp_path / "a.json", empty)) == frozenset()
+    assert baseline.read_baseline(_written(tmp_path / "a.json", empty)) == ()
 
 
 def _written(file: Path, text: str) -> str:

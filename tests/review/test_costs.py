@@ -6,6 +6,7 @@ from typing import Any
 from tests.review import checked
 from trainer_infra import catalog
 from trainer_infra.review import costs
+from trainer_infra.review.documents import Document
 
 JSON = dict[str, Any]
 RUNTIME: JSON = {
@@ -39,7 +40,8 @@ def nodes(value: JSON, count: int, *path: str) -> JSON:
 
 
 def noted(now: list[JSON], then: list[JSON]) -> list[str]:
-    return [*costs.cost_notes(now, then, checked.by("gpu-hours")).values()]
+    here, there = ([Document(each, "a.yaml", None) for each in values] for values in (now, then))
+    return [*costs.cost_notes(here, there, checked.by("gpu-hours")).values()]
 
 
 def test_what_did_not_change_costs_what_it_did() -> None:

@@ -17,7 +17,7 @@ kind: TrainJob
 metadata:
   name: job-{index}
   annotations:
-    exempt.trainer-infra.dev/ttl: '{{owner: a, reason: b{index}, expires: 2030-01-01}}'
+    exempt.trainer-infra.dev/ttl: '{{owner: a, reason: b{index}, expires: 2027-01-01}}'
 spec:
   runtimeRef: {{name: torch-distributed}}
   trainer: {{image: "a/b:latest", env: [{{name: KEY, value: {value}}}]}}

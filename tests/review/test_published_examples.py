@@ -24,7 +24,13 @@ EXAMPLES: Sequence[tuple[tuple[str, str], str, int, dict[tuple[str, str], str]]]
             for rule in ("initializer-mount", "renders")
         },
     ),
-    (TRAINER, "examples/flux", 4, {}),
+    (
+        *(TRAINER, "examples/flux", 4),
+        dict.fromkeys(
+            (("lammps-train-gpus.yaml", "unique-name"), ("lammps-train-job.yaml", "unique-name")),
+            "Both make the TrainJob lammps-flux: the second one changes the first",
+        ),
+    ),
     (TRAINER, "manifests/base/runtimes", 9, {}),
     (JOBSET, "config/samples", 2, {}),
     (KUEUE, "cmd/kueueviz/examples", 21, {}),

@@ -67,7 +67,7 @@ def test_an_expired_exemption_is_loud() -> None:
 def test_what_many_have_from_one_runtime_is_told_once() -> None:
     """Exempt ones, and those of another runtime, are told by themselves."""
     torch, jax = "torch-distributed", "jax-distributed"
-    excuse = "{exempt.trainer-infra.dev/seccomp: '{owner: a, reason: b, expires: 2030-01-01}'}"
+    excuse = "{exempt.trainer-infra.dev/seccomp: '{owner: a, reason: b, expires: 2027-01-01}'}"
     jobs = [job(f"t{index}", torch) for index in range(6)]
     jobs += [job("x", torch, excuse), job("j", jax)]
     report = checked.of_text("---\n".join(jobs), "seccomp")

@@ -5,7 +5,7 @@ be mended), and writes every report at the end.
 """
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,10 +15,20 @@ import typer
 
 from trainer_infra.cli import screen
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
-from trainer_infra.review import baseline, changed_files, costs, fix, pack_folder, sources, text
+from trainer_infra.review import (
+    baseline,
+    changed_files,
+    costs,
+    environments,
+    fix,
+    pack_folder,
+    sources,
+    text,
+)
 from trainer_infra.review import check as checking
 from trainer_infra.review.documents import Document
 from trainer_infra.review.formats import FORMATS
+from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.report import Report
 from trainer_infra.review.sources import SourceObjects
 from trainer_infra.rules import configuration
@@ -71,8 +81,10 @@ class _MendingInputs:
     """What the cluster has; None where it was not read."""
     before: tuple[Document, ...] | None
     """The objects of the revision to compare with; None where there is none."""
-    known: frozenset[str]
-    """Fingerprints of the baseline."""
+    known: tuple[Mark, ...]
+    """Findings of the baseline."""
+    changed: Mapping[str, str]
+    """What of the policy itself differs from that revision: notes of the report."""
 
 
 def outputs(given: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -134,17 +146,35 @@ def _given(asked: CheckRequest) -> _MendingInputs:
         # What a cluster does not have either is nowhere.
         settled = replace(settled, is_whole=True)
     ref = asked.changed_from
+    before = changed_files.objects_in_base(asked.paths, ref, asked.values) if ref else None
+    if before is not None:
+        before = environments.documents_of(asked.environment, before, settled.folders)
     return _MendingInputs(
         settled,
         sources.read_sources([each for each in asked.paths if each == sources.STDIN]),
         there,
-        changed_files.objects_in_base(asked.paths, ref, asked.values) if ref else None,
-        baseline.read_baseline(asked.baseline) if asked.baseline else frozenset(),
+        before,
+        baseline.read_baseline(asked.baseline) if asked.baseline else (),
+        _changed_policy(asked, ref) if ref else {},
     )
 
 
+def _changed_policy(asked: CheckRequest, ref: str) -> dict[str, str]:
+    """Files that say what is judged how, and are not those of the revision."""
+    folder = Path(asked.pack) if asked.pack else None
+    modules = sorted(folder.rglob("*.py")) if folder and folder.is_dir() else []
+    files = (_config(asked), asked.baseline, *map(str, modules))
+    changed = changed_files.changed_among([each for each in files if each], ref)
+    title = f"The policy itself differs from {ref}, and what it lets pass may be new"
+    return {title: "\n".join(changed)} if changed else {}
+
+
+def _config(asked: CheckRequest) -> str | None:
+    return asked.config or (USUAL if Path(USUAL).is_file() else None)
+
+
 def _settled(asked: CheckRequest) -> ResolvedConfiguration:
-    file = asked.config or (USUAL if Path(USUAL).is_file() else None)
+    file = _config(asked)
     found = _configuration(file) if file else Configuration()
     pack = pack_folder.find_pack(asked.pack).pack if asked.pack else None
     return configuration.resolve_configuration(found, asked.environment, pack)
@@ -168,6 +198,7 @@ def _read(asked: CheckRequest, stdin: SourceObjects) -> SourceObjects:
 def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
     found, there, before = _read(asked, given.stdin), given.there, given.before
     judged = there.documents() if there and not asked.paths else found.documents
+    judged = environments.documents_of(asked.environment, judged, given.settled.folders)
     report = checking.check_documents(
         judged,
         checking.CheckScope(
@@ -184,8 +215,8 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
     report = replace(report, baseline=asked.baseline or "")
     if before is None:
         return report
-    now, then = ([each.value for each in documents] for documents in (judged, before))
-    return replace(report, notes=costs.cost_notes(now, then, given.settled))
+    notes = {**given.changed, **costs.cost_notes(judged, before, given.settled)}
+    return replace(report, notes=notes)
 
 
 def _spread(documents: int) -> checking.Spread:

@@ -94,7 +94,7 @@ def _unseen(asked: JudgedResource, _verdicts: Verdicts) -> Iterator[str]:
 def _exempt(asked: JudgedResource, verdicts: Verdicts) -> Iterator[str]:
     """What is exempt and who answers for it, and exemptions that cannot be read."""
     for declared, verdict in asked.given:
-        excused = verdicts.active_exemption(declared.subject, verdict.chosen.rule.id)
+        excused = verdicts.active_exemption(declared.subject, verdict.chosen)
         if excused and verdict.findings:
             yield (
                 f"{_member(declared)}{excused.rule} is broken in {len(verdict.findings)} places; "

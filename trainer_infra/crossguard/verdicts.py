@@ -19,7 +19,7 @@ from trainer_infra.crossguard.declared_objects import DeclaredObject
 from trainer_infra.crossguard.declared_pools import declared_pools
 from trainer_infra.rules import exemption, judge, world
 from trainer_infra.rules.configuration import ResolvedConfiguration
-from trainer_infra.rules.exemption import Exemption, State
+from trainer_infra.rules.exemption import Exemption, ExemptionBook, State
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
 from trainer_infra.rules.pack import PackRule
@@ -61,6 +61,7 @@ class Verdicts:
         self.alone: Final = World(pools=settled.pools)
         self._settled = settled
         self._rules = tuple(rules)
+        self._limits = exemption.exemption_limits(self._rules)
         self._last = _Last()
         self._declared: dict[str, tuple[DeclaredObject, ...]] = {}
         self._runtimes: dict[RuntimeKey, AnyRuntime] = {}
@@ -103,17 +104,16 @@ class Verdicts:
         self, declared: DeclaredObject, verdict: RuleVerdict
     ) -> tuple[Finding, ...]:
         """The findings that no exemption covers."""
-        excused = self.active_exemption(declared.subject, verdict.chosen.rule.id)
+        excused = self.active_exemption(declared.subject, verdict.chosen)
         return () if excused else verdict.findings
 
-    def active_exemption(self, subject: Subject, rule: str) -> Exemption | None:
+    def active_exemption(self, subject: Subject, chosen: ConfiguredRule) -> Exemption | None:
         """The exemption that holds for a rule's findings."""
         today = datetime.now(UTC).date()
-        exemptions = (
-            *exemption.annotated_exemptions(subject).exemptions,
-            *self._settled.exemptions,
-        )
-        found = exemption.excusing_exemption(exemptions, rule, subject, today)
+        own = exemption.annotated_exemptions(subject).exemptions
+        configured = self._settled.exemptions
+        book = ExemptionBook(subject, own, configured, self._limits, today)
+        found = book.excusing(chosen.rule.id, chosen.severity)
         return found if found and found.state(today) == State.ACTIVE else None
 
     def _resource(self, args: ResourceValidationArgs) -> JudgedResource:
@@ -153,6 +153,7 @@ class Verdicts:
 def _judged(
     objects: Iterable[DeclaredObject], around: World, rules: Sequence[ConfiguredRule]
 ) -> Iterator[Verdict]:
+    today = datetime.now(UTC).date()
     for declared in objects:
-        for verdict in judge.judge(declared.subject, around, rules):
+        for verdict in judge.judge(declared.subject, around, rules, today):
             yield declared, verdict

@@ -1,21 +1,24 @@
 """A baseline: the findings that are known, so that a check fails on new ones only.
 
-Read and written by `cli.check`; JSON, so that a review sees what is added to it.
+Read and written by `cli.check`, applied by `check`; JSON, so that a review sees what is added to it.
 """
 
 import json
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
-from trainer_infra.review import as_json
-from trainer_infra.review.report import Report
+from trainer_infra.review import as_json, recurrence
+from trainer_infra.review.recurrence import Mark
+from trainer_infra.review.report import Item, Report
 
 VERSION: Final = 1
 
 
-def read_baseline(path: str) -> frozenset[str]:
-    """The fingerprints of a file.
+def read_baseline(path: str) -> tuple[Mark, ...]:
+    """The findings of a file: the fingerprint of each, and the folders that its object is in.
 
     Raises:
         InvalidInput: It is not a baseline.
@@ -27,19 +30,39 @@ def read_baseline(path: str) -> frozenset[str]:
             raise InvalidInput(
                 [Problem("version", f"must be {VERSION}", value["version"], "", path)]
             )
-        return frozenset(str(each["fingerprint"]) for each in findings)
+        return tuple(
+            (str(each["fingerprint"]), str(folder))
+            for each in findings
+            # An older baseline has none.
+            for folder in each.get("folders", [""])
+        )
     except OSError as error:
         what = f"cannot be read: {error.strerror}"
         raise InvalidInput([Problem("", what, where=path)]) from None
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         fix = "make it with `trainer-infra check --write-baseline`"
         raise InvalidInput([Problem("", "is not a baseline", fix=fix, where=path)]) from None
+
+
+def with_known(items: Sequence[Item], known: Iterable[Mark]) -> tuple[Item, ...]:
+    """The findings, those marked that a baseline has in all folders of their object."""
+    marks = [(each.fingerprint, folder) for each in items for folder in each.folders]
+    was_there = iter(recurrence.recurrences(marks, known))
+    in_all = [sum(next(was_there) for _ in each.folders) == len(each.folders) for each in items]
+    return tuple(
+        replace(each, is_known=is_known) for each, is_known in zip(items, in_all, strict=True)
+    )
 
 
 def baseline_text(report: Report) -> str:
     """The baseline of a report: every finding that counts now, or is known."""
     findings = [
-        {"fingerprint": each.fingerprint, "rule": each.rule.id, "finding": each.sentence()}
+        {
+            "fingerprint": each.fingerprint,
+            "rule": each.rule.id,
+            "folders": list(each.folders),
+            "finding": each.sentence(),
+        }
         for each in report.items
         if each.excuse is None or each.excuse.is_expired
     ]

@@ -12,14 +12,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
+from trainer_infra import names
+from trainer_infra.catalog.runtime_key import RuntimeKey, runtime_key
 from trainer_infra.errors import NotAvailable
-from trainer_infra.json_values import JSONObject
-from trainer_infra.review import helm, kustomize, source_of_built, sources, subprocess_tool
+from trainer_infra.review import (
+    environments,
+    helm,
+    kustomize,
+    recurrence,
+    source_of_built,
+    sources,
+    subprocess_tool,
+)
 from trainer_infra.review.documents import Document
 from trainer_infra.rules import tree
-
-Key = tuple[str, str, str]
-"""Kind, namespace and name."""
 
 _LARGE: Final = 1 << 20
 """Bytes of a file from which on it is no part of a chart, manifests apart."""
@@ -64,41 +70,66 @@ def objects_in_base(
     return tuple(found)
 
 
+def changed_among(files: Sequence[str], ref: str) -> tuple[str, ...]:
+    """Which of the files are not as a revision has them; what is not in it is changed.
+
+    Raises:
+        NotAvailable: There is no git, no repository or no such revision; one sentence.
+    """
+    changed = []
+    for repository, own in _by_repository(files).items():
+        before = {each.path: each.id for each in _blobs(repository, _tree(repository, ref))}
+        for file, inside in own.items():
+            now = _git(repository, "hash-object", "--stdin", given=Path(file).read_bytes()).strip()
+            if before.get(inside) != now:
+                changed.append(file)
+    return tuple(changed)
+
+
 def is_judged(now: Sequence[Document], then: Iterable[Document]) -> dict[int, bool]:
     """Positions of the objects, and whether they differ from those of the revision.
 
-    A TrainJob differs also when the runtime does that it refers to.
+    A TrainJob differs also when the runtime does that it refers to; a copy in another folder is
+    new.
 
     Args:
         now: the objects that are there.
         then: those of the revision.
     """
-    before, after = _by_key(then), _by_key(now)
-    return {index: _is_changed(each, before, after) for index, each in enumerate(now)}
+    before = tuple(then)
+    marks = [[(_said(each), folder) for folder in each.deployed_from] for each in now]
+    was_there = iter(
+        recurrence.recurrences(
+            [mark for each in marks for mark in each],
+            [(_said(each), folder) for each in before for folder in each.deployed_from],
+        )
+    )
+    runtimes = _runtimes(before), _runtimes(now)
+    found = {}
+    for index, document in enumerate(now):
+        known = [next(was_there) for _ in marks[index]]
+        found[index] = not all(known) or _runs_on_another(document, *runtimes)
+    return found
 
 
-def _by_key(found: Iterable[Document]) -> dict[Key, set[str]]:
-    """What there is of each kind, namespace and name: several overlays may have one name."""
-    said: dict[Key, set[str]] = {}
+def _runtimes(found: Iterable[Document]) -> dict[RuntimeKey, set[str]]:
+    """What there is of each runtime: several environments may have one of its name."""
+    said: dict[RuntimeKey, set[str]] = {}
     for each in found:
-        said.setdefault(_key(each.value), set()).add(_said(each))
+        _, kind, namespace, name = environments.object_key(each.value)
+        if kind in names.RUNTIMES:
+            said.setdefault(runtime_key(kind, namespace, name), set()).add(_said(each))
     return said
 
 
-def _is_changed(
-    document: Document, before: Mapping[Key, set[str]], after: Mapping[Key, set[str]]
+def _runs_on_another(
+    document: Document,
+    before: Mapping[RuntimeKey, set[str]],
+    after: Mapping[RuntimeKey, set[str]],
 ) -> bool:
-    if _said(document) not in before.get(_key(document.value), ()):
-        return True
+    """Whether it refers to a runtime that has changed."""
     runtime = tree.runtime_reference(document.value)
     return runtime is not None and before.get(runtime) != after.get(runtime)
-
-
-def _key(value: JSONObject) -> Key:
-    metadata = value.get("metadata")
-    named = metadata if isinstance(metadata, Mapping) else {}
-    kind, namespace, name = value.get("kind"), named.get("namespace"), named.get("name")
-    return str(kind or ""), str(namespace or ""), str(name or "")
 
 
 def _said(document: Document) -> str:
@@ -182,8 +213,11 @@ def _read(folder: Path, paths: Mapping[str, str], values: Sequence[str]) -> Iter
         there = os.path.normpath(folder / inside)
         if os.path.lexists(there):
             for each in sources.read_sources([there], values).documents:
-                name = os.path.normpath(Path(path, os.path.relpath(each.file, there)))
-                yield replace(each, file=name, is_editable=False)
+                file, *folders = (
+                    os.path.normpath(Path(path, os.path.relpath(place, there)))
+                    for place in (each.file, *each.folders)
+                )
+                yield replace(each, file=file, folders=tuple(folders), is_editable=False)
 
 
 def _git(folder: str, *arguments: str, given: bytes = b"") -> bytes:

@@ -1,32 +1,32 @@
 """Objects -> a report: every rule of a pack on every object, with places, exemptions and edits.
 
-Pure; called by `cli.check` with what `sources` read.
+Pure; called by `cli.check` with what `sources` read. Each environment is judged by itself.
 """
 
-import hashlib
-import json
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import Path, path_text
-from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import edits, object_kinds, plain_secret
+from trainer_infra.review import baseline, environments, object_kinds, plain_secret, report_item
 from trainer_infra.review.documents import Document
+from trainer_infra.review.environments import DocumentEnvironment
+from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.redaction import ReportRedaction
-from trainer_infra.review.report import Excuse, Item, Place, Report, UnseenRule, object_name
+from trainer_infra.review.report import Item, Report, UnseenRule
 from trainer_infra.rules import exemption, judge, pack, tree, world
 from trainer_infra.rules.configuration import ResolvedConfiguration
-from trainer_infra.rules.exemption import Exemption, State
-from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.exemption import Exemption, ExemptionBook, ExemptionLimits, State
+from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
 from trainer_infra.rules.pack import PackRule
 from trainer_infra.rules.pod_security import literal_secrets
 from trainer_infra.rules.rendering import REFERENCE
+from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.shape import schema
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.world import World
@@ -34,12 +34,6 @@ from trainer_infra.rules.world import World
 T = TypeVar("T")
 _SECURITY: Final = ("pod-security", "supply-chain")
 """Groups of rules without which a check does not pass."""
-_SHOWN: Final = 120
-"""Characters of a value in a report."""
-MOST_LINES: Final = 5
-"""Lines of an excerpt."""
-DIGITS: Final = 16
-_JSON: Final = json.JSONEncoder(default=str)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +41,13 @@ class CheckScope:
     """What is to be checked, beside the documents."""
 
     settled: ResolvedConfiguration
-    """Pack, pools and exemptions."""
+    """Pack, pools and exemptions, and those of environments that have folders."""
     today: date
     """The day that exemptions are judged on."""
     fail_on: Severity = Severity.HIGH
     """Severity from which on a finding fails the check."""
-    baseline: frozenset[str] = frozenset()
-    """Fingerprints of findings that are known."""
+    baseline: tuple[Mark, ...] = ()
+    """Findings that are known."""
     others: Sequence[JSONObject] = ()
     """Objects that are there beside those that are checked: those of a cluster."""
     problems: tuple[str, ...] = ()
@@ -83,6 +77,41 @@ def one_by_one(work: Callable[[int], T], count: int, _known: Sequence[object]) -
     return map(work, range(count))
 
 
+@dataclass(frozen=True, slots=True)
+class _Policy:
+    """What holds in environments that are configured alike."""
+
+    settled: ResolvedConfiguration
+    rules: tuple[PackRule, ...]
+    limits: ExemptionLimits
+
+    @classmethod
+    def of(cls, settled: ResolvedConfiguration) -> "_Policy":
+        rules = pack.pack_rules(settled.pack)
+        return cls(settled, rules, exemption.exemption_limits(rules))
+
+
+@dataclass(frozen=True, slots=True)
+class _Environment:
+    """What is judged together."""
+
+    name: str
+    policy: _Policy
+    around: World
+    judged: Mapping[int, Subject]
+    """By position of the document."""
+    left: Mapping[int, Subject]
+    """What did not change."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Knowledge:
+    """What is the same for all objects."""
+
+    redaction: ReportRedaction
+    asked: CheckScope
+
+
 def check_documents(
     documents: Sequence[Document], asked: CheckScope, spread: Spread = one_by_one
 ) -> Report:
@@ -96,88 +125,147 @@ def check_documents(
     Raises:
         InvalidInput: The pack's settings name no rule, or do not fit their rule.
     """
-    rules = pack.pack_rules(asked.settled.pack)
-    judged = [each for index, each in enumerate(documents) if asked.is_judged.get(index, True)]
-    left = [each for index, each in enumerate(documents) if not asked.is_judged.get(index, True)]
-    others = [*asked.others, *(each.value for each in left)]
-    subjects, beside = (
-        tree.subjects_of([each.value for each in judged], others),
-        tree.subjects_of(others),
+    there = tree.subjects_of(asked.others)
+    usual = _Policy.of(asked.settled)
+    policies = {name: _Policy.of(each) for name, each in asked.settled.environments.items()}
+    inside = tuple(
+        _environment(each, documents, asked, (policies.get(each.configured, usual), there))
+        for each in environments.environments_of(documents, asked.settled.folders)
     )
-    around = world.world_of(
-        (*beside, *subjects), asked.settled.pools, is_whole=asked.settled.is_whole
+    subjects = {position: each for one in inside for position, each in one.judged.items()}
+    left = [(documents[index], each) for one in inside for index, each in one.left.items()]
+    pairs = ((documents[index], each) for index, each in subjects.items())
+    known = _Knowledge(ReportRedaction.of((*pairs, *left), there), asked)
+    work = [(one, position) for one in inside for position in one.judged]
+    everywhere = tuple(
+        dict.fromkeys(each.rule for one in (usual, *policies.values()) for each in one.rules)
     )
-    pairs = tuple(zip(judged, subjects, strict=True))
-    unjudged = zip(left, beside[len(asked.others) :], strict=True)
-    redaction = ReportRedaction.of((*pairs, *unjudged), beside)
-    known = _Knowledge(rules, around, redaction, asked)
-    everywhere = tuple(each.rule for each in rules)
-    found = tuple(spread(lambda index: _found(*pairs[index], known), len(pairs), everywhere))
-    used = frozenset(each for one in found for each in one.used)
-    unused = () if left else _unused(asked, used)
+
+    def findings(index: int) -> _ObjectFindings:
+        one, position = work[index]
+        return _found(documents[position], one.judged[position], one, known)
+
+    found = tuple(spread(findings, len(work), everywhere))
+    items = _of_environments(zip(work, found, strict=True), everywhere)
+    problems = (*asked.problems, *dict.fromkeys(each for one in found for each in one.problems))
     return Report(
-        items=tuple(sorted((each for one in found for each in one.items), key=_order(rules))),
+        items=baseline.with_known(items, asked.baseline),
         rules=everywhere,
-        objects=len(found),
-        unjudged=Counter(map(redaction.text, sorted(_unjudged(subjects, rules)))),
-        files=tuple(dict.fromkeys(each.file for each in judged)),
-        problems=tuple(map(redaction.sentence, _problems(asked, found))),
-        unused=tuple(map(redaction.text, unused)),
-        unseen=tuple(each for one in found for each in one.unseen),
+        objects=len(subjects),
+        unjudged=Counter(
+            map(known.redaction.text, sorted(_unjudged(subjects.values(), everywhere)))
+        ),
+        files=tuple(dict.fromkeys(documents[each].file for each in sorted(subjects))),
+        problems=tuple(map(known.redaction.sentence, problems)),
+        unused=()
+        if left
+        else tuple(map(known.redaction.text, _unused(inside, found, asked.today))),
+        unseen=tuple(dict.fromkeys(each for one in found for each in one.unseen)),
         fail_on=asked.fail_on,
     )
 
 
-def _unjudged(subjects: Iterable[Subject], rules: Iterable[PackRule]) -> Iterator[str]:
-    kinds = {kind for each in rules for kind in each.rule.kinds} | {plain_secret.KIND}
-    return (each.kind for each in subjects if each.kind not in kinds)
+def _environment(
+    given: DocumentEnvironment,
+    documents: Sequence[Document],
+    asked: CheckScope,
+    known: tuple[_Policy, Sequence[Subject]],
+) -> _Environment:
+    """What is judged together.
+
+    Args:
+        given: Which documents.
+        documents: All of them.
+        asked: How they are judged.
+        known: What holds there, and what a cluster has.
+    """
+    policy, there = known
+    settled = policy.settled
+    judged = [each for each in given.positions if asked.is_judged.get(each, True)]
+    left = [each for each in given.positions if not asked.is_judged.get(each, True)]
+    values, others = ([documents[each].value for each in these] for these in (judged, left))
+    around_them = [*asked.others, *others]
+    subjects, beside = (tree.subjects_of(each, around_them) for each in (values, others))
+    around = world.world_of(
+        (*beside, *subjects), settled.pools, is_whole=settled.is_whole, deployed=there
+    )
+    by_position = (dict(zip(judged, subjects, strict=True)), dict(zip(left, beside, strict=True)))
+    return _Environment(given.name, policy, around, *by_position)
 
 
-def _problems(asked: CheckScope, found: Iterable[_ObjectFindings]) -> Iterator[str]:
-    yield from asked.problems
-    yield from (each for one in found for each in one.problems)
+def _of_environments(
+    found: Iterable[tuple[tuple[_Environment, int], _ObjectFindings]], rules: Sequence[AnyRule]
+) -> tuple[Item, ...]:
+    """All findings once, in the order in which a reader of the files meets them.
 
-
-@dataclass(frozen=True, slots=True)
-class _Knowledge:
-    """What is the same for all objects."""
-
-    rules: tuple[PackRule, ...]
-    around: World
-    redaction: ReportRedaction
-    asked: CheckScope
-
-
-def _found(document: Document, subject: Subject, known: _Knowledge) -> _ObjectFindings:
-    own = exemption.annotated_exemptions(subject)
-    exemptions = (*own.exemptions, *known.asked.settled.exemptions)
-    today = known.asked.today
-
-    def excusing(rule: str) -> Exemption | None:
-        return exemption.excusing_exemption(exemptions, rule, subject, today)
-
-    def is_excused(rule: str) -> bool:
-        found = excusing(rule)
-        return found is not None and found.state(today) != State.EXPIRED
-
-    judged = tuple(judge.judge(subject, known.around, known.rules))
-    used: set[Exemption] = set()
-    items = []
-    for chosen, finding in (*_of_file(document, known), *_of_rules(judged)):
-        excuse = excusing(chosen.rule.id)
-        used.update(filter(None, (excuse,)))
-        items.append(_item(document, subject, (chosen, finding, excuse), known))
-    return _ObjectFindings(
-        tuple(items),
-        tuple(map(known.redaction.unseen, _unseen(subject, judged, is_excused, known.asked))),
-        frozenset(used),
-        tuple(f"{document.file}: {known.redaction.problem(each)}" for each in own.problems),
+    What is not so in every environment of its object says in which.
+    """
+    by_position: dict[int, list[tuple[str, tuple[Item, ...]]]] = {}
+    for (one, position), each in found:
+        by_position.setdefault(position, []).append((one.name, each.items))
+    items = [item for each in by_position.values() for item in _merged(each)]
+    places = {each.id: index for index, each in enumerate(rules)}
+    return tuple(
+        sorted(
+            items,
+            key=lambda item: (
+                item.place.file,
+                item.place.line,
+                item.place.column,
+                places[item.rule.id],
+            ),
+        )
     )
 
 
-def _of_file(document: Document, known: _Knowledge) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
+def _merged(found: Sequence[tuple[str, tuple[Item, ...]]]) -> Iterator[Item]:
+    """The findings of one object in its environments, each once."""
+    if len(found) == 1:
+        yield from found[0][1]
+        return
+    holds: dict[Item, list[str]] = {}
+    for name, items in found:
+        for item in items:
+            holds.setdefault(item, []).append(name)
+    for item, names in holds.items():
+        is_so_in_all = len(names) == len(found)
+        yield item if is_so_in_all else replace(item, what=f"{item.what}, in {' and '.join(names)}")
+
+
+def _unjudged(subjects: Iterable[Subject], rules: Iterable[AnyRule]) -> Iterator[str]:
+    kinds = {kind for each in rules for kind in each.kinds} | {plain_secret.KIND}
+    return (each.kind for each in subjects if each.kind not in kinds)
+
+
+def _found(
+    document: Document, subject: Subject, one: _Environment, known: _Knowledge
+) -> _ObjectFindings:
+    asked, hidden = known.asked, known.redaction
+    own = exemption.annotated_exemptions(subject)
+    book = ExemptionBook(
+        subject, own.exemptions, one.policy.settled.exemptions, one.policy.limits, asked.today
+    )
+    judged = tuple(judge.judge(subject, one.around, one.policy.rules, asked.today))
+    used: set[Exemption] = set()
+    items = []
+    for chosen, finding in (*_of_file(document, one.policy.rules), *_of_rules(judged)):
+        excusing = book.excusing(chosen.rule.id, chosen.severity)
+        used.update(filter(None, (excusing,)))
+        excuse = report_item.excuse_of(excusing, asked.today) if excusing else None
+        items.append(report_item.item_of(document, subject, (chosen, finding), excuse, hidden))
+    return _ObjectFindings(
+        tuple(items),
+        tuple(map(hidden.unseen, _unseen(subject, judged, book, asked))),
+        frozenset(used),
+        tuple(f"{document.file}: {hidden.problem(each)}" for each in own.problems),
+    )
+
+
+def _of_file(
+    document: Document, rules: Iterable[PackRule]
+) -> Iterator[tuple[ConfiguredRule, OfYaml]]:
     """What is wrong with it because it stands in a file, which two of the rules speak for."""
-    for chosen in known.rules:
+    for chosen in rules:
         if chosen.rule.id == schema.RULE.id:
             of_kind = object_kinds.kind_findings(document.value)
             yield from ((chosen, each) for each in (*document.findings(), *of_kind))
@@ -192,7 +280,7 @@ def _of_rules(judged: Iterable[RuleVerdict]) -> Iterator[tuple[ConfiguredRule, O
 def _unseen(
     subject: Subject,
     judged: Iterable[RuleVerdict],
-    is_excused: Callable[[str], bool],
+    book: ExemptionBook,
     asked: CheckScope,
 ) -> Iterator[UnseenRule]:
     missed: dict[Path, list[ConfiguredRule]] = {}
@@ -204,8 +292,8 @@ def _unseen(
         fails = path in subject.left_out and path != REFERENCE
         fails = fails and any(
             each.rule.tags[0] in _SECURITY
-            and pack.is_at_least(each.severity, asked.fail_on)
-            and not is_excused(each.rule.id)
+            and each.severity.is_at_least(asked.fail_on)
+            and not _is_excused(each, book)
             for each in rules
         )
         ids = tuple(each.rule.id for each in rules)
@@ -213,88 +301,19 @@ def _unseen(
         yield UnseenRule(*whose, path_text(path), ids, fails)
 
 
-def _item(
-    document: Document,
-    subject: Subject,
-    found: tuple[ConfiguredRule, OfYaml, Exemption | None],
-    known: _Knowledge,
-) -> Item:
-    chosen, finding, excusing = found
-    hidden = known.redaction
-    mark = fingerprint(chosen.rule.id, document.value, finding.path, finding.what)
-    of_rule = finding if isinstance(finding, Finding) else Finding(finding.path, finding.what)
-    item = Item(
-        rule=chosen.rule,
-        severity=chosen.severity,
-        kind=subject.kind,
-        namespace=subject.namespace,
-        name=subject.name,
-        path=path_text(finding.path),
-        what=finding.what,
-        got="" if finding.got is None else shown(hidden.value(finding.got), _SHOWN),
-        fix=finding.fix,
-        seen_at=of_rule.seen_at,
-        runtime=_runtime(document) if of_rule.inherited else "",
-        place=place_in_document(document, finding.path),
-        fingerprint=mark,
-        edits=edits.edits(document, of_rule.patch),
-        excuse=_excuse(excusing, known.asked.today) if excusing else None,
-        is_known=mark in known.asked.baseline,
-    )
-    return hidden.item(item)
+def _is_excused(chosen: ConfiguredRule, book: ExemptionBook) -> bool:
+    found = book.excusing(chosen.rule.id, chosen.severity)
+    return found is not None and found.state(book.today) != State.EXPIRED
 
 
-def _runtime(document: Document) -> str:
-    reference = tree.runtime_reference(document.value)
-    return object_name(*reference) if reference else ""
-
-
-def _excuse(excusing: Exemption, today: date) -> Excuse:
-    expired = excusing.state(today) == State.EXPIRED
-    return Excuse(excusing.owner, excusing.reason, excusing.expires, expired)
-
-
-def _order(rules: Iterable[PackRule]) -> Callable[[Item], tuple[str, int, int, int]]:
-    """Findings in the order in which a reader of the files meets them."""
-    places = {each.rule.id: index for index, each in enumerate(rules)}
-    return lambda item: (item.place.file, item.place.line, item.place.column, places[item.rule.id])
-
-
-def _unused(asked: CheckScope, used: frozenset[Exemption]) -> Iterator[str]:
-    for each in asked.settled.exemptions:
-        if each not in used:
-            whose = f"{each.kind} {each.namespace}/{each.name}"
+def _unused(
+    inside: Iterable[_Environment], found: Iterable[_ObjectFindings], today: date
+) -> Iterator[str]:
+    """What excuses nothing, or no more."""
+    used = {each for one in found for each in one.used}
+    for each in dict.fromkeys(each for one in inside for each in one.policy.settled.exemptions):
+        whose = f"{each.kind} {each.namespace}/{each.name}"
+        if each.state(today) == State.EXPIRED:
+            yield f"{each.owner}'s exemption from {each.rule} for {whose} expired on {each.expires}"
+        elif each not in used:
             yield f"{each.owner}'s exemption from {each.rule} for {whose} excuses nothing"
-
-
-def place_in_document(document: Document, path: Path) -> Place:
-    """Where what stands at a path, or what is nearest above it, is written."""
-    if document.source is None:
-        return Place(document.file)
-    whole = document.at(path)
-    line, column = document.place(whole)
-    end_line, end_column = document.end(whole)
-    shown = document.lines[line - 1 : min(end_line, line - 1 + MOST_LINES)]
-    return Place(document.file, line, column, end_line, end_column, shown or ("",))
-
-
-def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> str:
-    """16 hex digits by which baselines and SARIF know a finding when its file is edited elsewhere.
-
-    They are of rule, object, place and clause; positions in lists are names where they can be.
-    """
-    metadata = value.get("metadata")
-    named = metadata if isinstance(metadata, Mapping) else {}
-    whose = [value.get("kind"), named.get("namespace"), named.get("name")]
-    place: list[str] = []
-    at: Any = value
-    for key in path:
-        if isinstance(key, int):
-            at = at[key] if isinstance(at, list) and key < len(at) else None
-            name = at.get("name") if isinstance(at, Mapping) else None
-            place.append(f"[{name if name is not None else key}]")
-        else:
-            at = at.get(key) if isinstance(at, Mapping) else None
-            place.append(str(key))
-    text = _JSON.encode([rule, whose, place, what])
-    return hashlib.sha256(text.encode()).hexdigest()[:DIGITS]

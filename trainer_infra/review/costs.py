@@ -3,12 +3,14 @@
 Called by `cli.check` with `--changed-from`. Pure.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from trainer_infra.json_values import JSONObject
+from trainer_infra.review import environments
+from trainer_infra.review.documents import Document
+from trainer_infra.review.environments import DocumentEnvironment
 from trainer_infra.rules import pack, tree, world
 from trainer_infra.rules.capacity import cost, price
 from trainer_infra.rules.configuration import ResolvedConfiguration
@@ -28,7 +30,7 @@ class Total:
 
 
 def cost_notes(
-    now: Sequence[JSONObject], then: Sequence[JSONObject], settled: ResolvedConfiguration
+    now: Sequence[Document], then: Sequence[Document], settled: ResolvedConfiguration
 ) -> dict[str, str]:
     """Lines by title; none where no pod asks for a GPU or has a price.
 
@@ -39,9 +41,10 @@ def cost_notes(
     """
     given = _prices(settled)
     prices = cost.price_table(given.prices)
-    subjects = tree.subjects_of(now)
-    after = _total(subjects, settled, prices)
-    before = _total(_shared(tree.subjects_of(then), subjects), settled, prices)
+    here, there = (_subjects(each, settled) for each in (now, then))
+    known = {each.name: subjects for each, subjects in here.items()}
+    shared = {each: _shared(subjects, known.get(each.name, ())) for each, subjects in there.items()}
+    after, before = (_total(each, settled, prices) for each in (here, shared))
     found = {}
     if after.gpu_hours or before.gpu_hours:
         found["GPU-hours at most"] = _change(before.gpu_hours, after.gpu_hours, "")
@@ -57,6 +60,15 @@ def _prices(settled: ResolvedConfiguration) -> price.Price:
         if isinstance(each.parameters, price.Price):
             return each.parameters
     return price.Price()
+
+
+def _subjects(
+    documents: Sequence[Document], settled: ResolvedConfiguration
+) -> dict[DocumentEnvironment, tuple[Subject, ...]]:
+    return {
+        each: tree.subjects_of([documents[position].value for position in each.positions])
+        for each in environments.environments_of(documents, settled.folders)
+    }
 
 
 def _shared(then: Iterable[Subject], now: Iterable[Subject]) -> tuple[Subject, ...]:
@@ -75,10 +87,16 @@ def _said(subject: Subject) -> tuple[Any, Any]:
 
 
 def _total(
-    subjects: Sequence[Subject], settled: ResolvedConfiguration, prices: cost.Prices
+    inside: Mapping[DocumentEnvironment, Sequence[Subject]],
+    settled: ResolvedConfiguration,
+    prices: cost.Prices,
 ) -> Total:
-    around = world.world_of(subjects, settled.pools)
-    found = [cost.cost_of(each, around, prices) for each in subjects if each.kind in cost.KINDS]
+    """Of all environments: what is of several is deployed several times."""
+    found: list[cost.Cost] = []
+    for each, subjects in inside.items():
+        pools = settled.environments.get(each.configured, settled).pools
+        around = world.world_of(subjects, pools)
+        found += (cost.cost_of(one, around, prices) for one in subjects if one.kind in cost.KINDS)
     return Total(
         sum((each.gpu_hours or Decimal(0) for each in found), Decimal(0)),
         sum((each.price or Decimal(0) for each in found), Decimal(0)),

@@ -6,6 +6,7 @@ no Kubernetes object (values files, CI configuration) are passed over: a reposit
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import PurePath
 from typing import Any, Final
 
 from trainer_infra.api import yaml_source
@@ -34,6 +35,13 @@ class Document:
     """The file's text."""
     is_editable: bool = True
     """Whether edits can be made in its file: no stdin, and nothing that a tool built."""
+    folders: tuple[str, ...] = ()
+    """Overlays and charts that it was built in; none where it is deployed as it is written."""
+
+    @property
+    def deployed_from(self) -> tuple[str, ...]:
+        """The folders that it is deployed from: that of its file where no tool built it."""
+        return self.folders or (str(PurePath(self.file).parent),)
 
     @property
     def written(self) -> Any:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from datetime import date
 
 from trainer_infra.rules.finding import Severity
-from trainer_infra.rules.pack import is_at_least
 from trainer_infra.rules.rule import AnyRule
 
 
@@ -87,6 +86,8 @@ class Item:
     """Where it stands."""
     fingerprint: str
     """The same for the same finding in another version of the file: 16 hex digits."""
+    folders: tuple[str, ...] = ()
+    """Folders that the object is deployed from."""
     runtime: str = ""
     """Kind and name of the runtime that says it; empty where the object does."""
     edits: tuple[Edit, ...] = ()
@@ -159,7 +160,7 @@ class Report:
 
     def fails(self, item: Item) -> bool:
         """Whether a finding fails the check."""
-        return item.counts and is_at_least(item.severity, self.fail_on)
+        return item.counts and item.severity.is_at_least(self.fail_on)
 
     def failing(self) -> tuple[Item, ...]:
         """The findings that fail the check."""

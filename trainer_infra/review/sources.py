@@ -8,7 +8,7 @@ by itself. A kustomization that another one in the folder builds upon is judged 
 
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
@@ -59,18 +59,25 @@ def joined_sources(parts: Iterable[SourceObjects]) -> SourceObjects:
     """All of them as one; what several have is there once."""
     whole = tuple(parts)
     return SourceObjects(
-        tuple(_once(each for part in whole for each in part.documents)),
+        _once(each for part in whole for each in part.documents),
         tuple(dict.fromkeys(each for part in whole for each in part.problems)),
     )
 
 
-def _once(found: Iterable[Document]) -> Iterator[Document]:
-    seen: dict[tuple[str, tuple[int, int]], list[Document]] = {}
+def _once(found: Iterable[Document]) -> tuple[Document, ...]:
+    """Each once, with all folders that it is deployed from."""
+    kept: list[Document] = []
+    seen: dict[tuple[str, tuple[int, int]], list[int]] = {}
     for each in found:
         others = seen.setdefault((each.file, each.place(each.start)), [])
-        if not any(other.value == each.value for other in others):
-            others.append(each)
-            yield each
+        same = next((index for index in others if kept[index].value == each.value), None)
+        if same is None:
+            others.append(len(kept))
+            kept.append(each)
+        elif each.deployed_from != kept[same].deployed_from:
+            folders = dict.fromkeys((*kept[same].deployed_from, *each.deployed_from))
+            kept[same] = replace(kept[same], folders=tuple(folders))
+    return tuple(kept)
 
 
 def _read(path: str, values: Sequence[str]) -> SourceObjects:
@@ -154,7 +161,8 @@ def _walk(folder: Path, found: _Folder) -> None:
 def _made(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> SourceObjects:
     """What a tool makes of a folder."""
     try:
-        return SourceObjects(make(folder))
+        built = (replace(each, folders=(os.fspath(folder),)) for each in make(folder))
+        return SourceObjects(tuple(built))
     except InvalidInput as error:
         return SourceObjects(problems=tuple(str(each) for each in error.problems))
     except (NotAvailable, UnicodeDecodeError) as error:

@@ -4,7 +4,8 @@ One YAML file, read by `review` and by policy packs; what it says of an environm
 text has been read.
 """
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from pydantic import Field
@@ -29,6 +30,9 @@ class Environment(KubeModel):
     """Further ones."""
     is_whole: bool | None = None
     """As the file's; None for the file's."""
+    folders: tuple[str, ...] = ()
+    """Folders whose objects are of this environment alone, as patterns; what no environment has is
+    of all of them."""
 
 
 class Configuration(KubeModel):
@@ -60,6 +64,10 @@ class ResolvedConfiguration:
     """Who answers for what."""
     is_whole: bool = False
     """Whether what is not in the files that are checked is nowhere."""
+    environments: Mapping[str, "ResolvedConfiguration"] = field(default_factory=dict)
+    """What holds in environments that have folders, by name; none where one alone is asked for."""
+    folders: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """Of every environment that has some, by name."""
 
 
 def read_configuration(text: str, file: str) -> Configuration:
@@ -94,17 +102,48 @@ def resolve_configuration(
         pack: The one that was asked for; None for the file's, or `training`.
 
     Raises:
-        InvalidInput: The file does not have that environment, or names no pack.
+        InvalidInput: The file does not have that environment, names no pack, or exempts from no rule.
     """
     there = _environment(configuration, environment)
     chosen = pack or packs.get_pack(configuration.pack or packs.TRAINING.name)
-    whole = configuration.is_whole if there.is_whole is None else there.is_whole
-    return ResolvedConfiguration(
-        chosen.with_settings(configuration.rules).with_settings(there.rules),
-        configuration.pools if there.pools is None else there.pools,
-        (*configuration.exemptions, *there.exemptions),
-        whole,
+    problems = list(_unknown_rules(configuration, chosen))
+    if problems:
+        raise InvalidInput(problems)
+    known = configuration.environments.items()
+    folders = {name: each.folders for name, each in known if each.folders}
+    return replace(
+        _resolved(configuration, there, chosen),
+        folders=folders,
+        environments={}
+        if environment
+        else {
+            name: _resolved(configuration, configuration.environments[name], chosen)
+            for name in folders
+        },
     )
+
+
+def _resolved(file: Configuration, there: Environment, pack: Pack) -> ResolvedConfiguration:
+    return ResolvedConfiguration(
+        pack.with_settings(file.rules).with_settings(there.rules),
+        file.pools if there.pools is None else there.pools,
+        (*file.exemptions, *there.exemptions),
+        file.is_whole if there.is_whole is None else there.is_whole,
+    )
+
+
+def _unknown_rules(configuration: Configuration, pack: Pack) -> Iterator[Problem]:
+    """Exemptions from what is no rule."""
+    known = {each.id for each in pack.rules}
+    lists = {"": configuration.exemptions} | {
+        f"environments.{name}.": each.exemptions
+        for name, each in configuration.environments.items()
+    }
+    for start, exemptions in lists.items():
+        for index, each in enumerate(exemptions):
+            if each.rule not in known:
+                fix = "`trainer-infra rules list` lists all"
+                yield Problem(f"{start}exemptions[{index}].rule", "is not a rule", each.rule, fix)
 
 
 def _environment(configuration: Configuration, name: str | None) -> Environment:

@@ -4,22 +4,49 @@ Written as an annotation of the object or in the configuration; always with owne
 and always told in the report. Once it has expired, the finding fails again.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from typing import Final
+from typing import Annotated, Final, Literal
 
 import yaml
+from pydantic import Field
 
 from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.rules.finding import Severity
+from trainer_infra.rules.judge import ConfiguredRule
+from trainer_infra.rules.rule import Parameters
 from trainer_infra.rules.subject import Subject
 
 PREFIX: Final = "exempt.trainer-infra.dev/"
 """Of the annotations; the rule's id follows."""
+OWN: Final = "own-exemption"
+"""The rule that says what annotations may exempt from."""
 EXAMPLE: Final = '{owner: team-a, reason: "why", expires: 2027-01-31}'
+
+
+class ExemptionLimits(Parameters):
+    """What an object's own annotation may exempt it from: the parameters of rule own-exemption."""
+
+    allowed: bool = True
+    """Whether it may at all."""
+    up_to: Literal["low", "medium", "high", "critical"] = "high"
+    """The worst severity of a finding."""
+    days: Annotated[int, Field(ge=0)] = 366
+    """The most days from today."""
+
+    def refusal(self, severity: Severity, expires: date, today: date) -> str:
+        """Why an exemption from a rule of that severity excuses nothing; empty where it may."""
+        if not self.allowed:
+            return "is not allowed by the pack: who is judged does not excuse himself"
+        if not Severity(self.up_to).is_at_least(severity):
+            return f"is from a rule of severity {severity}, and may be from {self.up_to} at most"
+        if (expires - today).days > self.days:
+            return f"ends in {(expires - today).days} days, and may last {self.days} at most"
+        return ""
 
 
 class State(StrEnum):
@@ -60,7 +87,7 @@ class Exemption(KubeModel):
 
 
 @dataclass(frozen=True, slots=True)
-class AnnotatedExemption:
+class AnnotatedExemptions:
     """What the annotations of an object say."""
 
     exemptions: tuple[Exemption, ...]
@@ -69,15 +96,40 @@ class AnnotatedExemption:
     """What is wrong with the others, which excuse nothing."""
 
 
-def excusing_exemption(
-    exemptions: Iterable[Exemption], rule: str, subject: Subject, today: date
-) -> Exemption | None:
-    """The exemption that a finding falls under: one that holds before one that has expired."""
-    found = [each for each in exemptions if each.rule == rule and each.is_for(subject)]
-    return min(found, key=lambda each: each.state(today) == State.EXPIRED, default=None)
+@dataclass(frozen=True, slots=True)
+class ExemptionBook:
+    """What excuses the findings of one object."""
+
+    subject: Subject
+    """The object."""
+    own: tuple[Exemption, ...]
+    """Those of its annotations."""
+    configured: Sequence[Exemption]
+    """Those of the configuration."""
+    limits: ExemptionLimits
+    """What its own may exempt it from."""
+    today: date
+    """The day that they are judged on."""
+
+    def excusing(self, rule: str, severity: Severity) -> Exemption | None:
+        """The exemption that a finding falls under: one that holds before one that has expired."""
+        own = (
+            each
+            for each in self.own
+            if rule != OWN and not self.limits.refusal(severity, each.expires, self.today)
+        )
+        found = (each for each in (*own, *self.configured) if each.rule == rule)
+        mine = (each for each in found if each.is_for(self.subject))
+        return min(mine, key=lambda each: each.state(self.today) == State.EXPIRED, default=None)
 
 
-def annotated_exemptions(subject: Subject) -> AnnotatedExemption:
+def exemption_limits(rules: Iterable[ConfiguredRule]) -> ExemptionLimits:
+    """What annotations may exempt from where these rules are applied."""
+    given = (each.parameters for each in rules if isinstance(each.parameters, ExemptionLimits))
+    return next(given, ExemptionLimits())
+
+
+def annotated_exemptions(subject: Subject) -> AnnotatedExemptions:
     """The exemptions in an object's annotations."""
     found: list[Exemption] = []
     problems: list[Problem] = []
@@ -89,7 +141,7 @@ def annotated_exemptions(subject: Subject) -> AnnotatedExemption:
                 Problem(f"metadata.annotations[{key}]", each.what, each.got, each.fix)
                 for each in error.problems
             ]
-    return AnnotatedExemption(tuple(found), tuple(problems))
+    return AnnotatedExemptions(tuple(found), tuple(problems))
 
 
 def _annotations(subject: Subject) -> Iterator[tuple[str, str]]:

@@ -23,6 +23,11 @@ class Severity(StrEnum):
     CRITICAL = "critical"
     """Gives away the cluster or a secret."""
 
+    def is_at_least(self, least: "Severity") -> bool:
+        """Whether it is as bad as another, or worse."""
+        order = tuple(Severity)
+        return order.index(self) >= order.index(least)
+
 
 class Removal(Enum):
     """Says that nothing is to stand at a path."""

@@ -3,8 +3,9 @@
 Called by `review` and `crossguard`. A value that is not known hides nothing but its own place.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from datetime import date
 from typing import Any
 
 from trainer_infra.api.finding import Path
@@ -45,15 +46,30 @@ class RuleVerdict:
     """What it could not see because it is not known yet."""
 
 
-def judge(subject: Subject, world: World, rules: Iterable[ConfiguredRule]) -> Iterator[RuleVerdict]:
-    """What each rule for the object's kind says of it, where that is anything."""
+def judge(
+    subject: Subject, world: World, rules: Iterable[ConfiguredRule], today: date | None = None
+) -> Iterator[RuleVerdict]:
+    """What each rule for the object's kind says of it, where that is anything.
+
+    Args:
+        subject: The object.
+        world: What else there is.
+        rules: Those that are applied, in order.
+        today: The day that it is judged on; None where no day matters.
+    """
+    applied = tuple(rules)
     kind = subject.kind
     # What is not at hand is noted by those rules that look for it.
     left_out = (each for each in subject.left_out if each != REFERENCE)
     hidden = (*subject.unseen, *left_out)
-    for chosen in rules:
+
+    def severities() -> Mapping[str, Severity]:
+        return {each.rule.id: each.severity for each in applied}
+
+    for chosen in applied:
         if kind in chosen.rule.kinds:
-            judged = _judged(subject, world, chosen, hidden)
+            context: Context[Any] = Context(subject, world, chosen.parameters, severities, today)
+            judged = _judged(chosen, context, hidden)
             if judged is not None:
                 yield judged
     # Thousands of objects may be judged, each of which is read once more at most.
@@ -61,15 +77,14 @@ def judge(subject: Subject, world: World, rules: Iterable[ConfiguredRule]) -> It
 
 
 def _judged(
-    subject: Subject, world: World, chosen: ConfiguredRule, hidden: Iterable[Path]
+    chosen: ConfiguredRule, context: Context[Any], hidden: Iterable[Path]
 ) -> RuleVerdict | None:
-    rule = chosen.rule
+    rule, subject = chosen.rule, context.subject
     places, unseen = subject.places(rule.places)
     missed = subject.noted
     missed.clear()
     if unseen or hidden:
         missed.update(dict.fromkeys((*hidden, *unseen)))
-    context: Context[Any] = Context(subject, world, chosen.parameters)
     found: list[Finding] = []
     for place in places:
         try:

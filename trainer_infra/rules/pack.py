@@ -7,7 +7,6 @@ pack for an environment. Used by `review` for pull requests and by `deploy` for 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
-from typing import Final
 
 from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, Problem
@@ -16,9 +15,6 @@ from trainer_infra.rules import RULES
 from trainer_infra.rules.finding import Severity
 from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.rule import AnyRule, Parameters
-
-SEVERITIES: Final = tuple(Severity)
-"""From the mildest to the worst."""
 
 
 class Enforcement(StrEnum):
@@ -70,7 +66,7 @@ class Selection(KubeModel):
         """Whether the rule is selected."""
         return (
             (self.ids is None or rule.id in self.ids)
-            and (self.severity is None or is_at_least(rule.severity, self.severity))
+            and (self.severity is None or rule.severity.is_at_least(self.severity))
             and (self.tags is None or bool({*self.tags} & {*rule.tags}))
             and (self.frameworks is None or any(map(self._is_of, rule.frameworks)))
         )
@@ -137,15 +133,10 @@ def pack_rules(pack: Pack) -> tuple[PackRule, ...]:
 
 def _applied(pack: Pack, rule: AnyRule, setting: Setting) -> PackRule:
     severity = setting.severity or rule.severity
-    stops = is_at_least(severity, pack.mandatory_from)
+    stops = severity.is_at_least(pack.mandatory_from)
     usual = Enforcement.MANDATORY if stops else Enforcement.ADVISORY
     parameters: Parameters = rule.parameters(**(setting.parameters or {}))
     return PackRule(rule, severity, parameters, setting.enforcement or usual)
-
-
-def is_at_least(severity: Severity, least: Severity) -> bool:
-    """Whether a severity is as bad as another, or worse."""
-    return SEVERITIES.index(severity) >= SEVERITIES.index(least)
 
 
 def _unknown(pack: Pack) -> Iterable[Problem]:

@@ -6,8 +6,9 @@
 from typing import Final
 
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.rules import exemption
 from trainer_infra.rules.finding import Severity
-from trainer_infra.rules.pack import Pack, Selection
+from trainer_infra.rules.pack import Pack, Selection, Setting
 
 TRAINING: Final = Pack(
     name="training",
@@ -18,6 +19,7 @@ RESTRICTED: Final = Pack(
     name="restricted",
     description="For clusters that several tenants share: stops what may cost another tenant.",
     mandatory_from=Severity.MEDIUM,
+    settings={exemption.OWN: Setting(parameters={"allowed": False})},
 )
 COST: Final = Pack(
     name="cost",

@@ -5,8 +5,9 @@ makes one; `trainer_infra.rules.RULES` has them all in order. A rule is pure, ne
 any object, and never shows a secret.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from datetime import date
 from typing import Any, Generic, TypeVar
 
 from trainer_infra.api.base import KubeModel
@@ -33,6 +34,10 @@ class Context(Generic[P]):
     """All objects and pools that are known."""
     parameters: P
     """The rule's own, as the user set them."""
+    severities: Callable[[], Mapping[str, Severity]] = dict
+    """How bad a finding is of each rule that is applied, by id; made when it is asked for."""
+    today: date | None = None
+    """The day that it is judged on; None where no day matters."""
 
 
 def whole(subject: Subject) -> Iterable[Value]:

@@ -26,6 +26,8 @@ class World:
     """The machines that there are; none where none is declared."""
     is_whole: bool = False
     """Whether what is not here is nowhere: a cluster was read, or the user says so."""
+    repeated: frozenset[tuple[str, str, str, str]] = frozenset()
+    """API group, kind, namespace and name of what is written more than once."""
     _sorted: Mapping[tuple[str, str | None, str | None], tuple[Subject, ...]] = field(
         default_factory=dict, init=False, repr=False, compare=False
     )
@@ -53,6 +55,11 @@ class World:
             return self._sorted.get((kind, None, name), ())
         return self.subjects.get((kind, namespace, name), ())
 
+    def is_repeated(self, subject: Subject) -> bool:
+        """Whether another object of its kind and name is written besides it."""
+        key = (_group(subject), subject.kind, subject.namespace, subject.name)
+        return bool(subject.name) and key in self.repeated
+
     def once(self, find: Callable[["World", *Given], T], *given: *Given) -> T:
         """What a function finds in this world, found once for all objects that are judged.
 
@@ -75,12 +82,32 @@ class World:
 
 
 def world_of(
-    subjects: Iterable[Subject], pools: Iterable[Pool] = (), *, is_whole: bool = False
+    subjects: Iterable[Subject],
+    pools: Iterable[Pool] = (),
+    *,
+    is_whole: bool = False,
+    deployed: Iterable[Subject] = (),
 ) -> World:
-    """The world of these objects; of two with one kind and name the last."""
+    """The world of these objects; of two with one kind and name the last.
+
+    Args:
+        subjects: What is written.
+        pools: The machines.
+        is_whole: Whether what is not here is nowhere.
+        deployed: What a cluster has already, which is often the same in an older form.
+    """
     named: dict[tuple[str, str, str], dict[str, Subject]] = {}
+    for each in deployed:
+        named.setdefault((each.kind, each.namespace, each.name), {})[_group(each)] = each
+    written: set[tuple[str, str, str, str]] = set()
+    repeated: set[tuple[str, str, str, str]] = set()
     for each in subjects:
-        group = each.api_version.partition("/")[0]
-        named.setdefault((each.kind, each.namespace, each.name), {})[group] = each
+        group, key = _group(each), (each.kind, each.namespace, each.name)
+        (repeated if (group, *key) in written else written).add((group, *key))
+        named.setdefault(key, {})[group] = each
     found = {key: tuple(groups.values()) for key, groups in named.items()}
-    return World(found, tuple(pools), is_whole)
+    return World(found, tuple(pools), is_whole, frozenset(repeated))
+
+
+def _group(subject: Subject) -> str:
+    return subject.api_version.partition("/")[0]

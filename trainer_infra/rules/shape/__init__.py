@@ -11,6 +11,7 @@ from trainer_infra.rules.shape import (
     initializer_mount,
     job_replicas,
     jobset_name,
+    own_exemption,
     quoted_strings,
     renders,
     required_jobs,
@@ -18,6 +19,7 @@ from trainer_infra.rules.shape import (
     runtime_deprecated,
     runtime_exists,
     schema,
+    unique_name,
 )
 
 RULES: Final[tuple[AnyRule, ...]] = (
@@ -35,5 +37,7 @@ RULES: Final[tuple[AnyRule, ...]] = (
     gang_policy.RULE,
     quoted_strings.RULE,
     image_present.RULE,
+    unique_name.RULE,
+    own_exemption.RULE,
 )
 """In the order in which they are applied and listed."""
