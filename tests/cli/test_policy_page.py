@@ -115,7 +115,7 @@ def test_tables_name_every_option_format_pack_and_word() -> None:
     assert shown | {"--kubeconfig", "--context"} == options
     named = re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)
     assert named == [*FORMATS, *(each.name for each in packs.PACKS)]
-    assert ([*policy.Format], [*policy.FailOn]) == ([*FORMATS], [*Severity])
+    assert ([*policy.Format], [*policy.Least]) == ([*FORMATS], [*Severity])
     words = (*Severity, *Enforcement, *wire(Selection), check.USUAL)
     assert [each for each in words if f"`{each}`" not in PAGE] == []
 

@@ -62,6 +62,7 @@ class CheckRequest:
     form: str
     outputs: tuple[tuple[str, str], ...]
     fail_on: str | None
+    show: str
     baseline: str | None
     write_baseline: str | None
     fix: bool
@@ -212,7 +213,7 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         ),
         _spread(len(judged)),
     )
-    report = replace(report, baseline=asked.baseline or "")
+    report = replace(report, baseline=asked.baseline or "", shown_from=Severity(asked.show))
     if before is None:
         return report
     notes = {**given.changed, **costs.cost_notes(judged, before, given.settled)}

@@ -25,8 +25,8 @@ class Format(StrEnum):
     MARKDOWN = "markdown"
 
 
-class FailOn(StrEnum):
-    """The least severity that fails a check."""
+class Least(StrEnum):
+    """A severity from which on something is so."""
 
     LOW = "low"
     MEDIUM = "medium"
@@ -59,9 +59,12 @@ Output = Annotated[
     list[str] | None,
     typer.Option(metavar="FORMAT=FILE", help="Also write a report to a file; repeatable."),
 ]
-Least = Annotated[
-    FailOn | None,
+FailOn = Annotated[
+    Least | None,
     typer.Option(help="Severity from which on a finding fails the check; else the pack's."),
+]
+Show = Annotated[
+    Least, typer.Option(help="Severity from which on text, markdown and github show a finding.")
 ]
 Baseline = Annotated[
     str | None, typer.Option(metavar="FILE", help="Findings in it are known and do not fail.")
@@ -89,7 +92,8 @@ def check(
     environment: Environment = None,
     form: Form = Format.TEXT,
     output: Output = None,
-    fail_on: Least = None,
+    fail_on: FailOn = None,
+    show: Show = Least.LOW,
     baseline: Baseline = None,
     write_baseline: NewBaseline = None,
     fix: Fix = False,
@@ -116,6 +120,7 @@ def check(
             form=form.value,
             outputs=command.outputs(output or ()),
             fail_on=fail_on.value if fail_on else None,
+            show=show.value,
             baseline=baseline,
             write_baseline=write_baseline,
             fix=fix,

@@ -6,8 +6,9 @@ GitHub shows the first ten of each kind in a step: what fails the check comes fi
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainer_infra.review import one_line, summary
+from trainer_infra.review import finding_groups, one_line, summary
 from trainer_infra.review.report import Item, Place, Report
+from trainer_infra.rules.finding import Severity
 
 _MESSAGE: Final = 4000
 """Characters of a message at most: GitHub cuts what is much longer."""
@@ -31,14 +32,18 @@ def github_text(report: Report) -> str:
 def _commands(report: Report) -> Iterator[Command]:
     for each in report.problems:
         yield _ERROR, {"title": "could not be read"}, one_line.one_line(each)
-    for item in report.items:
+    for item in sorted(finding_groups.shown_items(report), key=_rank):
         name = _WARNING if item.counts else _NOTICE
         yield _of(_ERROR if report.fails(item) else name, item)
     for each in report.unused:
         yield _WARNING, {"title": "exemption that excuses nothing"}, one_line.one_line(each)
     for unseen in report.unseen:
         name = _ERROR if unseen.fails else _NOTICE
-        yield name, {"title": "could not be seen"}, summary.blind_text(unseen)
+        yield name, {"title": "could not be seen"}, summary.blind_text(unseen, report)
+
+
+def _rank(item: Item) -> int:
+    return -tuple(Severity).index(item.severity)
 
 
 def _of(name: str, item: Item) -> Command:

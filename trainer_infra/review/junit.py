@@ -92,9 +92,9 @@ def _add_check(root: ET.Element, report: Report) -> None:
         _add_passed(suite, "could be read", "check")
     for number, unseen in enumerate(report.blind(), 1):
         case = _add_passed(suite, f"could be seen {number}", "check")
-        _add(case, "failure", "unseen", [summary.blind_text(unseen)])
+        _add(case, "failure", "unseen", [summary.blind_text(unseen, report)])
     lines = (
-        *(f"not seen: {summary.blind_text(each)}" for each in report.unseen),
+        *(f"not seen: {summary.blind_text(each, report)}" for each in report.unseen),
         *(f"unused: {one_line.one_line(each)}" for each in report.unused),
         *(
             f"note: {one_line.one_line(title)}: {one_line.one_line(each)}"

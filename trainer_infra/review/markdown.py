@@ -6,10 +6,10 @@ What users wrote is escaped so that it is text: no markup, no HTML, no link unde
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby
 from typing import Final
 
-from trainer_infra.review import one_line, summary
+from trainer_infra.review import finding_groups, one_line, summary
+from trainer_infra.review.finding_groups import FindingGroup
 from trainer_infra.review.report import Item, Report
 
 _LIMIT: Final = 900_000
@@ -58,22 +58,27 @@ def _fitted(lines: Iterable[str]) -> str:
 
 
 def _findings(report: Report) -> Iterator[str]:
-    if report.items:
+    groups = finding_groups.finding_groups(report)
+    if groups:
+        rows = [_row(each, fails=report.fails(each.first)) for each in groups]
         yield from ("### Findings", "")
-    for file, alike in groupby(
-        summary.alike_findings(report.items), lambda each: each[0].place.file
-    ):
-        rows = [_row(*each, fails=report.fails(each[0])) for each in alike]
-        yield from (f"#### {_code(file)}", "")
         yield from _table(("Where", "Severity", "Rule", "Finding"), rows)
         yield ""
+    yield from (f"{each}." for each in finding_groups.hidden_text(report))
 
 
-def _row(item: Item, others: Sequence[Item], *, fails: bool) -> Sequence[str]:
+def _row(group: FindingGroup, *, fails: bool) -> Sequence[str]:
+    item, is_one = group.first, len(group.items) == 1
     severity = f"**{item.severity}**" if fails else str(item.severity)
-    words = (summary.clause(item), *summary.details(item), *summary.others_text(others))
-    finding = "<br>".join((*map(_words, words), *map(_remark, summary.remarks(item))))
-    return _code(summary.place_text(item.place)), severity, _code(item.rule.id), finding
+    words = (
+        (summary.clause(item), *summary.details(item))
+        if is_one
+        else (group.title(), *finding_groups.of_runtime_text(group.items))
+    )
+    told = (*words, *finding_groups.others_text(group.others))
+    finding = "<br>".join((*map(_words, told), *map(_remark, summary.remarks(item))))
+    rules = "<br>".join(_code(each) for each in dict.fromkeys(one.rule.id for one in group.items))
+    return _code(summary.place_text(item.place)), severity, rules, finding
 
 
 def _remark(words: str) -> str:
@@ -98,15 +103,7 @@ def _exemptions(items: Iterable[Item]) -> Iterator[str]:
 def _unseen(report: Report) -> Iterator[str]:
     if report.unseen:
         yield from ("### Could not be seen, and so was not judged", "")
-        rows = [
-            (
-                _code(summary.object_on_line(each)),
-                _code(each.path),
-                ", ".join(map(_code, each.rules)),
-            )
-            for each in report.unseen
-        ]
-        yield from _table(("Object", "Value", "Rules"), rows)
+        yield from (f"- {_code(summary.blind_text(each, report))}" for each in report.unseen)
 
 
 def _notes(report: Report) -> Iterator[str]:

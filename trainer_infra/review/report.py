@@ -151,6 +151,8 @@ class Report:
     """What rules could not see."""
     fail_on: Severity = Severity.HIGH
     """Severity from which on a finding fails the check."""
+    shown_from: Severity = Severity.LOW
+    """Severity from which on what is written for people has a finding."""
     baseline: str = ""
     """File of the baseline that says what is known; empty where none was used."""
     unjudged: Mapping[str, int] = field(default_factory=dict)

@@ -175,7 +175,8 @@ def _suppressions(item: Item) -> Iterator[JSONDict]:
 def _invocation(report: Report) -> JSONDict:
     read = [_notification("error", each) for each in report.problems]
     seen = [
-        _notification("note", f"not seen: {summary.blind_text(each)}") for each in report.unseen
+        _notification("note", f"not seen: {summary.blind_text(each, report)}")
+        for each in report.unseen
     ]
     return {
         "executionSuccessful": not report.problems,

@@ -1,6 +1,7 @@
 """What several formats say of a report, in the same words. Pure."""
 
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from typing import Final
 
 from trainer_infra.review import one_line
@@ -9,8 +10,10 @@ from trainer_infra.review.report import Item, Place, Report, UnseenRule
 from trainer_infra.rules.finding import Severity
 
 EXPIRED: Final = "EXEMPTION EXPIRED"
-_NAMED: Final = 3
+NAMED: Final = 3
 """Places that are named of findings that are alike."""
+MOST_RULES: Final = 5
+"""Rules that are named of those that could not see a value."""
 
 
 def verdict(report: Report) -> str:
@@ -92,31 +95,6 @@ def details(item: Item) -> Iterator[str]:
         yield f"Seen at {one_line.one_line(item.seen_at)}"
 
 
-def alike_findings(items: Iterable[Item]) -> Iterator[tuple[Item, Sequence[Item]]]:
-    """Each finding, and those that say the same of other objects on its runtime, which come once."""
-    found: dict[Hashable, list[Item]] = {}
-    for position, each in enumerate(items):
-        found.setdefault(_said(each) if each.runtime else position, []).append(each)
-    return ((first, others) for first, *others in found.values())
-
-
-def _said(item: Item) -> Hashable:
-    """What a finding says, without whose it is."""
-    _, _, seen_at = item.seen_at.partition(": ")
-    where = (item.kind, item.runtime, item.path, seen_at)
-    state = (item.severity, item.excuse, item.is_known)
-    return (item.rule.id, *where, item.what, item.got, item.fix, *state)
-
-
-def others_text(items: Sequence[Item]) -> Iterator[str]:
-    """`The same of 9 more on torch-distributed: a.yaml:3, b.yaml:3, c.yaml:3, and 6 others`."""
-    if items:
-        places = [place_text(each.place) for each in items[:_NAMED]]
-        rest = len(items) - len(places)
-        named = ", ".join((*places, *([f"and {rest} others"] if rest else [])))
-        yield one_line.one_line(f"The same of {len(items)} more on {items[0].runtime}: {named}")
-
-
 def place_text(place: Place) -> str:
     """`a.yaml:3`; without a line where there is no text."""
     return f"{place.file}:{place.line}" if place.line else place.file
@@ -127,13 +105,16 @@ def object_on_line(item: Item | UnseenRule) -> str:
     return one_line.one_line(reports.object_name(item.kind, item.namespace, item.name))
 
 
-def blind_text(unseen: UnseenRule) -> str:
-    """`TrainJob team-a/tj: spec.trainer.image: image-digest, image-registry`."""
-    return ": ".join(
-        filter(
-            None, (object_on_line(unseen), one_line.one_line(unseen.path), ", ".join(unseen.rules))
-        )
-    )
+def blind_text(unseen: UnseenRule, report: Report) -> str:
+    """`TrainJob team-a/tj: spec.trainer.image: image-digest, image-registry`; how many of many."""
+    rules = ", ".join(unseen.rules)
+    if len(unseen.rules) > MOST_RULES:
+        groups = {each.id: each.tags[0] for each in report.rules}
+        counts = Counter(groups.get(each, "other") for each in unseen.rules)
+        of = ", ".join(f"{count} of {group}" for group, count in counts.items())
+        rules = f"{len(unseen.rules)} rules, {of}"
+    where = (object_on_line(unseen), one_line.one_line(unseen.path))
+    return ": ".join(filter(None, (*where, rules)))
 
 
 def count_text(count: int, noun: str) -> str:

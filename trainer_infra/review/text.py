@@ -1,6 +1,6 @@
 """A report for people at a terminal: findings by file with the lines that they are on. Pure."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Final
 
@@ -8,8 +8,9 @@ from rich.cells import cell_len
 from rich.color import ColorSystem
 from rich.style import Style
 
-from trainer_infra.review import one_line, summary
-from trainer_infra.review.report import Item, Place, Report
+from trainer_infra.review import finding_groups, one_line, summary
+from trainer_infra.review.finding_groups import FindingGroup
+from trainer_infra.review.report import Place, Report
 from trainer_infra.rules.finding import Severity
 
 Paint = Callable[[str, str], str]
@@ -40,15 +41,18 @@ def report_text(report: Report, colour: bool) -> str:
     """
     paint = _ansi if colour else _plain
     lines: list[str] = []
-    for _, alike in groupby(summary.alike_findings(report.items), lambda each: each[0].place.file):
-        lines += (line for each in alike for line in _item(*each, paint))
+    for _, alike in groupby(
+        finding_groups.finding_groups(report), lambda each: each.first.place.file
+    ):
+        lines += (line for each in alike for line in _group(each, paint))
         lines.append("")
-    blind = (summary.blind_text(each) for each in report.unseen)
+    blind = (summary.blind_text(each, report) for each in report.unseen)
     lines += _section("Could not be seen, and so was not judged:", blind, paint)
     lines += _section("Exemptions that excuse nothing:", report.unused, paint)
     lines += _section("Could not be read:", report.problems, paint)
     lines += _notes(report.notes, paint)
-    lines += (summary.scope(report), summary.tally(report), _verdict(report, paint))
+    tally = "; ".join((summary.tally(report), *finding_groups.hidden_text(report)))
+    lines += (summary.scope(report), tally, _verdict(report, paint))
     return "".join(f"{line}\n" for line in lines)
 
 
@@ -60,18 +64,23 @@ def _ansi(words: str, style: str) -> str:
     return Style.parse(style).render(words, color_system=ColorSystem.STANDARD)
 
 
-def _item(item: Item, others: Sequence[Item], paint: Paint) -> Iterator[str]:
+def _group(group: FindingGroup, paint: Paint) -> Iterator[str]:
+    item, is_one = group.first, len(group.items) == 1
     severity = paint(item.severity, STYLES[item.severity] if item.counts else "dim")
-    clause = one_line.cut_line(summary.clause(item), _SENTENCE)
-    yield f"{paint(_where(item.place), 'bold')}: {severity} {item.rule.id}: {clause}"
+    clause = f"{item.rule.id}: {summary.clause(item)}" if is_one else group.title()
+    where = paint(_where(item.place), "bold")
+    yield f"{where}: {severity} {one_line.cut_line(clause, _SENTENCE)}"
     yield from _excerpt(item.place, paint)
-    if item.seen_at:
-        yield f"    seen at: {one_line.cut_line(item.seen_at, _SENTENCE)}"
-    if item.fix:
-        yield f"    fix: {one_line.cut_line(item.fix, _SENTENCE)}"
+    of_one = (
+        (f"seen at: {item.seen_at}" if item.seen_at else "", f"fix: {item.fix}" if item.fix else "")
+        if is_one
+        else finding_groups.of_runtime_text(group.items)
+    )
+    for each in filter(None, of_one):
+        yield f"    {one_line.cut_line(each, _SENTENCE)}"
     for each in summary.remarks(item):
         yield f"    {paint(each, _LOUD if each.startswith(summary.EXPIRED) else 'dim')}"
-    for each in summary.others_text(others):
+    for each in finding_groups.others_text(group.others):
         yield f"    {one_line.cut_line(each, _SENTENCE)}"
 
 

@@ -16,10 +16,13 @@ _PARTS: Final = ("requests", "limits")
 
 def _check(place: PodContainer, context: Context[Parameters]) -> Iterator[Finding]:
     written = nodes.resources(place, context.subject)
-    for resource in _RESOURCES:
-        if not any(_is_set(each, resource) for each in (place.value, place.pod.spec)):
-            fix = f"write how much {resource} a node needs"
-            yield written.at("limits", resource).finding("is not set", None, fix)
+    holders = (place.value, place.pod.spec)
+    missing = [each for each in _RESOURCES if not any(_is_set(one, each) for one in holders)]
+    fix = f"write how much {' and '.join(missing)} a node needs"
+    if len(missing) == 1:
+        yield written.at("limits", *missing).finding("is not set", None, fix)
+    elif missing:
+        yield written["limits"].finding(f"sets neither {' nor '.join(missing)}", None, fix)
 
 
 def _is_set(holder: Value, resource: str) -> bool:

@@ -1,0 +1,99 @@
+"""Findings -> groups of one cause, the worst first: what a reader sees of a report. Pure.
+
+Called by `text`, `markdown` and `github`. What a TrainJob has from its runtime is one group, whatever
+rules say it, and is there once for all TrainJobs that have the same from it. What the baseline knows
+is a number in the tally.
+"""
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from trainer_infra.review import one_line, summary
+from trainer_infra.review.report import Item, Report
+from trainer_infra.rules.finding import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class FindingGroup:
+    """Findings of one cause."""
+
+    items: tuple[Item, ...]
+    """At one place: those of an object's runtime, else one alone; the worst first."""
+    others: tuple[Item, ...] = ()
+    """The first ones of other objects that have the same from the same runtime."""
+
+    @property
+    def first(self) -> Item:
+        """The worst of them."""
+        return self.items[0]
+
+    def title(self) -> str:
+        """What they have in common: whose runtime it is, and how many rules it breaks."""
+        whose = summary.object_on_line(self.first)
+        rules = {each.rule.id for each in self.items}
+        what = f"breaks {summary.count_text(len(rules), 'rule')}"
+        return one_line.one_line(f"{self.first.runtime}, on which {whose} runs, {what}")
+
+
+def shown_items(report: Report) -> Iterator[Item]:
+    """The findings that a reader sees: all that fail the check, and the others from a severity on."""
+    return (each for each in report.items if not each.is_known and not _is_hidden(each, report))
+
+
+def _is_hidden(item: Item, report: Report) -> bool:
+    return not item.severity.is_at_least(report.shown_from) and not report.fails(item)
+
+
+def finding_groups(report: Report) -> Sequence[FindingGroup]:
+    """What a reader sees, the worst first, else in the order of the files."""
+    bundles: dict[Hashable, list[Item]] = {}
+    for position, each in enumerate(shown_items(report)):
+        whose = (each.kind, each.namespace, each.name, each.place, each.runtime, each.excuse)
+        bundles.setdefault(whose if each.runtime else position, []).append(each)
+    alike: dict[Hashable, list[tuple[Item, ...]]] = {}
+    for key, items in bundles.items():
+        bundle = tuple(sorted(items, key=_rank))
+        said = tuple(map(_said, bundle)) if bundle[0].runtime else key
+        alike.setdefault(said, []).append(bundle)
+    groups = (
+        FindingGroup(bundle, tuple(each[0] for each in others))
+        for bundle, *others in alike.values()
+    )
+    return sorted(groups, key=lambda each: _rank(each.first))
+
+
+def _rank(item: Item) -> int:
+    """How far from the worst; what does not count comes last."""
+    return (0 if item.counts else len(Severity)) - tuple(Severity).index(item.severity)
+
+
+def _said(item: Item) -> Hashable:
+    """What a finding says, without whose it is."""
+    _, _, seen_at = item.seen_at.partition(": ")
+    where = (item.kind, item.runtime, item.path, seen_at)
+    return (item.rule.id, *where, item.what, item.got, item.fix, item.severity, item.excuse)
+
+
+def hidden_text(report: Report) -> Iterator[str]:
+    """How many findings are not shown because they are milder."""
+    hidden = sum(each.counts and _is_hidden(each, report) for each in report.items)
+    if hidden:
+        yield f"{summary.count_text(hidden, 'finding')} below {report.shown_from} not shown"
+
+
+def others_text(items: Sequence[Item]) -> Iterator[str]:
+    """`The same of 9 more on torch-distributed: a.yaml:3, b.yaml:3, c.yaml:3, and 6 others`."""
+    if items:
+        places = [summary.place_text(each.place) for each in items[: summary.NAMED]]
+        rest = len(items) - len(places)
+        named = ", ".join((*places, *([f"and {rest} others"] if rest else [])))
+        yield one_line.one_line(f"The same of {len(items)} more on {items[0].runtime}: {named}")
+
+
+def of_runtime_text(items: Iterable[Item]) -> Iterator[str]:
+    """`medium seccomp: names no seccomp profile; set …`: what a group's findings say, a line each."""
+    told = dict.fromkeys(
+        "; ".join(filter(None, (f"{each.severity} {each.rule.id}: {each.what}", each.fix)))
+        for each in items
+    )
+    yield from map(one_line.one_line, told)
