@@ -44,7 +44,7 @@ TOP = [
     ("base/jobs.yaml", "digits-2-2", 14, False),
     ("base/other.yaml", "other-2", 1, False),
     ("top/own.yaml", "own-2", 1, False),
-    ("top/kustomization.yaml", "made-2-4h2mbtbbt6", 0, False),
+    ("top/kustomization.yaml", "made-2-4h2mbtbbt6", 5, False),
 ]
 
 
@@ -56,8 +56,8 @@ def test_a_kustomization_is_built_and_its_objects_are_placed_in_its_files() -> N
     assert checked.places(report) == [
         ("image-latest", "base/jobs.yaml", 9, "spec.trainer.image"),
         ("image-latest", "base/jobs.yaml", 22, "spec.trainer.image"),
-        ("literal-secrets", "base/jobs.yaml", 23, "spec.trainer.env[0].value"),
         ("image-latest", "base/other.yaml", 9, "spec.trainer.image"),
+        ("literal-secrets", "top/env.yaml", 9, "spec.trainer.env[0].value"),
         ("image-latest", "top/own.yaml", 9, "spec.trainer.image"),
     ]
 

@@ -15,7 +15,7 @@ from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import shown
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import edits, object_kinds, plain_secret
+from trainer_infra.review import edits, object_kinds, plain_secret, written_place
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Excuse, Item, Place, Report, UnseenRule, object_name
@@ -269,13 +269,13 @@ def _unused(asked: CheckScope, used: frozenset[Exemption]) -> Iterator[str]:
 
 def place_in_document(document: Document, path: Path) -> Place:
     """Where what stands at a path, or what is nearest above it, is written."""
-    if document.source is None:
-        return Place(document.file)
-    whole = document.at(path)
-    line, column = document.place(whole)
-    end_line, end_column = document.end(whole)
-    shown = document.lines[line - 1 : min(end_line, line - 1 + MOST_LINES)]
-    return Place(document.file, line, column, end_line, end_column, shown or ("",))
+    text, whole = written_place.written_place(document, path)
+    if text.source is None:
+        return Place(text.file)
+    line, column = text.place(whole)
+    end_line, end_column = text.end(whole)
+    shown = text.lines[line - 1 : min(end_line, line - 1 + MOST_LINES)]
+    return Place(text.file, line, column, end_line, end_column, shown or ("",))
 
 
 def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> str:

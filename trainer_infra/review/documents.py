@@ -4,7 +4,7 @@ Called by `sources` for files and by `kustomize` and `helm` for what they print.
 no Kubernetes object (values files, CI configuration) are passed over: a repository is full of them.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -16,6 +16,20 @@ from trainer_infra.review import object_kinds
 
 BOM: Final = "\ufeff"
 """A mark that some editors put before a text; no reader counts it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a built object that another text says, such as an overlay's patch."""
+
+    at: Path
+    """Where it is in the object; positions as JSON pointers have them, `-` for a new item."""
+    value: Any
+    """What the text has there; None where it takes away what was there."""
+    text: "Document"
+    """The text."""
+    start: Path
+    """Where it is in the text's document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,25 +48,29 @@ class Document:
     """The file's text."""
     is_editable: bool = True
     """Whether edits can be made in its file: no stdin, and nothing that a tool built."""
+    parts: tuple[Part, ...] = ()
+    """What other texts say of it, that which holds first: the outermost overlay's."""
 
     @property
     def written(self) -> Any:
         """What stands in the file: the value itself, or what a tool built it from; None for nothing."""
-        return _at(self.source.value, self.start) if self.source else None
+        return value_at(self.source.value, self.start) if self.source else None
 
     def at(self, path: Path) -> Path:
         """The path in the source's document of what stands at a path, or is nearest above it."""
-        here, there = self.written, self.value
-        if here is there:
+        here = self.written
+        if here is self.value:
             return (*self.start, *path)
-        found = self.start
-        for key in path:
-            own = _position(here, there, key) if isinstance(key, int) else key
-            here, there = _at(here, (own,)), _at(there, (key,))
-            if here is None:
-                break
-            found = (*found, own)
-        return found
+        return (*self.start, *path_in(here, self.value, path))
+
+    def has(self, path: Path) -> bool:
+        """Whether something stands at a path in its own text, whatever it is."""
+        return len(self.at(path)) == len(self.start) + len(path)
+
+    def says(self, path: Path) -> bool:
+        """Whether its own text has at a path what the object has."""
+        own = value_at(self.source.value, self.at(path)) if self.source else None
+        return self.has(path) and own == value_at(self.value, path)
 
     def place(self, path: Path) -> tuple[int, int]:
         """Line and column, from 1, of what stands at a path in the source's document."""
@@ -113,7 +131,25 @@ def _objects(value: Any) -> Iterator[tuple[Path, JSONObject]]:
         yield (), value
 
 
-def _at(value: Any, path: Path) -> Any:
+def path_in(here: Any, there: Any, path: Path) -> Path:
+    """The path in one value of what stands at a path of another, or is nearest above it."""
+    found: Path = ()
+    for key in path:
+        own = _position(here, there, key) if isinstance(key, int) else key
+        here, there = value_at(here, (own,)), value_at(there, (key,))
+        if here is None:
+            break
+        found = (*found, own)
+    return found
+
+
+def items_at(value: Any, field: str) -> Sequence[Any]:
+    """The items of a field that is a list; none where it is not."""
+    items = value_at(value, (field,))
+    return items if isinstance(items, list) else ()
+
+
+def value_at(value: Any, path: Path) -> Any:
     """What stands at a path; None where nothing does."""
     for key in path:
         if isinstance(key, int):
@@ -125,10 +161,10 @@ def _at(value: Any, path: Path) -> Any:
 
 def _position(items: Any, others: Any, position: int) -> int:
     """Where a list has the item of another one: of the same name, else the same; -1 for nowhere."""
-    like = _at(others, (position,))
-    name = _at(like, ("name",))
+    like = value_at(others, (position,))
+    name = value_at(like, ("name",))
     for index, each in enumerate(items if isinstance(items, list) else ()):
-        if each == like or (name is not None and _at(each, ("name",)) == name):
+        if each == like or (name is not None and value_at(each, ("name",)) == name):
             return index
-    is_same_length = isinstance(items, list) and len(items) == len(others)
-    return position if is_same_length and name is None else -1
+    is_like = isinstance(items, list) and isinstance(others, list) and len(items) == len(others)
+    return position if is_like and name is None else -1
