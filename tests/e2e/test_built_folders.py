@@ -91,7 +91,9 @@ def test_what_is_below_a_folder_is_built_once() -> None:
 def test_what_kustomize_says_is_told_in_the_names_of_the_user(work: Path) -> None:
     (work / "base/other.yaml").write_text("a: [\n")
     (problem,) = sources.read_sources(["top"]).problems
-    assert problem.startswith("top: cannot be built: accumulating resources from 'other.yaml'")
+    assert problem.startswith("top: cannot be built: accumulating resources: accumulation err='")
+    assert "accumulating resources from '../base'" in problem
+    assert "accumulating resources from 'other.yaml': MalformedYAMLError" in problem
     assert str(work) not in problem
 
 

@@ -17,6 +17,7 @@ from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import documents, source_of_built, subprocess_tool
 from trainer_infra.review.documents import Document
+from trainer_infra.review.subprocess_tool import ToolFailure
 
 NAME: Final = "Chart.yaml"
 """What the chart's file is called."""
@@ -59,10 +60,11 @@ def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]
         )
     # Whole paths: helm looks for others in its repositories.
     options = [each for file in values for each in ("--values", os.path.realpath(file))]
+    real = os.path.realpath(folder)
     try:
-        text = subprocess_tool.tool_output([helm, "template", os.path.realpath(folder), *options])
-    except NotAvailable as error:
-        words = str(error).replace(os.path.realpath(folder), str(folder))
+        text = subprocess_tool.tool_output([helm, "template", real, *options])
+    except ToolFailure as error:
+        words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
         raise NotAvailable(f"cannot be rendered: {words}") from None
     return placed_chart(folder, text.decode("utf-8"))
 

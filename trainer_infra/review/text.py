@@ -29,6 +29,8 @@ _BEFORE: Final = 40
 """Characters of a longer one that are shown before the column."""
 _SENTENCE: Final = 1000
 """Characters of a sentence that are shown at most."""
+_COMPLAINT: Final = 4000
+"""Characters of what could not be read: what a tool says begins with where it was, layer by layer."""
 
 
 def report_text(report: Report, colour: bool) -> str:
@@ -46,7 +48,7 @@ def report_text(report: Report, colour: bool) -> str:
     blind = (summary.blind_text(each) for each in report.unseen)
     lines += _section("Could not be seen, and so was not judged:", blind, paint)
     lines += _section("Exemptions that excuse nothing:", report.unused, paint)
-    lines += _section("Could not be read:", report.problems, paint)
+    lines += _section("Could not be read:", report.problems, paint, _COMPLAINT)
     lines += _notes(report.notes, paint)
     lines += (summary.scope(report), summary.tally(report), _verdict(report, paint))
     return "".join(f"{line}\n" for line in lines)
@@ -109,8 +111,10 @@ def _end(place: Place, raw: str) -> int:
     return min(place.end_column - 1, len(raw)) if is_one_line else len(raw.rstrip())
 
 
-def _section(title: str, lines: Iterable[str], paint: Paint) -> Iterator[str]:
-    told = [f"    - {one_line.cut_line(each, _SENTENCE)}" for each in lines]
+def _section(
+    title: str, lines: Iterable[str], paint: Paint, longest: int = _SENTENCE
+) -> Iterator[str]:
+    told = [f"    - {one_line.cut_line(each, longest)}" for each in lines]
     if told:
         yield paint(title, "bold")
         yield from told
