@@ -18,6 +18,7 @@ from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review import baseline, changed_files, costs, fix, pack_folder, sources, text
 from trainer_infra.review import check as checking
 from trainer_infra.review.documents import Document
+from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.report import Report
 from trainer_infra.review.sources import SourceObjects
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 USUAL: Final = "trainer-policy.yaml"
 """The configuration that is read where none is named and this one is there."""
+EXCLUDED: Final = "Files and folders that are excluded"
+"""The title of how many there are."""
 MANY: Final = 200
 """Documents from which on processes of their own are worth their start."""
 PASSES: Final = 20
@@ -46,6 +49,7 @@ class CheckRequest:
 
     paths: tuple[str, ...]
     values: tuple[str, ...]
+    exclude: tuple[str, ...]
     pack: str | None
     config: str | None
     environment: str | None
@@ -73,6 +77,8 @@ class _MendingInputs:
     """The objects of the revision to compare with; None where there is none."""
     known: frozenset[str]
     """Fingerprints of the baseline."""
+    exclusion: Exclusion
+    """What is left out."""
 
 
 def outputs(given: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -134,12 +140,14 @@ def _given(asked: CheckRequest) -> _MendingInputs:
         # What a cluster does not have either is nowhere.
         settled = replace(settled, is_whole=True)
     ref = asked.changed_from
+    exclusion = Exclusion.of((*settled.exclude, *asked.exclude))
     return _MendingInputs(
         settled,
         sources.read_sources([each for each in asked.paths if each == sources.STDIN]),
         there,
-        changed_files.objects_in_base(asked.paths, ref, asked.values) if ref else None,
+        changed_files.objects_in_base(asked.paths, ref, asked.values, exclusion) if ref else None,
         baseline.read_baseline(asked.baseline) if asked.baseline else frozenset(),
+        exclusion,
     )
 
 
@@ -157,16 +165,18 @@ def _configuration(file: str) -> Configuration:
         raise InvalidInput([Problem("", f"cannot be read: {error}", where=file)]) from None
 
 
-def _read(asked: CheckRequest, stdin: SourceObjects) -> SourceObjects:
+def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     """All objects of the paths, each once."""
     return sources.joined_sources(
-        stdin if each == sources.STDIN else sources.read_sources([each], asked.values)
+        given.stdin
+        if each == sources.STDIN
+        else sources.read_sources([each], asked.values, given.exclusion)
         for each in asked.paths
     )
 
 
 def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
-    found, there, before = _read(asked, given.stdin), given.there, given.before
+    found, there, before = _read(asked, given), given.there, given.before
     judged = there.documents() if there and not asked.paths else found.documents
     report = checking.check_documents(
         judged,
@@ -181,11 +191,12 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         ),
         _spread(len(judged)),
     )
-    report = replace(report, baseline=asked.baseline or "")
+    left_out = {EXCLUDED: str(len(found.excluded))} if found.excluded else {}
+    report = replace(report, baseline=asked.baseline or "", notes=left_out)
     if before is None:
         return report
     now, then = ([each.value for each in documents] for documents in (judged, before))
-    return replace(report, notes=costs.cost_notes(now, then, given.settled))
+    return replace(report, notes={**left_out, **costs.cost_notes(now, then, given.settled)})
 
 
 def _spread(documents: int) -> checking.Spread:

@@ -16,6 +16,7 @@ from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import helm, kustomize, source_of_built, sources, subprocess_tool
 from trainer_infra.review.documents import Document
+from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.rules import tree
 
 Key = tuple[str, str, str]
@@ -43,7 +44,10 @@ class _Blob:
 
 
 def objects_in_base(
-    paths: Sequence[str], ref: str, values: Sequence[str] = ()
+    paths: Sequence[str],
+    ref: str,
+    values: Sequence[str] = (),
+    exclusion: Exclusion = sources.NOTHING,
 ) -> tuple[Document, ...]:
     """The objects below the paths as a revision has them; what cannot be read there is not there.
 
@@ -51,6 +55,7 @@ def objects_in_base(
         paths: as for `sources.read_sources`; stdin has no revision.
         ref: a commit, a branch or a tag.
         values: files of values for charts, as they are now.
+        exclusion: what is left out there as well.
 
     Raises:
         NotAvailable: There is no git, no repository or no such revision; one sentence.
@@ -60,7 +65,8 @@ def objects_in_base(
     for repository, own in _by_repository(wanted).items():
         with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
             _write(repository, _tree(repository, ref), own.values(), Path(scratch))
-            found += _read(Path(scratch), own, values)
+            here = os.path.normpath(Path(scratch, os.path.relpath(Path.cwd(), repository)))
+            found += _read(Path(scratch), own, values, exclusion.moved(here))
     return tuple(found)
 
 
@@ -176,12 +182,14 @@ def _is_manifest(blob: _Blob) -> bool:
     return blob.path.endswith(sources.SUFFIXES)
 
 
-def _read(folder: Path, paths: Mapping[str, str], values: Sequence[str]) -> Iterator[Document]:
+def _read(
+    folder: Path, paths: Mapping[str, str], values: Sequence[str], exclusion: Exclusion
+) -> Iterator[Document]:
     """The objects, with the names that their files have for the user."""
     for path, inside in paths.items():
         there = os.path.normpath(folder / inside)
         if os.path.lexists(there):
-            for each in sources.read_sources([there], values).documents:
+            for each in sources.read_sources([there], values, exclusion).documents:
                 name = os.path.normpath(Path(path, os.path.relpath(each.file, there)))
                 yield replace(each, file=name, is_editable=False)
 

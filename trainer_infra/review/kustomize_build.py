@@ -64,8 +64,6 @@ def _built(folder: Path, top: str, below: str) -> str:
     except ToolFailure as error:
         words = failure_words(error.said, folder, top, below)
         raise NotAvailable(f"cannot be built: {words}") from None
-    except NotAvailable as error:
-        raise NotAvailable(f"cannot be built: {error}") from None
 
 
 def failure_words(said: str, folder: Path, top: str, below: str) -> str:

@@ -44,6 +44,8 @@ class Configuration(KubeModel):
     """Who answers for what."""
     is_whole: bool = False
     """Whether what is not in the files that are checked is nowhere."""
+    exclude: tuple[str, ...] = ()
+    """Files and folders that a check leaves out, as patterns of a .gitignore file."""
     environments: dict[str, Environment] = Field(default_factory=dict)
     """By name."""
 
@@ -60,6 +62,8 @@ class ResolvedConfiguration:
     """Who answers for what."""
     is_whole: bool = False
     """Whether what is not in the files that are checked is nowhere."""
+    exclude: tuple[str, ...] = ()
+    """Files and folders that a check leaves out."""
 
 
 def read_configuration(text: str, file: str) -> Configuration:
@@ -104,6 +108,7 @@ def resolve_configuration(
         configuration.pools if there.pools is None else there.pools,
         (*configuration.exemptions, *there.exemptions),
         whole,
+        configuration.exclude,
     )
 
 
