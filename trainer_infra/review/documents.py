@@ -5,7 +5,7 @@ no Kubernetes object (values files, CI configuration) are passed over: a reposit
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra.api import yaml_source
@@ -16,6 +16,7 @@ from trainer_infra.review import object_kinds
 
 BOM: Final = "\ufeff"
 """A mark that some editors put before a text; no reader counts it."""
+_LIST: Final = "List"
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,25 +111,46 @@ def read_documents(text: str, file: str) -> tuple[Document, ...]:
     """
     text = text.removeprefix(BOM)
     lines = tuple(text.splitlines())
+    found = yaml_source.read_yaml(text, file)
     return tuple(
         Document(value, file, source, path, lines)
-        for source in yaml_source.read_yaml(text, file)
+        for source in (replace(each, value=_with_kinds(each.value)) for each in found)
         for path, value in _objects(source.value)
     )
+
+
+def _with_kinds(value: Any) -> Any:
+    """The value; items of a list of one kind, such as a TrainJobList, have that kind.
+
+    The API server writes neither kind nor apiVersion into them (apimachinery, `meta/v1` lists).
+    """
+    if not _is_list(value):
+        return value
+    shared = {"apiVersion": value.get("apiVersion"), "kind": value["kind"].removesuffix(_LIST)}
+    given = {key: each for key, each in shared.items() if each and shared["kind"]}
+    items = [
+        _with_kinds({**given, **each} if isinstance(each, Mapping) else each)
+        for each in value["items"]
+    ]
+    return {**value, "items": items}
 
 
 def _objects(value: Any) -> Iterator[tuple[Path, JSONObject]]:
     if not isinstance(value, Mapping):
         return
-    is_object = all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
-    if not is_object and not object_kinds.is_known_object(value):
-        return
-    items = value.get("items")
-    if str(value.get("kind")).endswith("List") and isinstance(items, list):
-        for position, item in enumerate(items):
+    if _is_list(value):
+        for position, item in enumerate(value["items"]):
             yield from ((("items", position, *path), each) for path, each in _objects(item))
-    else:
+        return
+    is_object = all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
+    if is_object or object_kinds.is_known_object(value):
         yield (), value
+
+
+def _is_list(value: Any) -> bool:
+    """Whether a document is a `List`, or one of a kind."""
+    kind, items = value_at(value, ("kind",)), value_at(value, ("items",))
+    return isinstance(kind, str) and kind.endswith(_LIST) and isinstance(items, list)
 
 
 def path_in(here: Any, there: Any, path: Path) -> Path:
