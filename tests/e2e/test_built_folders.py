@@ -44,7 +44,7 @@ TOP = [
     ("base/jobs.yaml", "digits-2-2", 14, False),
     ("base/other.yaml", "other-2", 1, False),
     ("top/own.yaml", "own-2", 1, False),
-    ("top/kustomization.yaml", "made-2-4h2mbtbbt6", 0, False),
+    ("top/kustomization.yaml", "made-2-4h2mbtbbt6", 5, False),
 ]
 
 
@@ -56,8 +56,8 @@ def test_a_kustomization_is_built_and_its_objects_are_placed_in_its_files() -> N
     assert checked.places(report) == [
         ("image-latest", "base/jobs.yaml", 9, "spec.trainer.image"),
         ("image-latest", "base/jobs.yaml", 22, "spec.trainer.image"),
-        ("literal-secrets", "base/jobs.yaml", 23, "spec.trainer.env[0].value"),
         ("image-latest", "base/other.yaml", 9, "spec.trainer.image"),
+        ("literal-secrets", "top/env.yaml", 9, "spec.trainer.env[0].value"),
         ("image-latest", "top/own.yaml", 9, "spec.trainer.image"),
     ]
 
@@ -91,7 +91,9 @@ def test_what_is_below_a_folder_is_built_once() -> None:
 def test_what_kustomize_says_is_told_in_the_names_of_the_user(work: Path) -> None:
     (work / "base/other.yaml").write_text("a: [\n")
     (problem,) = sources.read_sources(["top"]).problems
-    assert problem.startswith("top: cannot be built: accumulating resources from 'other.yaml'")
+    assert problem.startswith("top: cannot be built: accumulating resources: accumulation err='")
+    assert "accumulating resources from '../base'" in problem
+    assert "accumulating resources from 'other.yaml': MalformedYAMLError" in problem
     assert str(work) not in problem
 
 

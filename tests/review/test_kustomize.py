@@ -117,7 +117,6 @@ def test_without_a_program_it_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -
     ("text", "said"),
     [
         ("warning: x\nError: bad thing\nnode contents:\n  secret", "Error: bad thing"),
-        ('E1 no\nE1122 02:22:49.2 1 run.go:72] "command failed" err="bad \'x\'"', "bad 'x'"),
         ("fatal: not a git repository\nStopping\n", "fatal: not a git repository"),
         ("\n one \n two\n", "one"),
         ("", "it failed and said nothing"),

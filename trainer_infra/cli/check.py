@@ -27,6 +27,7 @@ from trainer_infra.review import (
 )
 from trainer_infra.review import check as checking
 from trainer_infra.review.documents import Document
+from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.recurrence import Mark
 from trainer_infra.review.report import Report
@@ -40,6 +41,8 @@ if TYPE_CHECKING:
 
 USUAL: Final = "trainer-policy.yaml"
 """The configuration that is read where none is named and this one is there."""
+EXCLUDED: Final = "Files and folders that are excluded"
+"""The title of how many there are."""
 MANY: Final = 200
 """Documents from which on processes of their own are worth their start."""
 PASSES: Final = 20
@@ -56,6 +59,7 @@ class CheckRequest:
 
     paths: tuple[str, ...]
     values: tuple[str, ...]
+    exclude: tuple[str, ...]
     pack: str | None
     config: str | None
     environment: str | None
@@ -84,6 +88,8 @@ class _MendingInputs:
     """The objects of the revision to compare with; None where there is none."""
     known: tuple[Mark, ...]
     """Findings of the baseline."""
+    exclusion: Exclusion
+    """What is left out."""
     changed: Mapping[str, str]
     """What of the policy itself differs from that revision: notes of the report."""
 
@@ -147,15 +153,18 @@ def _given(asked: CheckRequest) -> _MendingInputs:
         # What a cluster does not have either is nowhere.
         settled = replace(settled, is_whole=True)
     ref = asked.changed_from
-    before = changed_files.objects_in_base(asked.paths, ref, asked.values) if ref else None
-    if before is not None:
-        before = environments.documents_of(asked.environment, before, settled.folders)
+    exclusion = Exclusion.of((*settled.exclude, *asked.exclude))
+    before = None
+    if ref:
+        then = changed_files.objects_in_base(asked.paths, ref, asked.values, exclusion)
+        before = environments.documents_of(asked.environment, then, settled.folders)
     return _MendingInputs(
         settled,
         sources.read_sources([each for each in asked.paths if each == sources.STDIN]),
         there,
         before,
         baseline.read_baseline(asked.baseline) if asked.baseline else (),
+        exclusion,
         _changed_policy(asked, ref) if ref else {},
     )
 
@@ -188,16 +197,18 @@ def _configuration(file: str) -> Configuration:
         raise InvalidInput([Problem("", f"cannot be read: {error}", where=file)]) from None
 
 
-def _read(asked: CheckRequest, stdin: SourceObjects) -> SourceObjects:
+def _read(asked: CheckRequest, given: _MendingInputs) -> SourceObjects:
     """All objects of the paths, each once."""
     return sources.joined_sources(
-        stdin if each == sources.STDIN else sources.read_sources([each], asked.values)
+        given.stdin
+        if each == sources.STDIN
+        else sources.read_sources([each], asked.values, given.exclusion)
         for each in asked.paths
     )
 
 
 def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
-    found, there, before = _read(asked, given.stdin), given.there, given.before
+    found, there, before = _read(asked, given), given.there, given.before
     judged = there.documents() if there and not asked.paths else found.documents
     judged = environments.documents_of(asked.environment, judged, given.settled.folders)
     report = checking.check_documents(
@@ -213,11 +224,17 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         ),
         _spread(len(judged)),
     )
-    report = replace(report, baseline=asked.baseline or "", shown_from=Severity(asked.show))
+    left_out = {EXCLUDED: str(len(found.excluded))} if found.excluded else {}
+    report = replace(
+        report,
+        baseline=asked.baseline or "",
+        shown_from=Severity(asked.show),
+        notes={**given.changed, **left_out},
+    )
     if before is None:
         return report
-    notes = {**given.changed, **costs.cost_notes(judged, before, given.settled)}
-    return replace(report, notes=notes)
+    costs_now = costs.cost_notes(judged, before, given.settled)
+    return replace(report, notes={**report.notes, **costs_now})
 
 
 def _spread(documents: int) -> checking.Spread:

@@ -44,6 +44,12 @@ Values = Annotated[
     list[str] | None,
     typer.Option(metavar="FILE", help="Values for Helm charts, the last one wins; repeatable."),
 ]
+Exclude = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="PATTERN", help="Leave out files and folders, as in .gitignore; repeatable."
+    ),
+]
 PackName = Annotated[
     str | None,
     typer.Option(metavar="NAME", help="training, restricted, cost, or a folder with pack.py."),
@@ -87,6 +93,7 @@ Cluster = Annotated[
 def check(
     paths: Paths = None,
     values: Values = None,
+    exclude: Exclude = None,
     pack: PackName = None,
     config: Config = None,
     environment: Environment = None,
@@ -114,6 +121,7 @@ def check(
         asked = command.CheckRequest(
             paths=tuple(paths or ()),
             values=tuple(values or ()),
+            exclude=tuple(exclude or ()),
             pack=pack,
             config=config,
             environment=environment,

@@ -25,6 +25,7 @@ from trainer_infra.review import (
     subprocess_tool,
 )
 from trainer_infra.review.documents import Document
+from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.rules import tree
 
 _LARGE: Final = 1 << 20
@@ -49,7 +50,10 @@ class _Blob:
 
 
 def objects_in_base(
-    paths: Sequence[str], ref: str, values: Sequence[str] = ()
+    paths: Sequence[str],
+    ref: str,
+    values: Sequence[str] = (),
+    exclusion: Exclusion = sources.NOTHING,
 ) -> tuple[Document, ...]:
     """The objects below the paths as a revision has them; what cannot be read there is not there.
 
@@ -57,6 +61,7 @@ def objects_in_base(
         paths: as for `sources.read_sources`; stdin has no revision.
         ref: a commit, a branch or a tag.
         values: files of values for charts, as they are now.
+        exclusion: what is left out there as well.
 
     Raises:
         NotAvailable: There is no git, no repository or no such revision; one sentence.
@@ -66,7 +71,8 @@ def objects_in_base(
     for repository, own in _by_repository(wanted).items():
         with tempfile.TemporaryDirectory(prefix="trainer-infra-") as scratch:
             _write(repository, _tree(repository, ref), own.values(), Path(scratch))
-            found += _read(Path(scratch), own, values)
+            here = os.path.normpath(Path(scratch, os.path.relpath(Path.cwd(), repository)))
+            found += _read(Path(scratch), own, values, exclusion.moved(here))
     return tuple(found)
 
 
@@ -207,12 +213,14 @@ def _is_manifest(blob: _Blob) -> bool:
     return blob.path.endswith(sources.SUFFIXES)
 
 
-def _read(folder: Path, paths: Mapping[str, str], values: Sequence[str]) -> Iterator[Document]:
+def _read(
+    folder: Path, paths: Mapping[str, str], values: Sequence[str], exclusion: Exclusion
+) -> Iterator[Document]:
     """The objects, with the names that their files have for the user."""
     for path, inside in paths.items():
         there = os.path.normpath(folder / inside)
         if os.path.lexists(there):
-            for each in sources.read_sources([there], values).documents:
+            for each in sources.read_sources([there], values, exclusion).documents:
                 file, *folders = (
                     os.path.normpath(Path(path, os.path.relpath(place, there)))
                     for place in (each.file, *each.folders)

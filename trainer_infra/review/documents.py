@@ -4,8 +4,8 @@ Called by `sources` for files and by `kustomize` and `helm` for what they print.
 no Kubernetes object (values files, CI configuration) are passed over: a repository is full of them.
 """
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import PurePath
 from typing import Any, Final
 
@@ -17,6 +17,21 @@ from trainer_infra.review import object_kinds
 
 BOM: Final = "\ufeff"
 """A mark that some editors put before a text; no reader counts it."""
+_LIST: Final = "List"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a built object that another text says, such as an overlay's patch."""
+
+    at: Path
+    """Where it is in the object; positions as JSON pointers have them, `-` for a new item."""
+    value: Any
+    """What the text has there; None where it takes away what was there."""
+    text: "Document"
+    """The text."""
+    start: Path
+    """Where it is in the text's document."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +50,8 @@ class Document:
     """The file's text."""
     is_editable: bool = True
     """Whether edits can be made in its file: no stdin, and nothing that a tool built."""
+    parts: tuple[Part, ...] = ()
+    """What other texts say of it, that which holds first: the outermost overlay's."""
     folders: tuple[str, ...] = ()
     """Overlays and charts that it was built in; none where it is deployed as it is written."""
 
@@ -46,21 +63,23 @@ class Document:
     @property
     def written(self) -> Any:
         """What stands in the file: the value itself, or what a tool built it from; None for nothing."""
-        return _at(self.source.value, self.start) if self.source else None
+        return value_at(self.source.value, self.start) if self.source else None
 
     def at(self, path: Path) -> Path:
         """The path in the source's document of what stands at a path, or is nearest above it."""
-        here, there = self.written, self.value
-        if here is there:
+        here = self.written
+        if here is self.value:
             return (*self.start, *path)
-        found = self.start
-        for key in path:
-            own = _position(here, there, key) if isinstance(key, int) else key
-            here, there = _at(here, (own,)), _at(there, (key,))
-            if here is None:
-                break
-            found = (*found, own)
-        return found
+        return (*self.start, *path_in(here, self.value, path))
+
+    def has(self, path: Path) -> bool:
+        """Whether something stands at a path in its own text, whatever it is."""
+        return len(self.at(path)) == len(self.start) + len(path)
+
+    def says(self, path: Path) -> bool:
+        """Whether its own text has at a path what the object has."""
+        own = value_at(self.source.value, self.at(path)) if self.source else None
+        return self.has(path) and own == value_at(self.value, path)
 
     def place(self, path: Path) -> tuple[int, int]:
         """Line and column, from 1, of what stands at a path in the source's document."""
@@ -100,28 +119,67 @@ def read_documents(text: str, file: str) -> tuple[Document, ...]:
     """
     text = text.removeprefix(BOM)
     lines = tuple(text.splitlines())
+    found = yaml_source.read_yaml(text, file)
     return tuple(
         Document(value, file, source, path, lines)
-        for source in yaml_source.read_yaml(text, file)
+        for source in (replace(each, value=_with_kinds(each.value)) for each in found)
         for path, value in _objects(source.value)
     )
+
+
+def _with_kinds(value: Any) -> Any:
+    """The value; items of a list of one kind, such as a TrainJobList, have that kind.
+
+    The API server writes neither kind nor apiVersion into them (apimachinery, `meta/v1` lists).
+    """
+    if not _is_list(value):
+        return value
+    shared = {"apiVersion": value.get("apiVersion"), "kind": value["kind"].removesuffix(_LIST)}
+    given = {key: each for key, each in shared.items() if each and shared["kind"]}
+    items = [
+        _with_kinds({**given, **each} if isinstance(each, Mapping) else each)
+        for each in value["items"]
+    ]
+    return {**value, "items": items}
 
 
 def _objects(value: Any) -> Iterator[tuple[Path, JSONObject]]:
     if not isinstance(value, Mapping):
         return
-    is_object = all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
-    if not is_object and not object_kinds.is_known_object(value):
-        return
-    items = value.get("items")
-    if str(value.get("kind")).endswith("List") and isinstance(items, list):
-        for position, item in enumerate(items):
+    if _is_list(value):
+        for position, item in enumerate(value["items"]):
             yield from ((("items", position, *path), each) for path, each in _objects(item))
-    else:
+        return
+    is_object = all(isinstance(value.get(key), str) for key in ("apiVersion", "kind"))
+    if is_object or object_kinds.is_known_object(value):
         yield (), value
 
 
-def _at(value: Any, path: Path) -> Any:
+def _is_list(value: Any) -> bool:
+    """Whether a document is a `List`, or one of a kind."""
+    kind, items = value_at(value, ("kind",)), value_at(value, ("items",))
+    return isinstance(kind, str) and kind.endswith(_LIST) and isinstance(items, list)
+
+
+def path_in(here: Any, there: Any, path: Path) -> Path:
+    """The path in one value of what stands at a path of another, or is nearest above it."""
+    found: Path = ()
+    for key in path:
+        own = _position(here, there, key) if isinstance(key, int) else key
+        here, there = value_at(here, (own,)), value_at(there, (key,))
+        if here is None:
+            break
+        found = (*found, own)
+    return found
+
+
+def items_at(value: Any, field: str) -> Sequence[Any]:
+    """The items of a field that is a list; none where it is not."""
+    items = value_at(value, (field,))
+    return items if isinstance(items, list) else ()
+
+
+def value_at(value: Any, path: Path) -> Any:
     """What stands at a path; None where nothing does."""
     for key in path:
         if isinstance(key, int):
@@ -133,10 +191,10 @@ def _at(value: Any, path: Path) -> Any:
 
 def _position(items: Any, others: Any, position: int) -> int:
     """Where a list has the item of another one: of the same name, else the same; -1 for nowhere."""
-    like = _at(others, (position,))
-    name = _at(like, ("name",))
+    like = value_at(others, (position,))
+    name = value_at(like, ("name",))
     for index, each in enumerate(items if isinstance(items, list) else ()):
-        if each == like or (name is not None and _at(each, ("name",)) == name):
+        if each == like or (name is not None and value_at(each, ("name",)) == name):
             return index
-    is_same_length = isinstance(items, list) and len(items) == len(others)
-    return position if is_same_length and name is None else -1
+    is_like = isinstance(items, list) and isinstance(others, list) and len(items) == len(others)
+    return position if is_like and name is None else -1

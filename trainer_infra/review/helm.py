@@ -1,11 +1,10 @@
 """A folder with a chart -> what `helm template` makes of it, placed in the templates.
 
-Called by `sources`. Above each object helm writes what template it is from. A template in which the
-actions are blanked out is YAML most of the time: that is where the fields' lines are from.
+Called by `sources`. Above each object helm writes what template it is from; `template_text` makes YAML
+of that, which is where the fields' lines are from.
 """
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,15 +14,19 @@ import yaml
 
 from trainer_infra.errors import InvalidInput, NotAvailable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import documents, source_of_built, subprocess_tool
-from trainer_infra.review.documents import Document
+from trainer_infra.review import (
+    documents,
+    source_of_built,
+    subchart,
+    subprocess_tool,
+    template_text,
+)
+from trainer_infra.review.documents import Document, Part
+from trainer_infra.review.subprocess_tool import ToolFailure
 
-NAME: Final = "Chart.yaml"
+NAME: Final = subchart.NAME
 """What the chart's file is called."""
 _SOURCE: Final = "# Source: "
-_ACTION: Final = re.compile(r"\{\{.*?\}\}", re.DOTALL)
-_BLANK: Final = "\ue000"
-"""Stands for a character of an action; no manifest has it."""
 
 
 def is_one(folder: Path) -> bool:
@@ -59,10 +62,11 @@ def read_chart(folder: Path, values: Sequence[str] = ()) -> tuple[Document, ...]
         )
     # Whole paths: helm looks for others in its repositories.
     options = [each for file in values for each in ("--values", os.path.realpath(file))]
+    real = os.path.realpath(folder)
     try:
-        text = subprocess_tool.tool_output([helm, "template", os.path.realpath(folder), *options])
-    except NotAvailable as error:
-        words = str(error).replace(os.path.realpath(folder), str(folder))
+        text = subprocess_tool.tool_output([helm, "template", real, *options])
+    except ToolFailure as error:
+        words = subprocess_tool.whole_words(error.said).replace(real, str(folder))
         raise NotAvailable(f"cannot be rendered: {words}") from None
     return placed_chart(folder, text.decode("utf-8"))
 
@@ -73,44 +77,55 @@ def placed_chart(folder: Path, text: str) -> tuple[Document, ...]:
     Raises:
         InvalidInput: It is not YAML.
     """
-    by_file: dict[str, list[JSONObject]] = {}
+    by_template: dict[str, list[JSONObject]] = {}
     for each in documents.read_documents(text, os.fspath(folder)):
-        by_file.setdefault(_template(folder, each), []).append(each.value)
+        by_template.setdefault(_template(each), []).append(each.value)
     return tuple(
         document
-        for file, objects in by_file.items()
-        for document in source_of_built.placed_document(objects, tuple(_written(file)), file)
+        for template, objects in by_template.items()
+        for document in _placed(objects, folder, template)
     )
 
 
-def skeleton(template: str) -> str:
-    """The template with its actions blanked out; lines and columns stay as they are."""
-    blanked = _ACTION.sub(lambda each: re.sub(r"[^\n]", _BLANK, each[0]), template)
-    lines = ("" if not each.replace(_BLANK, "").strip() else each for each in blanked.split("\n"))
-    return "\n".join(lines).replace(_BLANK, "x")
+def _placed(objects: Sequence[JSONObject], folder: Path, template: str) -> Iterator[Document]:
+    """The objects of one template; of several branches each place is in the one that says it."""
+    file = subchart.template_file(folder, template)
+    if file is None:
+        yield from (subchart.dependency_document(each, folder, template) for each in objects)
+        return
+    texts = tuple(_written(os.fspath(file))) or ((),)
+    ways = [source_of_built.placed_document(objects, each, os.fspath(file)) for each in texts]
+    for first, *others in zip(*ways, strict=True):
+        found = [each for each in (first, *others) if each.source]
+        parts = tuple(Part((), each.written, each, each.start) for each in found[1:])
+        yield replace(found[0], parts=parts) if found else first
 
 
-def _template(folder: Path, rendered: Document) -> str:
-    """The template that an object is from; the chart's file where that is not in the folder."""
+def _template(rendered: Document) -> str:
+    """The template that an object is from, without the chart's name, which its folder need not have."""
     line, _ = rendered.place(())
     above: list[str] = []
     while line > 0 and rendered.lines[line - 1] != "---":
         above.append(rendered.lines[line - 1])
         line -= 1
-    # The first word is the chart's name, which its folder need not have.
     named = (each.removeprefix(_SOURCE) for each in reversed(above) if each.startswith(_SOURCE))
-    inside = next(named, "").partition("/")[2]
-    file = folder / inside if inside and (folder / inside).is_file() else folder / NAME
-    return os.fspath(file)
+    return next(named, "").partition("/")[2]
 
 
-def _written(file: str) -> Iterator[Document]:
-    """The objects of a template; none where it is not YAML even so, or has a field twice."""
+def _written(file: str) -> Iterator[tuple[Document, ...]]:
+    """The objects of a template, once for each branch of its conditions.
+
+    There are none where it is not YAML even so, or has a field twice.
+    """
     try:
         text = Path(file).read_text(encoding="utf-8")
-        found = documents.read_documents(skeleton(text), file)
-    except (OSError, ValueError, InvalidInput):
+    except (OSError, ValueError):
         return
     lines = tuple(text.splitlines())
-    if not any(each.source and each.source.findings for each in found):
-        yield from (replace(each, lines=lines) for each in found)
+    for each in template_text.template_texts(text):
+        try:
+            found = documents.read_documents(each, file)
+        except InvalidInput:
+            continue
+        if not any(one.source and one.source.findings for one in found):
+            yield tuple(replace(one, lines=lines) for one in found)

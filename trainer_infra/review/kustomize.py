@@ -1,30 +1,35 @@
 """A folder with a kustomization -> what `kustomize build` makes of it, placed in the files.
 
-Called by `sources`. A kustomization of our own is put on top, in a folder of ours: it has kustomize
-say of each object what file it is from, and keep the order of the files.
+Called by `sources`. An object is placed in the file that kustomize says it is from, and each part of
+it that an overlay sets in that overlay.
 """
 
-import json
 import os
-import tempfile
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from trainer_infra.api import yaml_source
-from trainer_infra.errors import InvalidInput, NotAvailable
+from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import documents, source_of_built, subprocess_tool
+from trainer_infra.review import (
+    documents,
+    kustomization_file,
+    kustomize_build,
+    origin_annotations,
+    overlay_parts,
+    source_of_built,
+)
 from trainer_infra.review.documents import Document
+from trainer_infra.review.origin_annotations import BuiltObject
+from trainer_infra.review.patch_target import ObjectNames
 
 NAMES: Final = ("kustomization.yaml", "kustomization.yml", "Kustomization")
 """What the file is called."""
-_ORIGIN: Final = "config.kubernetes.io/origin"
-"""The annotation in which kustomize says what an object is from."""
-_ON_TOP: Final = {"buildMetadata": ["originAnnotations"], "sortOptions": {"order": "fifo"}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,15 +74,10 @@ def read_kustomization(folder: Path) -> tuple[Document, ...]:
     """The objects that it builds.
 
     Raises:
-        NotAvailable: It cannot be built; a sentence.
+        NotAvailable: It cannot be built; what kustomize said.
         InvalidInput: What was built is not YAML.
     """
-    with tempfile.TemporaryDirectory(prefix="trainer-infra-") as name:
-        top = os.path.realpath(name)
-        below = os.path.relpath(os.path.realpath(folder), top)
-        on_top = {**_ON_TOP, "resources": [below]}
-        Path(top, NAMES[0]).write_text(json.dumps(on_top), encoding="utf-8")
-        text = _built(folder, top, below)
+    top, text = kustomize_build.built_text(folder)
     return placed_kustomization(folder, top, text)
 
 
@@ -89,66 +89,86 @@ def placed_kustomization(folder: Path, top: str, text: str) -> tuple[Document, .
         top: the folder that origins are relative to.
         text: what kustomize printed.
     """
+    placing = _Placing(folder, top)
     by_file: dict[str, list[JSONObject]] = {}
+    layers: dict[int, tuple[str, ...]] = {}
     for each in yaml_source.read_yaml(text, os.fspath(folder)):
         if isinstance(each.value, Mapping):
-            origin = _origin(each.value)
-            by_file.setdefault(_file(folder, top, origin), []).append(_without(each.value))
+            built = origin_annotations.built_object(each.value)
+            file, through = placing.origin(built)
+            by_file.setdefault(file, []).append(built.value)
+            layers[id(built.value)] = through
     return tuple(
-        document
+        placing.with_parts(document, layers[id(document.value)])
+        if id(document.value) in layers
+        else document
         for file, objects in by_file.items()
-        for document in source_of_built.placed_document(objects, _written(file), file)
+        for document in source_of_built.placed_document(objects, placing.written(file), file)
     )
 
 
-def _built(folder: Path, top: str, below: str) -> str:
-    alone, kubectl = subprocess_tool.find_tool("kustomize"), subprocess_tool.find_tool("kubectl")
-    if alone is None and kubectl is None:
-        raise NotAvailable(
-            "`kustomize` or `kubectl` is needed to build it, and neither is on PATH; install one, "
-            f"or pipe what it builds: `kustomize build {folder} | trainer-infra check -`"
+class _Placing:
+    """Files of one kustomization, each read once."""
+
+    def __init__(self, folder: Path, top: str) -> None:
+        self._folder, self._top = folder, top
+        self._layer = lru_cache(maxsize=None)(kustomization_file.read_kustomization_file)
+        self._own = os.path.normpath(_own(folder) or folder)
+        self.written = lru_cache(maxsize=None)(_written)
+
+    def origin(self, built: BuiltObject) -> tuple[str, tuple[str, ...]]:
+        """The file that an object is from, and its layers, the outermost first."""
+        file = self._own if built.file is None else self._shown(Path(self._top, built.file))
+        # What has no transformers is not among the layers, and the folder's own may have none.
+        layers = (self._own, *(self._shown(Path(self._top, each)) for each in built.layers))
+        if built.is_from_patch:
+            layers = (*layers, file, *self._below)
+            names = ObjectNames.of(Document(built.value, file, None), self._values(layers))
+            fitting = (each for each in self._resources if self._has(each, built.value, names))
+            file = next(fitting, file)
+        return file, tuple(dict.fromkeys((*layers, file)))
+
+    def with_parts(self, document: Document, files: Iterable[str]) -> Document:
+        """A built object with what each layer says of it; one of a generator is placed there."""
+        layers = [layer for file in files if (layer := self._layer(file))]
+        if document.source is None and (origin := self._layer(document.file)):
+            document = overlay_parts.generator_document(document, layers, origin) or document
+        return replace(document, parts=overlay_parts.overlay_parts(document, layers))
+
+    def _shown(self, file: Path) -> str:
+        """A file as the user would name it."""
+        below = os.path.relpath(os.path.realpath(file), os.path.realpath(self._folder))
+        return os.path.normpath(self._folder / below)
+
+    def _values(self, files: Iterable[str]) -> list[Any]:
+        return [layer.text.value for file in files if (layer := self._layer(file))]
+
+    def _has(self, file: str, value: JSONObject, names: ObjectNames) -> bool:
+        return any(
+            each.value.get("kind") == value.get("kind")
+            and documents.value_at(each.value, ("metadata", "name")) in names.names
+            for each in self.written(file)
         )
-    command = [alone, "build", top] if alone else [str(kubectl), "kustomize", top]
-    try:
-        return subprocess_tool.tool_output(command).decode("utf-8")
-    except NotAvailable as error:
-        raise NotAvailable(f"cannot be built: {_words(str(error), folder, top, below)}") from None
 
+    @cached_property
+    def _uses(self) -> tuple[tuple[str, Uses], ...]:
+        """The kustomizations of the folder and below it, those that are nearer to it first."""
+        found: dict[str, Uses] = {}
+        waiting = [os.path.realpath(self._folder)]
+        for each in waiting:
+            if each not in found:
+                found[each] = used_files(Path(each))
+                waiting += sorted(found[each].folders)
+        return tuple(found.items())
 
-def _words(said: str, folder: Path, top: str, below: str) -> str:
-    """The innermost of kustomize's sentences, without places that the user does not know."""
-    words = said.rpartition("accumulating resources: ")[2]
-    for place in (below, top, os.path.realpath(folder)):
-        words = words.replace(place, str(folder))
-    return words.replace(f"{Path.cwd()}{os.sep}", "")
+    @property
+    def _below(self) -> Iterator[str]:
+        own = (_own(Path(each)) for each, _ in self._uses)
+        return (self._shown(each) for each in own if each)
 
-
-def _origin(value: JSONObject) -> JSONObject:
-    """What kustomize says that an object is from; empty where it says nothing."""
-    metadata = value.get("metadata")
-    annotations = metadata.get("annotations") if isinstance(metadata, Mapping) else None
-    said = annotations.get(_ORIGIN) if isinstance(annotations, Mapping) else None
-    origin = yaml.load(said, Loader=yaml.CSafeLoader) if isinstance(said, str) else None
-    return origin if isinstance(origin, dict) else {}
-
-
-def _file(folder: Path, top: str, origin: JSONObject) -> str:
-    """The file that an object is from, as the user would name it; the kustomization's for others."""
-    inside = origin.get("configuredIn") or origin.get("path")
-    if origin.get("repo") or not isinstance(inside, str):
-        return os.path.normpath(_own(folder) or folder)
-    whole = os.path.realpath(Path(top, inside))
-    return os.path.normpath(folder / os.path.relpath(whole, os.path.realpath(folder)))
-
-
-def _without(value: JSONObject) -> JSONObject:
-    """The object without what kustomize says of it."""
-    metadata = value["metadata"] if _origin(value) else {}
-    if not metadata:
-        return value
-    others = {key: each for key, each in metadata["annotations"].items() if key != _ORIGIN}
-    rest = {key: each for key, each in metadata.items() if key != "annotations"}
-    return {**value, "metadata": {**rest, **({"annotations": others} if others else {})}}
+    @property
+    def _resources(self) -> Iterator[str]:
+        return (self._shown(Path(each)) for _, uses in self._uses for each in sorted(uses.files))
 
 
 def _written(file: str) -> tuple[Document, ...]:

@@ -12,8 +12,10 @@ from typing import Any, Final
 
 from trainer_infra.api.finding import Path
 from trainer_infra.errors import Problem
-from trainer_infra.review.documents import Document
+from trainer_infra.review import written_place
+from trainer_infra.review.documents import Document, value_at
 from trainer_infra.review.report import Item, Place, UnseenRule
+from trainer_infra.rules import patch
 from trainer_infra.rules import subject as rule_subject
 from trainer_infra.rules.pod_security import literal_secrets, secret_forms, secret_names
 from trainer_infra.rules.subject import Subject
@@ -46,10 +48,10 @@ class ReportRedaction:
         for document, subject in documents:
             for value in _secret(subject):
                 secrets.update(_spelled(str(value.raw)))
-                lines.update(_lines(document, document.at(value.path)))
-            for value in _written(document):
+                lines.update(_lines(*written_place.written_place(document, value.path)))
+            for text, path, value in (*_written(document), *_in_parts(document)):
                 secrets.update(_spelled(str(value.raw)))
-                lines.update(_lines(document, (*document.start, *value.path)))
+                lines.update(_lines(text, path))
         for each in others:
             secrets.update(part for value in _secret(each) for part in _spelled(str(value.raw)))
         return cls(tuple(sorted(secrets, key=lambda each: (-len(each), each))), frozenset(lines))
@@ -126,11 +128,25 @@ def _secret(subject: Subject) -> Iterator[Value]:
         )
 
 
-def _written(document: Document) -> Iterator[Value]:
+def _written(document: Document) -> Iterator[tuple[Document, Path, Value]]:
     """Those of what a tool built the object from, where that says something else."""
     written = document.written
     if isinstance(written, Mapping) and written is not document.value:
-        yield from _secret(rule_subject.subject_of(written))
+        for value in _secret(rule_subject.subject_of(written)):
+            yield document, (*document.start, *value.path), value
+
+
+def _in_parts(document: Document) -> Iterator[tuple[Document, Path, Value]]:
+    """Those of patches that others have overruled."""
+    for part in document.parts:
+        at = tuple(0 if key == "-" or str(key).isdecimal() else key for key in part.at)
+        if part.value == value_at(document.value, at):
+            continue
+        whole = {**patch.with_value(document.value if at else {}, at, part.value)}
+        whole["kind"] = document.value.get("kind")
+        for value in _secret(rule_subject.subject_of(whole)):
+            if value.path[: len(at)] == at:
+                yield part.text, (*part.start, *value.path[len(at) :]), value
 
 
 def _lines(document: Document, path: Path) -> Iterator[tuple[str, int]]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from trainer_infra.api.finding import FieldFinding as OfYaml
 from trainer_infra.api.finding import Path, path_text
 from trainer_infra.errors import shown
-from trainer_infra.review import edits
+from trainer_infra.review import edits, written_place
 from trainer_infra.review.documents import Document
 from trainer_infra.review.redaction import ReportRedaction
 from trainer_infra.review.report import Excuse, Item, Place, object_name
@@ -82,13 +82,13 @@ def excuse_of(exemption: Exemption, today: date) -> Excuse:
 
 def place_in_document(document: Document, path: Path) -> Place:
     """Where what stands at a path, or what is nearest above it, is written."""
-    if document.source is None:
-        return Place(document.file)
-    whole = document.at(path)
-    line, column = document.place(whole)
-    end_line, end_column = document.end(whole)
-    shown = document.lines[line - 1 : min(end_line, line - 1 + MOST_LINES)]
-    return Place(document.file, line, column, end_line, end_column, shown or ("",))
+    text, whole = written_place.written_place(document, path)
+    if text.source is None:
+        return Place(text.file)
+    line, column = text.place(whole)
+    end_line, end_column = text.end(whole)
+    excerpt = text.lines[line - 1 : min(end_line, line - 1 + MOST_LINES)]
+    return Place(text.file, line, column, end_line, end_column, excerpt or ("",))
 
 
 def fingerprint(rule: str, value: Mapping[str, Any], path: Path, what: str) -> str:

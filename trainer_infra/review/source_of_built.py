@@ -5,10 +5,12 @@ edits included; another one points at what it was built from, and nothing can me
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from trainer_infra.json_values import JSONObject
+from trainer_infra.review import template_text
 from trainer_infra.review.documents import Document
 
 
@@ -48,11 +50,17 @@ def _placed(value: JSONObject, written: Document | None, file: str) -> Document:
 
 def _named(value: JSONObject, written: Sequence[Document]) -> Document | None:
     """The one whose name is in the object's, the longest one; None where there are several."""
-    name = _name(value)
-    fitting = [each for each in written if _name(each.value) and _name(each.value) in name]
-    longest = max((len(_name(each.value)) for each in fitting), default=0)
-    found = [each for each in fitting if len(_name(each.value)) == longest]
+    fitting = [(len(_fit(each.value, value)), each) for each in written]
+    longest = max((length for length, _ in fitting), default=0)
+    found = [each for length, each in fitting if length == longest > 0]
     return found[0] if len(found) == 1 else None
+
+
+def _fit(written: JSONObject, value: JSONObject) -> str:
+    """What two names have in common: all that a name says, in order, but for what a template makes."""
+    said = [each for each in _name(written).split(template_text.BLANK) if each]
+    pattern = ".*".join(map(re.escape, said))
+    return "".join(said) if re.search(pattern, _name(value)) else ""
 
 
 def _name(value: JSONObject) -> str:

@@ -17,7 +17,10 @@ from trainer_infra.api import yaml_source
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review import documents
 from trainer_infra.review.documents import Document
+from trainer_infra.review.exclusion import Exclusion
 
+NOTHING: Final = Exclusion()
+"""Leaves out nothing."""
 SUFFIXES: Final = (".yaml", ".yml", ".json")
 STDIN: Final = "-"
 _SKIPPED: Final = frozenset({"node_modules", "__pycache__"})
@@ -31,28 +34,35 @@ class SourceObjects:
     """In the order of the paths, and in each file as written."""
     problems: tuple[str, ...] = ()
     """What could not be read, a sentence each."""
+    excluded: tuple[str, ...] = ()
+    """Files and folders that were left out because they are excluded."""
 
 
 @dataclass(slots=True)
 class _Folder:
     """What there is in a folder and in the folders in it."""
 
+    exclusion: Exclusion
     files: list[Path] = field(default_factory=list)
     charts: list[Path] = field(default_factory=list)
     kustomizations: list[Path] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
+    excluded: list[str] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
     """Folders without links: two links may lead to each other."""
 
 
-def read_sources(paths: Sequence[str], values: Sequence[str] = ()) -> SourceObjects:
+def read_sources(
+    paths: Sequence[str], values: Sequence[str] = (), exclusion: Exclusion = NOTHING
+) -> SourceObjects:
     """The objects below all paths, each once.
 
     Args:
         paths: files and folders; `-` for stdin.
         values: files of values for charts, the last one wins.
+        exclusion: what is left out; what is built from other files may still read it.
     """
-    return joined_sources(_read(each, values) for each in paths)
+    return joined_sources(_read(each, values, exclusion) for each in paths)
 
 
 def joined_sources(parts: Iterable[SourceObjects]) -> SourceObjects:
@@ -61,6 +71,7 @@ def joined_sources(parts: Iterable[SourceObjects]) -> SourceObjects:
     return SourceObjects(
         _once(each for part in whole for each in part.documents),
         tuple(dict.fromkeys(each for part in whole for each in part.problems)),
+        tuple(dict.fromkeys(each for part in whole for each in part.excluded)),
     )
 
 
@@ -80,7 +91,7 @@ def _once(found: Iterable[Document]) -> tuple[Document, ...]:
     return tuple(kept)
 
 
-def _read(path: str, values: Sequence[str]) -> SourceObjects:
+def _read(path: str, values: Sequence[str], exclusion: Exclusion) -> SourceObjects:
     if path == STDIN:
         found = _file(STDIN)
         return replace(
@@ -89,7 +100,9 @@ def _read(path: str, values: Sequence[str]) -> SourceObjects:
     where = Path(path)
     if not where.exists():
         return SourceObjects(problems=(f"{path}: is not there",))
-    return _folder(where, values) if where.is_dir() else _file(where)
+    if exclusion.has(path):
+        return SourceObjects(excluded=(os.path.normpath(path),))
+    return _folder(where, values, exclusion) if where.is_dir() else _file(where)
 
 
 def text_of(path: str) -> tuple[str, str]:
@@ -109,10 +122,10 @@ def text_of(path: str) -> tuple[str, str]:
     raise InvalidInput([Problem("", why, where=name)])
 
 
-def _folder(folder: Path, values: Sequence[str]) -> SourceObjects:
+def _folder(folder: Path, values: Sequence[str], exclusion: Exclusion) -> SourceObjects:
     from trainer_infra.review import helm, kustomize  # noqa: PLC0415  a file needs neither
 
-    found = _Folder()
+    found = _Folder(exclusion)
     _walk(folder, found)
     uses = {each: kustomize.used_files(each) for each in found.kustomizations}
     taken = {file for each in uses.values() for file in each.files}
@@ -127,9 +140,12 @@ def _folder(folder: Path, values: Sequence[str]) -> SourceObjects:
     return joined_sources(
         (
             *map(_file, files),
-            *(_made(each, lambda chart: helm.read_chart(chart, values)) for each in charts),
+            *(
+                _without(_made(each, lambda chart: helm.read_chart(chart, values)), exclusion)
+                for each in charts
+            ),
             *(_made(each, kustomize.read_kustomization) for each in on_top),
-            SourceObjects(problems=tuple(found.problems)),
+            SourceObjects(problems=tuple(found.problems), excluded=tuple(found.excluded)),
         )
     )
 
@@ -150,12 +166,15 @@ def _walk(folder: Path, found: _Folder) -> None:
     try:
         inside = sorted(each for each in folder.iterdir() if not each.name.startswith("."))
         folders = [each for each in inside if each.name not in _SKIPPED and each.is_dir()]
-        found.files += (each for each in inside if each.suffix in SUFFIXES and each.is_file())
+        files = [each for each in inside if each.suffix in SUFFIXES and each.is_file()]
     except OSError as error:
         found.problems.append(f"{folder}: cannot be read: {error.strerror}")
         return
+    found.excluded += (str(each) for each in (*files, *folders) if found.exclusion.has(each))
+    found.files += (each for each in files if not found.exclusion.has(each))
     for each in folders:
-        _walk(each, found)
+        if not found.exclusion.has(each):
+            _walk(each, found)
 
 
 def _made(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> SourceObjects:
@@ -167,6 +186,14 @@ def _made(folder: Path, make: Callable[[Path], tuple[Document, ...]]) -> SourceO
         return SourceObjects(problems=tuple(str(each) for each in error.problems))
     except (NotAvailable, UnicodeDecodeError) as error:
         return SourceObjects(problems=(f"{folder}: {error}",))
+
+
+def _without(found: SourceObjects, exclusion: Exclusion) -> SourceObjects:
+    """What a chart renders to, without the templates of it that are left out."""
+    files = dict.fromkeys(each.file for each in found.documents)
+    excluded = tuple(filter(exclusion.has, files))
+    left = tuple(each for each in found.documents if each.file not in excluded)
+    return replace(found, documents=left, excluded=excluded)
 
 
 def _file(path: str | Path) -> SourceObjects:

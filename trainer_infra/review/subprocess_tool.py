@@ -3,6 +3,7 @@
 Called by `changed_files`, `kustomize` and `helm`; found on PATH, never through a shell.
 """
 
+import json
 import re
 import shutil
 import subprocess
@@ -14,12 +15,27 @@ from trainer_infra.errors import NotAvailable
 PATIENCE: Final = 300.0
 """Seconds that a program may take: some fetch what is on other machines."""
 
-_LOGGED: Final = re.compile(r'^[EF]\d{4} .*?\] "command failed" err="(?P<said>.*)"$')
-"""A line of kubectl's log, with the sentence in it."""
 _SAYS: Final = ("error", "fatal")
-"""How the line begins that says what is wrong; below it may stand what the program read."""
+"""How the line begins that says what is wrong."""
 _LONGEST: Final = 4000
-"""Characters of a sentence that are shown."""
+"""Characters of what a program says that are shown."""
+_LOGGED: Final = re.compile(
+    r'^[EF]\d{4} .*?\] "command failed" err=(?:"(?P<text>.*)"|<\n(?P<lines>.*?)\n >)$',
+    re.MULTILINE | re.DOTALL,
+)
+"""How kubectl logs its end: a text in quotes, or lines with an indent."""
+_SILENT: Final = "it failed and said nothing"
+_ASIDE: Final = ("#", "warning", "level=warn", "use --debug")
+"""How lines begin that say nothing of what is wrong."""
+
+
+class ToolFailure(NotAvailable):
+    """A program failed; the message is the sentence that says why."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__(last_words(said))
+        self.said = said
+        """All that it said."""
 
 
 def find_tool(*names: str) -> str | None:
@@ -35,7 +51,8 @@ def tool_output(command: Sequence[str], given: bytes = b"") -> bytes:
         given: what it reads from stdin.
 
     Raises:
-        NotAvailable: It is not there, fails, or takes too long; the message is what it said.
+        ToolFailure: It fails.
+        NotAvailable: It is not there, or takes too long.
     """
     try:
         done = subprocess.run(
@@ -46,14 +63,31 @@ def tool_output(command: Sequence[str], given: bytes = b"") -> bytes:
     except subprocess.TimeoutExpired:
         raise NotAvailable(f"`{command[0]}` did not end within {PATIENCE:.0f} s") from None
     if done.returncode != 0:
-        raise NotAvailable(last_words(done.stderr.decode("utf-8", "replace")))
+        raise ToolFailure(done.stderr.decode("utf-8", "replace"))
     return done.stdout
 
 
 def last_words(text: str) -> str:
     """The sentence of a program's complaint that says what is wrong."""
     lines = [each.strip() for each in text.splitlines() if each.strip()]
-    logged = filter(None, map(_LOGGED.match, lines))
-    sentences = [each["said"] for each in logged]
-    sentences += [each for each in lines if each.lower().startswith(_SAYS)]
-    return (*sentences, *lines, "it failed and said nothing")[0][:_LONGEST]
+    sentences = [each for each in lines if each.lower().startswith(_SAYS)]
+    return (*sentences, *lines, _SILENT)[0][:_LONGEST]
+
+
+def whole_words(text: str) -> str:
+    """All of a program's complaint on one line, without warnings and hints."""
+    logged = _LOGGED.search(text)
+    if logged:
+        text = logged["lines"] or _unquoted(logged["text"] or "")
+    lines = [each.strip() for each in text.splitlines() if each.strip()]
+    told = [each for each in lines if not each.lower().startswith(_ASIDE)] or lines
+    joined = "".join(f"{each}{' ' if each.endswith((':', ',')) else '; '}" for each in told)
+    return joined.removesuffix("; ").strip()[:_LONGEST] or _SILENT
+
+
+def _unquoted(text: str) -> str:
+    """A text without the escapes of Go, which but for a few are those of JSON."""
+    try:
+        return str(json.loads(f'"{text}"'))
+    except ValueError:
+        return text.replace('\\"', '"')

@@ -30,6 +30,8 @@ _BEFORE: Final = 40
 """Characters of a longer one that are shown before the column."""
 _SENTENCE: Final = 1000
 """Characters of a sentence that are shown at most."""
+_COMPLAINT: Final = 4000
+"""Characters of what could not be read: what a tool says begins with where it was, layer by layer."""
 
 
 def report_text(report: Report, colour: bool) -> str:
@@ -49,7 +51,7 @@ def report_text(report: Report, colour: bool) -> str:
     blind = (summary.blind_text(each, report) for each in report.unseen)
     lines += _section("Could not be seen, and so was not judged:", blind, paint)
     lines += _section("Exemptions that excuse nothing:", report.unused, paint)
-    lines += _section("Could not be read:", report.problems, paint)
+    lines += _section("Could not be read:", report.problems, paint, _COMPLAINT)
     lines += _notes(report.notes, paint)
     tally = "; ".join((summary.tally(report), *finding_groups.hidden_text(report)))
     lines += (summary.scope(report), tally, _verdict(report, paint))
@@ -118,8 +120,10 @@ def _end(place: Place, raw: str) -> int:
     return min(place.end_column - 1, len(raw)) if is_one_line else len(raw.rstrip())
 
 
-def _section(title: str, lines: Iterable[str], paint: Paint) -> Iterator[str]:
-    told = [f"    - {one_line.cut_line(each, _SENTENCE)}" for each in lines]
+def _section(
+    title: str, lines: Iterable[str], paint: Paint, longest: int = _SENTENCE
+) -> Iterator[str]:
+    told = [f"    - {one_line.cut_line(each, longest)}" for each in lines]
     if told:
         yield paint(title, "bold")
         yield from told

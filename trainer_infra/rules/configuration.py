@@ -48,6 +48,8 @@ class Configuration(KubeModel):
     """Who answers for what."""
     is_whole: bool = False
     """Whether what is not in the files that are checked is nowhere."""
+    exclude: tuple[str, ...] = ()
+    """Files and folders that a check leaves out, as patterns of a .gitignore file."""
     environments: dict[str, Environment] = Field(default_factory=dict)
     """By name."""
 
@@ -64,6 +66,8 @@ class ResolvedConfiguration:
     """Who answers for what."""
     is_whole: bool = False
     """Whether what is not in the files that are checked is nowhere."""
+    exclude: tuple[str, ...] = ()
+    """Files and folders that a check leaves out."""
     environments: Mapping[str, "ResolvedConfiguration"] = field(default_factory=dict)
     """What holds in environments that have folders, by name; none where one alone is asked for."""
     folders: Mapping[str, Sequence[str]] = field(default_factory=dict)
@@ -129,6 +133,7 @@ def _resolved(file: Configuration, there: Environment, pack: Pack) -> ResolvedCo
         file.pools if there.pools is None else there.pools,
         (*file.exemptions, *there.exemptions),
         file.is_whole if there.is_whole is None else there.is_whole,
+        file.exclude,
     )
 
 
