@@ -20,7 +20,8 @@ class FindingGroup:
     items: tuple[Item, ...]
     """At one place: those of an object's runtime, else one alone; the worst first."""
     others: tuple[Item, ...] = ()
-    """The first ones of other objects that have the same from the same runtime."""
+    """The first ones of other objects that have the same from the same runtime, or of other places
+    of the object."""
 
     @property
     def first(self) -> Item:
@@ -51,10 +52,9 @@ def finding_groups(report: Report) -> Sequence[FindingGroup]:
         whose = (each.kind, each.namespace, each.name, each.place, each.runtime, each.excuse)
         bundles.setdefault(whose if each.runtime else position, []).append(each)
     alike: dict[Hashable, list[tuple[Item, ...]]] = {}
-    for key, items in bundles.items():
+    for items in bundles.values():
         bundle = tuple(sorted(items, key=_rank))
-        said = tuple(map(_said, bundle)) if bundle[0].runtime else key
-        alike.setdefault(said, []).append(bundle)
+        alike.setdefault(tuple(map(_said, bundle)), []).append(bundle)
     groups = (
         FindingGroup(bundle, tuple(each[0] for each in others))
         for bundle, *others in alike.values()
@@ -68,10 +68,12 @@ def _rank(item: Item) -> int:
 
 
 def _said(item: Item) -> Hashable:
-    """What a finding says, without whose it is."""
+    """What a finding says, without whose it is where a runtime says it, else without its place."""
+    said = (item.rule.id, item.what, item.got, item.fix, item.severity, item.excuse)
+    if not item.runtime:
+        return (*said, item.place.file, item.kind, item.namespace, item.name)
     _, _, seen_at = item.seen_at.partition(": ")
-    where = (item.kind, item.runtime, item.path, seen_at)
-    return (item.rule.id, *where, item.what, item.got, item.fix, item.severity, item.excuse)
+    return (*said, item.kind, item.runtime, item.path, seen_at)
 
 
 def hidden_text(report: Report) -> Iterator[str]:
@@ -87,7 +89,9 @@ def others_text(items: Sequence[Item]) -> Iterator[str]:
         places = [summary.place_text(each.place) for each in items[: summary.NAMED]]
         rest = len(items) - len(places)
         named = ", ".join((*places, *([f"and {rest} others"] if rest else [])))
-        yield one_line.one_line(f"The same of {len(items)} more on {items[0].runtime}: {named}")
+        runtime = items[0].runtime
+        whose = f"of {len(items)} more on {runtime}" if runtime else "at"
+        yield one_line.one_line(f"The same {whose}{':' if runtime else ''} {named}")
 
 
 def of_runtime_text(items: Iterable[Item]) -> Iterator[str]:

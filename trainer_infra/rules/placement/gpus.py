@@ -10,6 +10,10 @@ from trainer_infra.rules.value import Value
 _SHARES: Final = ("mem", "memory", "mem-percentage", "cores")
 """How the names of parts of a GPU end, which are no GPUs."""
 _OTHERS: Final = ("google.com/tpu", "habana.ai/gaudi")
+_WHOLE: Final = (
+    *("nvidia.com/gpu", "amd.com/gpu", "gpu.intel.com/i915", "gpu.intel.com/xe"),
+    *_OTHERS,
+)
 _PARTS: Final = ("limits", "requests")
 
 
@@ -27,6 +31,11 @@ def is_gpu(resource: str) -> bool:
     """Whether a resource is GPUs: has `gpu` in its name, and is no part of one."""
     name = resource.lower()
     return "gpu" in name and not name.endswith(_SHARES)
+
+
+def is_of_device_plugin(resource: str) -> bool:
+    """Whether a resource is whole accelerators as the vendors' device plugins name them."""
+    return resource in _WHOLE
 
 
 def is_accelerator(resource: str) -> bool:

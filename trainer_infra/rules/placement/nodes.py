@@ -1,7 +1,8 @@
 """Which pods of an object train, which run together, how many they are, and where that is written.
 
 With MPI those that train are the pods of the job `node`, and the launcher only where it trains too.
-Otherwise they are those of the jobs that have the trainer's label.
+Otherwise they are those of the jobs that have the trainer's label; in a JobSet without such a label,
+those of the job `node`. A JobSet is MPI's if one of its pods has the hostfile.
 """
 
 from collections.abc import Iterator
@@ -9,8 +10,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.render import gang
+from trainer_infra.render.plugins import mpi
 from trainer_infra.rules import pods
-from trainer_infra.rules.placement import lookup
+from trainer_infra.rules.placement import gpus, lookup
 from trainer_infra.rules.pods import Pod, PodContainer
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import ABSENT, Value
@@ -21,12 +23,29 @@ MOST: Final = 2**31 - 1
 
 def training_pods(subject: Subject) -> Iterator[Pod]:
     """The pods that train."""
-    mpi = subject.ml_policy["mpi"]
-    joins = mpi["runLauncherAsNode"]
-    only_starts = mpi.raw is not ABSENT and not joins.is_noted() and joins.raw is not True
-    for pod in pods.pods_of(subject):
-        if pod.job["name"].raw == names.NODE or (pod.trains and not only_starts):
+    found, policy = tuple(pods.pods_of(subject)), subject.ml_policy["mpi"]
+    joins, is_mpi = policy["runLauncherAsNode"], policy.raw is not ABSENT
+    only_starts = is_mpi and not joins.is_noted() and joins.raw is not True
+    by_name = is_mpi
+    if subject.kind == names.JOBSET:
+        by_name = any(map(_has_hostfile, found)) or not any(pod.trains for pod in found)
+    for pod in found:
+        is_node = by_name and pod.job["name"].raw == names.NODE
+        if is_node or (pod.trains and not only_starts and not _is_launcher(pod, subject)):
             yield pod
+
+
+def _is_launcher(pod: Pod, subject: Subject) -> bool:
+    """Whether a JobSet's pod only starts what trains: nothing says so but what it has."""
+    return subject.kind == names.JOBSET and _has_hostfile(pod) and not _asks_for_gpus(pod)
+
+
+def _has_hostfile(pod: Pod) -> bool:
+    return any(each["name"].raw == mpi.HOSTFILE_VOLUME for each in pod.spec["volumes"].items())
+
+
+def _asks_for_gpus(pod: Pod) -> bool:
+    return any(gpus.gpus_of(each) is not None for each in pod.spec["containers"].items())
 
 
 def training_containers(subject: Subject) -> Iterator[PodContainer]:

@@ -9,7 +9,7 @@ from typing import Final, TypeAlias
 
 from trainer_infra import names
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.placement import amounts, kueue, lookup, machines, taints
+from trainer_infra.rules.placement import amounts, gpus, kueue, lookup, machines, taints
 from trainer_infra.rules.placement.kueue import Flavor
 from trainer_infra.rules.pool import Pool
 from trainer_infra.rules.rule import Context, Parameters, Rule
@@ -117,9 +117,13 @@ def _pools(flavor: Flavor, among: Sequence[Pool]) -> tuple[Pool, ...]:
 
 def _there(resource: str, pools: Sequence[Pool], context: Context[FlavorPools]) -> int | None:
     """What all machines of the pools have, in billionths; None where that is not judged."""
-    if resource in context.parameters.ignore:
-        return None
     every = context.world.pools
+    is_machines = gpus.is_of_device_plugin(resource) or any(
+        resource in one.capacity for one in every
+    )
+    if resource in context.parameters.ignore or not is_machines:
+        # Device classes of DRA and virtual resources are called as their owner likes.
+        return None
     found = [(pool.nodes, machines.amount(pool, resource, every)) for pool in pools]
     known = [nodes * each for nodes, each in found if each is not None]
     return sum(known) if len(known) == len(found) else None
