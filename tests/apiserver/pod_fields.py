@@ -1,0 +1,451 @@
+"""Values of fields of pods, containers and volumes, right and wrong ones, for `invalid_pods`.
+
+Keys are paths below the pod's spec or the container, words between blanks.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+_INT32: Final = 2**31 - 1
+_LONG: Final = "a" * 64
+_REQUIRED: Final = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED: Final = "preferredDuringSchedulingIgnoredDuringExecution"
+_SELECTOR: Final = {"matchLabels": {"app": "digits"}}
+_TERM: Final = {"topologyKey": "zone", "labelSelector": _SELECTOR}
+_SPREAD: Final = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSchedule"}
+_EXPRESSIONS: Final = (
+    {"key": "zone", "operator": "In", "values": ["a", "b"]},
+    {"key": "zone", "operator": "In"},
+    {"key": "zone", "operator": "In", "values": ["a b"]},
+    {"key": "zone", "operator": "Exists"},
+    {"key": "zone", "operator": "Exists", "values": ["a"]},
+    {"key": "zone", "operator": "DoesNotExist"},
+    {"key": "zone", "operator": "Equals", "values": ["a"]},
+    {"key": "zone", "values": ["a"]},
+    {"key": "a b", "operator": "Exists"},
+    {"operator": "Exists"},
+)
+_ORDERS: Final = (
+    {"key": "zone", "operator": "Gt", "values": ["1"]},
+    {"key": "zone", "operator": "Gt", "values": ["1", "2"]},
+    {"key": "zone", "operator": "Lt"},
+)
+_FIELDS: Final = (
+    {"key": "metadata.name", "operator": "In", "values": ["a"]},
+    {"key": "metadata.name", "operator": "In", "values": ["a", "b"]},
+    {"key": "metadata.name", "operator": "Exists"},
+    {"key": "metadata.uid", "operator": "In", "values": ["a"]},
+    {"key": "metadata.name", "operator": "In", "values": ["A_b"]},
+)
+_POD_TERMS: Final = (
+    _TERM,
+    {"labelSelector": _SELECTOR},
+    {**_TERM, "topologyKey": "a b"},
+    {**_TERM, "namespaces": ["vision"]},
+    {**_TERM, "namespaces": ["Vision"]},
+    {**_TERM, "namespaceSelector": {}},
+    {**_TERM, "matchLabelKeys": ["pod-template-hash"]},
+    {**_TERM, "matchLabelKeys": ["a b"]},
+    {"topologyKey": "zone", "matchLabelKeys": ["a"]},
+    {**_TERM, "matchLabelKeys": ["a"], "mismatchLabelKeys": ["a"]},
+    *(
+        {**_TERM, "labelSelector": {"matchExpressions": [each]}}
+        for each in (*_EXPRESSIONS, _ORDERS[0])
+    ),
+    {**_TERM, "labelSelector": {"matchLabels": {"a b": "c"}}},
+    {**_TERM, "labelSelector": {"matchLabels": {"a": "b c"}}},
+)
+OF_PODS: Final[Mapping[str, Sequence[Any]]] = {
+    "hostname": ("a", "A", "a.b", _LONG, ""),
+    "subdomain": ("a", "A", "a.b", ""),
+    "serviceAccountName": ("a", "a.b", "A", "a_b", ""),
+    "nodeName": ("a", "a.b", "A b"),
+    "priorityClassName": ("high", "High", "a.b"),
+    "runtimeClassName": ("nvidia", "", "Nvidia"),
+    "preemptionPolicy": ("Never", "PreemptLowerPriority", "Always", ""),
+    "schedulerName": ("any thing", ""),
+    "activeDeadlineSeconds": (1, 0, -1, _INT32, _INT32 + 1),
+    "terminationGracePeriodSeconds": (0, 5, -5),
+    "os": ({"name": "linux"}, {"name": "darwin"}, {"name": ""}, {}),
+    "readinessGates": ([{"conditionType": "a.b/C"}], [{"conditionType": "a b"}], [{}]),
+    "schedulingGates": ([{"name": "a.b/c"}], [{"name": "a b"}], [{}], [{"name": "a"}] * 2),
+    "hostAliases": (
+        *([{"ip": each}] for each in ("10.0.0.1", "::1", "10.0.0.256", "a", "")),
+        [{"ip": "10.0.0.1", "hostnames": ["a.b"]}],
+        [{"ip": "10.0.0.1", "hostnames": ["a_b"]}],
+        [{"ip": "10.0.0.1", "hostnames": [""]}],
+        [{"ip": "010.0.0.1"}],
+    ),
+    "imagePullSecrets": ([{"name": "a"}], [{}]),
+    "resourceClaims": (
+        [{"name": "a", "resourceClaimName": "b"}],
+        [{"name": "a", "resourceClaimTemplateName": "b"}],
+        [{"name": "a"}],
+        [{"name": "a", "resourceClaimName": "b", "resourceClaimTemplateName": "b"}],
+        [{"name": "A", "resourceClaimName": "b"}],
+        [{"name": "a", "resourceClaimName": "B"}],
+        [{"resourceClaimName": "b"}],
+        [{"name": "a", "resourceClaimName": "b"}] * 2,
+    ),
+    "dnsPolicy": ("Default", "ClusterFirst", "ClusterFirstWithHostNet", "None", "none", ""),
+    "dnsConfig": (
+        {},
+        {"nameservers": ["10.0.0.1"]},
+        {"nameservers": ["10.0.0.1", "::1", "10.0.0.2"]},
+        {"nameservers": ["10.0.0.1"] * 4},
+        {"nameservers": ["dns.example.com"]},
+        {"nameservers": [""]},
+        {"searches": ["a.b", "_a.b.", "."]},
+        {"searches": ["a b"]},
+        {"searches": [""]},
+        {"searches": ["a"] * 32},
+        {"searches": ["a"] * 33},
+        {"searches": ["a" * 62 + "." + "b" * 62 + "." + "c" * 62] * 12},
+        {"options": [{"name": "ndots", "value": "2"}]},
+        {"options": [{"value": "2"}]},
+    ),
+    "overhead": ({"cpu": "1"},),
+    "ephemeralContainers": ([{"name": "debug", "image": "registry.example.com/a:v1"}],),
+    "containers": ([],),
+    "initContainers": ([],),
+    "containers 1 name": ("first", "init", "third", "Third", "a.b", "", _LONG),
+    "nodeSelector": ({"a": "b"}, {"a b": "c"}, {"a": "b c"}, {"a": ""}, {"a": _LONG}, {}),
+    "tolerations": (
+        [{"operator": "Exists"}],
+        [{"operator": "Equal"}],
+        [{}],
+        [{"key": "a"}],
+        [{"key": "a", "value": "b"}],
+        [{"key": "a", "operator": "Equal", "value": "b c"}],
+        [{"key": "a", "operator": "Exists", "value": "b"}],
+        [{"key": "a", "operator": "In", "value": "b"}],
+        [{"key": "a b", "operator": "Exists"}],
+        [{"key": "a", "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 60}],
+        [{"key": "a", "operator": "Exists", "effect": "NoSchedule", "tolerationSeconds": 60}],
+        [{"key": "a", "operator": "Exists", "tolerationSeconds": -1}],
+        [{"key": "a", "operator": "Exists", "effect": "Never"}],
+        [{"key": "a", "operator": "Exists", "effect": "PreferNoSchedule"}],
+    ),
+    "affinity": ({}, {"nodeAffinity": {}}, {"podAffinity": {}}),
+    f"affinity nodeAffinity {_REQUIRED} nodeSelectorTerms": (
+        [],
+        [{}],
+        *([{"matchExpressions": [each]}] for each in (*_EXPRESSIONS, *_ORDERS)),
+        *([{"matchFields": [each]}] for each in _FIELDS),
+    ),
+    f"affinity nodeAffinity {_PREFERRED}": (
+        *([{"weight": each, "preference": {}}] for each in (1, 100, 0, 101)),
+        *(
+            [{"weight": 1, "preference": {"matchExpressions": [each]}}]
+            for each in (*_EXPRESSIONS, *_ORDERS)
+        ),
+        [{"preference": {}}],
+    ),
+    f"affinity podAffinity {_REQUIRED}": tuple([each] for each in _POD_TERMS),
+    f"affinity podAntiAffinity {_PREFERRED}": (
+        *([{"weight": each, "podAffinityTerm": _TERM}] for each in (1, 100, 0, 101)),
+        *([{"weight": 5, "podAffinityTerm": each}] for each in _POD_TERMS),
+        [{"podAffinityTerm": _TERM}],
+    ),
+    "topologySpreadConstraints": (
+        [],
+        [_SPREAD],
+        [_SPREAD, _SPREAD],
+        [_SPREAD, {**_SPREAD, "whenUnsatisfiable": "ScheduleAnyway"}],
+        *([{**_SPREAD, "maxSkew": each}] for each in (0, -1, 5)),
+        *([{**_SPREAD, "topologyKey": each}] for each in ("", "a b")),
+        *([{**_SPREAD, "whenUnsatisfiable": each}] for each in ("", "Never")),
+        *([{**_SPREAD, "minDomains": each}] for each in (1, 0, -1)),
+        [{**_SPREAD, "minDomains": 2, "whenUnsatisfiable": "ScheduleAnyway"}],
+        *([{**_SPREAD, "nodeAffinityPolicy": each}] for each in ("Honor", "Ignore", "honor", "")),
+        *([{**_SPREAD, "nodeTaintsPolicy": each}] for each in ("Honor", "Never")),
+        *([{**_SPREAD, "labelSelector": {"matchExpressions": [each]}}] for each in _EXPRESSIONS),
+        [{**_SPREAD, "matchLabelKeys": ["a"]}],
+        [{**_SPREAD, "labelSelector": _SELECTOR, "matchLabelKeys": ["a"]}],
+        [{**_SPREAD, "labelSelector": _SELECTOR, "matchLabelKeys": ["app"]}],
+        [{**_SPREAD, "labelSelector": _SELECTOR, "matchLabelKeys": ["a b"]}],
+    ),
+    "securityContext runAsUser": (1000, 0, -1, _INT32, _INT32 + 1),
+    "securityContext runAsGroup": (1000, -1, _INT32 + 1),
+    "securityContext fsGroup": (0, -1, _INT32 + 1),
+    "securityContext supplementalGroups": ([], [0, 5], [-1], [_INT32 + 1]),
+    "securityContext fsGroupChangePolicy": ("Always", "OnRootMismatch", "Never", ""),
+    "securityContext supplementalGroupsPolicy": ("Merge", "Strict", "None", ""),
+    "securityContext seLinuxChangePolicy": ("Recursive", "Never", ""),
+    "securityContext seccompProfile": (
+        {"type": "RuntimeDefault"},
+        {"type": "Localhost", "localhostProfile": "profiles/a.json"},
+        {"type": "Localhost", "localhostProfile": "/a.json"},
+        {"type": "Localhost", "localhostProfile": "../a.json"},
+        {"type": "Localhost", "localhostProfile": ""},
+        {"type": "Localhost"},
+        {"type": "RuntimeDefault", "localhostProfile": "a.json"},
+        {"type": "Strict"},
+        {"type": ""},
+        {},
+    ),
+    "securityContext appArmorProfile": (
+        {"type": "RuntimeDefault"},
+        {"type": "Localhost", "localhostProfile": "a"},
+        {"type": "Localhost", "localhostProfile": " a"},
+        {"type": "Localhost", "localhostProfile": ""},
+        {"type": "Localhost"},
+        {"type": "RuntimeDefault", "localhostProfile": "a"},
+        {"type": "Strict"},
+        {},
+    ),
+    "securityContext sysctls": (
+        [{"name": "net.ipv4.tcp_syncookies", "value": "1"}],
+        [{"name": "net.ipv4.tcp_syncookies", "value": "1"}] * 2,
+        [{"name": "Net ipv4", "value": "1"}],
+        [{"name": "", "value": "1"}],
+        [{"value": "1"}],
+    ),
+    "volumes": (
+        [],
+        [{"name": each, "emptyDir": {}} for each in ("data", "settings", "data")],
+        [{"name": each, "emptyDir": {}} for each in ("data", "settings", "Claim")],
+        [{"name": each, "emptyDir": {}} for each in ("data", "settings", "a.b")],
+        [{"name": each, "emptyDir": {}} for each in ("data", "settings", "")],
+        [{"name": "data"}, {"name": "settings"}, {"emptyDir": {}}],
+        [{"name": "data", "emptyDir": {}}],
+    ),
+    "volumes 0 name": ("date", "Data", ""),
+}  # fmt: skip
+"""By path below the PodSpec."""
+
+_REFERENCES: Final = (
+    *({"fieldRef": {"fieldPath": each}} for each in ("metadata.name", "spec.nodeName", "status.podIPs")),
+    *({"fieldRef": {"fieldPath": each}} for each in ("metadata.labels['a']", "metadata.annotations['a.b/C']")),
+    *({"fieldRef": {"fieldPath": each}} for each in ("", "metadata.labels", "spec.image", "status.phase")),
+    *({"fieldRef": {"fieldPath": each}} for each in ("metadata.labels['a b']", "spec.nodeName['a']", "name")),
+    {"fieldRef": {"apiVersion": "v2", "fieldPath": "metadata.name"}},
+    {"fieldRef": {}},
+    *({"resourceFieldRef": {"resource": each}} for each in ("limits.cpu", "requests.memory", "limits.hugepages-2Mi")),
+    *({"resourceFieldRef": {"resource": each}} for each in ("", "cpu", "limits.nvidia.com/gpu")),
+    *({"resourceFieldRef": {"resource": "limits.cpu", "divisor": each}} for each in ("1", "1m", "0", "2", "1Mi")),
+    *({"resourceFieldRef": {"resource": "limits.memory", "divisor": each}} for each in ("1Mi", "1G", "1m", "2Mi")),
+)  # fmt: skip
+_PORTS: Final = (1, 80, 65535, 0, -1, 65536)
+_HANDLERS: Final = (
+    {"exec": {"command": ["true"]}},
+    {"exec": {"command": []}},
+    {"exec": {}},
+    *({"httpGet": {"port": each}} for each in (*_PORTS, "http", "Http", "80", "a--b", "-a", "", "a" * 16)),
+    *({"httpGet": {"port": 80, "scheme": each}} for each in ("HTTP", "HTTPS", "http", "")),
+    *({"httpGet": {"port": 80, "httpHeaders": [{"name": each, "value": ""}]}} for each in ("X-A", "X A", "")),
+    {"httpGet": {"path": "/"}},
+    *({"tcpSocket": {"port": each}} for each in _PORTS),
+    {"exec": {"command": ["true"]}, "tcpSocket": {"port": 80}},
+    {},
+)  # fmt: skip
+_TCP: Final = {"tcpSocket": {"port": 80}}
+_PROBES: Final = (
+    *_HANDLERS,
+    *({"grpc": {"port": each}} for each in _PORTS),
+    *(
+        {**_TCP, key: each}
+        for key in ("initialDelaySeconds", "timeoutSeconds", "periodSeconds", "failureThreshold")
+        for each in (0, 1, -1)
+    ),
+    *({**_TCP, "successThreshold": each} for each in (0, 1, 2, -1)),
+    *({**_TCP, "terminationGracePeriodSeconds": each} for each in (1, 0, -1)),
+)
+_DATA: Final = {"name": "data", "mountPath": "/data"}
+OF_CONTAINERS: Final[Mapping[str, Sequence[Any]]] = {
+    "name": ("a", "A", "a_b", "a.b", _LONG, "second"),
+    "image": ("",),
+    "imagePullPolicy": ("Always", "Never", "Sometimes", ""),
+    "terminationMessagePolicy": ("File", "FallbackToLogsOnError", "Log", ""),
+    "terminationMessagePath": ("any thing",),
+    "restartPolicy": ("Always", "Sometimes", ""),
+    "resizePolicy": (
+        [{"resourceName": "cpu", "restartPolicy": "NotRequired"}],
+        [{"resourceName": "cpu", "restartPolicy": "NotRequired"}] * 2,
+        [{"resourceName": "cpu", "restartPolicy": "RestartContainer"}],
+        [{"resourceName": "gpu", "restartPolicy": "NotRequired"}],
+        [{"resourceName": "cpu", "restartPolicy": "Never"}],
+        [{"restartPolicy": "NotRequired"}],
+        [{"resourceName": "cpu"}],
+    ),
+    "ports": (
+        *([{"containerPort": each}] for each in _PORTS),
+        *([{"containerPort": 80, "hostPort": each}] for each in _PORTS),
+        *([{"containerPort": 80, "protocol": each}] for each in ("TCP", "UDP", "SCTP", "tcp", "HTTP", "")),
+        *([{"containerPort": 80, "name": each}] for each in ("a1", "A", "a_b", "80", "a--b", "a-", "a" * 15, "a" * 16)),
+        [{"name": "a"}],
+        [{"containerPort": 80, "name": "a"}, {"containerPort": 81, "name": "a"}],
+        [{"containerPort": 80, "hostPort": 80}, {"containerPort": 81, "hostPort": 80}],
+        [{"containerPort": 80, "hostPort": 80}, {"containerPort": 81, "hostPort": 80, "protocol": "UDP"}],
+    ),
+    "env 0": (
+        *({"name": each} for each in ("a", "A.b-c", "9", "a b", "a=b", "ä", "", "a\n")),
+        {"value": "a"},
+        {"name": "A", "valueFrom": {}},
+        {"name": "A", "value": "a", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},
+        {"name": "A", "value": "", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}}},
+        *({"name": "A", "valueFrom": each} for each in _REFERENCES),
+        *({"name": "A", "valueFrom": {kind: {"name": "a", "key": each}}}
+          for kind in ("secretKeyRef", "configMapKeyRef") for each in ("a.b_c-d", "a b", "", "a/b")),
+        *({"name": "A", "valueFrom": {kind: {"name": each, "key": "a"}}}
+          for kind in ("secretKeyRef", "configMapKeyRef") for each in ("a.b", "A", "a_b", "")),
+        {"name": "A", "valueFrom": {"secretKeyRef": {"key": "a"}}},
+        {"name": "A", "valueFrom": {"secretKeyRef": {"name": "a", "key": "b"}, "configMapKeyRef": {"name": "a", "key": "b"}}},
+    ),
+    "envFrom": (
+        [{}],
+        *([{"secretRef": {"name": each}}] for each in ("a", "a-", "A", "", "a_b", "-")),
+        [{"secretRef": {}}],
+        [{"secretRef": {"name": "a"}, "configMapRef": {"name": "a"}}],
+        *([{"prefix": each, "secretRef": {"name": "a"}}] for each in ("A_", "9", "a=", "ä")),
+    ),
+    "volumeMounts": (
+        [],
+        [{"name": "other", "mountPath": "/other"}],
+        [{"mountPath": "/data"}],
+        [{"name": "data"}],
+        [{"name": "data", "mountPath": ""}],
+        [{"name": "data", "mountPath": "data"}],
+        [{"name": "data", "mountPath": "/a:b"}],
+        [_DATA, _DATA],
+        [_DATA, {"name": "settings", "mountPath": "/data"}],
+        [_DATA, {"name": "data", "mountPath": "/other"}],
+        *([{**_DATA, "subPath": each}] for each in ("a/b", "/a", "../a", "a/../b", "..a", "")),
+        *([{**_DATA, "subPathExpr": each}] for each in ("$(POD)", "/a", "a/..")),
+        [{**_DATA, "subPath": "a", "subPathExpr": "b"}],
+        [{**_DATA, "subPath": "", "subPathExpr": "b"}],
+        *([{**_DATA, "mountPropagation": each}] for each in ("None", "HostToContainer", "Bidirectional", "Both", "")),
+        *([{**_DATA, "recursiveReadOnly": each}] for each in ("Disabled", "Enabled", "IfPossible", "Never")),
+        [{**_DATA, "readOnly": True, "recursiveReadOnly": "Enabled"}],
+        [{**_DATA, "readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "HostToContainer"}],
+    ),
+    "resources": (
+        {},
+        *({"limits": {"cpu": each}} for each in ("1", "500m", 1, 0.5, "0", "-1", "1.5", "a", "", "1 cpu", "1e3")),
+        *({"limits": {"memory": each}} for each in ("1Gi", "-1Gi", "0", "512m", "512", "1.5Gi", "16GB", "1Mi", "4k")),
+        *({"requests": {"ephemeral-storage": each}} for each in ("1Gi", "-1", "10m")),
+        *({"limits": {each: "1"}} for each in ("gpu", "storage", "nvidia.com/gpu", "example.com/a b", "requests.a.b/c", "pods")),
+        *({"limits": {each: "1"}} for each in ("kubernetes.io/batch", "hugepages-2Mi", "hugepages-a", "Example.com/a")),
+        *({"limits": {"nvidia.com/gpu": each}} for each in ("1", "0.5", "-1", "500m", "2000m")),
+        *({"requests": {"nvidia.com/gpu": each}, "limits": {"nvidia.com/gpu": "2"}} for each in ("1", "2", "3")),
+        {"requests": {"nvidia.com/gpu": "1"}},
+        *({"requests": {"cpu": each}, "limits": {"cpu": "2"}} for each in ("1", "2", "2000m", "2001m", "3")),
+        *({"requests": {"memory": each}, "limits": {"memory": "1Gi"}} for each in ("1Gi", "1025Mi", "2Gi")),
+        *({"limits": {"cpu": "1", "hugepages-2Mi": each}} for each in ("2Mi", "3Mi", "64Mi", "-2Mi")),
+        {"limits": {"hugepages-2Mi": "4Mi"}},
+        {"requests": {"hugepages-2Mi": "4Mi", "cpu": "1"}},
+        {"requests": {"hugepages-2Mi": "2Mi", "cpu": "1"}, "limits": {"hugepages-2Mi": "4Mi"}},
+        {"claims": [{"name": "a"}]},
+    ),
+    "livenessProbe": _PROBES,
+    "readinessProbe": _PROBES,
+    "startupProbe": _PROBES[-12:],
+    "lifecycle": (
+        {},
+        *({moment: each} for moment in ("postStart", "preStop") for each in _HANDLERS),
+        *({"preStop": {"sleep": {"seconds": each}}} for each in (0, 1, 30, 31, -1)),
+    ),
+    "securityContext runAsUser": (0, -1, _INT32 + 1),
+    "securityContext runAsGroup": (0, -1),
+    "securityContext privileged": (True, False),
+    "securityContext procMount": ("Default", "Unmasked", "Other"),
+    "securityContext seccompProfile": (
+        {"type": "Localhost"},
+        {"type": "Localhost", "localhostProfile": "a"},
+        {"type": "Other"},
+        {"type": "RuntimeDefault", "localhostProfile": "a"},
+    ),
+    "securityContext capabilities": ({"add": ["CAP_SYS_ADMIN"]}, {"drop": ["ANY"]}),
+}  # fmt: skip
+"""By path below the container."""
+
+_SPEC: Final = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+_FILES: Final = (
+    {"key": "a", "path": "a/b"},
+    {"key": "a", "path": "/a"},
+    {"key": "a", "path": "../a"},
+    {"key": "a", "path": "..a"},
+    {"key": "a", "path": "a/../b"},
+    {"key": "a"},
+    {"path": "a"},
+    {"key": "", "path": "a"},
+    *({"key": "a", "path": "a", "mode": each} for each in (0, 0o777, 0o1000, -1)),
+)
+_DOWNWARD: Final = (
+    *({"path": "a", "fieldRef": {"fieldPath": each}} for each in ("metadata.labels", "metadata.name", "spec.nodeName")),
+    {"path": "a", "resourceFieldRef": {"containerName": "first", "resource": "limits.cpu"}},
+    {"path": "a", "resourceFieldRef": {"resource": "limits.cpu"}},
+    {"path": "a"},
+    {"path": "/a", "fieldRef": {"fieldPath": "metadata.name"}},
+    {"fieldRef": {"fieldPath": "metadata.name"}},
+    {"path": "a", "fieldRef": {"fieldPath": "metadata.name"}, "resourceFieldRef": {"containerName": "a", "resource": "limits.cpu"}},
+)  # fmt: skip
+_TOKEN: Final = {"path": "token"}
+OF_VOLUMES: Final[Sequence[Mapping[str, Any]]] = (
+    {},
+    *({"emptyDir": each} for each in ({}, {"medium": "Memory"}, {"sizeLimit": "1Gi"}, {"sizeLimit": "-1"}, {"sizeLimit": "a"})),
+    {"emptyDir": {}, "configMap": {"name": "a"}},
+    {"secret": {"secretName": "a"}, "configMap": {"name": "a"}},
+    *({"configMap": each} for each in ({"name": "a"}, {}, {"name": ""}, {"name": "a", "defaultMode": 0o1000}, {"name": "a", "defaultMode": 0o400})),
+    *({"secret": each} for each in ({"secretName": "a"}, {}, {"secretName": "a", "defaultMode": -1})),
+    *({"configMap": {"name": "a", "items": [each]}} for each in _FILES),
+    *({"secret": {"secretName": "a", "items": [each]}} for each in _FILES),
+    *({"downwardAPI": {"items": [each]}} for each in _DOWNWARD),
+    {"downwardAPI": {"defaultMode": 0o1000}},
+    *({"persistentVolumeClaim": each} for each in ({"claimName": "a"}, {}, {"claimName": ""})),
+    *({"hostPath": each} for each in ({"path": "/a"}, {}, {"path": "/a/../b"}, {"path": "/a", "type": "Directory"}, {"path": "/a", "type": "Folder"}, {"path": "/a", "type": ""})),
+    *({"nfs": each} for each in ({"server": "a", "path": "/a"}, {"server": "a"}, {"path": "/a"}, {"server": "a", "path": "a"})),
+    *({"csi": {"driver": each}} for each in ("example.com", "a b", "", "Example.com", "a" * 64)),
+    {"csi": {"driver": "a.b", "nodePublishSecretRef": {"name": "a"}}},
+    {"csi": {"driver": "a.b", "nodePublishSecretRef": {}}},
+    {"ephemeral": {}},
+    *(
+        {"ephemeral": {"volumeClaimTemplate": {"spec": each}}}
+        for each in (
+            _SPEC,
+            {**_SPEC, "accessModes": []},
+            {**_SPEC, "accessModes": ["Read"]},
+            {**_SPEC, "accessModes": ["ReadWriteOncePod"]},
+            {**_SPEC, "accessModes": ["ReadWriteOncePod", "ReadWriteOnce"]},
+            {**_SPEC, "storageClassName": "a.b"},
+            {**_SPEC, "storageClassName": "A b"},
+            {**_SPEC, "volumeMode": "Block"},
+            {**_SPEC, "volumeMode": "File"},
+            *({**_SPEC, "resources": {"requests": {"storage": each}}} for each in ("0", "-1", "1m", "a")),
+            {"accessModes": ["ReadWriteOnce"]},
+            {},
+        )
+    ),
+    *(
+        {"projected": {"sources": [each]}}
+        for each in (
+            {},
+            {"secret": {"name": "a"}},
+            {"secret": {}},
+            {"configMap": {"name": "a"}, "secret": {"name": "a"}},
+            {"configMap": {"name": "a", "items": [{"key": "a", "path": "a"}, {"key": "b", "path": "a"}]}},
+            {"downwardAPI": {"items": [_DOWNWARD[0]]}},
+            {"downwardAPI": {"items": [_DOWNWARD[2]]}},
+            *({"serviceAccountToken": {**_TOKEN, "expirationSeconds": each}} for each in (600, 599, 2**32, 2**32 + 1)),
+            {"serviceAccountToken": _TOKEN},
+            {"serviceAccountToken": {}},
+            {"serviceAccountToken": {"path": "../a"}},
+        )
+    ),
+    {"projected": {"sources": [], "defaultMode": 0o1000}},
+    {"gitRepo": {}},
+    {"gitRepo": {"repository": "https://example.com/a"}},
+    *({"iscsi": {"targetPortal": "10.0.0.1", "iqn": "iqn.2001-04.com.example:a", "lun": each}} for each in (0, 256)),
+    {"iscsi": {"targetPortal": "10.0.0.1", "lun": 0}},
+    *({"rbd": each} for each in ({"monitors": ["a"], "image": "a"}, {"monitors": ["a"]})),
+    *({"cephfs": each} for each in ({"monitors": ["a"]}, {})),
+    *({"azureFile": each} for each in ({"secretName": "a", "shareName": "a"}, {"secretName": "a"})),
+    *({"awsElasticBlockStore": each} for each in ({"volumeID": "a"}, {})),
+    *({"gcePersistentDisk": each} for each in ({"pdName": "a"}, {})),
+    *({"flexVolume": each} for each in ({"driver": "a/b"}, {})),
+    *({"glusterfs": each} for each in ({"endpoints": "a", "path": "a"}, {"endpoints": "a"})),
+    *({"vsphereVolume": each} for each in ({"volumePath": "a"}, {})),
+    *({"portworxVolume": each} for each in ({"volumeID": "a"}, {})),
+    *({"cinder": each} for each in ({"volumeID": "a"}, {})),
+)  # fmt: skip
+"""Sources of a volume, several or none of them."""
