@@ -6,8 +6,7 @@ Source: Kubernetes' validation of pods (`validateAffinity` and what that calls).
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules import pods
-from trainer_infra.rules.admission import field, label_selectors
+from trainer_infra.rules.admission import field, label_selectors, written_places
 from trainer_infra.rules.admission.field import Check
 from trainer_infra.rules.admission.syntax import DNS_LABEL, DNS_SUBDOMAIN, QUALIFIED_NAME
 from trainer_infra.rules.finding import Finding, Severity
@@ -112,6 +111,6 @@ RULE: Final = Rule(
     tags=("admission", "scheduling"),
     why="The API server refuses each of the pods, and the job waits for ever.",
     fix="Write labels as nodes have them, and operators with the values that they need.",
-    places=pods.pods_of,
+    places=written_places.pods_with("nodeSelector", "affinity"),
     check=_check,
 )

@@ -7,13 +7,13 @@ Source: Kubernetes' validation of pods (`validateContainerPorts`, `checkHostPort
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules import pods
-from trainer_infra.rules.admission import field
+from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.syntax import PORT_NAME
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
 _HIGHEST: Final = 65535
@@ -34,6 +34,11 @@ _PORTS: Final = field.every(
     ),
     field.unique("name"),
 )
+
+
+def _places(subject: Subject) -> Iterator[Pod]:
+    found = written_places.containers_with("ports")(subject)
+    yield from {id(each.pod): each.pod for each in found}.values()
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
@@ -82,6 +87,6 @@ RULE: Final = Rule(
     tags=("admission", "network"),
     why="The API server refuses each of the pods, and the job waits for ever.",
     fix="Write a containerPort from 1 to 65535, and names of at most 15 lower-case letters.",
-    places=pods.pods_of,
+    places=_places,
     check=_check,
 )

@@ -7,8 +7,7 @@ Kubernetes 1.34 and later, which takes all of printable ASCII.
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules import pods
-from trainer_infra.rules.admission import field
+from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.field_references import FIELD_OF_VARIABLE, RESOURCE_OF_VARIABLE
 from trainer_infra.rules.admission.syntax import (
     CONFIG_MAP_KEY,
@@ -91,6 +90,6 @@ RULE: Final = Rule(
     tags=("admission", "env"),
     why="The API server refuses each of the pods, and the job waits for ever.",
     fix="Write `value`, or `valueFrom` with one source and all that names it.",
-    places=pods.containers,
+    places=written_places.containers_with("env", "envFrom"),
     check=_check,
 )

@@ -3,11 +3,11 @@
 Source: Kubernetes' validation of pods (`ValidatePodSpec` and what that calls).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainer_infra.rules import pods
-from trainer_infra.rules.admission import field
+from trainer_infra.rules.admission import field, written_places
+from trainer_infra.rules.admission.field import Check
 from trainer_infra.rules.admission.syntax import (
     DNS_LABEL,
     DNS_SUBDOMAIN,
@@ -55,55 +55,51 @@ _CLAIM: Final = field.every(
     ),
 )
 _QUALIFIED: Final = field.text(QUALIFIED_NAME, is_optional=False)
-_SPEC: Final = field.fields(
-    {
-        **dict.fromkeys(("hostname", "subdomain"), field.text(DNS_LABEL)),
-        **dict.fromkeys(
-            ("serviceAccountName", "nodeName", "priorityClassName"), field.text(DNS_SUBDOMAIN)
-        ),
-        "runtimeClassName": field.text(DNS_SUBDOMAIN, is_optional=False),
-        "activeDeadlineSeconds": field.number(1, _LARGEST),
-        "preemptionPolicy": field.choice("Never", "PreemptLowerPriority", is_optional=False),
-        "os": field.every(
-            field.required("name"), field.fields({"name": field.choice("linux", "windows")})
-        ),
-        "readinessGates": field.items(
-            field.every(
-                field.required("conditionType"), field.fields({"conditionType": _QUALIFIED})
-            )
-        ),
-        "schedulingGates": field.every(
-            field.items(field.every(field.required("name"), field.fields({"name": _QUALIFIED}))),
-            field.unique("name"),
-        ),
-        "hostAliases": field.items(
-            field.every(
-                field.required("ip"),
-                field.fields(
-                    {
-                        "ip": field.text(IP_ADDRESS),
-                        "hostnames": field.items(field.text(DNS_SUBDOMAIN, is_optional=False)),
-                    }
-                ),
-            )
-        ),
-        "resourceClaims": field.every(field.items(_CLAIM), field.unique("name")),
-        "dnsPolicy": field.choice(*_DNS),
-        "dnsConfig": field.fields(
-            {
-                "nameservers": field.every(
-                    field.longest(_SERVERS), field.items(field.text(IP_ADDRESS, is_optional=False))
-                ),
-                "searches": field.every(
-                    field.longest(_SEARCHES),
-                    field.items(field.text(_SEARCH, is_optional=False)),
-                    _length,
-                ),
-                "options": field.items(field.required("name")),
-            }
-        ),
-    }
-)
+_FIELDS: Final[Mapping[str, Check]] = {
+    **dict.fromkeys(("hostname", "subdomain"), field.text(DNS_LABEL)),
+    **dict.fromkeys(
+        ("serviceAccountName", "nodeName", "priorityClassName"), field.text(DNS_SUBDOMAIN)
+    ),
+    "runtimeClassName": field.text(DNS_SUBDOMAIN, is_optional=False),
+    "activeDeadlineSeconds": field.number(1, _LARGEST),
+    "preemptionPolicy": field.choice("Never", "PreemptLowerPriority", is_optional=False),
+    "os": field.every(
+        field.required("name"), field.fields({"name": field.choice("linux", "windows")})
+    ),
+    "readinessGates": field.items(
+        field.every(field.required("conditionType"), field.fields({"conditionType": _QUALIFIED}))
+    ),
+    "schedulingGates": field.every(
+        field.items(field.every(field.required("name"), field.fields({"name": _QUALIFIED}))),
+        field.unique("name"),
+    ),
+    "hostAliases": field.items(
+        field.every(
+            field.required("ip"),
+            field.fields(
+                {
+                    "ip": field.text(IP_ADDRESS),
+                    "hostnames": field.items(field.text(DNS_SUBDOMAIN, is_optional=False)),
+                }
+            ),
+        )
+    ),
+    "resourceClaims": field.every(field.items(_CLAIM), field.unique("name")),
+    "dnsPolicy": field.choice(*_DNS),
+    "dnsConfig": field.fields(
+        {
+            "nameservers": field.every(
+                field.longest(_SERVERS), field.items(field.text(IP_ADDRESS, is_optional=False))
+            ),
+            "searches": field.every(
+                field.longest(_SEARCHES),
+                field.items(field.text(_SEARCH, is_optional=False)),
+                _length,
+            ),
+            "options": field.items(field.required("name")),
+        }
+    ),
+}
 
 
 def _own_servers(spec: Value) -> Iterator[Finding]:
@@ -113,7 +109,7 @@ def _own_servers(spec: Value) -> Iterator[Finding]:
         yield servers.finding(f"is required where dnsPolicy is {_NO_POLICY}")
 
 
-_OF_SPEC: Final = field.every(_SPEC, _own_servers)
+_OF_SPEC: Final = field.every(field.fields(_FIELDS), _own_servers)
 
 
 def _check(pod: Pod, context: Context[Parameters]) -> Iterator[Finding]:
@@ -128,6 +124,6 @@ RULE: Final = Rule(
     tags=("admission",),
     why="The API server refuses each of the pods, and the job waits for ever.",
     fix="Write names as DNS has them, and words that the field knows.",
-    places=pods.pods_of,
+    places=written_places.pods_with(*_FIELDS),
     check=_check,
 )

@@ -7,8 +7,7 @@ Source: Kubernetes' validation of pods (`validateProbe`, `validateHandler`, `val
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules import pods
-from trainer_infra.rules.admission import field
+from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.syntax import HEADER_NAME, PORT_NAME
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
@@ -130,6 +129,6 @@ RULE: Final = Rule(
     tags=("admission", "probes"),
     why="The API server refuses each of the pods, and the job waits for ever.",
     fix="Write one of exec, httpGet, tcpSocket and grpc, with a port or a command.",
-    places=pods.containers,
+    places=written_places.containers_with(*_PROBES, "lifecycle"),
     check=_check,
 )

@@ -6,8 +6,7 @@ Source: Kubernetes' validation of pods (`ValidateTolerations`).
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules import pods
-from trainer_infra.rules.admission import field
+from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.syntax import LABEL_VALUE, QUALIFIED_NAME
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
@@ -62,6 +61,6 @@ RULE: Final = Rule(
     tags=("admission", "scheduling"),
     why="The API server refuses each of the pods, and the job waits for ever.",
     fix="Write `operator: Exists` with no value, or a key and a value.",
-    places=pods.pods_of,
+    places=written_places.pods_with("tolerations"),
     check=_check,
 )

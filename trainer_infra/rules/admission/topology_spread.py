@@ -6,8 +6,7 @@ Source: Kubernetes' validation of pods (`validateTopologySpreadConstraints`).
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra.rules import pods
-from trainer_infra.rules.admission import field, label_selectors
+from trainer_infra.rules.admission import field, label_selectors, written_places
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import Pod
@@ -60,6 +59,6 @@ RULE: Final = Rule(
     tags=("admission", "scheduling"),
     why="The API server refuses each of the pods, and the job waits for ever.",
     fix="Write maxSkew from 1 on, a topologyKey, and DoNotSchedule or ScheduleAnyway.",
-    places=pods.pods_of,
+    places=written_places.pods_with("topologySpreadConstraints"),
     check=_check,
 )

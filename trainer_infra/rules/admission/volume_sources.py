@@ -8,8 +8,7 @@ they require is judged.
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from trainer_infra.rules import pods
-from trainer_infra.rules.admission import field
+from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.field import Check
 from trainer_infra.rules.admission.field_references import FIELD_OF_FILE, RESOURCE_OF_FILE
 from trainer_infra.rules.admission.syntax import (
@@ -195,6 +194,6 @@ RULE: Final = Rule(
     tags=("admission", "volumes"),
     why="The API server refuses each of the pods, and the job waits for ever.",
     fix="Write one source for each volume, and all that names what it holds.",
-    places=pods.pods_of,
+    places=written_places.pods_with("volumes"),
     check=_check,
 )
