@@ -293,9 +293,9 @@ def varied(*chosen: Variation) -> JSON:
     return made
 
 
-def mixed(count: int) -> Iterator[tuple[Variation, ...]]:
+def mixed(count: int, known: Sequence[Variation]) -> Iterator[tuple[Variation, ...]]:
     """Some at once, the same each time; those that have no place in what others make are passed over."""
-    drawn, known = random.Random(34), list(variations())
+    drawn = random.Random(34)
     while count:
         chosen = tuple(drawn.sample(known, drawn.randint(2, 3)))
         try:

@@ -322,7 +322,7 @@ OF_CONTAINERS: Final[Mapping[str, Sequence[Any]]] = {
     "resources": (
         {},
         *({"limits": {"cpu": each}} for each in ("1", "500m", 1, 0.5, "0", "-1", "1.5", "a", "", "1 cpu", "1e3")),
-        *({"limits": {"memory": each}} for each in ("1Gi", "-1Gi", "0", "512m", "512", "1.5Gi", "16GB", "1Mi", "4k")),
+        *({"limits": {"memory": each}} for each in ("1Gi", "-1Gi", "0", "512m", "512", "1.5Gi", "16GB", "1Mi", "4k", "0.1Gi", "128974848000m")),
         *({"requests": {"ephemeral-storage": each}} for each in ("1Gi", "-1", "10m")),
         *({"limits": {each: "1"}} for each in ("gpu", "storage", "nvidia.com/gpu", "example.com/a b", "requests.a.b/c", "pods")),
         *({"limits": {each: "1"}} for each in ("kubernetes.io/batch", "hugepages-2Mi", "hugepages-a", "Example.com/a")),

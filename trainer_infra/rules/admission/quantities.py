@@ -98,13 +98,12 @@ def _amount(place: Value, name: str) -> Iterator[Finding]:
 def _absurd(place: Value, amount: Decimal, name: str) -> Iterator[Finding]:
     """Amounts that Kubernetes takes, and no process can live with."""
     least = _SMALLEST if name == "memory" else 1
-    if not 0 < amount < least and amount == amount.to_integral_value():
+    if not 0 < amount < least:
         return
     said = str(place.raw)
     meant = f"{said.removesuffix(_MILLI)}Mi" if said.endswith(_MILLI) else ""
     fix = f"write {meant}: m is a thousandth" if meant else "write it with a unit, such as Mi or Gi"
-    unit = "a byte" if amount < 1 else f"{amount.normalize():f} bytes"
-    what = f"is less than {unit}" if amount < 1 else f"is {unit} alone"
+    what = "is less than a byte" if amount < 1 else "is less than 1Mi, in which nothing runs"
     yield place.finding(what, place.raw, fix)
 
 

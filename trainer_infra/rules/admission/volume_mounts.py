@@ -1,7 +1,7 @@
 """volume-mounts: a container mounts volumes of its pod, each at a place of its own.
 
-Source: Kubernetes' validation of pods (`ValidateVolumeMounts`, `ValidateVolumeDevices`). JobSet and
-a StatefulSet add a volume for each claim that they make. What an initializer's container mounts is
+Source: Kubernetes' validation of pods (`ValidateVolumeMounts`, `ValidateVolumeDevices`). JobSet, a
+StatefulSet and a LeaderWorkerSet add a volume for each claim that they make. What an initializer's container mounts is
 judged by `initializer-mount`.
 """
 
@@ -24,7 +24,10 @@ from trainer_infra.rules.value import Value
 _BOTH_WAYS: Final = "Bidirectional"
 _NONE: Final = "None"
 _READ_ONLY: Final = ("Enabled", "IfPossible")
-_CLAIMS: Final[Path] = ("spec", "volumeClaimTemplates")
+_CLAIMS: Final[tuple[Path, ...]] = (
+    ("spec", "volumeClaimTemplates"),
+    ("spec", "leaderWorkerTemplate", "volumeClaimTemplates"),
+)
 _OF_BLOCKS: Final = ("persistentVolumeClaim", "ephemeral")
 
 
@@ -47,7 +50,8 @@ def _places(subject: Subject) -> Iterator[MountingContainer]:
 
 
 def _claims(subject: Subject) -> Iterator[Value]:
-    yield from field.all_items(subject.object.at(*_CLAIMS))
+    for path in _CLAIMS:
+        yield from field.all_items(subject.object.at(*path))
     for spec in pods.jobsets(subject):
         for policy in field.all_items(spec["volumeClaimPolicies"]):
             yield from field.all_items(policy["templates"])

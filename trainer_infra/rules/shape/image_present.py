@@ -6,7 +6,6 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.shape import jobs
@@ -28,7 +27,7 @@ RULE: Final = Rule(
     id="image-present",
     title="Every container has an image",
     severity=Severity.HIGH,
-    kinds=WORKLOADS,
+    kinds=names.WITH_PODS | {"Pod", "Job", "CronJob"},
     tags=("shape", "images"),
     why=(
         "The schemas leave the image out for templates, so the object is taken; the API server then "
