@@ -125,7 +125,7 @@ _CONDITION: Final = {"type": "DisruptionTarget"}
 _OF_JOB: Final[Mapping[Path, Sequence[Any]]] = {
     ("completions",): (0, -1, 5, REMOVED),
     ("parallelism",): (0, -1, 100_000, 100_001, REMOVED),
-    ("backoffLimit",): (0, -1),
+    ("backoffLimit",): (0, "3", 2**31, 1.5, True, None, -1),
     ("activeDeadlineSeconds",): (0, -1, 60),
     ("ttlSecondsAfterFinished",): (0, -5, 60),
     ("backoffLimitPerIndex",): (0, 1, -1),
@@ -133,7 +133,7 @@ _OF_JOB: Final[Mapping[Path, Sequence[Any]]] = {
     ("completionMode",): ("NonIndexed", "indexed", "", REMOVED),
     ("managedBy",): ("example.com/controller", "controller", "", "Example.com/a", "a.b/" + "c" * 60),
     ("podReplacementPolicy",): ("Failed", "TerminatingOrFailed", "Never", ""),
-    ("suspend",): (True, False),
+    ("suspend",): (True, "true", False),
     ("manualSelector",): (True,),
     ("selector",): ({"matchLabels": {"app": "digits"}},),
     ("podFailurePolicy",): (
@@ -160,6 +160,9 @@ _OF_JOB: Final[Mapping[Path, Sequence[Any]]] = {
     (*_SUCCESS, "succeededIndexes"): ("", "0", "0-3", "0-4", "4", "1,0", "1,1", "3-2", "a", "0-1-2", "0, 1", REMOVED),
     (*_SUCCESS, "succeededCount"): (0, -1, 3, 4, 5, REMOVED),
     ("template", "metadata", "labels"): (
+        {"app": 1},
+        {"app": True},
+        ["app"],
         *({"app": each} for each in ("", "a.b_c-d", "-a", "a-", "a b", "a" * 63, "a" * 64, "a/b")),
         *({"app": "digits", each: "a"} for each in ("example.com/a", "-a", "a/b/c", "/a", "Example.com/a", "a" * 64)),
         {"app": "digits", "job-name": "other"},

@@ -56,7 +56,8 @@ _POD_TERMS: Final = (
     {**_TERM, "labelSelector": {"matchLabels": {"a": "b c"}}},
 )
 OF_PODS: Final[Mapping[str, Sequence[Any]]] = {
-    "hostname": ("a", "A", "a.b", _LONG, ""),
+    "hostNetwork": ("true", False, 1),
+    "hostname": (7, "a", "A", "a.b", _LONG, ""),
     "subdomain": ("a", "A", "a.b", ""),
     "serviceAccountName": ("a", "a.b", "A", "a_b", ""),
     "nodeName": ("a", "a.b", "A b"),
@@ -255,6 +256,9 @@ _DATA: Final = {"name": "data", "mountPath": "/data"}
 OF_CONTAINERS: Final[Mapping[str, Sequence[Any]]] = {
     "name": ("a", "A", "a_b", "a.b", _LONG, "second"),
     "image": ("",),
+    "args": (["a"], ["a", 1], [True], "a", []),
+    "command": ("python", ["python"], {}),
+    "tty": (True, "true", 1),
     "imagePullPolicy": ("Always", "Never", "Sometimes", ""),
     "terminationMessagePolicy": ("File", "FallbackToLogsOnError", "Log", ""),
     "terminationMessagePath": ("any thing",),
@@ -269,6 +273,8 @@ OF_CONTAINERS: Final[Mapping[str, Sequence[Any]]] = {
         [{"resourceName": "cpu"}],
     ),
     "ports": (
+        *([{"containerPort": each}] for each in ("80", 80.5, True, 2**31)),
+        {"containerPort": 80},
         *([{"containerPort": each}] for each in _PORTS),
         *([{"containerPort": 80, "hostPort": each}] for each in _PORTS),
         *([{"containerPort": 80, "protocol": each}] for each in ("TCP", "UDP", "SCTP", "tcp", "HTTP", "")),
@@ -279,6 +285,8 @@ OF_CONTAINERS: Final[Mapping[str, Sequence[Any]]] = {
         [{"containerPort": 80, "hostPort": 80}, {"containerPort": 81, "hostPort": 80, "protocol": "UDP"}],
     ),
     "env 0": (
+        *({"name": "A", "value": each} for each in ("7", 7, True, 0.5, None, ["a"])),
+        "A=7",
         *({"name": each} for each in ("a", "A.b-c", "9", "a b", "a=b", "ä", "", "a\n")),
         {"value": "a"},
         {"name": "A", "valueFrom": {}},
@@ -320,6 +328,8 @@ OF_CONTAINERS: Final[Mapping[str, Sequence[Any]]] = {
         [{**_DATA, "readOnly": True, "recursiveReadOnly": "Enabled", "mountPropagation": "HostToContainer"}],
     ),
     "resources": (
+        *({"limits": {"cpu": each}} for each in (True, ["1"], None)),
+        {"limits": ["cpu"]},
         {},
         *({"limits": {"cpu": each}} for each in ("1", "500m", 1, 0.5, "0", "-1", "1.5", "a", "", "1 cpu", "1e3")),
         *({"limits": {"memory": each}} for each in ("1Gi", "-1Gi", "0", "512m", "512", "1.5Gi", "16GB", "1Mi", "4k", "0.1Gi", "128974848000m")),

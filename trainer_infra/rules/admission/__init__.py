@@ -13,6 +13,7 @@ from trainer_infra.rules.admission import (
     container_ports,
     containers,
     env_sources,
+    field_types,
     job_counts,
     job_policies,
     job_restart_policy,
@@ -29,6 +30,7 @@ from trainer_infra.rules.admission import (
 from trainer_infra.rules.rule import AnyRule
 
 RULES: Final[tuple[AnyRule, ...]] = (
+    field_types.RULE,
     label_syntax.RULE,
     containers.RULE,
     container_ports.RULE,
