@@ -64,6 +64,29 @@ def test_a_job_that_has_other_things_from_its_runtime_is_an_entry_of_its_own() -
     assert groups(report) == [("run-as-non-root", "seccomp"), ("run-as-non-root",)]
 
 
+def test_what_a_rule_says_of_several_containers_of_an_object_is_one_entry() -> None:
+    container = "{name: %s, image: a@sha256:%s}"
+    containers = ", ".join(container % (name, "0" * 64) for name in ("a", "b"))
+    text_of_job = f"""\
+apiVersion: batch/v1
+kind: Job
+metadata: {{name: digits}}
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers: [{containers}]
+"""
+    other = text_of_job.replace("digits", "letters")
+    report = checked.of_text(f"{text_of_job}---\n{other}", "privilege-escalation")
+    found = finding_groups.finding_groups(report)
+    assert [[each.place.line for each in (one.first, *one.others)] for one in found] == [
+        [8, 8],
+        [17, 17],
+    ]
+    assert "    The same at a.yaml:8\n" in text.report_text(report, colour=False)
+
+
 def of(*items: Item, shown_from: Severity = Severity.LOW) -> Report:
     return replace(CLEAN, items=items, shown_from=shown_from)
 

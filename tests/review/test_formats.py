@@ -144,7 +144,10 @@ CHECKS: dict[str, Callable[[Report, str], None]] = {
 
 
 def test_a_summary_fits_into_what_github_takes() -> None:
-    item = reports.item(got="x" * 5_000, place=Place("y" * 5_000, 1))
-    made = markdown.markdown_text(Report(items=(item,) * 5_000, rules=(), objects=1, files=("y",)))
+    place = Place("y" * 5_000, 1)
+    items = tuple(
+        reports.item(name=str(each), got="x" * 5_000, place=place) for each in range(5_000)
+    )
+    made = markdown.markdown_text(Report(items=items, rules=(), objects=1, files=("y",)))
     assert len(made.encode()) < 1024 * 1024
     assert made.endswith("The other formats have all.\n")

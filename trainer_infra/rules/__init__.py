@@ -7,6 +7,7 @@ How to add one: its file in a group's folder, its line in the group's `RULES`, i
 from typing import Final
 
 from trainer_infra.rules import (
+    admission,
     capacity,
     data,
     pod_security,
@@ -19,6 +20,7 @@ from trainer_infra.rules.rule import AnyRule
 
 RULES: Final[tuple[AnyRule, ...]] = (
     *shape.RULES,
+    *admission.RULES,
     *supply_chain.RULES,
     *pod_security.RULES,
     *capacity.RULES,

@@ -1,7 +1,7 @@
 """A policy rule: one thing that is to be so, and how to see that it is not.
 
-Each file of `shape`, `supply_chain`, `pod_security`, `capacity`, `scheduling`, `data` and `tuning`
-makes one; `trainer_infra.rules.RULES` has them all in order. A rule is pure, never raises on
+Each file of `shape`, `admission`, `supply_chain`, `pod_security`, `capacity`, `scheduling`, `data`
+and `tuning` that has a `RULE` makes one; `trainer_infra.rules.RULES` has them all in order. A rule is pure, never raises on
 any object, and never shows a secret.
 """
 

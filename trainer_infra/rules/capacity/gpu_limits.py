@@ -7,9 +7,9 @@ with a domain that is not Kubernetes' own is whole, and cannot be promised to tw
 from collections.abc import Iterator
 from typing import Final
 
-from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Change, Finding, Severity
+from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.value import Value
@@ -57,7 +57,7 @@ RULE: Final = Rule(
     id="gpu-limits",
     title="Requests for GPUs and other devices equal their limits, in whole numbers",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=WORKLOADS,
     tags=("capacity", "gpu"),
     why="Kubernetes refuses the pods, and the job waits for ever.",
     fix="Write devices in `limits` alone: the request follows.",

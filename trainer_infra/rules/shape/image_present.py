@@ -27,7 +27,7 @@ RULE: Final = Rule(
     id="image-present",
     title="Every container has an image",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=names.WITH_PODS | {"Pod", "Job", "CronJob"},
     tags=("shape", "images"),
     why=(
         "The schemas leave the image out for templates, so the object is taken; the API server then "
