@@ -159,6 +159,10 @@ WORKLOAD: Final = "Workload"
 WORKLOAD_PRIORITY_CLASS: Final = "WorkloadPriorityClass"
 VOLCANO_QUEUE: Final = "Queue"
 
+# Kinds of Kubernetes that jobs name.
+PRIORITY_CLASS: Final = "PriorityClass"
+NAMESPACE: Final = "Namespace"
+
 KUEUE_KINDS: Final = (
     *(CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, COHORT, KUEUE_TOPOLOGY, WORKLOAD),
     *(WORKLOAD_PRIORITY_CLASS, ADMISSION_CHECK, "MultiKueueCluster", "MultiKueueConfig"),

@@ -10,13 +10,17 @@ from typing import Any, Final
 
 from trainer_infra.api.finding import Path, StandIn
 from trainer_infra.api.schema_rules import BrokenRule, SchemaRule
+from trainer_infra.names import KUEUE_GROUP, PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS
 
 JSON = Mapping[str, Any]
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_CLASSES: Final = frozenset((PRIORITY_CLASS, WORKLOAD_PRIORITY_CLASS))
 _HOSTNAME: Final = "kubernetes.io/hostname"
 _NEVER: Final = "Never"
 _NEXT: Final = "TryNextFlavor"
+_STOPS: Final = ("MayStopSearch", "Borrow", "Preempt")
+"""What else the same fields may say, the latter two in v1beta1."""
 
 
 def _borrows_alone(spec: JSON) -> Iterator[BrokenRule]:
@@ -42,7 +46,7 @@ def _prefers(fungibility: JSON) -> Iterator[BrokenRule]:
         fungibility.get("whenCanBorrow") or "MayStopSearch",
         fungibility.get("whenCanPreempt") or _NEXT,
     )
-    if preference is not None and any(_is_other(each, _NEXT) for each in both):
+    if preference is not None and any(each in _STOPS for each in both):
         what = f"needs whenCanBorrow and whenCanPreempt to be {_NEXT}"
         fix = f"write {_NEXT} for both, or remove the preference"
         yield BrokenRule(("preference",), preference, what, fix)
@@ -72,9 +76,10 @@ def _distinct(items: list[Any]) -> Iterator[BrokenRule]:
 
 
 def _hostname_is_last(levels: list[JSON]) -> Iterator[BrokenRule]:
-    is_last_other = _is_other(levels[-1].get("nodeLabel"), _HOSTNAME)
-    for index, each in enumerate(levels[:-1]):
-        if each.get("nodeLabel") == _HOSTNAME and is_last_other:
+    *others, last = levels or [{}]
+    is_last = last.get("nodeLabel") == _HOSTNAME or isinstance(last.get("nodeLabel"), StandIn)
+    for index, each in enumerate(others):
+        if each.get("nodeLabel") == _HOSTNAME and not is_last:
             what = "may only be the lowest level, the last of the list"
             yield BrokenRule((index, "nodeLabel"), _HOSTNAME, what, "move it to the end")
 
@@ -123,7 +128,7 @@ def _toleration_seconds(tolerations: list[JSON]) -> Iterator[BrokenRule]:
 
 def _least_count(pods: JSON) -> Iterator[BrokenRule]:
     least = pods.get("minCount")
-    if least is not None and least > pods.get("count", 1):
+    if least is not None and least > pods.get("count", 1) >= 0:
         what = f"must be at most {pods.get('count', 1)}, the count"
         yield BrokenRule(("minCount",), least, what)
 
@@ -136,15 +141,10 @@ def _has_priority(spec: JSON) -> Iterator[BrokenRule]:
 
 def _class_of(group: str, kind: str) -> SchemaRule:
     def broken(reference: JSON) -> Iterator[BrokenRule]:
-        if reference.get("group") == group and reference.get("kind") != kind:
+        if reference.get("group") == group and reference.get("kind") in _CLASSES - {kind}:
             yield BrokenRule(("kind",), reference.get("kind"), f"must be {kind!r} of {group}")
 
     return broken
-
-
-def _is_other(value: object, wanted: str) -> bool:
-    """Whether it is known, and not what is wanted."""
-    return value != wanted and not isinstance(value, StandIn)
 
 
 def _or(words: tuple[str, ...]) -> str:
@@ -182,10 +182,10 @@ RULES: Final[Mapping[str, SchemaRule]] = {
     "has(self.priorityClassName) ? has(self.priority) : true": _has_priority,
     "!has(self.priorityClassRef) || has(self.priority)": _has_priority,
     "(self.group == 'scheduling.k8s.io') ? self.kind == 'PriorityClass' : true": _class_of(
-        "scheduling.k8s.io", "PriorityClass"
+        "scheduling.k8s.io", PRIORITY_CLASS
     ),
     "(self.group == 'kueue.x-k8s.io') ? self.kind == 'WorkloadPriorityClass' : true": _class_of(
-        "kueue.x-k8s.io", "WorkloadPriorityClass"
+        KUEUE_GROUP, WORKLOAD_PRIORITY_CLASS
     ),
 }
 """Every rule of Kueue's CRDs that judges one object, but for those below."""

@@ -70,7 +70,7 @@ def broken_rules(rule: SchemaRule, value: Any) -> tuple[BrokenRule, ...]:
         # The API server cannot evaluate the rule either, and refuses.
         what = f"needs {missing.args[0]}, which a rule of the schema reads"
         return (BrokenRule((), value, what),)
-    except (AttributeError, TypeError):
+    except (AttributeError, IndexError, TypeError):
         # A part of another type than the schema wants: that is reported already.
         return ()
 

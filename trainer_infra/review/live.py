@@ -35,6 +35,8 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     names.WORKLOAD_PRIORITY_CLASS: _KUEUE,
     names.VOLCANO_QUEUE: (names.VOLCANO_API_VERSION,),
     names.RESOURCE_QUOTA: _CORE,
+    names.NAMESPACE: _CORE,
+    names.PRIORITY_CLASS: ("scheduling.k8s.io/v1",),
     "ServiceAccount": _CORE,
     "Role": _RBAC,
     "RoleBinding": _RBAC,

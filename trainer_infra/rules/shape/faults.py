@@ -16,6 +16,7 @@ from trainer_infra.api import queue_schema, schema
 from trainer_infra.api.object_meta import OBJECT_META
 from trainer_infra.api.schema_walk import Walk
 from trainer_infra.rules import unknown
+from trainer_infra.rules.placement import kueue
 from trainer_infra.rules.shape import texts
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import ABSENT, Value
@@ -65,17 +66,11 @@ def faults_of(subject: Subject) -> Iterator[Fault]:
     elif subject.kind == names.JOBSET:
         yield from _found(whole, _of_jobset)
     elif subject.kind in names.KUEUE_KINDS:
-        if _is_of_kueue(subject):
+        if kueue.is_of_kueue(subject):
             yield from _found(whole, partial(queue_schema.queue_findings, kind=subject.kind))
     else:
         yield from _found(whole["metadata"], _of_metadata)
         yield from _found(whole["spec"], texts.unquoted_texts)
-
-
-def _is_of_kueue(subject: Subject) -> bool:
-    """Whether it is Kueue's and no other project's kind of that name."""
-    group = subject.api_version.rpartition("/")[0]
-    return group == names.KUEUE_GROUP or (not subject.api_version and subject.kind in _VERSIONS)
 
 
 def _found(value: Value, judge: Callable[[Any], Iterable[api.FieldFinding]]) -> Iterator[Fault]:
