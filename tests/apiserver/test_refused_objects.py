@@ -3,7 +3,6 @@
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from datetime import date
 from typing import Any, Final
 
 import pytest
@@ -13,9 +12,6 @@ from tests.apiserver.variations import Variation
 from tests.review import checked
 from tools.cluster.client import DRY_RUN, STRICT, Client
 from trainer_infra import names
-from trainer_infra.review import check
-from trainer_infra.review.check import CheckScope
-from trainer_infra.review.documents import Document
 from trainer_infra.rules import RULES
 
 GROUPS: Final = ("shape", "scheduling")
@@ -70,8 +66,7 @@ def refusal(client: Client, variation: Variation) -> str:
 
 def severe(variation: Variation) -> list[tuple[str, str]]:
     """Rule and clause of what fails a check of the object."""
-    documents = [Document(dict(variation.whole()), "a.yaml", None, is_editable=False)]
-    report = check.check_documents(documents, CheckScope(checked.by(*CHOSEN), date(2026, 11, 26)))
+    report = checked.of([checked.document(dict(variation.whole()))], *CHOSEN)
     return [(each.rule.id, each.clause()) for each in report.failing()]
 
 

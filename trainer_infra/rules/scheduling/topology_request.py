@@ -1,7 +1,7 @@
 """topology-request: the annotations by which pods ask Kueue for a place in a topology fit together.
 
 Kueue 0.19's webhooks of jobs. Whether there is such a level, and room in it, is said by
-`topology-fits`. Of a runtime the number of pods is not judged: its TrainJobs say it.
+`topology-fits`.
 """
 
 import re
@@ -31,6 +31,8 @@ _TRUTHS: Final = frozenset(
     ("1", "t", "T", "true", "TRUE", "True", "0", "f", "F", "false", "FALSE", "False")
 )
 """Booleans, as Go reads them from a text."""
+_COUNTED: Final = (names.JOBSET, names.TRAIN_JOB)
+"""Kinds that say themselves how many pods there are, where we know to look."""
 _SIZE: Final = re.compile(r"\+?0*[1-9][0-9]{0,9}", re.ASCII)
 _NUMBER: Final = re.compile(r"[0-9]+", re.ASCII)
 
@@ -68,7 +70,7 @@ def _slices(asked: Value, pod: Pod, context: Context[Parameters]) -> Iterator[Fi
         yield size.finding(what, size.text(), "remove it, or name the level of a slice")
     elif not _SIZE.fullmatch(size.text()) or int(size.text()) > nodes.MOST:
         yield size.finding("is not a number of pods from 1 on", size.text())
-    elif context.subject.kind not in names.RUNTIMES and int(size.text()) > nodes.count(pod):
+    elif context.subject.kind in _COUNTED and int(size.text()) > nodes.count(pod):
         what = f"is more than the {nodes.count(pod)} pods that there are"
         yield size.finding(what, size.text(), f"write {nodes.count(pod)} or less")
 
