@@ -2,7 +2,7 @@
 
 Run by a developer (`python tools/schemas.py`, needs Go) when a version below is raised; then
 `git diff` shows what the API changed. Descriptions are dropped and subschemas that occur more
-than once are kept once. trainer_infra/api/schema.py reads the result.
+than once are kept once. api/schema.py and api/queue_schema.py of the package read the result.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import subprocess
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
@@ -20,6 +21,7 @@ JSON = dict[str, Any]
 
 TRAINER: Final = ("github.com/kubeflow/trainer/v2", "v2.3.0")
 JOBSET: Final = ("sigs.k8s.io/jobset", "v0.12.0")
+KUEUE: Final = ("sigs.k8s.io/kueue", "v0.19.0")
 CRDS: Final = {
     "TrainJob": (*TRAINER, "manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml"),
     "TrainingRuntime": (*TRAINER, "manifests/base/crds/trainer.kubeflow.org_trainingruntimes.yaml"),
@@ -29,6 +31,25 @@ CRDS: Final = {
     ),
     "JobSet": (*JOBSET, "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),
 }
+_WORKLOAD: Final = "Workload"
+KUEUE_CRDS: Final = {
+    kind: (*KUEUE, f"config/components/crd/bases/kueue.x-k8s.io_{plural}.yaml")
+    for kind, plural in (
+        ("ClusterQueue", "clusterqueues"),
+        ("LocalQueue", "localqueues"),
+        ("ResourceFlavor", "resourceflavors"),
+        ("Cohort", "cohorts"),
+        ("Topology", "topologies"),
+        ("WorkloadPriorityClass", "workloadpriorityclasses"),
+        ("AdmissionCheck", "admissionchecks"),
+        ("MultiKueueCluster", "multikueueclusters"),
+        ("MultiKueueConfig", "multikueueconfigs"),
+        ("ProvisioningRequestConfig", "provisioningrequestconfigs"),
+        (_WORKLOAD, "workloads"),
+    )
+}
+KUEUE_VERSIONS: Final = ("v1beta2", "v1beta1")
+"""Those that Kueue serves, the newest first."""
 FOLDER: Final = Path(__file__).parents[1] / "trainer_infra" / "api" / "schemas"
 SHARED_FROM: Final = 150
 """Length of compact JSON from which a repeated subschema is kept once."""
@@ -37,7 +58,7 @@ KEYWORDS: Final = frozenset(
     {
         "type", "properties", "required", "items", "additionalProperties", "default", "enum",
         "format", "pattern", "minimum", "maximum", "minLength", "maxLength", "minItems",
-        "maxItems", "minProperties", "anyOf",
+        "maxItems", "minProperties", "maxProperties", "anyOf",
     }
 )  # fmt: skip
 """What schema.py checks; another keyword must be taught to it first."""
@@ -51,11 +72,10 @@ def module_folder(module: str, version: str) -> Path:
     return Path(json.loads(done.stdout)["Dir"])
 
 
-def crd_schema(text: bytes) -> JSON:
-    """The OpenAPI schema of a CRD's only version."""
-    (version,) = yaml.safe_load(text)["spec"]["versions"]
-    schema: JSON = version["schema"]["openAPIV3Schema"]
-    return schema
+def crd_schemas(text: bytes) -> dict[str, JSON]:
+    """The OpenAPI schema of each version of a CRD."""
+    versions = yaml.load(text, yaml.CSafeLoader)["spec"]["versions"]
+    return {each["name"]: each["schema"]["openAPIV3Schema"] for each in versions}
 
 
 def without_descriptions(schema: JSON) -> JSON:
@@ -139,36 +159,65 @@ def readable_in_a_diff(groups: dict[str, dict[str, JSON]]) -> str:
     return "{" + ",\n".join(parts) + "}"
 
 
-def published() -> tuple[dict[str, JSON], list[JSON]]:
-    """The schema of each kind, and where each came from."""
+def published() -> dict[str, JSON]:
+    """The schema of each kind of Trainer and JobSet."""
     schemas: dict[str, JSON] = {}
-    provenance: list[JSON] = []
-    for kind, (module, version, path) in CRDS.items():
-        text = (module_folder(module, version) / path).read_bytes()
-        schemas[kind] = without_descriptions(crd_schema(text))
-        digest = hashlib.sha256(text).hexdigest()
-        provenance.append(
-            {"kind": kind, "module": module, "version": version, "path": path, "sha256": digest}
-        )
-    return schemas, provenance
+    for kind, place in CRDS.items():
+        (schema,) = crd_schemas(crd_text(*place)).values()
+        schemas[kind] = without_descriptions(schema)
+    return schemas
+
+
+def published_of_kueue() -> dict[str, JSON]:
+    """The schema of each kind and version of Kueue, without the status, which Kueue writes."""
+    schemas: dict[str, JSON] = {}
+    for kind, place in KUEUE_CRDS.items():
+        found = crd_schemas(crd_text(*place))
+        for version in KUEUE_VERSIONS:
+            schema = without_descriptions(found[version])
+            schema["properties"].pop("status", None)
+            # Its other rules are of the status.
+            schema.pop("x-kubernetes-validations", None)
+            schemas[f"{version}/{kind}"] = schema
+    return schemas
+
+
+def crd_text(module: str, version: str, path: str) -> bytes:
+    """A file of a published module."""
+    return (module_folder(module, version) / path).read_bytes()
+
+
+def provenance() -> Iterator[JSON]:
+    """Where each schema came from."""
+    for kind, (module, version, path) in {**CRDS, **KUEUE_CRDS}.items():
+        digest = hashlib.sha256(crd_text(module, version, path)).hexdigest()
+        yield {"kind": kind, "module": module, "version": version, "path": path, "sha256": digest}
+
+
+def write(name: str, roots: dict[str, JSON]) -> None:
+    """Write the schemas, each subschema that they share once."""
+    shared = Shared(roots)
+    kept = {root: shared.replaced(root, schema) for root, schema in roots.items()}
+    text = readable_in_a_diff({"kinds": kept, "shared": shared.definitions})
+    (FOLDER / name).write_text(text + "\n")
+    print(f"wrote {FOLDER / name}, {len(shared.definitions)} shared schemas")
 
 
 def main() -> int:
-    """Write both files; 1 when the two modules do not fit together."""
-    kinds, provenance = published()
+    """Write all files; 1 when the modules of Trainer and JobSet do not fit together."""
+    kinds = published()
     jobset_spec = kinds.pop("JobSet")["properties"]["spec"]
     for kind in ("TrainingRuntime", "ClusterTrainingRuntime"):
         template = kinds[kind]["properties"]["spec"]["properties"]["template"]
         if template["properties"]["spec"] != jobset_spec:
             print(f"{kind} holds another JobSetSpec than {JOBSET[0]} {JOBSET[1]}", file=sys.stderr)
             return 1
-    roots = {"JobSetSpec": jobset_spec} | kinds
-    shared = Shared(roots)
-    kept = {name: shared.replaced(name, schema) for name, schema in roots.items()}
-    result = {"kinds": kept, "shared": shared.definitions}
-    (FOLDER / "published.json").write_text(readable_in_a_diff(result) + "\n")
-    (FOLDER / "provenance.json").write_text(json.dumps(provenance, indent=2) + "\n")
-    print(f"wrote {FOLDER}, {len(shared.definitions)} shared schemas")
+    write("published.json", {"JobSetSpec": jobset_spec} | kinds)
+    of_kueue = published_of_kueue()
+    workloads = {each: of_kueue.pop(each) for each in [*of_kueue] if each.endswith(_WORKLOAD)}
+    write("kueue.json", of_kueue)
+    write("kueue_workload.json", workloads)
+    (FOLDER / "provenance.json").write_text(json.dumps([*provenance()], indent=2) + "\n")
     return 0
 
 

@@ -147,23 +147,30 @@ POOL_LABEL: Final = "trainer-infra.dev/pool"
 
 # Kueue's kinds; some of these words are kinds of others too, so the group goes with them.
 KUEUE_GROUP: Final = "kueue.x-k8s.io"
+KUEUE_VERSIONS: Final = (f"{KUEUE_GROUP}/v1beta2", f"{KUEUE_GROUP}/v1beta1")
+"""Those that Kueue 0.19 serves, the newest first."""
 LOCAL_QUEUE: Final = "LocalQueue"
 CLUSTER_QUEUE: Final = "ClusterQueue"
 RESOURCE_FLAVOR: Final = "ResourceFlavor"
 COHORT: Final = "Cohort"
 ADMISSION_CHECK: Final = "AdmissionCheck"
 KUEUE_TOPOLOGY: Final = "Topology"
+WORKLOAD: Final = "Workload"
+WORKLOAD_PRIORITY_CLASS: Final = "WorkloadPriorityClass"
 VOLCANO_QUEUE: Final = "Queue"
 
-# Kinds that queue and place jobs: Kueue's, Volcano's and coscheduling's.
-QUEUEING_KINDS: Final = frozenset(
-    (
-        *("ClusterQueue", "LocalQueue", "Cohort", "ResourceFlavor", "Topology"),
-        *("AdmissionCheck", "ProvisioningRequestConfig", "WorkloadPriorityClass"),
-        *("MultiKueueConfig", "MultiKueueCluster"),
-        *("Queue", "HyperNode", POD_GROUP),
-    )
+# Kinds of Kubernetes that jobs name.
+PRIORITY_CLASS: Final = "PriorityClass"
+NAMESPACE: Final = "Namespace"
+
+KUEUE_KINDS: Final = (
+    *(CLUSTER_QUEUE, LOCAL_QUEUE, RESOURCE_FLAVOR, COHORT, KUEUE_TOPOLOGY, WORKLOAD),
+    *(WORKLOAD_PRIORITY_CLASS, ADMISSION_CHECK, "MultiKueueCluster", "MultiKueueConfig"),
+    "ProvisioningRequestConfig",
 )
+"""All that there are."""
+QUEUEING_KINDS: Final = frozenset((*KUEUE_KINDS, VOLCANO_QUEUE, "HyperNode", POD_GROUP))
+"""Kinds that queue and place jobs: Kueue's, Volcano's and coscheduling's."""
 
 # The progress protocol (reference behaviour 6).
 PROGRESS_URL: Final = "KUBEFLOW_TRAINER_SERVER_URL"

@@ -7,12 +7,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from trainer_infra.api import schema, schema_rules
+import pytest
+
+from tools import schemas
+from trainer_infra import names
+from trainer_infra.api import queue_schema_rules, schema, schema_rules
+from trainer_infra.rules import RULES
 
 JSON = dict[str, Any]
 
 FOLDER = Path(schema.__file__).parent / "schemas"
-PUBLISHED = json.loads((FOLDER / "published.json").read_text(encoding="utf-8"))
+FILES = ("published.json", "kueue.json", "kueue_workload.json")
+PUBLISHED, *KUEUE = (json.loads((FOLDER / each).read_text(encoding="utf-8")) for each in FILES)
 
 
 def inside(value: Any) -> Iterator[JSON]:
@@ -25,16 +31,33 @@ def inside(value: Any) -> Iterator[JSON]:
             yield from inside(item)
 
 
+def rules_in(*files: JSON) -> set[str]:
+    found = (each.get("rule") for file in files for each in inside(file))
+    return {each for each in found if isinstance(each, str) and "oldSelf" not in each}
+
+
 def test_every_rule_that_judges_one_object_is_known() -> None:
-    rules = {each["rule"] for each in inside(PUBLISHED) if isinstance(each.get("rule"), str)}
-    updates = {"self == oldSelf"}
     ours = {"has(self.name) || has(self.generateName)"}
-    assert rules - updates == set(schema_rules.RULES) - ours
+    assert rules_in(PUBLISHED) == set(schema_rules.RULES) - ours
 
 
-def test_every_reference_is_to_a_schema_that_is_there() -> None:
-    references = {each["$ref"] for each in inside(PUBLISHED) if "$ref" in each}
-    assert references == set(PUBLISHED["shared"])
+def test_every_rule_of_kueue_that_judges_one_object_is_known_or_said_by_a_policy_rule() -> None:
+    known, said = set(queue_schema_rules.RULES), queue_schema_rules.SAID_BY
+    assert rules_in(*KUEUE) == known | set(said)
+    assert known & set(said) == set()
+    assert {*said.values()} <= {each.id for each in RULES}
+
+
+@pytest.mark.parametrize("file", [PUBLISHED, *KUEUE], ids=FILES)
+def test_every_reference_is_to_a_schema_that_is_there(file: JSON) -> None:
+    references = {each["$ref"] for each in inside(file) if "$ref" in each}
+    assert references == set(file["shared"])
+
+
+def test_every_kind_and_version_of_kueue_has_a_schema() -> None:
+    places = {place for file in KUEUE for place in file["kinds"]}
+    versions = {each.rpartition("/")[2] for each in names.KUEUE_VERSIONS}
+    assert places == {f"{version}/{kind}" for version in versions for kind in names.KUEUE_KINDS}
 
 
 def test_the_schemas_name_their_modules_versions_and_hashes() -> None:
@@ -44,6 +67,7 @@ def test_the_schemas_name_their_modules_versions_and_hashes() -> None:
         ("TrainingRuntime", "github.com/kubeflow/trainer/v2", "v2.3.0"),
         ("ClusterTrainingRuntime", "github.com/kubeflow/trainer/v2", "v2.3.0"),
         ("JobSet", "sigs.k8s.io/jobset", "v0.12.0"),
+        *((kind, *schemas.KUEUE) for kind in schemas.KUEUE_CRDS),
     ]
     assert {len(each["sha256"]) for each in provenance} == {64}
 

@@ -35,6 +35,11 @@ def of_text(text: str, *rules: str, file: str = "a.yaml", **asked: Any) -> Repor
     return of(found.documents, *rules, **asked)
 
 
+def document(value: dict[str, Any], file: str = "a.yaml") -> Document:
+    """An object as if it stood in a file, without places in it."""
+    return Document(value, file, None, is_editable=False)
+
+
 def places(report: Report) -> list[tuple[str, str, int, str]]:
     """Rule, file, line and path of each finding."""
     return [(each.rule.id, each.place.file, each.place.line, each.path) for each in report.items]

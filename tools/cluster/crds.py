@@ -64,7 +64,7 @@ VOLCANO: Final = Published(
 )
 """PodGroup of Volcano: the newest release whose manifests can be had."""
 
-_KUEUE: Final = partial(Published, "sigs.k8s.io/kueue", "v0.19.0")
+_KUEUE: Final = partial(Published, *schemas.KUEUE)
 KUEUE: Final = tuple(
     _KUEUE(f"config/components/crd/bases/kueue.x-k8s.io_{kinds}.yaml", sha256)
     for kinds, sha256 in (

@@ -21,7 +21,7 @@ from trainer_infra.errors import NotAvailable
 
 JSON = dict[str, Any]
 
-MODULE: Final = ("sigs.k8s.io/kueue", "v0.19.0")
+MODULE: Final = schemas.KUEUE
 """Module and version of what is installed."""
 KUEUE: Final = Program(
     "kueue",

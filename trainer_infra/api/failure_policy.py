@@ -43,7 +43,8 @@ REASONS: Final = tuple(
 """Why a Job can have failed (batch/v1)."""
 
 LONGEST_NAME: Final = 128
-_NAME: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", re.ASCII)
+NAME: Final = re.compile(r"[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?", re.ASCII)
+"""What a rule's name is."""
 
 
 class FailurePolicyRule(CheckedModel):
@@ -63,7 +64,7 @@ class FailurePolicyRule(CheckedModel):
     @override
     def problems(self) -> Iterator[Problem]:
         """A name, action, reason or pattern that JobSet does not take."""
-        if not _NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
+        if not NAME.fullmatch(self.name) or len(self.name) > LONGEST_NAME:
             what = (
                 f"must be 1 to {LONGEST_NAME} letters, digits, _, comma and :, begin with a letter"
             )

@@ -16,6 +16,13 @@ Path = tuple[str | int, ...]
 QUOTE: Final = "put it in quotes"
 """The advice for a string that was written as a number or a boolean."""
 
+
+class StandIn(str):
+    """A text in place of a value that is not known; nothing is found there."""
+
+    __slots__ = ()
+
+
 _PLAIN_NAME: Final = re.compile(r"[A-Za-z_][\w-]*", re.ASCII)
 
 

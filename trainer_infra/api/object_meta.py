@@ -55,8 +55,18 @@ MANAGED_FIELDS: Final = _object(
 _NAME: Final = _named(_SUBDOMAIN, 253)
 _PREFIX: Final = _named("[a-z0-9][-a-z0-9.]*", 253)
 _NAMESPACE: Final = _named(_LABEL, 63)
-_LABEL_VALUE: Final = _named(f"({_VALUE})?", 63)
-_LABEL_KEY: Final = _named(f"({_SUBDOMAIN}/)?{_QUALIFIED}", 317)
+LABEL_VALUE: Final = _named(f"({_VALUE})?", 63)
+"""The value of a label."""
+LABEL_KEY: Final = _named(f"({_SUBDOMAIN}/)?{_QUALIFIED}", 317)
+"""The key of a label, and whatever Kubernetes calls a qualified name."""
+LABEL_KEY_OR_EMPTY: Final = _named(f"(({_SUBDOMAIN}/)?{_QUALIFIED})?", 317)
+"""The same where nothing means any."""
+LABELS: Final = {
+    "type": "object",
+    "propertyNames": LABEL_KEY,
+    "additionalProperties": LABEL_VALUE,
+}
+"""Labels, by key."""
 _ANNOTATION_KEY: Final = _named(f"({_SUBDOMAIN_ANY_CASE}/)?{_QUALIFIED}", 317)
 
 OBJECT_META: Final = _object(
@@ -64,7 +74,7 @@ OBJECT_META: Final = _object(
     name=_NAME,
     generateName=_PREFIX,
     namespace=_NAMESPACE,
-    labels={"type": "object", "propertyNames": _LABEL_KEY, "additionalProperties": _LABEL_VALUE},
+    labels=LABELS,
     annotations={"type": "object", "propertyNames": _ANNOTATION_KEY, "additionalProperties": _TEXT},
     finalizers=_list(_TEXT),
     ownerReferences=_list(OWNER_REFERENCE),
@@ -95,9 +105,10 @@ PATTERNS: Final = {
     "a letter or digit",
     _NAMESPACE["pattern"]: "must be lower-case letters, digits and -, and begin and end with "
     "a letter or digit",
-    _LABEL_VALUE["pattern"]: "must be letters, digits, -, _ and ., and begin and end with "
+    LABEL_VALUE["pattern"]: "must be letters, digits, -, _ and ., and begin and end with "
     "a letter or digit",
-    _LABEL_KEY["pattern"]: _KEY_WORDS,
+    LABEL_KEY["pattern"]: _KEY_WORDS,
+    LABEL_KEY_OR_EMPTY["pattern"]: _KEY_WORDS,
     _ANNOTATION_KEY["pattern"]: _KEY_WORDS,
 }
 """What each pattern above demands, in words."""

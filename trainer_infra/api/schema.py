@@ -15,9 +15,11 @@ from typing import Any, Final
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.object_meta import OBJECT_META, TRAIN_JOB_META
 from trainer_infra.api.schema_walk import Schema, Walk
-from trainer_infra.names import API_VERSION, TRAIN_JOB
+from trainer_infra.names import API_VERSION, JOBSET, JOBSET_API_VERSION, TRAIN_JOB
 
 _PUBLISHED: Final = File(__file__).parent / "schemas" / "published.json"
+STATUS: Final[Schema] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+"""What controllers write is not judged."""
 
 
 def schema_findings(value: object, name: str) -> tuple[FieldFinding, ...]:
@@ -25,11 +27,15 @@ def schema_findings(value: object, name: str) -> tuple[FieldFinding, ...]:
 
     Args:
         value: the JSON object; not changed.
-        name: TrainJob, TrainingRuntime, ClusterTrainingRuntime or JobSetSpec.
+        name: TrainJob, TrainingRuntime, ClusterTrainingRuntime, JobSet or JobSetSpec.
     """
     kinds, shared = published_schema()
-    walk = Walk(shared)
-    walk.check(value, kinds[name], ())
+    return in_order(Walk(shared), value, kinds[name])
+
+
+def in_order(walk: Walk, value: object, schema: Schema) -> tuple[FieldFinding, ...]:
+    """What a walk along a schema finds, in the order in which the fields are written."""
+    walk.check(value, schema, ())
     return tuple(sorted(walk.found, key=lambda finding: _position(value, finding.path)))
 
 
@@ -44,20 +50,31 @@ def published_schema() -> tuple[dict[str, Schema], dict[str, Schema]]:
         else _whole(name, shared.get(schema.get("$ref"), schema))
         for name, schema in data["kinds"].items()
     }
+    # Its CRD takes one without a spec, which asks for nothing.
+    spec = {"spec": kinds["JobSetSpec"], "status": STATUS}
+    kinds[JOBSET] = {
+        "type": "object",
+        "required": ["metadata"],
+        "properties": spec | head(JOBSET, JOBSET_API_VERSION),
+    }
     return kinds, shared
 
 
 def _whole(kind: str, published: Schema) -> Schema:
     """A kind's schema with what a CRD leaves to the API server: type and object metadata."""
     metadata = TRAIN_JOB_META if kind == TRAIN_JOB else OBJECT_META
-    head = {
-        "apiVersion": {"type": "string", "enum": [API_VERSION]},
-        "kind": {"type": "string", "enum": [kind]},
-        "metadata": metadata,
-    }
     return published | {
         "required": ["metadata", "spec"],
-        "properties": published["properties"] | head,
+        "properties": published["properties"] | head(kind, API_VERSION) | {"metadata": metadata},
+    }
+
+
+def head(kind: str, *versions: str) -> dict[str, Schema]:
+    """The fields that every object of a kind has."""
+    return {
+        "apiVersion": {"type": "string", "enum": [*versions]},
+        "kind": {"type": "string", "enum": [kind]},
+        "metadata": OBJECT_META,
     }
 
 

@@ -7,9 +7,11 @@ missing here.
 """
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
+
+from trainer_infra.api.finding import Path
 
 _RFC1035: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
 _URI: Final = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://.+", re.ASCII)
@@ -25,14 +27,18 @@ _LABEL: Final = "must be lower-case letters, digits and -, with a letter first a
 class BrokenRule:
     """A rule that does not hold."""
 
-    path: tuple[str, ...]
+    path: Path = ()
     """Where below the ruled value the fault is; empty for the value itself."""
-    got: object
+    got: object = None
     """What is there."""
     what: str = ""
     """What is wrong; empty when the rule's own message says it."""
     fix: str = ""
     """What to do about it; empty when that says it."""
+
+
+SchemaRule = Callable[[Any], Iterator[BrokenRule]]
+"""What breaks a rule in a value; reads what the schema wants there, and may raise where it is not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,31 +50,29 @@ class _Rule:
     fix: Callable[[Any], str] = lambda _got: ""
     """What to do about what is at the path."""
 
+    def __call__(self, value: Any) -> Iterator[BrokenRule]:
+        if not self.holds(value):
+            for part in self.path:
+                value = value.get(part)
+            yield BrokenRule(self.path, value, self.what, self.fix(value))
 
-def broken_rules(rule: str, value: Any) -> BrokenRule | None:
-    """What breaks a rule; None when it holds or is about an update.
+
+def broken_rules(rule: SchemaRule, value: Any) -> tuple[BrokenRule, ...]:
+    """What breaks a rule; nothing when it holds.
 
     Args:
-        rule: the rule's text, as the schema has it.
+        rule: one that is known by its text in RULES, or in queue_schema_rules.py.
         value: the JSON value that carries it; it has the type that the schema wants.
     """
-    known = RULES.get(rule)
-    if known is None:
-        return None
     try:
-        holds = known.holds(value)
+        return tuple(rule(value))
     except KeyError as missing:
         # The API server cannot evaluate the rule either, and refuses.
-        return BrokenRule((), value, f"needs {missing.args[0]}, which a rule of the schema reads")
-    except (AttributeError, TypeError):
+        what = f"needs {missing.args[0]}, which a rule of the schema reads"
+        return (BrokenRule((), value, what),)
+    except (AttributeError, IndexError, TypeError):
         # A part of another type than the schema wants: that is reported already.
-        return None
-    if holds:
-        return None
-    for part in known.path:
-        value = value.get(part)
-    got = value
-    return BrokenRule(known.path, got, known.what, known.fix(got))
+        return ()
 
 
 def _name_is_rfc1035(value: Mapping[str, Any]) -> bool:
@@ -110,7 +114,7 @@ def _one_start_order(value: Mapping[str, Any]) -> bool:
     )
 
 
-RULES: Final[Mapping[str, _Rule]] = {
+RULES: Final[Mapping[str, SchemaRule]] = {
     "self.metadata.name.matches('^[a-z]([-a-z0-9]*[a-z0-9])?$')": _Rule(
         _name_is_rfc1035, _NAME, _LABEL, _use_label
     ),

@@ -16,6 +16,7 @@ from typing import Any, Final
 from trainer_infra.api import quantity, schema_rules
 from trainer_infra.api.finding import QUOTE, FieldFinding, Path
 from trainer_infra.api.object_meta import PATTERNS
+from trainer_infra.api.schema_rules import SchemaRule
 
 Schema = dict[str, Any]
 
@@ -41,16 +42,20 @@ _QUANTITY_PATTERN: Final = (
 _WORDS: Final = PATTERNS | {_QUANTITY_PATTERN: f"must be {_QUANTITY}"}
 """What a pattern demands, in words; other patterns are shown themselves."""
 
+_ANY_CASE: Final = "(?i)"
 _NAMES_SHOWN: Final = 12
 
 
 class Walk:
     """One pass over one object; collects findings."""
 
-    __slots__ = ("found", "shared")
+    __slots__ = ("found", "rules", "shared")
 
-    def __init__(self, shared: dict[str, Schema]) -> None:
+    def __init__(
+        self, shared: dict[str, Schema], rules: Mapping[str, SchemaRule] = schema_rules.RULES
+    ) -> None:
         self.shared = shared
+        self.rules = rules
         self.found: list[FieldFinding] = []
 
     def add(self, path: Path, what: str, got: object = None, fix: str = "") -> None:
@@ -114,6 +119,9 @@ class Walk:
                 self.check(item, fields[name], (*path, name))
         if sum(item is not None for item in value.values()) < schema.get("minProperties", 0):
             self.add(path, "must not be empty", fix=f"set {_listed(sorted(fields), 'or')}")
+        most = schema.get("maxProperties")
+        if most is not None and len(value) > most:
+            self.add(path, f"must have at most {_count(most, 'key')}, has {len(value)}")
 
     def _other_field(self, name: Any, item: object, schema: Schema, path: Path) -> None:
         """Check a key of a map; refuse a field that the schema does not name."""
@@ -181,8 +189,8 @@ class Walk:
 
     def _rules(self, value: Any, schema: Schema, path: Path) -> None:
         for rule in schema["x-kubernetes-validations"]:
-            broken = schema_rules.broken_rules(rule["rule"], value)
-            if broken is not None:
+            known = self.rules.get(rule["rule"])
+            for broken in schema_rules.broken_rules(known, value) if known else ():
                 what = broken.what or rule["message"]
                 self.add((*path, *broken.path), what, broken.got, broken.fix)
 
@@ -196,7 +204,9 @@ def _null(value: object) -> str:
 def _compiled(pattern: str) -> re.Pattern[str]:
     """A published pattern; `$` means the very end there, not before a last line feed."""
     end = r"\Z" if pattern.endswith("$") else ""
-    return re.compile(pattern.removesuffix("$") + end, re.ASCII)
+    text = pattern.removesuffix("$") + end
+    # Go takes the flag anywhere, Python at the start alone.
+    return re.compile(text.replace(_ANY_CASE, ""), re.ASCII | (_ANY_CASE in text) * re.IGNORECASE)
 
 
 def nearest_name(name: str, fields: Schema) -> str:

@@ -17,7 +17,7 @@ from trainer_infra.kube.refusals import Forbidden, NotServed
 from trainer_infra.review import report
 from trainer_infra.review.documents import Document
 
-_KUEUE: Final = (f"{names.KUEUE_GROUP}/v1beta2", f"{names.KUEUE_GROUP}/v1beta1")
+_KUEUE: Final = names.KUEUE_VERSIONS
 _RBAC: Final = ("rbac.authorization.k8s.io/v1",)
 _CORE: Final = ("v1",)
 
@@ -32,9 +32,11 @@ KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     names.RESOURCE_FLAVOR: _KUEUE,
     names.KUEUE_TOPOLOGY: _KUEUE,
     names.ADMISSION_CHECK: _KUEUE,
-    "WorkloadPriorityClass": _KUEUE,
+    names.WORKLOAD_PRIORITY_CLASS: _KUEUE,
     names.VOLCANO_QUEUE: (names.VOLCANO_API_VERSION,),
     names.RESOURCE_QUOTA: _CORE,
+    names.NAMESPACE: _CORE,
+    names.PRIORITY_CLASS: ("scheduling.k8s.io/v1",),
     "ServiceAccount": _CORE,
     "Role": _RBAC,
     "RoleBinding": _RBAC,

@@ -12,11 +12,7 @@ _JOBSET_GROUP: Final = names.JOBSET_API_VERSION.partition("/")[0]
 _KINDS: Final[Mapping[str, tuple[str, ...]]] = {
     names.GROUP: (names.TRAIN_JOB, names.TRAINING_RUNTIME, names.CLUSTER_TRAINING_RUNTIME),
     _JOBSET_GROUP: (names.JOBSET, "Configuration"),
-    names.KUEUE_GROUP: (
-        *("ClusterQueue", "LocalQueue", "ResourceFlavor", "Cohort", "Topology", "Workload"),
-        *("WorkloadPriorityClass", "AdmissionCheck", "MultiKueueCluster", "MultiKueueConfig"),
-        "ProvisioningRequestConfig",
-    ),
+    names.KUEUE_GROUP: names.KUEUE_KINDS,
 }
 """Kinds of each group of which all are known."""
 _WITHOUT_VERSION: Final = (*_KINDS[names.GROUP], names.JOBSET, "ClusterQueue", "LocalQueue")

@@ -6,7 +6,7 @@ Of use to what judges an object as a whole and knows no unknown values: schemas 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from trainer_infra.api.finding import Path
+from trainer_infra.api.finding import Path, StandIn
 from trainer_infra.rules.value import UNKNOWN, is_list, is_mapping
 
 
@@ -25,7 +25,7 @@ def unknown_paths(value: Any, path: Path = ()) -> Iterator[Path]:
 def with_stand_ins(value: Any, path: Path = ()) -> Any:
     """A copy in which each of them is a text of its own, so that no two are the same."""
     if value is UNKNOWN:
-        return f"unknown-{'-'.join(map(str, path))}"
+        return StandIn(f"unknown-{'-'.join(map(str, path))}")
     if isinstance(value, Mapping):
         return {key: with_stand_ins(each, (*path, key)) for key, each in value.items()}
     if isinstance(value, list | tuple):

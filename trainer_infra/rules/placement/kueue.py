@@ -96,6 +96,11 @@ def taint(value: Value) -> Taint:
     return Taint(key=key, value=text, effect=effect)
 
 
+def is_of_kueue(subject: Subject) -> bool:
+    """Whether it is an object of Kueue; other groups have kinds of the same names."""
+    return subject.api_version.partition("/")[0] in ("", names.KUEUE_GROUP)
+
+
 def queue_name(subject: Subject) -> Value | None:
     """Where a job names its LocalQueue; None where Kueue has no part in it.
 

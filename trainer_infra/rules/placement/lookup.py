@@ -22,12 +22,16 @@ _GROUPS: Final = {
             names.COHORT,
             names.ADMISSION_CHECK,
             names.KUEUE_TOPOLOGY,
+            names.WORKLOAD_PRIORITY_CLASS,
         ),
         names.KUEUE_GROUP,
     ),
+    names.PRIORITY_CLASS: "scheduling.k8s.io",
+    names.NAMESPACE: "v1",
     names.VOLCANO_QUEUE: names.VOLCANO_API_VERSION.partition("/")[0],
 }
-"""API groups of the kinds that are looked for; others have kinds of the same names."""
+"""API groups of the kinds that are looked for; others have kinds of the same names. The core group has
+only a version."""
 
 
 def items(value: Value) -> Iterator[Value]:

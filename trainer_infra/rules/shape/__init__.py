@@ -4,13 +4,16 @@ from typing import Final
 
 from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.shape import (
+    coordinator,
     depends_on,
     framework_label,
     gang_policy,
     image_present,
     initializer_mount,
     job_replicas,
+    jobset_forms,
     jobset_name,
+    jobset_policies,
     own_exemption,
     quoted_strings,
     renders,
@@ -20,6 +23,7 @@ from trainer_infra.rules.shape import (
     runtime_exists,
     schema,
     unique_name,
+    volume_claims,
 )
 
 RULES: Final[tuple[AnyRule, ...]] = (
@@ -33,6 +37,10 @@ RULES: Final[tuple[AnyRule, ...]] = (
     depends_on.RULE,
     initializer_mount.RULE,
     jobset_name.RULE,
+    jobset_forms.RULE,
+    jobset_policies.RULE,
+    coordinator.RULE,
+    volume_claims.RULE,
     reserved_env.RULE,
     gang_policy.RULE,
     quoted_strings.RULE,

@@ -1,8 +1,8 @@
 """What an object's schema says is wrong with it, for the rules `schema` and `quoted-strings`.
 
-The kinds of the trainer have a published schema, a JobSet has one of its spec. Kueue's and
-Volcano's are judged by their metadata and by fields that are texts in all of them. What stands
-below a value that is not known is noted and left out.
+The kinds of the trainer, JobSet's and Kueue's have a published schema. Volcano's are judged by their
+metadata and by fields that are texts in all of them. What stands below a value that is not known is
+noted and left out.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -12,20 +12,22 @@ from typing import Any, Final
 
 from trainer_infra import names
 from trainer_infra.api import finding as api
-from trainer_infra.api import schema
+from trainer_infra.api import queue_schema, schema
 from trainer_infra.api.object_meta import OBJECT_META
 from trainer_infra.api.schema_walk import Walk
 from trainer_infra.rules import unknown
+from trainer_infra.rules.placement import kueue
 from trainer_infra.rules.shape import texts
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import ABSENT, Value
 
 _TYPED: Final = names.RUNTIMES | {names.TRAIN_JOB}
-_JOBSET_SPEC: Final = "JobSetSpec"
 _VERSIONS: Final = {
     **dict.fromkeys(_TYPED, names.API_VERSION),
     names.JOBSET: names.JOBSET_API_VERSION,
+    **dict.fromkeys((names.CLUSTER_QUEUE, names.LOCAL_QUEUE), names.KUEUE_VERSIONS[0]),
 }
+"""The apiVersion of the kinds that no other group has."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +63,14 @@ def faults_of(subject: Subject) -> Iterator[Fault]:
         yield Fault(whole["apiVersion"], missing)
     if subject.kind in _TYPED:
         yield from _found(whole, partial(schema.schema_findings, name=subject.kind))
-        return
-    yield from _found(whole["metadata"], _of_metadata)
-    if subject.kind != names.JOBSET:
+    elif subject.kind == names.JOBSET:
+        yield from _found(whole, _of_jobset)
+    elif subject.kind in names.KUEUE_KINDS:
+        if kueue.is_of_kueue(subject):
+            yield from _found(whole, partial(queue_schema.queue_findings, kind=subject.kind))
+    else:
+        yield from _found(whole["metadata"], _of_metadata)
         yield from _found(whole["spec"], texts.unquoted_texts)
-    elif whole["spec"].raw is not ABSENT:
-        # Its CRD takes one without a spec, which asks for nothing.
-        yield from _found(whole["spec"], _of_jobset)
 
 
 def _found(value: Value, judge: Callable[[Any], Iterable[api.FieldFinding]]) -> Iterator[Fault]:
@@ -83,13 +86,13 @@ def _found(value: Value, judge: Callable[[Any], Iterable[api.FieldFinding]]) -> 
 
 
 def _of_jobset(value: Any) -> Iterable[api.FieldFinding]:
-    """What is wrong with a JobSet's spec but for what JobSet's webhook fills in before it is judged."""
-    found = schema.schema_findings(value, _JOBSET_SPEC)
+    """What is wrong with a JobSet but for what JobSet's webhook fills in before it is judged."""
+    found = schema.schema_findings(value, names.JOBSET)
     return (each for each in found if not (_is_rule_name(each.path) and each.got is None))
 
 
 def _is_rule_name(path: api.Path) -> bool:
-    return path[:2] == ("failurePolicy", "rules") and path[3:] == ("name",)
+    return path[:3] == ("spec", "failurePolicy", "rules") and path[4:] == ("name",)
 
 
 def _of_metadata(value: Any) -> Iterable[api.FieldFinding]:

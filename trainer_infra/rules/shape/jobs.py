@@ -31,3 +31,13 @@ def item_named(items: Value, name: str) -> Value | None:
     """
     found = items.items() if items.is_there() else ()
     return next((each for each in found if each["name"].text() == name), None)
+
+
+def name_one(items: Value) -> str:
+    """Advice where a name is none of the jobs'.
+
+    Raises:
+        Unseen: The name of one is not known.
+    """
+    known = [each["name"].text() for each in items.items()]
+    return f"name {' or '.join(known[:3])}" if known else "add the job"

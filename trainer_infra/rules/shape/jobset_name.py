@@ -22,6 +22,7 @@ from trainer_infra.rules.value import Value
 
 _NAME: Final = ("metadata", "name")
 _LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_SUBDOMAIN: Final = re.compile(r"[a-z0-9]([-.a-z0-9]*[a-z0-9])?", re.ASCII)
 _INNER: Final = re.compile(r"[-a-z0-9]+", re.ASCII)
 _SUFFIX: Final = len("-abcde")
 
@@ -62,7 +63,8 @@ def _of_train_job(refusal: Refusal, _context: Context[JobSetName]) -> Iterator[F
 
 
 def _is_label(name: Value, _context: Context[JobSetName]) -> Iterator[Finding]:
-    if name.text() and not _LABEL.fullmatch(name.text()):
+    # That it is a name at all `schema` says.
+    if _SUBDOMAIN.fullmatch(name.text()) and not _LABEL.fullmatch(name.text()):
         fix = "write lower-case letters, digits and -, and begin with a letter"
         yield name.finding("is not a DNS label, as names of pods must be", name.text(), fix)
 
@@ -82,7 +84,8 @@ def _leaves_room(job: Value, context: Context[JobSetName]) -> Iterator[Finding]:
         tail = f"-{name.text()}-{_last(job['replicas'])}"
         length = len(tail)
         if spec["completionMode"].text() != "NonIndexed":
-            length = len(f"{tail}-{_last(spec['parallelism'])}") + _SUFFIX
+            last = max(_last(spec["parallelism"]), _last(spec["completions"]))
+            length = len(f"{tail}-{last}") + _SUFFIX
         yield from _fits(name, metadata_name.LIMIT - length, "pods of the job", context)
 
 

@@ -19,13 +19,15 @@ RULE: Final = Rule(
     id="schema",
     title="Objects are what their published schema says",
     severity=Severity.HIGH,
-    kinds=names.WITH_PODS,
+    kinds=names.WITH_PODS | {*names.KUEUE_KINDS},
     tags=("shape", "schema"),
     why=(
         "The API server refuses the object, or drops the field that it does not know, and the "
         "training runs without it."
     ),
-    fix="Write the field as the schemas of Trainer v2.3.0 and JobSet v0.12.0 have it.",
+    fix=(
+        "Write the field as the schemas of Trainer v2.3.0, JobSet v0.12.0 and Kueue v0.19.0 have it."
+    ),
     places=faults.faults_of,
     check=_check,
 )

@@ -1,0 +1,116 @@
+"""jobset-policies: success and failure policies name jobs, failures and actions that JobSet has.
+
+JobSet v0.12's webhook. What each policy may consist of is in the schemas, and `schema` says it. The
+actions and the strategy that are behind feature gates are refused as long as those are off.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Final
+
+from trainer_infra import names
+from trainer_infra.api import failure_policy
+from trainer_infra.rules import pods
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.shape import jobs
+from trainer_infra.rules.subject import Subject
+from trainer_infra.rules.value import Value
+
+_MOST_RESTARTED: Final = 1024
+"""Replicas of a job where single jobs restart: JobSet counts the restarts of each in its status."""
+_RESTART_JOB: Final = "RestartJob"
+
+
+class JobSetPolicies(Parameters):
+    """What is switched on in the JobSet of the cluster."""
+
+    feature_gates: tuple[str, ...] = ()
+    """Its alpha gates that are on: RestartJob, InPlaceRestart."""
+
+
+Part = Callable[[Context[JobSetPolicies]], Iterator[Finding]]
+
+
+def _places(subject: Subject) -> Iterator[Part]:
+    for spec in pods.jobsets(subject):
+        policy = spec["failurePolicy"]
+        targets = [*spec.at("successPolicy", "targetReplicatedJobs").items()]
+        yield partial(_has_gate, policy["restartStrategy"], failure_policy.GATED_STRATEGIES)
+        for index, rule in enumerate(policy["rules"].items()):
+            yield partial(_is_named, rule["name"], policy["rules"], index)
+            yield partial(_restarts, rule["action"], spec["replicatedJobs"])
+            for reason in rule["onJobFailureReasons"].items():
+                yield partial(_is_reason, reason)
+            targets.extend(rule["targetReplicatedJobs"].items())
+        for each in targets:
+            yield partial(_is_job, each, spec["replicatedJobs"])
+
+
+def _is_job(target: Value, found: Value, _context: Context[JobSetPolicies]) -> Iterator[Finding]:
+    is_known = all(each["name"].text() for each in found.items())
+    if target.text() and is_known and jobs.item_named(found, target.text()) is None:
+        yield target.finding("is the name of no job", target.text(), jobs.name_one(found))
+
+
+def _is_reason(reason: Value, _context: Context[JobSetPolicies]) -> Iterator[Finding]:
+    if reason.is_there() and reason.text() not in failure_policy.REASONS:
+        what = "is no reason that a Job fails for"
+        yield reason.finding(what, reason.text(), f"write {' or '.join(failure_policy.REASONS)}")
+
+
+def _is_named(
+    name: Value, rules: Value, index: int, _context: Context[JobSetPolicies]
+) -> Iterator[Finding]:
+    text = name.text()
+    if not text:
+        return
+    if len(text) > failure_policy.LONGEST_NAME or not failure_policy.NAME.fullmatch(text):
+        what = f"is not a name of letters, digits and _,: of at most {failure_policy.LONGEST_NAME} characters"
+        fix = "begin with a letter, and end with a letter, a digit or _"
+        yield name.finding(what, text, fix)
+    if any(rules[before]["name"].raw == text for before in range(index)):
+        yield name.finding("is the name of an earlier rule too", text, "rename one of them")
+
+
+def _restarts(action: Value, found: Value, context: Context[JobSetPolicies]) -> Iterator[Finding]:
+    if action.text() not in failure_policy.GATED_ACTIONS:
+        return
+    if _RESTART_JOB not in context.parameters.feature_gates:
+        yield from _gate_is_off(action, _RESTART_JOB)
+        return
+    for job in found.items():
+        replicas = job["replicas"]
+        if (replicas.number() or 1) > _MOST_RESTARTED:
+            what = f"is more than {_MOST_RESTARTED}, and a failure rule restarts single jobs"
+            yield replicas.finding(what, replicas.number(), "lower it, or restart the JobSet")
+
+
+def _has_gate(
+    strategy: Value, gated: tuple[str, ...], context: Context[JobSetPolicies]
+) -> Iterator[Finding]:
+    if strategy.text() in gated and strategy.text() not in context.parameters.feature_gates:
+        yield from _gate_is_off(strategy, strategy.text())
+
+
+def _gate_is_off(value: Value, gate: str) -> Iterator[Finding]:
+    what = f"is refused as long as JobSet's feature gate {gate} is off, as it is from the start"
+    fix = f"choose another, or name {gate} in the rule's parameter featureGates"
+    yield value.finding(what, value.text(), fix)
+
+
+RULE: Final = Rule(
+    id="jobset-policies",
+    title="Success and failure policies name jobs, reasons and actions that there are",
+    severity=Severity.HIGH,
+    kinds=names.WITH_PODS,
+    tags=("shape", "restarts"),
+    why=(
+        "JobSet refuses the JobSet; a TrainJob was admitted before that and waits for ever, with "
+        "an event as the only sign."
+    ),
+    fix="Name replicated jobs of the same JobSet, and failures and actions as JobSet does.",
+    places=_places,
+    check=lambda part, context: part(context),
+    parameters=JobSetPolicies,
+)
