@@ -418,3 +418,8 @@ patches:
     found = sources.read_sources(["."])
     report = checked.of(found.documents, "image-latest")
     assert [each[1:3] for each in checked.places(report)] == [("dev/kustomization.yaml", 8)]
+    trees.write({"all/kustomization.yaml": "resources: [../dev, ../prod]\n"}, Path())
+    found = sources.read_sources(["."])
+    assert len(found.documents) == 8
+    report = checked.of(found.documents, "image-latest")
+    assert [each[1:3] for each in checked.places(report)] == [("dev/kustomization.yaml", 8)]
