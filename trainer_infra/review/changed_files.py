@@ -14,7 +14,7 @@ from typing import Final
 
 from trainer_infra.errors import NotAvailable
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import helm, kustomize, source_of_built, sources, subprocess_tool
+from trainer_infra.review import source_of_built, sources, subprocess_tool
 from trainer_infra.review.documents import Document
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.rules import tree
@@ -166,6 +166,8 @@ def _blobs(repository: str, revision: str) -> Iterator[_Blob]:
 
 def _needed(blobs: Sequence[_Blob], paths: Sequence[str]) -> Iterator[_Blob]:
     """The manifests below the paths; where tools build something there, whatever that may read."""
+    from trainer_infra.review import helm, kustomize  # noqa: PLC0415  others need neither
+
     below = [each for each in blobs if any(_is_below(each.path, path) for path in paths)]
     built_from = (*kustomize.NAMES, helm.NAME)
     if any(Path(each.path).name in built_from for each in below):
