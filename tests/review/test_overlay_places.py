@@ -235,6 +235,19 @@ patches:
     assert TOKEN not in str(report)
 
 
+def test_a_secret_of_another_patch_on_the_line_that_is_shown_is_hidden() -> None:
+    operation = '{{"op": "add", "path": "/spec/trainer/{}", "value": "{}"}}'
+    ours, other = operation.format("image", "acme/new:latest"), operation.format("x", TOKEN)
+    top = f"""\
+resources: [../base]
+patches: [{{target: {{kind: TrainJob}}, patch: '[{ours}]'}}, {{target: {{kind: A}}, patch: '[{other}]'}}]
+"""
+    job = built({"dev/kustomization.yaml": top}, "dev")["TrainJob"]
+    (item,) = checked.of((job,), "image-latest").items
+    assert (item.place.file, item.place.line) == ("dev/kustomization.yaml", 2)
+    assert TOKEN not in str(item)
+
+
 def test_fields_of_a_kustomization_are_the_places_of_what_they_set() -> None:
     top = """\
 resources: [../base]
@@ -287,6 +300,45 @@ replacements:
     assert place(web, "spec", "selector", "matchLabels", "app") == "base/web.yaml:7"
     report = checked.of((runtime,), "image-latest")
     assert checked.places(report)[0][1:3] == ("dev/kustomization.yaml", 13)
+
+
+def test_what_is_not_in_the_kustomization_itself_is_placed_in_its_own_file() -> None:
+    files = {
+        "dev/kustomization.yaml": """\
+bases: [../base]
+replacements: [{path: list.yaml}, {path: one.yaml}]
+patchesJson6902:
+- target: {group: apps, version: v1, kind: Deployment, name: web}
+  path: volumes.yaml
+""",
+        "dev/list.yaml": """\
+- source: {kind: TrainJob, fieldPath: spec.trainer.image}
+  targets:
+  - select: {kind: Deployment}
+    fieldPaths: [spec.template.spec.containers.0.image]
+""",
+        "dev/one.yaml": """\
+source: {kind: TrainJob, fieldPath: metadata.name}
+targets:
+- select: {kind: Deployment}
+  fieldPaths: ["metadata.labels.[app.io/job]", 'metadata.annotations.app\\.io/job']
+  options: {create: true}
+""",
+        "dev/volumes.yaml": """\
+- op: add
+  path: /spec/template/spec/volumes
+  value: [{name: a, hostPath: {path: /etc}}]
+- {op: copy, from: /spec/template/spec/volumes/0, path: /spec/template/spec/volumes/-}
+- {op: replace, path: /spec/template/spec/volumes/1/name, value: b}
+""",
+    }
+    web = built(files, "dev")["Deployment"]
+    pod = ("spec", "template", "spec")
+    assert place(web, *pod, "containers", 0, "image") == "dev/list.yaml:4"
+    assert place(web, *pod, "containers", 1, "image") == "base/web.yaml:15"
+    assert place(web, "metadata", "annotations", "app.io/job") == "dev/one.yaml:4"
+    assert place(web, *pod, "volumes", 0, "hostPath", "path") == "dev/volumes.yaml:3"
+    assert place(web, *pod, "volumes", 1, "name") == "dev/volumes.yaml:5"
 
 
 LAYERS: Final = {
@@ -364,5 +416,10 @@ patches:
     }
     trees.write(files, Path())
     found = sources.read_sources(["."])
+    report = checked.of(found.documents, "image-latest")
+    assert [each[1:3] for each in checked.places(report)] == [("dev/kustomization.yaml", 8)]
+    trees.write({"all/kustomization.yaml": "resources: [../dev, ../prod]\n"}, Path())
+    found = sources.read_sources(["."])
+    assert len(found.documents) == 8
     report = checked.of(found.documents, "image-latest")
     assert [each[1:3] for each in checked.places(report)] == [("dev/kustomization.yaml", 8)]

@@ -17,8 +17,6 @@ from trainer_infra.catalog.runtime_key import RuntimeKey, runtime_key
 from trainer_infra.errors import NotAvailable
 from trainer_infra.review import (
     environments,
-    helm,
-    kustomize,
     recurrence,
     source_of_built,
     sources,
@@ -197,6 +195,8 @@ def _blobs(repository: str, revision: str) -> Iterator[_Blob]:
 
 def _needed(blobs: Sequence[_Blob], paths: Sequence[str]) -> Iterator[_Blob]:
     """The manifests below the paths; where tools build something there, whatever that may read."""
+    from trainer_infra.review import helm, kustomize  # noqa: PLC0415  others need neither
+
     below = [each for each in blobs if any(_is_below(each.path, path) for path in paths)]
     built_from = (*kustomize.NAMES, helm.NAME)
     if any(Path(each.path).name in built_from for each in below):

@@ -18,8 +18,8 @@ from trainer_infra.errors import InvalidInput
 from trainer_infra.review import documents
 from trainer_infra.review.documents import BOM, Document, value_at
 
-_Written = tuple[Document, finding.Path, Any]
-"""A patch as `KustomizationPatch` has it: its text, where it is there, and its value."""
+Written = tuple[Document, finding.Path, Any]
+"""What a kustomization has in a file or in itself: the text, where it is there, and its value."""
 _FIELDS: Final = ("patchesJson6902", "patches", "patchesStrategicMerge")
 """Fields that have patches; kustomize applies those of the first last."""
 
@@ -46,6 +46,8 @@ class KustomizationFile:
     """Its fields, as a document."""
     patches: tuple[KustomizationPatch, ...]
     """What kustomize applies last comes first."""
+    replacements: tuple[Written, ...]
+    """What its field of this name has, in files or in itself; the same order."""
 
 
 def read_kustomization_file(file: str) -> KustomizationFile | None:
@@ -57,7 +59,18 @@ def read_kustomization_file(file: str) -> KustomizationFile | None:
     text = next(_texts(file), None)
     if text is None or not isinstance(text.value, Mapping):
         return None
-    return KustomizationFile(text, tuple(_patches(text)))
+    replacements = tuple(_replacements(text))[::-1]
+    return KustomizationFile(text, tuple(_patches(text)), replacements)
+
+
+def _replacements(text: Document) -> Iterator[Written]:
+    for index, each in enumerate(documents.items_at(text.value, "replacements")):
+        found = _of_file(text, value_at(each, ("path",))) or [(text, ("replacements", index), each)]
+        for there, start, value in found:
+            # A file has one, or a list of them.
+            inside = enumerate(value) if isinstance(value, list) else ()
+            yield from ((there, (*start, position), one) for position, one in inside)
+            yield there, start, value
 
 
 def _texts(file: str) -> Iterator[Document]:
@@ -93,7 +106,7 @@ def _patches_of(text: Document, start: finding.Path, entry: Any) -> Iterator[Kus
         yield KustomizationPatch(value, there, at, chosen)
 
 
-def _of_file(text: Document, path: Any) -> Sequence[_Written]:
+def _of_file(text: Document, path: Any) -> Sequence[Written]:
     """The patches of a file; none where it is no file's name."""
     if not isinstance(path, str) or not path or "\n" in path:
         return ()
@@ -101,7 +114,7 @@ def _of_file(text: Document, path: Any) -> Sequence[_Written]:
     return [(each, (), each.value) for each in _texts(file)]
 
 
-def _inline(text: Document, path: finding.Path) -> Iterator[_Written]:
+def _inline(text: Document, path: finding.Path) -> Iterator[Written]:
     """A patch inside a text of the kustomization, with lines of its own where that is a block."""
     node = text.source.node(path) if text.source else None
     if not isinstance(node, ScalarNode):

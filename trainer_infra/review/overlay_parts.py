@@ -13,10 +13,10 @@ from typing import Any, Final
 
 from trainer_infra.api.finding import Path
 from trainer_infra.json_values import JSONObject
-from trainer_infra.review import patch_target, replacement_fields
+from trainer_infra.review import replacement_fields
 from trainer_infra.review.documents import Document, Part, items_at, value_at
 from trainer_infra.review.kustomization_file import KustomizationFile
-from trainer_infra.review.patch_target import ObjectNames
+from trainer_infra.review.patch_target import ObjectNames, is_selected, is_target
 
 _NAME: Final[Path] = ("metadata", "name")
 _GENERATORS: Final = {"ConfigMap": "configMapGenerator", "Secret": "secretGenerator"}
@@ -80,11 +80,11 @@ def _parts(built: Document, layer: KustomizationFile, names: ObjectNames) -> Ite
     if fields.get("namespace"):
         yield Part(("metadata", "namespace"), fields["namespace"], layer.text, ("namespace",))
     for patch in layer.patches:
-        if not patch_target.is_target(patch, value, names):
+        if not is_target(patch, value, names):
             continue
         if isinstance(patch.value, list):
             yield from _operations(patch.value, patch.text, patch.start)
-        else:
+        elif isinstance(patch.value, Mapping):
             yield Part((), _without_identity(patch.value), patch.text, patch.start)
     for start, entry in _generators(value, layer, names):
         yield from _generated(value, layer, start, entry)
@@ -115,17 +115,14 @@ def _operations(operations: Iterable[Any], text: Document, start: Path) -> Itera
 
 def _replaced(value: JSONObject, layer: KustomizationFile, names: ObjectNames) -> Iterator[Part]:
     """What `replacements` copy from elsewhere, at the field path that says where to."""
-    for above, entry in reversed(tuple(_entries(layer.text.value, "replacements"))):
+    for text, above, entry in layer.replacements:
         for start, target in _entries(entry, "targets"):
             select = target.get("select")
-            if not isinstance(select, Mapping) or not patch_target.is_selected(
-                select, value, names
-            ):
-                continue
-            for index, each in enumerate(items_at(target, "fieldPaths")):
+            is_ours = isinstance(select, Mapping) and is_selected(select, value, names)
+            for index, each in enumerate(items_at(target, "fieldPaths") if is_ours else ()):
                 where = (*above, *start, "fieldPaths", index)
                 for path in replacement_fields.field_paths(value, str(each)):
-                    yield Part(path, value_at(value, path), layer.text, where)
+                    yield Part(path, value_at(value, path), text, where)
 
 
 def _images(built: Document, layer: KustomizationFile) -> Iterator[Part]:

@@ -40,13 +40,14 @@ class ObjectNames:
         """
         own, first = (value_at(each, ("metadata",)) for each in (built.value, built.written))
         name = _text(own, "name")
-        names = {name, _text(first, "name")}
-        if built.value.get("kind") in _HASHED:
-            names.add(_HASH.sub("", name))
+        is_hashed = built.value.get("kind") in _HASHED
+        now = {name, _HASH.sub("", name)} if is_hashed else {name}
+        names = {_text(first, "name"), *now}
         namespaces = {_text(own, "namespace"), _text(first, "namespace")}
         for each in layers:
             prefix, suffix = _text(each, "namePrefix"), _text(each, "nameSuffix")
-            names.update(one.removeprefix(prefix).removesuffix(suffix) for one in tuple(names))
+            now = {one.removeprefix(prefix).removesuffix(suffix) for one in now}
+            names |= now
             namespaces.add(_text(each, "namespace"))
         return cls(frozenset(filter(None, names)), frozenset(namespaces))
 

@@ -45,13 +45,18 @@ class ReportRedaction:
         """What stands in the documents, in what they were built from, and in other objects."""
         secrets: set[str] = set()
         lines: set[tuple[str, int]] = set()
+        texts: dict[int, Document] = {}
         for document, subject in documents:
+            texts |= {id(each.text): each.text for each in document.parts}
             for value in _secret(subject):
                 secrets.update(_spelled(str(value.raw)))
                 lines.update(_lines(*written_place.written_place(document, value.path)))
             for text, path, value in (*_written(document), *_in_parts(document)):
                 secrets.update(_spelled(str(value.raw)))
                 lines.update(_lines(text, path))
+        for text, path, value in _beside(texts.values()):
+            secrets.update(_spelled(str(value.raw)))
+            lines.update(_lines(text, path))
         for each in others:
             secrets.update(part for value in _secret(each) for part in _spelled(str(value.raw)))
         return cls(tuple(sorted(secrets, key=lambda each: (-len(each), each))), frozenset(lines))
@@ -140,13 +145,21 @@ def _in_parts(document: Document) -> Iterator[tuple[Document, Path, Value]]:
     """Those of patches that others have overruled."""
     for part in document.parts:
         at = tuple(0 if key == "-" or str(key).isdecimal() else key for key in part.at)
-        if part.value == value_at(document.value, at):
+        whole = patch.with_value(document.value if at else {}, at, part.value)
+        if part.value == value_at(document.value, at) or not isinstance(whole, Mapping):
             continue
-        whole = {**patch.with_value(document.value if at else {}, at, part.value)}
-        whole["kind"] = document.value.get("kind")
-        for value in _secret(rule_subject.subject_of(whole)):
+        kind = {"kind": document.value.get("kind")}
+        for value in _secret(rule_subject.subject_of({**whole, **kind})):
             if value.path[: len(at)] == at:
                 yield part.text, (*part.start, *value.path[len(at) :]), value
+
+
+def _beside(texts: Iterable[Document]) -> Iterator[tuple[Document, Path, Value]]:
+    """What stands beside patches in their texts, on lines that may be shown with them."""
+    for text in texts:
+        if text.source is not None:
+            whole = rule_subject.subject_of({"kind": "Kustomization", "spec": text.source.value})
+            yield from ((text, value.path[1:], value) for value in _secret(whole))
 
 
 def _lines(document: Document, path: Path) -> Iterator[tuple[str, int]]:
