@@ -31,6 +31,8 @@ CRDS: Final = {
     ),
     "JobSet": (*JOBSET, "config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml"),
 }
+OLDER: Final = {"2.0": "v2.0.1", "2.1": "v2.1.0", "2.2": "v2.2.1"}
+"""Releases of Trainer before that one, by what users call them."""
 _WORKLOAD: Final = "Workload"
 KUEUE_CRDS: Final = {
     kind: (*KUEUE, f"config/components/crd/bases/kueue.x-k8s.io_{plural}.yaml")
@@ -161,11 +163,22 @@ def readable_in_a_diff(groups: dict[str, dict[str, JSON]]) -> str:
 
 def published() -> dict[str, JSON]:
     """The schema of each kind of Trainer and JobSet."""
-    schemas: dict[str, JSON] = {}
-    for kind, place in CRDS.items():
-        (schema,) = crd_schemas(crd_text(*place)).values()
-        schemas[kind] = without_descriptions(schema)
-    return schemas
+    return {kind: only_version(place) for kind, place in CRDS.items()}
+
+
+def published_of_older(release: str) -> dict[str, JSON]:
+    """The schema of each kind of an older release of Trainer."""
+    places = {kind: place for kind, place in CRDS.items() if place[0] == TRAINER[0]}
+    return {
+        kind: only_version((module, OLDER[release], path))
+        for kind, (module, _, path) in places.items()
+    }
+
+
+def only_version(place: tuple[str, str, str]) -> JSON:
+    """The schema of a CRD that has one version: module, its version and the path in it."""
+    (schema,) = crd_schemas(crd_text(*place)).values()
+    return without_descriptions(schema)
 
 
 def published_of_kueue() -> dict[str, JSON]:
@@ -189,7 +202,13 @@ def crd_text(module: str, version: str, path: str) -> bytes:
 
 def provenance() -> Iterator[JSON]:
     """Where each schema came from."""
-    for kind, (module, version, path) in {**CRDS, **KUEUE_CRDS}.items():
+    older = [
+        (kind, (module, version, path))
+        for version in OLDER.values()
+        for kind, (module, _, path) in CRDS.items()
+        if module == TRAINER[0]
+    ]
+    for kind, (module, version, path) in (*CRDS.items(), *KUEUE_CRDS.items(), *older):
         digest = hashlib.sha256(crd_text(module, version, path)).hexdigest()
         yield {"kind": kind, "module": module, "version": version, "path": path, "sha256": digest}
 
@@ -217,6 +236,8 @@ def main() -> int:
     workloads = {each: of_kueue.pop(each) for each in [*of_kueue] if each.endswith(_WORKLOAD)}
     write("kueue.json", of_kueue)
     write("kueue_workload.json", workloads)
+    for release in OLDER:
+        write(f"trainer-{release}.json", published_of_older(release))
     (FOLDER / "provenance.json").write_text(json.dumps([*provenance()], indent=2) + "\n")
     return 0
 

@@ -17,8 +17,13 @@ from trainer_infra.rules import RULES
 JSON = dict[str, Any]
 
 FOLDER = Path(schema.__file__).parent / "schemas"
-FILES = ("published.json", "kueue.json", "kueue_workload.json")
-PUBLISHED, *KUEUE = (json.loads((FOLDER / each).read_text(encoding="utf-8")) for each in FILES)
+FILES = (
+    "published.json",
+    *(f"trainer-{each}.json" for each in schemas.OLDER),
+    *("kueue.json", "kueue_workload.json"),
+)
+READ = [json.loads((FOLDER / each).read_text(encoding="utf-8")) for each in FILES]
+TRAINER, KUEUE = READ[:-2], READ[-2:]
 
 
 def inside(value: Any) -> Iterator[JSON]:
@@ -38,7 +43,7 @@ def rules_in(*files: JSON) -> set[str]:
 
 def test_every_rule_that_judges_one_object_is_known() -> None:
     ours = {"has(self.name) || has(self.generateName)"}
-    assert rules_in(PUBLISHED) == set(schema_rules.RULES) - ours
+    assert rules_in(*TRAINER) == set(schema_rules.RULES) - ours
 
 
 def test_every_rule_of_kueue_that_judges_one_object_is_known_or_said_by_a_policy_rule() -> None:
@@ -48,7 +53,7 @@ def test_every_rule_of_kueue_that_judges_one_object_is_known_or_said_by_a_policy
     assert {*said.values()} <= {each.id for each in RULES}
 
 
-@pytest.mark.parametrize("file", [PUBLISHED, *KUEUE], ids=FILES)
+@pytest.mark.parametrize("file", READ, ids=FILES)
 def test_every_reference_is_to_a_schema_that_is_there(file: JSON) -> None:
     references = {each["$ref"] for each in inside(file) if "$ref" in each}
     assert references == set(file["shared"])
@@ -68,7 +73,13 @@ def test_the_schemas_name_their_modules_versions_and_hashes() -> None:
         ("ClusterTrainingRuntime", "github.com/kubeflow/trainer/v2", "v2.3.0"),
         ("JobSet", "sigs.k8s.io/jobset", "v0.12.0"),
         *((kind, *schemas.KUEUE) for kind in schemas.KUEUE_CRDS),
+        *(
+            (kind, "github.com/kubeflow/trainer/v2", version)
+            for version in ("v2.0.1", "v2.1.0", "v2.2.1")
+            for kind in ("TrainJob", "TrainingRuntime", "ClusterTrainingRuntime")
+        ),
     ]
+    assert (*schemas.OLDER, "2.3") == schema.VERSIONS
     assert {len(each["sha256"]) for each in provenance} == {64}
 
 

@@ -2,35 +2,66 @@
 
 Called by base.py and manifests.py, before a model is made. The schemas are
 data under schemas/, made by tools/schemas.py from the CRDs of Trainer v2.3.0 and JobSet v0.12.0,
-and read on first use. schema_walk.py checks, schema_rules.py knows the CEL rules, object_meta.py
+and of Trainer's older releases, and read on first use. schema_walk.py checks, schema_rules.py knows the CEL rules, object_meta.py
 is the schema of metadata.
 """
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path as File
 from typing import Any, Final
 
+from trainer_infra.api import removed_fields
 from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.object_meta import OBJECT_META, TRAIN_JOB_META
-from trainer_infra.api.schema_walk import Schema, Walk
+from trainer_infra.api.schema_walk import UNKNOWN_FIELD, Schema, Walk
 from trainer_infra.names import API_VERSION, JOBSET, JOBSET_API_VERSION, TRAIN_JOB
 
-_PUBLISHED: Final = File(__file__).parent / "schemas" / "published.json"
+_FOLDER: Final = File(__file__).parent / "schemas"
+VERSIONS: Final = ("2.0", "2.1", "2.2", "2.3")
+"""Releases of Trainer whose schemas are known, the oldest first; ours is the newest."""
 STATUS: Final[Schema] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 """What controllers write is not judged."""
 
 
-def schema_findings(value: object, name: str) -> tuple[FieldFinding, ...]:
+def schema_findings(
+    value: object, name: str, version: str = VERSIONS[-1]
+) -> tuple[FieldFinding, ...]:
     """Everything wrong with an object, in the order in which its fields are written.
 
     Args:
         value: the JSON object; not changed.
         name: TrainJob, TrainingRuntime, ClusterTrainingRuntime, JobSet or JobSetSpec.
+        version: the release of Trainer; older ones know only its own kinds.
     """
-    kinds, shared = published_schema()
-    return in_order(Walk(shared), value, kinds[name])
+    kinds, shared = published_schema(version)
+    found = in_order(Walk(shared), value, kinds[name])
+    return tuple(
+        each if each.what != UNKNOWN_FIELD else replace(each, fix=_fix(each, name, version))
+        for each in found
+    )
+
+
+def _fix(unknown: FieldFinding, kind: str, version: str) -> str:
+    """What to do about a field that a release does not have."""
+    path = tuple(each for each in unknown.path if isinstance(each, str))
+    newer = (each for each in VERSIONS if each > version and _has(each, kind, path))
+    first = next(newer, "")
+    words = f"Trainer {first} and newer have it, {version} does not" if first else ""
+    return removed_fields.successor(kind, path, version) or words or unknown.fix
+
+
+def _has(version: str, kind: str, path: tuple[str, ...]) -> bool:
+    """Whether a release has a field; positions in lists are left out of its path."""
+    kinds, shared = published_schema(version)
+    here: Any = kinds.get(kind)
+    for key in path:
+        while here is not None and ("$ref" in here or "items" in here):
+            here = shared[here["$ref"]] if "$ref" in here else here["items"]
+        here = here and here.get("properties", {}).get(key)
+    return here is not None
 
 
 def in_order(walk: Walk, value: object, schema: Schema) -> tuple[FieldFinding, ...]:
@@ -40,9 +71,10 @@ def in_order(walk: Walk, value: object, schema: Schema) -> tuple[FieldFinding, .
 
 
 @cache
-def published_schema() -> tuple[dict[str, Schema], dict[str, Schema]]:
+def published_schema(version: str = VERSIONS[-1]) -> tuple[dict[str, Schema], dict[str, Schema]]:
     """The schemas by kind, and the subschemas that they share by name (`$ref`); read only."""
-    data = json.loads(_PUBLISHED.read_text(encoding="utf-8"))
+    file = "published.json" if version == VERSIONS[-1] else f"trainer-{version}.json"
+    data = json.loads((_FOLDER / file).read_text(encoding="utf-8"))
     shared: dict[str, Schema] = data["shared"]
     kinds = {
         name: schema
@@ -50,6 +82,8 @@ def published_schema() -> tuple[dict[str, Schema], dict[str, Schema]]:
         else _whole(name, shared.get(schema.get("$ref"), schema))
         for name, schema in data["kinds"].items()
     }
+    if "JobSetSpec" not in kinds:
+        return kinds, shared
     # Its CRD takes one without a spec, which asks for nothing.
     spec = {"spec": kinds["JobSetSpec"], "status": STATUS}
     kinds[JOBSET] = {

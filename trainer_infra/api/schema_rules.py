@@ -130,6 +130,17 @@ RULES: Final[Mapping[str, SchemaRule]] = {
     "!self.exists(c, c == 'node')": _Rule(lambda names: "node" not in names),
     "[has(self.torch), has(self.mpi), has(self.jax), has(self.xgboost),has(self.flux)]"
     ".filter(x, x).size() <= 1": _Rule(_one_policy),
+    # Of older releases of Trainer.
+    "!(has(self.torch) && has(self.mpi))": _Rule(_one_policy),
+    "!(has(self.numNodes) && (has(self.torch) && has(self.torch.elasticPolicy)))": _Rule(
+        lambda policy: (
+            policy.get("numNodes") is None
+            or (policy.get("torch") or {}).get("elasticPolicy") is None
+        )
+    ),
+    "self > 0 || self in ['auto', 'cpu', 'gpu']": _Rule(
+        lambda count: count in ("auto", "cpu", "gpu") or (isinstance(count, int) and count > 0)
+    ),
     "self.templates.all(t, !has(t.metadata.namespace) || size(t.metadata.namespace) == 0)": _Rule(
         _no_namespace
     ),

@@ -43,6 +43,7 @@ _WORDS: Final = PATTERNS | {_QUANTITY_PATTERN: f"must be {_QUANTITY}"}
 """What a pattern demands, in words; other patterns are shown themselves."""
 
 _ANY_CASE: Final = "(?i)"
+UNKNOWN_FIELD: Final = "unknown field"
 _NAMES_SHOWN: Final = 12
 
 
@@ -76,6 +77,8 @@ class Walk:
             elif isinstance(value, bool) or not isinstance(value, int):
                 what = _QUANTITY if is_quantity else "a whole number or a string"
                 self.add(path, f"must be {what}{_null(value)}", value)
+            if "x-kubernetes-validations" in schema:
+                self._rules(value, schema, path)
         elif self._has_type(value, schema, path):
             self._inside(value, schema, path)
             if "x-kubernetes-validations" in schema:
@@ -136,7 +139,7 @@ class Walk:
                 self.check(item, others, (*path, name))
         elif "x-kubernetes-preserve-unknown-fields" not in schema:
             fix = nearest_name(name, schema.get("properties", {}))
-            self.add((*path, name), "unknown field", fix=fix)
+            self.add((*path, name), UNKNOWN_FIELD, fix=fix)
 
     def _array(self, value: Sequence[Any], schema: Schema, path: Path) -> None:
         least, most = schema.get("minItems", 0), schema.get("maxItems")

@@ -18,7 +18,7 @@ from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import pipeline, resolve
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules import partial_rendering, unknown
+from trainer_infra.rules import older_overrides, partial_rendering, unknown
 from trainer_infra.rules.partial_rendering import STAND_IN
 from trainer_infra.rules.patch import with_value
 from trainer_infra.rules.value import UNKNOWN
@@ -70,9 +70,10 @@ def rendering_of(
         # What is not known may be what makes it right.
         return whole
     filled = _replaced(job, dict.fromkeys(hidden, STAND_IN), ())
-    mended, wrong = partial_rendering.mended_job(filled)
+    mended, wrong = partial_rendering.mended_job(older_overrides.with_patches(filled))
+    written = (older_overrides.written_path(job, each) for each in wrong)
     # No pod has anything from the metadata of its TrainJob.
-    left_out = {each for each in wrong if each[:1] != ("metadata",)}
+    left_out = {each for each in written if each[:1] != ("metadata",)}
     if mended is None:
         return replace(whole, left_out=(REFERENCE, *left_out))
     objects = () if runtime is None else _objects(mended, runtime, behaviour)

@@ -16,7 +16,7 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules import origin, rendering
+from trainer_infra.rules import older_overrides, origin, rendering
 from trainer_infra.rules.rendering import Rendering
 from trainer_infra.rules.value import UNKNOWN, Origin, Root, UnseenValue, Value
 
@@ -240,9 +240,13 @@ def _object(subject: Subject, value: JSONObject, made: Rendering) -> Value:
         gaps: Iterable[Path] = ((),)
     else:
         gaps = origin.gaps(subject.object.raw, value, (*made.unseen, *made.left_out))
-    job = subject.object.raw
-    where = partial(origin.in_train_job, job, value)
+    where = partial(_in_train_job, subject.object.raw, value)
     return Value(value, Root(name, where, subject.noted, tuple(gaps)))
+
+
+def _in_train_job(job: JSONObject, jobset: JSONObject, path: Path) -> Origin:
+    found = origin.in_train_job(older_overrides.with_patches(job), jobset, path)
+    return replace(found, path=older_overrides.written_path(job, found.path))
 
 
 def _inherited(_path: Path) -> Origin:

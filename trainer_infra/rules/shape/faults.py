@@ -54,15 +54,20 @@ class Fault:
 
 def faults_of(subject: Subject) -> Iterator[Fault]:
     """Everything wrong with the object as it was written."""
-    if subject.fits_schema:
-        return
+    if not subject.fits_schema:
+        yield from faults_by(subject, schema.VERSIONS[-1])
+
+
+def faults_by(subject: Subject, trainer_version: str) -> Iterator[Fault]:
+    """Everything wrong with it by the schemas of a release of Trainer."""
     whole = subject.object
     version = _VERSIONS.get(subject.kind)
     if version and whole["apiVersion"].raw is ABSENT:
         missing = api.FieldFinding(("apiVersion",), "is required", fix=f"write {version}")
         yield Fault(whole["apiVersion"], missing)
     if subject.kind in _TYPED:
-        yield from _found(whole, partial(schema.schema_findings, name=subject.kind))
+        judge = partial(schema.schema_findings, name=subject.kind, version=trainer_version)
+        yield from _found(whole, judge)
     elif subject.kind == names.JOBSET:
         yield from _found(whole, _of_jobset)
     elif subject.kind in names.KUEUE_KINDS:

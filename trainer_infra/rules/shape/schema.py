@@ -1,18 +1,29 @@
 """schema: an object is what its published schema says."""
 
 from collections.abc import Iterator
-from typing import Final
+from typing import Final, Literal
 
 from trainer_infra import names
+from trainer_infra.api.schema import VERSIONS
 from trainer_infra.rules.finding import Finding, Severity
-from trainer_infra.rules.rule import Context, Parameters, Rule
+from trainer_infra.rules.rule import Context, Parameters, Rule, whole
 from trainer_infra.rules.shape import faults
-from trainer_infra.rules.shape.faults import Fault
+from trainer_infra.rules.value import Value
 
 
-def _check(fault: Fault, _context: Context[Parameters]) -> Iterator[Finding]:
-    if not fault.wants_quotes:
-        yield fault.value.finding(fault.finding.what, fault.got, fault.finding.fix)
+class SchemaVersions(Parameters):
+    """Whose schemas count."""
+
+    trainer_version: Literal["2.0", "2.1", "2.2", "2.3"] = "2.3"
+    """The release of Kubeflow Trainer that runs the TrainJobs."""
+
+
+def _check(_whole: Value, context: Context[SchemaVersions]) -> Iterator[Finding]:
+    subject, version = context.subject, context.parameters.trainer_version
+    newest = version == VERSIONS[-1]
+    for fault in subject.once(faults.faults_of) if newest else faults.faults_by(subject, version):
+        if not fault.wants_quotes:
+            yield fault.value.finding(fault.finding.what, fault.got, fault.finding.fix)
 
 
 RULE: Final = Rule(
@@ -28,6 +39,7 @@ RULE: Final = Rule(
     fix=(
         "Write the field as the schemas of Trainer v2.3.0, JobSet v0.12.0 and Kueue v0.19.0 have it."
     ),
-    places=faults.faults_of,
+    places=whole,
     check=_check,
+    parameters=SchemaVersions,
 )
