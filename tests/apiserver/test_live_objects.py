@@ -98,7 +98,15 @@ def test_what_somebody_may_not_list_is_a_sentence_for_each_kind(viewers: Path) -
     kinds = [each.removeprefix("cluster: ").partition(" ")[0] for each in found.problems]
     assert kinds == [
         *("TrainingRuntime", "ClusterTrainingRuntime", "JobSet", "ResourceQuota"),
-        *("ServiceAccount", "Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"),
+        *(
+            "Namespace",
+            "PriorityClass",
+            "ServiceAccount",
+            "Role",
+            "RoleBinding",
+            "ClusterRole",
+            "ClusterRoleBinding",
+        ),
         *("PodGroup", "PodGroup"),
     ]
     assert all("is forbidden" in each for each in found.problems)

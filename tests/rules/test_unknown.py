@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from tests.apiserver import invalid_jobsets, invalid_queues
 from trainer_infra import catalog
-from trainer_infra.rules import RULES, fixture, shape, tree, world
+from trainer_infra.rules import RULES, fixture, scheduling, shape, tree, world
 from trainer_infra.rules.fixture import Case
 from trainer_infra.rules.judge import ConfiguredRule, judge
 from trainer_infra.rules.pool import Pool
@@ -32,6 +33,7 @@ JOB = {
     },
 }
 POOL = Pool(name="cpu", nodes=1, capacity={"cpu": 4})
+VALID = [each.whole() for each in (*invalid_queues.VALID, *invalid_jobsets.VALID) if not each.path]
 NAMES = [each.name for each in catalog.RUNTIMES]
 CASES = [
     pytest.param(rule, case, id=f"{rule.id}: {case.name}")
@@ -99,6 +101,19 @@ def test_a_value_of_a_train_job_that_is_not_known_makes_no_finding(name: str) ->
         (path, *each)
         for _, path, others in one_unknown(objects)
         for each in findings(others, chosen, [POOL])
+        if each[:3] not in known
+    }
+    assert more == set()
+
+
+@pytest.mark.parametrize("value", VALID, ids=lambda value: value["kind"])
+def test_a_value_of_a_queue_or_jobset_that_is_not_known_makes_no_finding(value: JSON) -> None:
+    chosen = tuple(map(ConfiguredRule.default, (*shape.RULES, *scheduling.RULES)))
+    known = {each[:3] for each in findings((value,), chosen)}
+    more = {
+        (path, *each)
+        for _, path, others in one_unknown((value,))
+        for each in findings(others, chosen)
         if each[:3] not in known
     }
     assert more == set()

@@ -1,7 +1,7 @@
 """volume-claims: a container mounts each volume claim of a JobSet, and no other volume has its name.
 
 JobSet v0.12's webhook, for `volumeClaimPolicies`. That a claim's name leaves room for the JobSet's
-is said by `jobset-name`.
+is said by `jobset-name`. A runtime's claim may be mounted by a patch of a TrainJob.
 """
 
 import re
@@ -46,7 +46,7 @@ def _places(subject: Subject) -> Iterator[ClaimTemplate]:
                 before = (*before, name)
 
 
-def _check(claim: ClaimTemplate, _context: Context[Parameters]) -> Iterator[Finding]:
+def _check(claim: ClaimTemplate, context: Context[Parameters]) -> Iterator[Finding]:
     text = claim.name.text()
     if not _NAME.fullmatch(text):
         fix = "write lower-case letters, digits, - and ."
@@ -60,7 +60,8 @@ def _check(claim: ClaimTemplate, _context: Context[Parameters]) -> Iterator[Find
             if volume["name"].raw == text:
                 what = "is the name of a volume claim of the JobSet too"
                 yield volume["name"].finding(what, text, "rename one of them")
-    if not any(_mounts(job, text) for job in lookup.items(claim.jobs)):
+    is_complete = context.subject.kind not in names.RUNTIMES
+    if is_complete and not any(_mounts(job, text) for job in lookup.items(claim.jobs)):
         what = "is mounted by no container"
         yield claim.name.finding(what, text, f"add a volumeMount of the name {text}")
 
