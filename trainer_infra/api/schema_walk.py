@@ -68,21 +68,24 @@ class Walk:
         if "$ref" in schema:
             schema = self.shared[schema["$ref"]]
         if "x-kubernetes-int-or-string" in schema:
-            is_quantity = "pattern" in schema
-            if isinstance(value, str):
-                self._string(value, schema, path)
-            elif is_quantity and isinstance(value, float) and math.isfinite(value):
-                # The API server refuses it too, with an error that names neither remedy nor reason.
-                self.add(path, "must not be a fraction without quotes", value, f'write "{value}"')
-            elif isinstance(value, bool) or not isinstance(value, int):
-                what = _QUANTITY if is_quantity else "a whole number or a string"
-                self.add(path, f"must be {what}{_null(value)}", value)
-            if "x-kubernetes-validations" in schema:
-                self._rules(value, schema, path)
+            self._int_or_string(value, schema, path)
         elif self._has_type(value, schema, path):
             self._inside(value, schema, path)
-            if "x-kubernetes-validations" in schema:
-                self._rules(value, schema, path)
+        else:
+            return
+        if "x-kubernetes-validations" in schema:
+            self._rules(value, schema, path)
+
+    def _int_or_string(self, value: Any, schema: Schema, path: Path) -> None:
+        is_quantity = "pattern" in schema
+        if isinstance(value, str):
+            self._string(value, schema, path)
+        elif is_quantity and isinstance(value, float) and math.isfinite(value):
+            # The API server refuses it too, with an error that names neither remedy nor reason.
+            self.add(path, "must not be a fraction without quotes", value, f'write "{value}"')
+        elif isinstance(value, bool) or not isinstance(value, int):
+            what = _QUANTITY if is_quantity else "a whole number or a string"
+            self.add(path, f"must be {what}{_null(value)}", value)
 
     def _inside(self, value: Any, schema: Schema, path: Path) -> None:
         match schema["type"]:
