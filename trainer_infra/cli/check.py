@@ -1,11 +1,12 @@
 """`trainer-infra check`: policy rules on files, folders, stdin and clusters.
 
 Called by `policy`. Reads everything first, judges once (with `--fix` until nothing is left that can
-be mended), and writes every report at the end.
+be mended), and writes every report at the end. What few checks need is imported where one needs it.
 """
+# ruff: noqa: PLC0415  what most checks do not need costs each of them milliseconds
 
 import gc
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,8 +16,8 @@ import typer
 
 from trainer_infra.cli import screen
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
-from trainer_infra.review import baseline, changed_files, costs, fix, pack_folder, sources, text
 from trainer_infra.review import check as checking
+from trainer_infra.review import sources
 from trainer_infra.review.documents import Document
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.report import Report
@@ -24,6 +25,7 @@ from trainer_infra.review.sources import SourceObjects
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Severity
+from trainer_infra.rules.pack import Pack
 
 if TYPE_CHECKING:
     from trainer_infra.review.live import Live
@@ -106,6 +108,8 @@ def run(asked: CheckRequest) -> int:
         if asked.fix:
             report = _mended(asked, given, report)
         if asked.write_baseline:
+            from trainer_infra.review import baseline
+
             _write(asked.write_baseline, baseline.baseline_text(report))
         for form, file in asked.outputs:
             _write(file, FORMATS[form](report))
@@ -124,6 +128,8 @@ def _write(file: str, words: str) -> None:
 
 def _shown(asked: CheckRequest, report: Report) -> str:
     if asked.form == "text":
+        from trainer_infra.review import text
+
         return text.report_text(report, colour=screen.screen_of_stdout().colour)
     return FORMATS[asked.form](report)
 
@@ -133,21 +139,45 @@ def _given(asked: CheckRequest) -> _MendingInputs:
     if there and not there.problems:
         # What a cluster does not have either is nowhere.
         settled = replace(settled, is_whole=True)
-    ref = asked.changed_from
     return _MendingInputs(
         settled,
         sources.read_sources([each for each in asked.paths if each == sources.STDIN]),
         there,
-        changed_files.objects_in_base(asked.paths, ref, asked.values) if ref else None,
-        baseline.read_baseline(asked.baseline) if asked.baseline else frozenset(),
+        _before(asked),
+        _known(asked),
     )
+
+
+def _before(asked: CheckRequest) -> tuple[Document, ...] | None:
+    """The objects of the revision to compare with; None where there is none."""
+    if not asked.changed_from:
+        return None
+    from trainer_infra.review import changed_files
+
+    return changed_files.objects_in_base(asked.paths, asked.changed_from, asked.values)
+
+
+def _known(asked: CheckRequest) -> frozenset[str]:
+    """Fingerprints of the baseline."""
+    if not asked.baseline:
+        return frozenset()
+    from trainer_infra.review import baseline
+
+    return baseline.read_baseline(asked.baseline)
 
 
 def _settled(asked: CheckRequest) -> ResolvedConfiguration:
     file = asked.config or (USUAL if Path(USUAL).is_file() else None)
     found = _configuration(file) if file else Configuration()
-    pack = pack_folder.find_pack(asked.pack).pack if asked.pack else None
+    pack = _pack(asked.pack) if asked.pack else None
     return configuration.resolve_configuration(found, asked.environment, pack)
+
+
+def _pack(name: str) -> Pack:
+    """One of ours, or a user's own."""
+    from trainer_infra.review import pack_folder
+
+    return pack_folder.find_pack(name).pack
 
 
 def _configuration(file: str) -> Configuration:
@@ -177,35 +207,45 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
             baseline=given.known,
             others=there.objects if there and asked.paths else (),
             problems=(*found.problems, *(there.problems if there else ())),
-            is_judged={} if before is None else changed_files.is_judged(judged, before),
+            is_judged={} if before is None else _is_judged(judged, before),
         ),
         _spread(len(judged)),
     )
     report = replace(report, baseline=asked.baseline or "")
     if before is None:
         return report
+    from trainer_infra.review import costs
+
     now, then = ([each.value for each in documents] for documents in (judged, before))
     return replace(report, notes=costs.cost_notes(now, then, given.settled))
+
+
+def _is_judged(now: Sequence[Document], before: Sequence[Document]) -> Mapping[int, bool]:
+    from trainer_infra.review import changed_files
+
+    return changed_files.is_judged(now, before)
 
 
 def _spread(documents: int) -> checking.Spread:
     """What goes through so many documents: few are judged before other processes have begun."""
     if documents < MANY:
         return checking.one_by_one
-    from trainer_infra.review import processes  # noqa: PLC0415  it loads Python's, in 40 ms
+    from trainer_infra.review import processes  # it loads Python's, in 40 ms
 
     return processes.spread_work
 
 
 def _there(kubeconfig: str | None, context: str | None) -> "Live":
     """What the cluster has. A check of files needs no client of a cluster."""
-    from trainer_infra.review import live  # noqa: PLC0415  it loads one
+    from trainer_infra.review import live  # it loads one
 
     return live.read_live(kubeconfig, context)
 
 
 def _mended(asked: CheckRequest, given: _MendingInputs, report: Report) -> Report:
     """The report on files that were mended as far as it can be done safely."""
+    from trainer_infra.review import fix
+
     written: dict[str, None] = {}
     for _ in range(PASSES):
         files = fix.write_fixes(each for each in report.items if each.counts)
