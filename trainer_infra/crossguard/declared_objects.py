@@ -110,6 +110,6 @@ def train_job(properties: JSONObject) -> Subject:
             rule_subject.subject_of(value, AnyRuntime(given, None)), others
         )
     if isinstance(given, Mapping):
-        return rule_subject.subject_of(value, AnyRuntime.read(given))
+        return rule_subject.subject_of(value, AnyRuntime(given))
     key = tree.runtime_reference(value)
     return rule_subject.subject_of(value, tree.shipped_runtime(key) if key else None)
