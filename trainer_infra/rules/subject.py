@@ -196,20 +196,20 @@ class Subject:
         """What a function finds in it, found once for all rules; and what could not be seen."""
         kept = self._kept.places.get(find)
         if kept is None:
-            before = tuple(self.noted)
-            self.noted.clear()
-            found = tuple(self._seen(find))
-            kept = self._kept.places[find] = (found, tuple(self.noted))
-            self.noted.clear()
-            self.noted.update(dict.fromkeys(before))
+            noted = self.noted
+            before = tuple(noted)
+            noted.clear()
+            found: list[Any] = []
+            try:
+                for each in find(self):
+                    found.append(each)  # noqa: PERF402  what comes before an unknown one is kept
+            except UnseenValue as error:
+                # Without it the function cannot go on.
+                noted[error.path] = None
+            kept = self._kept.places[find] = (tuple(found), tuple(noted))
+            noted.clear()
+            noted.update(dict.fromkeys(before))
         return kept
-
-    def _seen(self, find: Callable[["Subject"], Iterable[T]]) -> Iterator[T]:
-        """What it finds until something without which it cannot go on is not known."""
-        try:
-            yield from find(self)
-        except UnseenValue as error:
-            self.noted[error.path] = None
 
     def once(self, find: Callable[["Subject"], Iterable[T]]) -> tuple[T, ...]:
         """What a function finds in it, found once for all rules; what it could not see is noted."""
