@@ -17,7 +17,7 @@ from pulumi_policy import ResourceValidationArgs, StackValidationArgs
 from trainer_infra.api.finding import path_text
 from trainer_infra.crossguard import remediation, server, values
 from trainer_infra.crossguard.declared_objects import DeclaredObject, declared_objects
-from trainer_infra.crossguard.server import AfterAll, FindingReceiver
+from trainer_infra.crossguard.server import AfterAll, FindingReceiver, RulePolicy
 from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts, judged_object, of_runtime
 from trainer_infra.errors import InvalidInput
 from trainer_infra.rules import configuration, exemption, pack
@@ -120,12 +120,17 @@ def _of_resource(applied: PackRule, verdicts: Verdicts) -> crossguard.Policy:
 
     def validate(args: ResourceValidationArgs, report: FindingReceiver) -> None:
         asked = verdicts.of_resource(args)
-        for declared, finding in verdicts.findings_of_rule(asked, applied, configured(args)):
+        chosen = configured(args.get_config())
+        for declared, finding in verdicts.findings_of_rule(asked, applied, chosen):
             if not report.is_advisory or verdicts.tells(declared, applied.rule.id, finding):
                 report(_message(declared, finding))
 
+    def says_something(args: ResourceValidationArgs, config: Mapping[str, Any] | None) -> bool:
+        is_other = configured(config) is not applied
+        return is_other or applied.rule.id in verdicts.of_resource(args).verdicts
+
     def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
-        chosen = configured(args)
+        chosen = configured(args.get_config())
         changes = [
             change
             for declared in declared_objects(args)
@@ -140,7 +145,9 @@ def _of_resource(applied: PackRule, verdicts: Verdicts) -> crossguard.Policy:
 
     # CrossGuard's annotations know coroutines only; its code takes properties as well.
     mends: Any = remediate if applied.rule.remediates else None
-    return crossguard.ResourceValidationPolicy(**_said(applied, validate), remediate=mends)
+    policy = RulePolicy(**_said(applied, validate), remediate=mends)
+    policy.says_something = says_something
+    return policy
 
 
 def _alone(
@@ -156,7 +163,7 @@ def _of_stack(applied: PackRule, verdicts: Verdicts) -> crossguard.Policy:
 
     def validate(args: StackValidationArgs, report: FindingReceiver) -> None:
         asked = verdicts.of_stack(args)
-        found = verdicts.findings_of_rule(asked, applied, configured(args))
+        found = verdicts.findings_of_rule(asked, applied, configured(args.get_config()))
         for same in _grouped(found, by_runtime=report.is_advisory):
             declared, finding = same[0]
             others = f" (and {len(same) - 1} other TrainJobs on it)" if same[1:] else ""
@@ -187,7 +194,7 @@ def _after_all(
     configured = _RuleParameters(applied)
 
     def validate(args: StackValidationArgs, report: FindingReceiver) -> None:
-        chosen = configured(args)
+        chosen = configured(args.get_config())
         for each in args.resources:
             for declared in declared_objects(each):
                 for finding in _alone(declared, chosen, verdicts):
@@ -244,8 +251,8 @@ class _RuleParameters:
         self._applied = applied
         self._last: tuple[Any, ConfiguredRule] = (None, applied)
 
-    def __call__(self, args: ResourceValidationArgs | StackValidationArgs) -> ConfiguredRule:
-        given, (before, chosen) = args.get_config(), self._last
+    def __call__(self, given: Mapping[str, Any] | None) -> ConfiguredRule:
+        before, chosen = self._last
         if given and given is not before:
             # It is the same for all resources of a deployment.
             chosen = _configured(self._applied, given)

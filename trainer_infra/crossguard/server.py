@@ -47,6 +47,13 @@ class AfterAll(StackValidationPolicy):
     mends: Policy
 
 
+class RulePolicy(ResourceValidationPolicy):
+    """A rule as a policy that is asked only about resources of which it says something."""
+
+    says_something: Callable[[ResourceValidationArgs, Mapping[str, Any] | None], bool]
+    """Whether it does, with these parameters of Pulumi's own configuration."""
+
+
 @dataclass(frozen=True, slots=True)
 class FindingReceiver:
     """Takes what a policy finds."""
@@ -110,8 +117,12 @@ class Servicer(_PolicyAnalyzerServicer):
             return response
         properties, options = request.properties, self._get_resource_options(request)
         of_resource = (request.type, properties, request.urn, request.name, options, None)
-        for each, report in self._reports(ResourceValidationPolicy, response):
-            each.policy.validate(ResourceValidationArgs(*of_resource, each.config), report)
+        sent = ResourceValidationArgs(*of_resource, None)
+        for each in self._enabled(ResourceValidationPolicy):
+            policy = each.policy
+            if not isinstance(policy, RulePolicy) or policy.says_something(sent, each.config):
+                args = ResourceValidationArgs(*of_resource, each.config)
+                policy.validate(args, self._receiver(each, response))
         return response
 
     @override
@@ -119,8 +130,9 @@ class Servicer(_PolicyAnalyzerServicer):
         """What the policies say of a stack."""
         response = analyzer_pb2.AnalyzeResponse()
         resources = [self._resource(each) for each in request.resources]
-        for each, report in self._reports(StackValidationPolicy, response):
-            each.policy.validate(StackValidationArgs(resources, each.config), report)
+        for each in self._enabled(StackValidationPolicy):
+            args = StackValidationArgs(resources, each.config)
+            each.policy.validate(args, self._receiver(each, response))
         return response
 
     def _switched_on(self) -> tuple[_EnabledPolicy, ...]:
@@ -133,19 +145,20 @@ class Servicer(_PolicyAnalyzerServicer):
                 asked.append(_EnabledPolicy(each, level, self._get_policy_config(configured.name)))
         return tuple(asked)
 
-    def _reports(
-        self, kind: type[Policy], response: analyzer_pb2.AnalyzeResponse
-    ) -> Iterator[tuple[_EnabledPolicy, FindingReceiver]]:
-        """The policies of a kind that are switched on, each with what takes its findings."""
-        for each in self._asked:
-            if not isinstance(each.policy, kind):
-                continue
-            # What is found now was not mended.
-            stops = each.level == EnforcementLevel.REMEDIATE
-            level = EnforcementLevel.MANDATORY if stops else each.level
-            said = (each.policy.name, each.policy.description, level, each.policy.severity)
-            say = self._create_report_violation(response, *said)
-            yield each, FindingReceiver(say, level == EnforcementLevel.ADVISORY)
+    def _enabled(self, kind: type[Policy]) -> Iterator[_EnabledPolicy]:
+        return (each for each in self._asked if isinstance(each.policy, kind))
+
+    def _receiver(
+        self, asked: _EnabledPolicy, response: analyzer_pb2.AnalyzeResponse
+    ) -> FindingReceiver:
+        """What takes the findings of a policy."""
+        # What is found now was not mended.
+        stops = asked.level == EnforcementLevel.REMEDIATE
+        level = EnforcementLevel.MANDATORY if stops else asked.level
+        policy = asked.policy
+        said = (policy.name, policy.description, level, policy.severity)
+        say = self._create_report_violation(response, *said)
+        return FindingReceiver(say, level == EnforcementLevel.ADVISORY)
 
     def _is_mended_by(self, policy: Policy) -> bool:
         return self._get_enforcement_level(policy) == EnforcementLevel.REMEDIATE
