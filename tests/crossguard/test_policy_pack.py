@@ -1,6 +1,7 @@
 """Policy packs in `pulumi preview` and `pulumi up`, by the real Pulumi CLI."""
 
 import sys
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from textwrap import dedent
@@ -8,6 +9,7 @@ from textwrap import dedent
 import pytest
 
 from tests.deploy.project import Stack
+from tools.cluster import apiserver
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 TRAINING = ("--policy-pack", str(ROOT / "policies" / "training"))
@@ -28,6 +30,26 @@ TrainJob("job", runtime="jax-distributed", suspend=True,
 GOOD_JOB = (
     'TrainJob("job", runtime="jax-distributed", trainer=CustomTrainer(train), wait_for="complete")'
 )
+DEPRECATED = """
+from trainer_infra import catalog
+wire = catalog.get("jax-distributed").to_wire()
+labels = {**wire["metadata"]["labels"], "trainer.kubeflow.org/support": "deprecated"}
+wire["metadata"] = {"name": "old", "labels": labels}
+"""
+
+
+@pytest.fixture(scope="module")
+def kubeconfig() -> Iterator[Path]:
+    """Of a real API server with the CRDs."""
+    with apiserver.running() as (_, file):
+        yield file
+
+
+@pytest.fixture
+def cluster(stack: Stack, kubeconfig: Path) -> Stack:
+    """A stack for a cluster: rules about clusters say nothing of what runs on this machine."""
+    stack.run("config", "set", "trainer:target", "kubernetes")
+    return Stack(stack.folder, {**stack.env, "KUBECONFIG": str(kubeconfig)})
 
 
 @pytest.fixture
@@ -67,26 +89,26 @@ def test_a_mandatory_rule_stops_a_train_job_and_never_shows_the_secret(stack: St
     assert stack.resources("trainer:TrainJob") == []
 
 
-def test_a_mandatory_rule_stops_a_typed_runtime_and_what_a_job_renders_to(stack: Stack) -> None:
-    stack.program(RESOURCE.format(privileged=True))
-    said = stack.run("up", "--yes", *TRAINING, ok=False)
+def test_a_mandatory_rule_stops_a_typed_runtime_and_what_a_job_renders_to(cluster: Stack) -> None:
+    cluster.program(RESOURCE.format(privileged=True))
+    said = cluster.run("up", "--yes", *TRAINING, ok=False)
     where = "spec.template.spec.replicatedJobs[0].template.spec.template.spec.containers[0]"
     assert f"{where}.securityContext.privileged: " in said
-    assert stack.resources("trainer:ClusterRuntime") == []
+    assert cluster.resources("trainer:ClusterRuntime") == []
 
     job = 'TrainJob("job", runtime=wire, suspend=True, trainer={"command": ["true"]})'
-    stack.program(RUNTIME.format(privileged=True) + job)
-    said = stack.run("up", "--yes", *TRAINING, ok=False)
+    cluster.program(RUNTIME.format(privileged=True) + job)
+    said = cluster.run("up", "--yes", *TRAINING, ok=False)
     assert "spec.runtimeRef.name: " in said
     assert "seen at JobSet job-" in said
-    assert stack.resources("trainer:TrainJob") == []
+    assert cluster.resources("trainer:TrainJob") == []
 
 
 def test_an_advisory_rule_warns_and_everything_is_deployed(stack: Stack) -> None:
-    stack.program(GOOD_JOB)
+    stack.program(DEPRECATED + GOOD_JOB.replace('"jax-distributed"', "wire"))
     said = stack.run("up", "--yes", *TRAINING)
-    assert "image-digest" in said
-    assert "is not pinned by a digest" in said
+    assert "runtime-deprecated" in said
+    assert "image-digest" not in said
     assert stack.job()["lastSeen"]
     stack.run("up", "--yes", "--expect-no-changes", *TRAINING)
 
@@ -104,36 +126,36 @@ TrainJob("second", runtime="jax-distributed", suspend=True,
     assert "spec.trainer.env[0].value: has a secret in it" in said
     (unseen,) = (line for line in said.splitlines() if "not known yet, and so" in line)
     assert "spec.trainer.image" in unseen
-    assert "image-digest" in unseen
+    assert "literal-secrets" in unseen
     assert TOKEN not in said
 
 
 def test_remediation_changes_what_is_deployed_and_a_replace_cannot_pass_without(
-    stack: Stack, pack: Path
+    cluster: Stack, pack: Path
 ) -> None:
     acme = ("--policy-pack", str(pack))
-    stack.program(RESOURCE.format(privileged=True))
+    cluster.program(RESOURCE.format(privileged=True))
 
-    stack.run("up", "--yes", *acme)
+    cluster.run("up", "--yes", *acme)
 
-    (runtime,) = stack.resources("trainer:ClusterRuntime")
+    (runtime,) = cluster.resources("trainer:ClusterRuntime")
     text = str(runtime["outputs"]["spec"]), str(runtime["inputs"]["rendered"])
     assert all("'privileged': False" in each for each in text)
-    stack.run("preview", "--expect-no-changes", *acme)
+    cluster.run("preview", "--expect-no-changes", *acme)
 
-    stack.program(
+    cluster.program(
         RESOURCE.format(privileged=True).replace('"mine", wire', '"mine", wire, name="b"')
     )
     for arguments in (("preview",), ("up", "--yes", "--skip-preview")):
-        assert "replace" in stack.run(*arguments, *acme)
-    (runtime,) = stack.resources("trainer:ClusterRuntime")
+        assert "replace" in cluster.run(*arguments, *acme)
+    (runtime,) = cluster.resources("trainer:ClusterRuntime")
     assert runtime["outputs"]["name"] == "b"
     assert "'privileged': False" in str(runtime["outputs"]["spec"])
-    stack.run("preview", "--expect-no-changes", *acme)
+    cluster.run("preview", "--expect-no-changes", *acme)
 
 
 def test_a_configuration_is_stricter_in_one_environment_and_an_exemption_is_told(
-    stack: Stack, pack: Path
+    cluster: Stack, pack: Path
 ) -> None:
     (pack / "__main__.py").write_text(
         dedent("""
@@ -152,21 +174,21 @@ def test_a_configuration_is_stricter_in_one_environment_and_an_exemption_is_told
     TrainJob("job", runtime="jax-distributed", suspend=True, annotations={annotations},
              trainer={{"image": "train:v1", "command": ["true"]}})
     """
-    stack.program(job.format(annotations={}))
-    stack.run("preview", "--policy-pack", str(pack))
-    stack = Stack(stack.folder, {**stack.env, "TRAINER_INFRA_ENVIRONMENT": "production"})
-    said = stack.run("preview", "--policy-pack", str(pack), ok=False)
+    cluster.program(job.format(annotations={}))
+    cluster.run("preview", "--policy-pack", str(pack))
+    cluster = Stack(cluster.folder, {**cluster.env, "TRAINER_INFRA_ENVIRONMENT": "production"})
+    said = cluster.run("preview", "--policy-pack", str(pack), ok=False)
     assert "spec.trainer.image: is not pinned by a digest, got 'train:v1'" in said
 
     soon = datetime.now(UTC).date() + timedelta(days=60)
     excuse = f'{{owner: vision, reason: "built daily", expires: {soon}}}'
-    stack.program(job.format(annotations={"exempt.trainer-infra.dev/image-digest": excuse}))
-    said = stack.run("preview", "--policy-pack", str(pack))
+    cluster.program(job.format(annotations={"exempt.trainer-infra.dev/image-digest": excuse}))
+    said = cluster.run("preview", "--policy-pack", str(pack))
     assert f"vision answers for it until {soon}: built daily" in said
     assert "is not pinned by a digest" not in said
 
 
-def test_parameters_are_the_packs_unless_pulumi_is_given_others(stack: Stack, pack: Path) -> None:
+def test_parameters_are_the_packs_unless_pulumi_is_given_others(cluster: Stack, pack: Path) -> None:
     (pack / "__main__.py").write_text(
         dedent("""
         from trainer_infra.crossguard import policy_pack
@@ -179,16 +201,16 @@ def test_parameters_are_the_packs_unless_pulumi_is_given_others(stack: Stack, pa
         policy_pack.serve_pack(Pack("acme", selection=Selection(ids=()), settings=settings))
         """)
     )
-    stack.program("""
+    cluster.program("""
     TrainJob("job", runtime="jax-distributed", suspend=True,
              trainer={"image": "train:nightly", "command": ["true"], "numNodes": 3})
     """)
     acme = ("--policy-pack", str(pack))
-    said = stack.run("preview", *acme, ok=False)
+    said = cluster.run("preview", *acme, ok=False)
     assert "spec.trainer.numNodes: makes more nodes than the 2 that are allowed" in said
     assert "spec.trainer.image: " in said
 
-    config = stack.folder / "acme.json"
+    config = cluster.folder / "acme.json"
     config.write_text('{"nodes-limit": {"nodes": 3}, "image-latest": "disabled"}')
-    said = stack.run("preview", *acme, "--policy-pack-config", str(config))
+    said = cluster.run("preview", *acme, "--policy-pack-config", str(config))
     assert "spec.trainer." not in said

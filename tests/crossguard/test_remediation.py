@@ -48,7 +48,7 @@ def container(wire: JSON) -> JSON:
 def resource(wire: JSON) -> JSON:
     """The inputs of our resource for it."""
     given = {key: wire[key] for key in ("kind", "spec")}
-    return {**given, "name": "mine", "target": "local", "owner": OWNER, "rendered": None}
+    return {**given, "name": "mine", "target": "kubernetes", "owner": OWNER, "rendered": None}
 
 
 def servicer(pack: Pack = MENDS) -> Any:

@@ -1,98 +1,51 @@
 """What policy costs, as JSON; run by `make bench-policy`.
 
-A check of 5,000 generated manifests and of one file, as whole processes, and what the pack adds to
-200 resources: to a preview of TrainJobs, and to an `up` of runtimes, whose creation starts no process
-that would hide it. An empty pack stands beside ours: what Pulumi itself costs for any. Medians of the
-rounds.
+Checks of one file and of 5,000, by `trainer-infra check`, and by kubeconform and kube-score beside it
+(`other_checkers`), as whole processes one after the other; and what a pack adds to Pulumi (`policy_packs`).
+Medians of the rounds. Processor seconds are of all processes of a check: what else the machine does changes
+them less than wall times.
 """
 
 import argparse
 import json
-import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Final
 
-from tools.bench import project
+from tools.bench import other_checkers, policy_files, policy_packs, project
 
 FILES: Final = 5_000
-RESOURCES: Final = 200
+OBJECTS: Final = 2
+"""Objects of each file."""
+OURS: Final = "trainer-infra"
 AIMS: Final = {
-    f"files per second, of {FILES}": 2000,
-    "one file, seconds": 0.3,
-    "preview of TrainJobs: our rules add to each, CPU seconds": 0.01,
-    "up of runtimes: our rules add to each, CPU seconds": 0.01,
+    f"{OURS}: one file, seconds": 0.3,
+    f"{OURS}: files per second, of {FILES}": 1500,
+    "up of TrainJobs: our pack's process for each, CPU milliseconds": 2,
 }
-RUNTIMES: Final = (
-    "torch-distributed",
-    "jax-distributed",
-    "deepspeed-distributed",
-    "xgboost-distributed",
-)
-MANIFEST: Final = """\
-apiVersion: trainer.kubeflow.org/v1alpha1
-kind: TrainJob
-metadata:
-  name: job-{index}
-  namespace: team-{team}
-  labels:
-    kueue.x-k8s.io/queue-name: team-{team}
-spec:
-  runtimeRef:
-    name: {runtime}
-  activeDeadlineSeconds: 86400
-  trainer:
-    image: registry.example.com/team-{team}/train:v{index}
-    command: ["python", "-m", "train", "--lr", "0.{index}"]
-    numNodes: {nodes}
-    env:
-    - name: DATA
-      value: s3://bucket-{team}/data
-    resourcesPerNode:
-      limits:
-        cpu: "16"
-        memory: 128Gi
-        nvidia.com/gpu: 8
-"""
-TRAIN_JOBS: Final = f"""
-from trainer_infra import TrainJob
-for index in range({RESOURCES}):
-    TrainJob(f"job-{{index}}", runtime="jax-distributed", suspend=True,
-             trainer={{"command": ["python", "-c", f"print({{index}})"], "numNodes": 2}})
-"""
-RUNTIMES_OF_A_STACK: Final = f"""
-from trainer_infra import ClusterTrainingRuntime, catalog
-known = catalog.get("jax-distributed").to_wire()
-wire = {{**known, "metadata": {{"labels": known["metadata"]["labels"]}}}}
-for index in range({RESOURCES}):
-    ClusterTrainingRuntime(f"runtime-{{index}}", wire)
-"""
-EMPTY_PACK: Final = {
-    "PulumiPolicy.yaml": f"""\
-name: empty
-runtime: {{name: python, options: {{virtualenv: {sys.prefix}}}}}
-""",
-    "__main__.py": """\
-from pulumi_policy import PolicyPack, ResourceValidationPolicy
-PolicyPack("empty", [ResourceValidationPolicy("nothing", "nothing", lambda args, report: None)])
-""",
+NOTES: Final = {
+    OURS: f"{OBJECTS} objects a file, a TrainJob and its TrainingRuntime; one file in ten has mistakes",
+    f"{OURS}, ten findings a file": "one object a file, a TrainJob on a runtime of the catalog",
+    "kubeconform": "the same files as trainer-infra, schemas of our CRDs as local files",
+    "kube-score": f"it knows no TrainJobs: {OBJECTS} Jobs of Kubernetes a file, with the same pods",
 }
+"""What each of the checkers was measured on."""
 
 
 @dataclass(frozen=True, slots=True)
-class Cost:
-    """What a run of the CLI cost, with all processes that it started."""
+class _Checked:
+    """Files, and what checks them."""
 
-    wall: float
-    """Seconds."""
-    processor: float
-    """Seconds of all processors, which other work on the machine changes less."""
+    folder: Path
+    check: Callable[[list[Path], int], None]
+    """Gets files or folders, and how many of the files there are."""
+    takes_folders: bool = True
 
 
 def main() -> None:
@@ -107,103 +60,60 @@ def main() -> None:
             measured |= MEASUREMENTS[name](Path(scratch), arguments.rounds)
     aims = {what: aim for what, aim in AIMS.items() if what in measured}
     report = {"unit": "median", "rounds": arguments.rounds, "measured": measured, "aims": aims}
-    print(json.dumps(report, indent=2))
+    print(json.dumps(report | {"files": NOTES}, indent=2))
 
 
-def _checks(folder: Path, rounds: int) -> dict[str, float]:
+def _checks(scratch: Path, rounds: int) -> dict[str, float]:
     """Checks of files."""
-    _manifests(folder / "manifests")
-    many = _median(rounds, lambda: _check(folder / "manifests"))
-    one = _median(rounds, lambda: _check(folder / "manifests" / "team-0" / "job-0.yaml"))
+    checked = _checked(scratch)
+    found: dict[str, list[project.Took]] = {}
+    for _ in range(rounds):
+        # One after the other: what else the machine does should cost all of them the same.
+        for name, each in checked.items():
+            one = [policy_files.file_of(each.folder, 1)]
+            all_files = [each.folder] if each.takes_folders else sorted(each.folder.rglob("*.yaml"))
+            for what, paths, count in (("one file", one, 1), (f"{FILES} files", all_files, FILES)):
+                took = project.measured(partial(each.check, paths, count))
+                found.setdefault(f"{name}: {what}", []).append(took)
+    measured: dict[str, float] = {}
+    for what, every in found.items():
+        wall = statistics.median(each.wall for each in every)
+        measured[f"{what}, seconds"] = round(wall, 3)
+        processor = statistics.median(each.processor for each in every)
+        measured[f"{what}, CPU seconds"] = round(processor, 3)
+    for name in checked:
+        seconds = measured[f"{name}: {FILES} files, seconds"]
+        measured[f"{name}: files per second, of {FILES}"] = round(FILES / seconds)
+    return measured
+
+
+def _checked(scratch: Path) -> dict[str, _Checked]:
+    """The checkers by name, each with its files."""
+    kubeconform = other_checkers.kubeconform(scratch / "schemas")
+    kube_score = other_checkers.kube_score()
+    write = policy_files.write_files
+    mixed = write(scratch / "mixed", FILES, policy_files.runtime_and_job)
+    found = write(scratch / "shipped", FILES, policy_files.job_on_shipped_runtime)
+    jobs = write(scratch / "jobs", FILES, policy_files.two_jobs)
     return {
-        f"files per second, of {FILES}": round(FILES / many),
-        "one file, seconds": round(one, 3),
+        OURS: _Checked(mixed, _check),
+        f"{OURS}, ten findings a file": _Checked(found, _check),
+        "kubeconform": _Checked(mixed, lambda paths, n: kubeconform.run(paths, OBJECTS * n)),
+        "kube-score": _Checked(
+            jobs, lambda paths, n: kube_score.run(paths, OBJECTS * n), takes_folders=False
+        ),
     }
 
 
-def _median(rounds: int, measure: Callable[[], float]) -> float:
-    return statistics.median(measure() for _ in range(rounds))
-
-
-def _manifests(folder: Path) -> None:
-    for index in range(FILES):
-        team = index % 50
-        where = folder / f"team-{team}"
-        where.mkdir(parents=True, exist_ok=True)
-        runtime, nodes = RUNTIMES[index % len(RUNTIMES)], 1 + index % 8
-        text = MANIFEST.format(index=index, team=team, runtime=runtime, nodes=nodes)
-        (where / f"job-{index}.yaml").write_text(text)
-
-
-def _check(path: Path) -> float:
-    """Seconds of a check; what it finds is of no account."""
-    started = time.perf_counter()
-    command = [str(project.BIN / "trainer-infra"), "check", str(path), "--format", "json"]
+def _check(paths: list[Path], _files: int) -> None:
+    """Our check; what it finds is of no account."""
+    command = [str(project.BIN / "trainer-infra"), "check", *map(str, paths), "--format", "json"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in {0, 1}:
         sys.exit(f"the check failed:\n{done.stderr[-4000:]}")
-    return time.perf_counter() - started
 
 
-def _packs(folder: Path, rounds: int) -> dict[str, float]:
-    """What packs add to a preview and to an `up`."""
-    empty = folder / "empty"
-    empty.mkdir()
-    for name, text in EMPTY_PACK.items():
-        (empty / name).write_text(text)
-    packs = {
-        "no pack": (),
-        "an empty pack": ("--policy-pack", str(empty)),
-        "our pack": ("--policy-pack", str(project.ROOT / "policies" / "training")),
-    }
-    measured: dict[str, float] = {}
-    for what, program, command in (
-        ("preview of TrainJobs", TRAIN_JOBS, ("preview",)),
-        ("up of runtimes", RUNTIMES_OF_A_STACK, ("up", "--yes", "--skip-preview")),
-    ):
-        found: dict[str, list[Cost]] = {pack: [] for pack in packs}
-        for index in range(rounds):
-            # One after the other: what else the machine does should cost all of them the same.
-            for pack, arguments in packs.items():
-                found[pack].append(_cost(program, (*command, *arguments)))
-            # It takes minutes: the reader sees that it goes on.
-            print(f"{what}, round {index + 1} of {rounds}", file=sys.stderr, flush=True)
-        measured |= _told(what, found)
-    return measured
-
-
-def _cost(program: str, command: tuple[str, ...]) -> Cost:
-    """What a command costs in a project of its own; it leaves nothing behind."""
-    with project.made({"target": "local"}) as stack:
-        stack.program(program)
-        before = _processor()
-        wall = stack.pulumi(*command)
-        return Cost(wall, _processor() - before)
-
-
-def _processor() -> float:
-    used = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return used.ru_utime + used.ru_stime
-
-
-def _told(what: str, found: Mapping[str, Sequence[Cost]]) -> dict[str, float]:
-    """The medians, and what each resource costs more with the next of the packs."""
-    measured: dict[str, float] = {}
-    for kind, unit in (("wall", "seconds"), ("processor", "CPU seconds")):
-        costs = {
-            pack: statistics.median(getattr(each, kind) for each in every)
-            for pack, every in found.items()
-        }
-        for pack, cost in costs.items():
-            measured[f"{what}: {RESOURCES} with {pack}, {unit}"] = round(cost, 2)
-        none, empty, ours = costs.values()
-        adds = {"an empty pack adds": empty - none, "our rules add": ours - empty}
-        for which, cost in adds.items():
-            measured[f"{what}: {which} to each, {unit}"] = round(cost / RESOURCES, 4)
-    return measured
-
-
-MEASUREMENTS: Final = {"checks": _checks, "packs": _packs}
+MEASUREMENTS: Final = {"checks": _checks, "packs": policy_packs.measured_packs}
 
 
 if __name__ == "__main__":

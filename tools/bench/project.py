@@ -1,6 +1,6 @@
 """A Pulumi project that is measured: its own backend, one stack, the CLI's wall times.
 
-Called by cluster.py and policy.py.
+Called by cluster.py, policy.py and policy_packs.py.
 """
 
 import os
@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -54,19 +54,21 @@ class Project:
             "PYTHONPATH": str(ROOT),
             "TRAINER_INFRA_HOME": str(self.folder / "home"),
         }
-        used, started = _used(), time.perf_counter()
-        done = subprocess.run(
-            ["pulumi", *arguments, "--non-interactive"],
-            cwd=self.folder,
-            env=env,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        if done.returncode:
-            sys.exit(f"pulumi {' '.join(arguments)} failed:\n{done.stdout[-4000:]}")
-        return Took(time.perf_counter() - started, _used() - used)
+
+        def run() -> None:
+            done = subprocess.run(
+                ["pulumi", *arguments, "--non-interactive"],
+                cwd=self.folder,
+                env=env,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
+                check=False,
+            )
+            if done.returncode:
+                sys.exit(f"pulumi {' '.join(arguments)} failed:\n{done.stdout[-4000:]}")
+
+        return measured(run)
 
     def up(self, *arguments: str) -> float:
         """Seconds of an `up` without its preview."""
@@ -79,6 +81,13 @@ class Project:
     def state_bytes(self) -> int:
         """Size of the state."""
         return (self.folder / ".pulumi" / "stacks" / "bench" / "bench.json").stat().st_size
+
+
+def measured(run: Callable[[], None]) -> Took:
+    """What it takes to run processes, which have ended when it returns."""
+    used, started = _used(), time.perf_counter()
+    run()
+    return Took(time.perf_counter() - started, _used() - used)
 
 
 def _used() -> float:

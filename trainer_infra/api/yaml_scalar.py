@@ -7,6 +7,7 @@ than a string (YAML 1.1 types, which PyYAML reads, and YAML 1.2 core).
 
 import math
 import re
+from functools import lru_cache
 from typing import Final
 
 Scalar = str | int | float | bool | None
@@ -34,6 +35,7 @@ _WORDS: Final = frozenset(
 )
 
 
+@lru_cache(maxsize=1 << 12)
 def as_kubectl(text: str) -> Scalar:
     """The value of a plain scalar as kubectl's reader sees it; dates stay text there."""
     if text in _NULLS:

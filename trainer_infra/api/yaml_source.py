@@ -195,6 +195,15 @@ def _one_escape(pair: re.Match[str]) -> str:
     return f"\\U{0x10000 + ((high - 0xD800) << 10) + (low - 0xDC00):08x}"
 
 
+def _is_plain(node: Node) -> bool:
+    """Whether it is a scalar with nothing to find wrong, as most nodes are."""
+    return bool(node.tag == _PLAIN)
+
+
+def _scalar(node: Node) -> yaml_scalar.Scalar:
+    return yaml_scalar.as_kubectl(node.value)
+
+
 def _is_empty(node: Node) -> bool:
     return isinstance(node, ScalarNode) and node.tag == _PLAIN and node.value == ""
 
@@ -228,9 +237,12 @@ class _Build:
         if isinstance(node, MappingNode):
             return self._mapping(node, path)
         if isinstance(node, SequenceNode):
-            return [self.value(item, (*path, index)) for index, item in enumerate(node.value)]
-        if node.tag == _PLAIN or node.tag in _TYPED:
-            return yaml_scalar.as_kubectl(node.value)
+            return [
+                _scalar(item) if _is_plain(item) else self.value(item, (*path, index))
+                for index, item in enumerate(node.value)
+            ]
+        if _is_plain(node) or node.tag in _TYPED:
+            return _scalar(node)
         if node.tag != _STRING:
             self._add(path, f"the tag {node.tag} is unknown", fix="leave it out")
         return node.value
@@ -247,7 +259,11 @@ class _Build:
             if key in made:
                 self._add((*path, key), "is written twice", fix="keep one of them")
             fields[key] = (key_node, value_node)
-            made[key] = self.value(value_node, (*path, key))
+            made[key] = (
+                _scalar(value_node)
+                if _is_plain(value_node)
+                else self.value(value_node, (*path, key))
+            )
         for merge in merges:
             self._merge(merge, made, fields, path)
         return made
@@ -258,6 +274,8 @@ class _Build:
             self._add((*path, "?"), what)
             return "?"
         text: str = node.value
+        if _is_plain(node) and isinstance(_scalar(node), str):
+            return text
         if not isinstance(self.value(node, path), str):
             self._add((*path, text), what, fix=f'{QUOTE}: "{text}"')
         return text

@@ -1,11 +1,12 @@
 """`trainer-infra check`: policy rules on files, folders, stdin and clusters.
 
 Called by `policy`. Reads everything first, judges once (with `--fix` until nothing is left that can
-be mended), and writes every report at the end.
+be mended), and writes every report at the end. What few checks need is imported where one needs it.
 """
+# ruff: noqa: PLC0415  what most checks do not need costs each of them milliseconds
 
 import gc
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -15,18 +16,8 @@ import typer
 
 from trainer_infra.cli import screen
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
-from trainer_infra.review import (
-    baseline,
-    changed_files,
-    costs,
-    environments,
-    fix,
-    pack_folder,
-    sources,
-    text,
-)
 from trainer_infra.review import check as checking
-from trainer_infra.review.documents import Document
+from trainer_infra.review import environments, sources
 from trainer_infra.review.exclusion import Exclusion
 from trainer_infra.review.formats import FORMATS
 from trainer_infra.review.recurrence import Mark
@@ -35,8 +26,10 @@ from trainer_infra.review.sources import SourceObjects
 from trainer_infra.rules import configuration
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Severity
+from trainer_infra.rules.pack import Pack
 
 if TYPE_CHECKING:
+    from trainer_infra.cli.compared_revision import ComparedRevision
     from trainer_infra.review.live import Live
 
 USUAL: Final = "trainer-policy.yaml"
@@ -84,14 +77,12 @@ class _MendingInputs:
     """The objects of stdin, which can be read once."""
     there: "Live | None"
     """What the cluster has; None where it was not read."""
-    before: tuple[Document, ...] | None
-    """The objects of the revision to compare with; None where there is none."""
+    before: "ComparedRevision | None"
+    """The revision to compare with; None where there is none."""
     known: tuple[Mark, ...]
     """Findings of the baseline."""
     exclusion: Exclusion
     """What is left out."""
-    changed: Mapping[str, str]
-    """What of the policy itself differs from that revision: notes of the report."""
 
 
 def outputs(given: Iterable[str]) -> tuple[tuple[str, str], ...]:
@@ -125,6 +116,8 @@ def run(asked: CheckRequest) -> int:
         if asked.fix:
             report = _mended(asked, given, report)
         if asked.write_baseline:
+            from trainer_infra.review import baseline
+
             _write(asked.write_baseline, baseline.baseline_text(report))
         for form, file in asked.outputs:
             _write(file, FORMATS[form](report))
@@ -143,6 +136,8 @@ def _write(file: str, words: str) -> None:
 
 def _shown(asked: CheckRequest, report: Report) -> str:
     if asked.form == "text":
+        from trainer_infra.review import text
+
         return text.report_text(report, colour=screen.screen_of_stdout().colour)
     return FORMATS[asked.form](report)
 
@@ -152,31 +147,40 @@ def _given(asked: CheckRequest) -> _MendingInputs:
     if there and not there.problems:
         # What a cluster does not have either is nowhere.
         settled = replace(settled, is_whole=True)
-    ref = asked.changed_from
     exclusion = Exclusion.of((*settled.exclude, *asked.exclude))
-    before = None
-    if ref:
-        then = changed_files.objects_in_base(asked.paths, ref, asked.values, exclusion)
-        before = environments.documents_of(asked.environment, then, settled.folders)
     return _MendingInputs(
         settled,
         sources.read_sources([each for each in asked.paths if each == sources.STDIN]),
         there,
-        before,
-        baseline.read_baseline(asked.baseline) if asked.baseline else (),
+        _before(asked, settled, exclusion),
+        _known(asked),
         exclusion,
-        _changed_policy(asked, ref) if ref else {},
     )
 
 
-def _changed_policy(asked: CheckRequest, ref: str) -> dict[str, str]:
-    """Files that say what is judged how, and are not those of the revision."""
-    folder = Path(asked.pack) if asked.pack else None
-    modules = sorted(folder.rglob("*.py")) if folder and folder.is_dir() else []
-    files = (_config(asked), asked.baseline, *map(str, modules))
-    changed = changed_files.changed_among([each for each in files if each], ref)
-    title = f"The policy itself differs from {ref}, and what it lets pass may be new"
-    return {title: "\n".join(changed)} if changed else {}
+def _before(
+    asked: CheckRequest, settled: ResolvedConfiguration, exclusion: Exclusion
+) -> "ComparedRevision | None":
+    """The revision to compare with; None where there is none."""
+    if not asked.changed_from:
+        return None
+    from trainer_infra.cli import compared_revision
+
+    return compared_revision.compared_revision(
+        asked.changed_from,
+        (asked.paths, asked.values, exclusion),
+        (_config(asked), asked.baseline, asked.pack),
+        (settled, asked.environment),
+    )
+
+
+def _known(asked: CheckRequest) -> tuple[Mark, ...]:
+    """Findings of the baseline."""
+    if not asked.baseline:
+        return ()
+    from trainer_infra.review import baseline
+
+    return baseline.read_baseline(asked.baseline)
 
 
 def _config(asked: CheckRequest) -> str | None:
@@ -186,8 +190,15 @@ def _config(asked: CheckRequest) -> str | None:
 def _settled(asked: CheckRequest) -> ResolvedConfiguration:
     file = _config(asked)
     found = _configuration(file) if file else Configuration()
-    pack = pack_folder.find_pack(asked.pack).pack if asked.pack else None
+    pack = _pack(asked.pack) if asked.pack else None
     return configuration.resolve_configuration(found, asked.environment, pack)
+
+
+def _pack(name: str) -> Pack:
+    """One of ours, or a user's own."""
+    from trainer_infra.review import pack_folder
+
+    return pack_folder.find_pack(name).pack
 
 
 def _configuration(file: str) -> Configuration:
@@ -220,7 +231,7 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
             baseline=given.known,
             others=there.objects if there and asked.paths else (),
             problems=(*found.problems, *(there.problems if there else ())),
-            is_judged={} if before is None else changed_files.is_judged(judged, before),
+            is_judged={} if before is None else before.is_judged(judged),
         ),
         _spread(len(judged)),
     )
@@ -229,32 +240,33 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         report,
         baseline=asked.baseline or "",
         shown_from=Severity(asked.show),
-        notes={**given.changed, **left_out},
+        notes=left_out,
     )
     if before is None:
         return report
-    costs_now = costs.cost_notes(judged, before, given.settled)
-    return replace(report, notes={**report.notes, **costs_now})
+    return replace(report, notes={**report.notes, **before.notes(judged)})
 
 
 def _spread(documents: int) -> checking.Spread:
     """What goes through so many documents: few are judged before other processes have begun."""
     if documents < MANY:
         return checking.one_by_one
-    from trainer_infra.review import processes  # noqa: PLC0415  it loads Python's, in 40 ms
+    from trainer_infra.review import processes  # it loads Python's, in 40 ms
 
     return processes.spread_work
 
 
 def _there(kubeconfig: str | None, context: str | None) -> "Live":
     """What the cluster has. A check of files needs no client of a cluster."""
-    from trainer_infra.review import live  # noqa: PLC0415  it loads one
+    from trainer_infra.review import live  # it loads one
 
     return live.read_live(kubeconfig, context)
 
 
 def _mended(asked: CheckRequest, given: _MendingInputs, report: Report) -> Report:
     """The report on files that were mended as far as it can be done safely."""
+    from trainer_infra.review import fix
+
     written: dict[str, None] = {}
     for _ in range(PASSES):
         files = fix.write_fixes(each for each in report.items if each.counts)

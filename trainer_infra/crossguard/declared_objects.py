@@ -39,6 +39,8 @@ class DeclaredObject:
     """Its name in a batch; empty where the resource is the object."""
     urn: str = ""
     """Of the resource."""
+    is_local: bool = False
+    """Whether the local target runs it: on this machine, where no cluster is."""
 
 
 def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[DeclaredObject, ...]:
@@ -50,10 +52,12 @@ def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared
             first.
     """
     kind = resource.resource_type
-    if not kind.startswith((names.RESOURCE_TYPE, _KUBERNETES)):
+    if not is_judged(kind):
         return ()
-    found = _objects(kind, plain_value(resource.props), runtimes)
-    return tuple(DeclaredObject(subject, member, resource.urn) for member, subject in found)
+    properties = plain_value(resource.props)
+    is_local = not is_plain(kind) and properties.get("target") == names.TARGET_LOCAL
+    found = _objects(kind, properties, runtimes)
+    return tuple(DeclaredObject(each, member, resource.urn, is_local) for member, each in found)
 
 
 def _objects(
@@ -79,6 +83,11 @@ def class_of_type(kind: str) -> str:
         return ""
     short = kind.removeprefix(names.RESOURCE_TYPE)
     return next((name for name, each in names.SHORT_TYPES.items() if each == short), short)
+
+
+def is_judged(kind: str) -> bool:
+    """Whether that type of resource declares objects that rules may judge."""
+    return kind.startswith((names.RESOURCE_TYPE, _KUBERNETES))
 
 
 def is_plain(kind: str) -> bool:
@@ -110,6 +119,6 @@ def train_job(properties: JSONObject) -> Subject:
             rule_subject.subject_of(value, AnyRuntime(given, None)), others
         )
     if isinstance(given, Mapping):
-        return rule_subject.subject_of(value, AnyRuntime.read(given))
+        return rule_subject.subject_of(value, AnyRuntime(given))
     key = tree.runtime_reference(value)
     return rule_subject.subject_of(value, tree.shipped_runtime(key) if key else None)

@@ -19,7 +19,7 @@ from trainer_infra.crossguard.server import Servicer
 from trainer_infra.json_values import JSONObject
 from trainer_infra.review import rule_tests
 from trainer_infra.rules.configuration import ResolvedConfiguration
-from trainer_infra.rules.finding import Finding
+from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.judge import ConfiguredRule
 from trainer_infra.rules.pack import Pack, Selection, Setting
 from trainer_infra.rules.pool import Pool
@@ -66,7 +66,8 @@ def _settled(chosen: ConfiguredRule, pools: Sequence[Pool]) -> ResolvedConfigura
     rule = chosen.rule
     settings = {rule.id: Setting(parameters=chosen.parameters.to_wire())}
     selection = Selection(ids=(rule.id,))
-    pack = Pack("one", selection=selection, settings=settings, rules=(rule,))
+    # What stops a deployment is said of each object; advice that a runtime gives cause for is said once.
+    pack = Pack("one", "", selection, Severity.LOW, settings, (rule,))
     return ResolvedConfiguration(pack, tuple(pools), (), is_whole=True)
 
 

@@ -7,7 +7,7 @@ that look at other objects are stack policies. What all of them say is found at 
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -17,10 +17,10 @@ from pulumi_policy import ResourceValidationArgs, StackValidationArgs
 from trainer_infra.api.finding import path_text
 from trainer_infra.crossguard import remediation, server, values
 from trainer_infra.crossguard.declared_objects import DeclaredObject, declared_objects
-from trainer_infra.crossguard.server import AfterAll, Report
-from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts
+from trainer_infra.crossguard.server import AfterAll, FindingReceiver, RulePolicy
+from trainer_infra.crossguard.verdicts import JudgedResource, Verdicts, judged_object, of_runtime
 from trainer_infra.errors import InvalidInput
-from trainer_infra.rules import configuration, exemption, judge, pack
+from trainer_infra.rules import configuration, exemption, pack
 from trainer_infra.rules.configuration import Configuration, ResolvedConfiguration
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule
@@ -107,8 +107,8 @@ def _exempt(asked: JudgedResource, verdicts: Verdicts) -> Iterator[str]:
 
 def _saying(
     say: Callable[[JudgedResource, Verdicts], Iterator[str]], verdicts: Verdicts
-) -> Callable[[ResourceValidationArgs, Report], None]:
-    def validate(args: ResourceValidationArgs, report: Report) -> None:
+) -> Callable[..., None]:
+    def validate(args: ResourceValidationArgs, report: FindingReceiver) -> None:
         for each in say(verdicts.of_resource(args), verdicts):
             report(each)
 
@@ -116,15 +116,21 @@ def _saying(
 
 
 def _of_resource(applied: PackRule, verdicts: Verdicts) -> crossguard.Policy:
-    def validate(args: ResourceValidationArgs, report: Report) -> None:
-        found = verdicts.findings_of_rule(
-            verdicts.of_resource(args), applied, _configured(applied, args)
-        )
-        for declared, finding in found:
-            report(_message(declared, finding))
+    configured = _RuleParameters(applied)
+
+    def validate(args: ResourceValidationArgs, report: FindingReceiver) -> None:
+        asked = verdicts.of_resource(args)
+        chosen = configured(args.get_config())
+        for declared, finding in verdicts.findings_of_rule(asked, applied, chosen):
+            if not report.is_advisory or verdicts.tells(declared, applied.rule.id, finding):
+                report(_message(declared, finding))
+
+    def says_something(args: ResourceValidationArgs, config: Mapping[str, Any] | None) -> bool:
+        is_other = configured(config) is not applied
+        return is_other or applied.rule.id in verdicts.of_resource(args).verdicts
 
     def remediate(args: ResourceValidationArgs) -> Mapping[str, Any] | None:
-        chosen = _configured(applied, args)
+        chosen = configured(args.get_config())
         changes = [
             change
             for declared in declared_objects(args)
@@ -139,26 +145,42 @@ def _of_resource(applied: PackRule, verdicts: Verdicts) -> crossguard.Policy:
 
     # CrossGuard's annotations know coroutines only; its code takes properties as well.
     mends: Any = remediate if applied.rule.remediates else None
-    return crossguard.ResourceValidationPolicy(**_said(applied), validate=validate, remediate=mends)
+    policy = RulePolicy(**_said(applied, validate), remediate=mends)
+    policy.says_something = says_something
+    return policy
 
 
 def _alone(
     declared: DeclaredObject, chosen: ConfiguredRule, verdicts: Verdicts
 ) -> Iterator[Finding]:
     """What a rule says of one object, unless it is exempt."""
-    for verdict in judge.judge(declared.subject, verdicts.alone, [chosen]):
+    for verdict in judged_object(declared, verdicts.alone, [chosen]):
         yield from verdicts.counted_findings(declared, verdict)
 
 
 def _of_stack(applied: PackRule, verdicts: Verdicts) -> crossguard.Policy:
-    def validate(args: StackValidationArgs, report: Report) -> None:
-        found = verdicts.findings_of_rule(
-            verdicts.of_stack(args), applied, _configured(applied, args)
-        )
-        for declared, finding in found:
-            report(_message(declared, finding), declared.urn)
+    configured = _RuleParameters(applied)
 
-    return crossguard.StackValidationPolicy(**_said(applied), validate=validate)
+    def validate(args: StackValidationArgs, report: FindingReceiver) -> None:
+        asked = verdicts.of_stack(args)
+        found = verdicts.findings_of_rule(asked, applied, configured(args.get_config()))
+        for same in _grouped(found, by_runtime=report.is_advisory):
+            declared, finding = same[0]
+            others = f" (and {len(same) - 1} other TrainJobs on it)" if same[1:] else ""
+            report(f"{_message(declared, finding)}{others}", declared.urn)
+
+    return crossguard.StackValidationPolicy(**_said(applied, validate))
+
+
+def _grouped(
+    found: Iterable[tuple[DeclaredObject, Finding]], *, by_runtime: bool
+) -> Iterable[list[tuple[DeclaredObject, Finding]]]:
+    """Findings in order, those that TrainJobs have from one runtime together where that is asked."""
+    groups: dict[Hashable, list[tuple[DeclaredObject, Finding]]] = {}
+    for index, (declared, finding) in enumerate(found):
+        same = of_runtime(declared, finding) if by_runtime else None
+        groups.setdefault(index if same is None else same, []).append((declared, finding))
+    return groups.values()
 
 
 def _after_all(
@@ -169,9 +191,10 @@ def _after_all(
     The engine loses what a policy mended when it replaces a resource (seen with CLI 3.259). Our own
     resources keep it (`remediation_through_replace`), those of other providers are found here.
     """
+    configured = _RuleParameters(applied)
 
-    def validate(args: StackValidationArgs, report: Report) -> None:
-        chosen = _configured(applied, args)
+    def validate(args: StackValidationArgs, report: FindingReceiver) -> None:
+        chosen = configured(args.get_config())
         for each in args.resources:
             for declared in declared_objects(each):
                 for finding in _alone(declared, chosen, verdicts):
@@ -182,13 +205,13 @@ def _after_all(
         "enforcement_level": crossguard.EnforcementLevel.MANDATORY,
         "config_schema": None,
     }
-    policy = AfterAll(**_said(applied) | said, validate=validate)
+    policy = AfterAll(**_said(applied, validate) | said)
     policy.mends = mends
     return policy
 
 
-def _said(applied: PackRule) -> dict[str, Any]:
-    """What CrossGuard shows of a rule."""
+def _said(applied: PackRule, validate: Callable[..., None]) -> dict[str, Any]:
+    """What CrossGuard shows of a rule, and what it asks: `server` calls that with a `FindingReceiver`."""
     rule, properties = applied.rule, _properties(applied)
     return {
         "name": rule.id,
@@ -197,6 +220,7 @@ def _said(applied: PackRule) -> dict[str, Any]:
         "enforcement_level": crossguard.EnforcementLevel(applied.enforcement.value),
         "severity": crossguard.Severity(applied.severity.value),
         "tags": list(rule.tags),
+        "validate": validate,
         "remediation_steps": rule.fix,
         "config_schema": crossguard.PolicyConfigSchema(properties) if properties else None,
     }
@@ -217,14 +241,27 @@ def _parameters(chosen: ConfiguredRule) -> dict[str, Any]:
     return chosen.parameters.model_dump(mode="json", by_alias=True)
 
 
-def _configured(applied: PackRule, args: Any) -> ConfiguredRule:
+class _RuleParameters:
     """The rule with the parameters that Pulumi's own configuration of the pack has for it.
 
-    Raises:
-        InvalidInput: They do not suit it.
+    Calling it raises InvalidInput where they do not suit the rule.
     """
-    given = values.plain_value(args.get_config() or {})
-    known = _parameters(applied) if given else {}
+
+    def __init__(self, applied: PackRule) -> None:
+        self._applied = applied
+        self._last: tuple[Any, ConfiguredRule] = (None, applied)
+
+    def __call__(self, given: Mapping[str, Any] | None) -> ConfiguredRule:
+        before, chosen = self._last
+        if given and given is not before:
+            # It is the same for all resources of a deployment.
+            chosen = _configured(self._applied, given)
+            self._last = (given, chosen)
+        return chosen if given else self._applied
+
+
+def _configured(applied: PackRule, config: Mapping[str, Any]) -> ConfiguredRule:
+    given, known = values.plain_value(config), _parameters(applied)
     if all(known.get(name) == each for name, each in given.items()):
         return applied
     return ConfiguredRule(

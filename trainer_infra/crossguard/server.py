@@ -3,13 +3,15 @@
 pulumi_policy reads the properties of a resource anew for each of its policies, and those of the whole
 stack for each stack policy, which was most of what a pack costs; all else is its own. Here a policy
 gets the properties as they came, which `values.plain_value` reads, and the same object as all others
-get: `verdicts` judges it for all of them. Called by `policy_pack` and `policy_form`.
+get: `verdicts` judges it for all of them. What holds for a whole deployment is read once, and of
+resources that no rule judges nothing is read. Called by `policy_pack` and `policy_form`.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Any, Final
 
 import grpc
@@ -26,8 +28,7 @@ from pulumi_policy import (
 from pulumi_policy.policy import _PolicyAnalyzerServicer
 from typing_extensions import override
 
-Report = Callable[..., None]
-"""Called with a message, and for a stack with the URN that it is about."""
+from trainer_infra.crossguard.declared_objects import is_judged
 
 _VERSION: Final = "0.0.1"
 """The one that counts stands in PulumiPolicy.yaml."""
@@ -46,6 +47,35 @@ class AfterAll(StackValidationPolicy):
     mends: Policy
 
 
+class RulePolicy(ResourceValidationPolicy):
+    """A rule as a policy that is asked only about resources of which it says something."""
+
+    says_something: Callable[[ResourceValidationArgs, Mapping[str, Any] | None], bool]
+    """Whether it does, with these parameters of Pulumi's own configuration."""
+
+
+@dataclass(frozen=True, slots=True)
+class FindingReceiver:
+    """Takes what a policy finds."""
+
+    say: Callable[..., None]
+    is_advisory: bool
+    """Whether it is only shown: nothing is stopped or changed."""
+
+    def __call__(self, *said: str) -> None:
+        """Take a message, and for a stack the URN that it is about."""
+        self.say(*said)
+
+
+@dataclass(frozen=True, slots=True)
+class _EnabledPolicy:
+    """A policy that is switched on, as Pulumi's configuration of the pack has it."""
+
+    policy: Any
+    level: EnforcementLevel
+    config: Mapping[str, Any] | None
+
+
 class Servicer(_PolicyAnalyzerServicer):
     """Answers the engine."""
 
@@ -60,16 +90,39 @@ class Servicer(_PolicyAnalyzerServicer):
         level = EnforcementLevel.ADVISORY
         super().__init__(name, _VERSION, list(policies), level, description=description)
         self._policies = tuple(policies)
+        self._asked = self._switched_on()
+
+    @override
+    def Configure(self, request: Any, _context: Any) -> Any:
+        """Take Pulumi's own configuration of the pack."""
+        servicer: Any = super()
+        answer = servicer.Configure(request, _context)
+        self._asked = self._switched_on()
+        return answer
+
+    @override
+    def Remediate(self, request: Any, _context: Any) -> Any:
+        """What the policies that mend make of a resource."""
+        mends = any(each.level == EnforcementLevel.REMEDIATE for each in self._asked)
+        if not mends or not is_judged(request.type):
+            return analyzer_pb2.RemediateResponse()
+        servicer: Any = super()
+        return servicer.Remediate(request, _context)
 
     @override
     def Analyze(self, request: Any, _context: Any) -> analyzer_pb2.AnalyzeResponse:
         """What the policies say of a resource."""
         response = analyzer_pb2.AnalyzeResponse()
+        if not is_judged(request.type):
+            return response
         properties, options = request.properties, self._get_resource_options(request)
-        for policy, report in self._asked(ResourceValidationPolicy, response):
-            config = self._get_policy_config(policy.name)
-            of_resource = (request.type, properties, request.urn, request.name, options, None)
-            policy.validate(ResourceValidationArgs(*of_resource, config), report)
+        of_resource = (request.type, properties, request.urn, request.name, options, None)
+        sent = ResourceValidationArgs(*of_resource, None)
+        for each in self._enabled(ResourceValidationPolicy):
+            policy = each.policy
+            if not isinstance(policy, RulePolicy) or policy.says_something(sent, each.config):
+                args = ResourceValidationArgs(*of_resource, each.config)
+                policy.validate(args, self._receiver(each, response))
         return response
 
     @override
@@ -77,27 +130,35 @@ class Servicer(_PolicyAnalyzerServicer):
         """What the policies say of a stack."""
         response = analyzer_pb2.AnalyzeResponse()
         resources = [self._resource(each) for each in request.resources]
-        for policy, report in self._asked(StackValidationPolicy, response):
-            configured = policy.mends if isinstance(policy, AfterAll) else policy
-            config = self._get_policy_config(configured.name)
-            policy.validate(StackValidationArgs(resources, config), report)
+        for each in self._enabled(StackValidationPolicy):
+            args = StackValidationArgs(resources, each.config)
+            each.policy.validate(args, self._receiver(each, response))
         return response
 
-    def _asked(
-        self, kind: type[Policy], response: analyzer_pb2.AnalyzeResponse
-    ) -> Iterator[tuple[Any, Report]]:
-        """The policies of a kind that are switched on, each with what takes its findings."""
+    def _switched_on(self) -> tuple[_EnabledPolicy, ...]:
+        asked = []
         for each in self._policies:
             level = self._get_enforcement_level(each)
-            if level == EnforcementLevel.DISABLED or not isinstance(each, kind):
-                continue
-            if isinstance(each, AfterAll) and not self._is_mended_by(each.mends):
-                continue
-            # What is found now was not mended.
-            stops = level == EnforcementLevel.REMEDIATE
-            level = EnforcementLevel.MANDATORY if stops else level
-            said = (each.name, each.description, level, each.severity)
-            yield each, self._create_report_violation(response, *said)
+            is_idle = isinstance(each, AfterAll) and not self._is_mended_by(each.mends)
+            if level != EnforcementLevel.DISABLED and not is_idle:
+                configured = each.mends if isinstance(each, AfterAll) else each
+                asked.append(_EnabledPolicy(each, level, self._get_policy_config(configured.name)))
+        return tuple(asked)
+
+    def _enabled(self, kind: type[Policy]) -> Iterator[_EnabledPolicy]:
+        return (each for each in self._asked if isinstance(each.policy, kind))
+
+    def _receiver(
+        self, asked: _EnabledPolicy, response: analyzer_pb2.AnalyzeResponse
+    ) -> FindingReceiver:
+        """What takes the findings of a policy."""
+        # What is found now was not mended.
+        stops = asked.level == EnforcementLevel.REMEDIATE
+        level = EnforcementLevel.MANDATORY if stops else asked.level
+        policy = asked.policy
+        said = (policy.name, policy.description, level, policy.severity)
+        say = self._create_report_violation(response, *said)
+        return FindingReceiver(say, level == EnforcementLevel.ADVISORY)
 
     def _is_mended_by(self, policy: Policy) -> bool:
         return self._get_enforcement_level(policy) == EnforcementLevel.REMEDIATE

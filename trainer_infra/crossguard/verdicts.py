@@ -5,7 +5,7 @@ first that is asked has it judged by all rules. Called by `policy_pack`.
 """
 
 import threading
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from itertools import chain
@@ -17,16 +17,24 @@ from trainer_infra.catalog.runtime_key import RuntimeKey
 from trainer_infra.crossguard import declared_objects
 from trainer_infra.crossguard.declared_objects import DeclaredObject
 from trainer_infra.crossguard.declared_pools import declared_pools
-from trainer_infra.rules import exemption, judge, world
+from trainer_infra.rules import exemption, judge, tree, world
 from trainer_infra.rules.configuration import ResolvedConfiguration
 from trainer_infra.rules.exemption import Exemption, ExemptionBook, State
 from trainer_infra.rules.finding import Finding
 from trainer_infra.rules.judge import ConfiguredRule, RuleVerdict
 from trainer_infra.rules.pack import PackRule
+from trainer_infra.rules.rule import AnyRule
 from trainer_infra.rules.subject import AnyRuntime, Subject
 from trainer_infra.rules.world import World
 
 Verdict = tuple[DeclaredObject, RuleVerdict]
+
+_OF_CLUSTERS: Final = frozenset(
+    {"supply-chain", "pod-security", "capacity", "scheduling", "admission", "volumes", "rbac"}
+)
+"""Tags of rules about clusters: they say nothing of what the local target runs."""
+_OF_PROGRAMS: Final = frozenset({"literal-secrets"})
+"""Rules with such a tag that say something of every program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,7 @@ class Verdicts:
         self._limits = exemption.exemption_limits(self._rules)
         self._last = _Last()
         self._declared: dict[str, tuple[DeclaredObject, ...]] = {}
+        self._told: dict[Hashable, tuple[str, str]] = {}
         self._runtimes: dict[RuntimeKey, AnyRuntime] = {}
 
     def of_resource(self, args: ResourceValidationArgs) -> JudgedResource:
@@ -107,6 +116,15 @@ class Verdicts:
         excused = self.active_exemption(declared.subject, verdict.chosen)
         return () if excused else verdict.findings
 
+    def tells(self, declared: DeclaredObject, rule: str, finding: Finding) -> bool:
+        """Whether an advisory finding is said of this object: of its runtime it is said once.
+
+        The first TrainJob that Pulumi asks about says it, whenever it is asked about.
+        """
+        same = of_runtime(declared, finding)
+        who = (declared.urn, declared.member)
+        return same is None or self._told.setdefault((rule, same), who) == who
+
     def active_exemption(self, subject: Subject, chosen: ConfiguredRule) -> Exemption | None:
         """The exemption that holds for a rule's findings."""
         today = datetime.now(UTC).date()
@@ -123,6 +141,8 @@ class Verdicts:
 
     def _stack(self, resources: Sequence[PolicyResource]) -> JudgedResource:
         """Objects of the stack as they were judged; each TrainJob with all of its runtimes."""
+        # The end of a preview or an update: the next one tells all anew.
+        self._told.clear()
         declared, settled = self._declared, self._settled
         known = {
             each.urn: declared[each.urn]
@@ -150,10 +170,27 @@ class Verdicts:
         return JudgedResource(sent, objects, around, verdicts)
 
 
+def of_runtime(declared: DeclaredObject, finding: Finding) -> Hashable | None:
+    """What is the same of all TrainJobs that have a finding from one runtime; None for another's."""
+    runtime = tree.runtime_reference(declared.subject.object.raw) if finding.inherited else None
+    return None if runtime is None else (runtime, finding.what, repr(finding.got), finding.fix)
+
+
+def judged_object(
+    declared: DeclaredObject, around: World, rules: Iterable[ConfiguredRule]
+) -> Iterator[RuleVerdict]:
+    """What each rule says of an object, where it makes sense to ask."""
+    asked = (each for each in rules if not declared.is_local or not _is_of_clusters(each.rule))
+    return judge.judge(declared.subject, around, asked, datetime.now(UTC).date())
+
+
+def _is_of_clusters(rule: AnyRule) -> bool:
+    return rule.id not in _OF_PROGRAMS and not _OF_CLUSTERS.isdisjoint(rule.tags)
+
+
 def _judged(
     objects: Iterable[DeclaredObject], around: World, rules: Sequence[ConfiguredRule]
 ) -> Iterator[Verdict]:
-    today = datetime.now(UTC).date()
     for declared in objects:
-        for verdict in judge.judge(declared.subject, around, rules, today):
+        for verdict in judged_object(declared, around, rules):
             yield declared, verdict

@@ -11,7 +11,10 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from dataclasses import fields, is_dataclass
+from functools import cache
 from multiprocessing import get_context
+from operator import attrgetter
 from typing import Any, Final, TypeVar
 
 from typing_extensions import override
@@ -71,13 +74,34 @@ class _Share:
 
 
 class _Pickler(pickle.Pickler):
+    """Writes values of frozen dataclasses as their fields: Python's own way takes three times as long."""
+
     def __init__(self, file: io.BytesIO, positions: Mapping[int, int]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
         self._positions = positions
 
     @override
-    def persistent_id(self, obj: object) -> int | None:
-        return self._positions.get(id(obj))
+    def reducer_override(self, obj: Any) -> Any:
+        position = self._positions.get(id(obj))
+        if position is not None:
+            return _known, (position,)
+        kind: Any = type(obj)
+        values = _fields(kind)
+        return NotImplemented if values is None else (kind, values(obj))
+
+
+@cache
+def _fields(kind: Any) -> Callable[[object], tuple[Any, ...]] | None:
+    """What gives all that a value of a class is made of; None where that is not known."""
+    if not is_dataclass(kind) or not all(each.init and not each.kw_only for each in fields(kind)):
+        return None
+    names = [each.name for each in fields(kind)]
+    return attrgetter(*names) if len(names) > 1 else None
+
+
+def _known(_position: int) -> object:
+    """Stands for what all processes have; `_Unpickler` puts that in its place."""
+    raise NotImplementedError
 
 
 class _Unpickler(pickle.Unpickler):
@@ -86,5 +110,6 @@ class _Unpickler(pickle.Unpickler):
         self._known = known
 
     @override
-    def persistent_load(self, pid: Any) -> object:
-        return self._known[pid]
+    def find_class(self, module: str, name: str, /) -> Any:
+        found = super().find_class(module, name)
+        return self._known.__getitem__ if found is _known else found

@@ -5,8 +5,6 @@ from itertools import groupby
 from typing import Final
 
 from rich.cells import cell_len
-from rich.color import ColorSystem
-from rich.style import Style
 
 from trainer_infra.review import finding_groups, one_line, summary
 from trainer_infra.review.finding_groups import FindingGroup
@@ -63,6 +61,9 @@ def _plain(words: str, _style: str) -> str:
 
 
 def _ansi(words: str, style: str) -> str:
+    from rich.color import ColorSystem  # noqa: PLC0415  only where there are colours
+    from rich.style import Style  # noqa: PLC0415  the same
+
     return Style.parse(style).render(words, color_system=ColorSystem.STANDARD)
 
 

@@ -5,6 +5,7 @@ Made by `review` from files and by `deploy` from a resource's inputs, with `subj
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from enum import Enum, auto
 from functools import partial
 from typing import Any, Final, TypeVar
 
@@ -16,30 +17,58 @@ from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules import older_overrides, origin, rendering
+from trainer_infra.rules import older_overrides, origin, rendering, unknown
 from trainer_infra.rules.rendering import Rendering
 from trainer_infra.rules.value import UNKNOWN, Origin, Root, UnseenValue, Value
 
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True)
+class Unread(Enum):
+    """Stands for a runtime that was not read as yet."""
+
+    UNREAD = auto()
+
+
+UNREAD: Final = Unread.UNREAD
+
+
 class AnyRuntime:
-    """A runtime that TrainJobs refer to."""
+    """A runtime that TrainJobs refer to.
 
-    wire: JSONObject
-    """As it was written."""
-    typed: Runtime | None
-    """None where something is wrong with it, which is its own finding where it is judged."""
+    Attributes:
+        wire: As it was written.
+    """
 
-    @classmethod
-    def read(cls, wire: JSONObject) -> "AnyRuntime":
-        """The runtime in wire form."""
-        try:
-            parsed = manifests.parse_object(wire)
-        except InvalidInput:
-            return cls(wire, None)
-        return cls(wire, None if isinstance(parsed, TrainJob) else parsed)
+    __slots__ = ("_typed", "wire")
+
+    def __init__(self, wire: JSONObject, typed: Runtime | Unread | None = UNREAD) -> None:
+        """Take a runtime.
+
+        Args:
+            wire: As it was written.
+            typed: The same; None where something is wrong with it, or nothing is to be rendered of it.
+        """
+        self.wire = wire
+        self._typed = typed
+
+    @property
+    def typed(self) -> Runtime | None:
+        """It as it is rendered, read when it is first asked for.
+
+        None where something is wrong with it, which is its own finding where it is judged.
+        """
+        if isinstance(self._typed, Unread):
+            self._typed = _typed(self.wire)
+        return self._typed
+
+
+def _typed(wire: JSONObject) -> Runtime | None:
+    try:
+        parsed = manifests.parse_object(wire)
+    except InvalidInput:
+        return None
+    return None if isinstance(parsed, TrainJob) else parsed
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +89,8 @@ class TrainJobRendering:
 
 NOTHING: Final = TrainJobRendering()
 """What every other kind renders to."""
+FITS: Final = TrainJobRendering(fits_schema=True)
+"""The same of a runtime with nothing wrong."""
 
 
 @dataclass(slots=True)
@@ -165,20 +196,20 @@ class Subject:
         """What a function finds in it, found once for all rules; and what could not be seen."""
         kept = self._kept.places.get(find)
         if kept is None:
-            before = tuple(self.noted)
-            self.noted.clear()
-            found = tuple(self._seen(find))
-            kept = self._kept.places[find] = (found, tuple(self.noted))
-            self.noted.clear()
-            self.noted.update(dict.fromkeys(before))
+            noted = self.noted
+            before = tuple(noted)
+            noted.clear()
+            found: list[Any] = []
+            try:
+                for each in find(self):
+                    found.append(each)  # noqa: PERF402  what comes before an unknown one is kept
+            except UnseenValue as error:
+                # Without it the function cannot go on.
+                noted[error.path] = None
+            kept = self._kept.places[find] = (tuple(found), tuple(noted))
+            noted.clear()
+            noted.update(dict.fromkeys(before))
         return kept
-
-    def _seen(self, find: Callable[["Subject"], Iterable[T]]) -> Iterator[T]:
-        """What it finds until something without which it cannot go on is not known."""
-        try:
-            yield from find(self)
-        except UnseenValue as error:
-            self.noted[error.path] = None
 
     def once(self, find: Callable[["Subject"], Iterable[T]]) -> tuple[T, ...]:
         """What a function finds in it, found once for all rules; what it could not see is noted."""
@@ -212,7 +243,7 @@ def subject_of(
     if runtime is None:
         return replace(subject, render=partial(_render, None))
     seen = Value(runtime.wire, Root(written=_inherited, unseen=subject.noted))
-    return replace(subject, runtime=seen, render=partial(_render, runtime.typed))
+    return replace(subject, runtime=seen, render=partial(_render, runtime))
 
 
 def with_rendered(subject: Subject, objects: Iterable[JSONObject]) -> Subject:
@@ -220,10 +251,19 @@ def with_rendered(subject: Subject, objects: Iterable[JSONObject]) -> Subject:
     return replace(subject, render=partial(_rendered, made=Rendering(tuple(objects))))
 
 
-def _render(runtime: Runtime | None, subject: Subject) -> TrainJobRendering:
-    return _rendered(
-        subject, rendering.rendering_of(subject.object.raw, runtime, subject.behaviour)
-    )
+def subject_of_runtime(runtime: AnyRuntime) -> Subject:
+    """A runtime as what is judged, which is read once for its own sake and its TrainJobs'."""
+    return replace(subject_of(runtime.wire), render=partial(_judged_schema, runtime))
+
+
+def _judged_schema(runtime: AnyRuntime, _subject: Subject) -> TrainJobRendering:
+    is_known = next(unknown.unknown_paths(runtime.wire), None) is None
+    return FITS if is_known and runtime.typed is not None else NOTHING
+
+
+def _render(runtime: AnyRuntime | None, subject: Subject) -> TrainJobRendering:
+    typed = None if runtime is None else runtime.typed
+    return _rendered(subject, rendering.rendering_of(subject.object.raw, typed, subject.behaviour))
 
 
 def _rendered(subject: Subject, made: Rendering) -> TrainJobRendering:

@@ -14,7 +14,7 @@ from trainer_infra.catalog import runtime_key as runtime_keys
 from trainer_infra.catalog.runtime_key import RuntimeKey, runtime_key
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render.behaviour import OURS, Behaviour
-from trainer_infra.rules.subject import AnyRuntime, Subject, subject_of
+from trainer_infra.rules.subject import AnyRuntime, Subject, subject_of, subject_of_runtime
 from trainer_infra.rules.value import UNKNOWN
 
 
@@ -37,11 +37,8 @@ def runtimes(objects: Iterable[JSONObject]) -> dict[RuntimeKey, AnyRuntime]:
     """Those of the objects that are runtimes."""
     found = {}
     for each in objects:
-        metadata = each.get("metadata")
-        kind = _text(each.get("kind"))
-        if kind in names.RUNTIMES and isinstance(metadata, Mapping):
-            key = runtime_key(kind, _text(metadata.get("namespace")), _text(metadata.get("name")))
-            found[key] = AnyRuntime.read(each)
+        if _text(each.get("kind")) in names.RUNTIMES and isinstance(each.get("metadata"), Mapping):
+            found[_key(each)] = AnyRuntime(each)
     return found
 
 
@@ -61,9 +58,20 @@ def subject_with_runtime(
     """
     key = runtime_reference(value)
     if key is None:
+        read = own.get(_key(value)) if _text(value.get("kind")) in names.RUNTIMES else None
+        if read is not None and read.wire is value:
+            return replace(subject_of_runtime(read), behaviour=behaviour)
         return subject_of(value, behaviour=behaviour)
     made = subject_of(value, known.get(key) or shipped_runtime(key), behaviour)
     return replace(made, runtime_is_judged=key in own)
+
+
+def _key(runtime: JSONObject) -> RuntimeKey:
+    metadata = runtime.get("metadata")
+    named = metadata if isinstance(metadata, Mapping) else {}
+    return runtime_key(
+        _text(runtime.get("kind")), _text(named.get("namespace")), _text(named.get("name"))
+    )
 
 
 def runtime_reference(value: JSONObject) -> RuntimeKey | None:

@@ -106,12 +106,14 @@ class Value:
         below = self._below
         if below is None:
             below = self._below = {}
-        elif key in below:
-            return below[key]
-        raw, root, path = self._raw_below(key), self.root, (*self.path, key)
-        if raw is None or raw is ABSENT:
-            raw = UNKNOWN if root.gaps and root.may_have(path) else ABSENT
-        found = below[key] = Value(raw, root, path)
+        found = below.get(key)
+        if found is None:
+            here, root, path = self.raw, self.root, (*self.path, key)
+            # Asked first for what most values are: rules read hundreds of an object.
+            raw = here.get(key, ABSENT) if type(here) is dict else _raw_below(here, key)
+            if raw is None or raw is ABSENT:
+                raw = UNKNOWN if root.gaps and root.may_have(path) else ABSENT
+            found = below[key] = Value(raw, root, path)
         return found
 
     def forget(self) -> None:
@@ -121,14 +123,23 @@ class Value:
     def at(self, *keys: str | int) -> "Value":
         """What stands below several keys."""
         below = self._below
-        found = None if below is None else below.get(keys)
+        if below is None:
+            below = self._below = {}
+        found = below.get(keys)
         if found is None:
-            found = self
-            for each in keys:
-                found = found[each]
-            if self._below is not None and keys:
-                self._below[keys] = found
+            found = below[keys] = self._found(keys)
         return found
+
+    def _found(self, keys: Path) -> "Value":
+        if self.root.gaps or len(keys) == 1 or not keys:
+            found = self
+            for key in keys:
+                found = found[key]
+            return found
+        raw = self.raw
+        for key in keys:
+            raw = raw.get(key, ABSENT) if type(raw) is dict else _raw_below(raw, key)
+        return Value(ABSENT if raw is None else raw, self.root, (*self.path, *keys))
 
     def is_there(self) -> bool:
         """Whether there is a value, also an empty one.
@@ -242,13 +253,13 @@ class Value:
             raise UnseenValue(self.written.path)
         return self.raw
 
-    def _raw_below(self, key: str | int) -> Any:
-        raw = self.raw
-        if raw is UNKNOWN:
-            return UNKNOWN
-        if isinstance(key, str):
-            return raw.get(key, ABSENT) if is_mapping(raw) else ABSENT
-        return raw[key] if is_list(raw) and key < len(raw) else ABSENT
+
+def _raw_below(raw: Any, key: str | int) -> Any:
+    if raw is UNKNOWN:
+        return UNKNOWN
+    if isinstance(key, str):
+        return raw.get(key, ABSENT) if is_mapping(raw) else ABSENT
+    return raw[key] if is_list(raw) and key < len(raw) else ABSENT
 
 
 def is_mapping(raw: object) -> bool:

@@ -120,9 +120,9 @@ def _kind(text: str, name: str, not_secret: tuple[str, ...]) -> str:
         return each
     for called, value in ((name, text), *secret_names.assigned_values(text)):
         plain = called.lstrip("-")
-        is_said = plain not in not_secret and secret_names.says_secret(plain)
-        looks_so = secret_names.looks_secret(value) or secret_names.looks_chosen(plain, value)
-        if is_said and looks_so:
+        if plain in not_secret or not secret_names.says_secret(plain):
+            continue
+        if secret_names.looks_secret(value) or secret_names.looks_chosen(plain, value):
             return _WANDB if "wandb" in plain.lower() else _NAMED
     return ""
 

@@ -8,6 +8,7 @@ import binascii
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 
@@ -19,12 +20,23 @@ class Form:
     """What such a secret is, as findings name it."""
     mark: str
     """A part that each has; texts without it are not searched."""
-    pattern: re.Pattern[str]
-    """The whole of it."""
+    expression: str
+    """The regular expression of the whole of it."""
+
+    @property
+    def pattern(self) -> re.Pattern[str]:
+        """The whole of it."""
+        return _compiled(self.expression)
 
 
-def _form(kind: str, mark: str, pattern: str) -> Form:
-    return Form(kind, mark, re.compile(rf"(?<![A-Za-z0-9]){pattern}", re.ASCII))
+@cache
+def _compiled(expression: str) -> re.Pattern[str]:
+    """Few texts have a mark in them: an expression is compiled for the first that has."""
+    return re.compile(expression, re.ASCII)
+
+
+def _form(kind: str, mark: str, expression: str) -> Form:
+    return Form(kind, mark, rf"(?<![A-Za-z0-9]){expression}")
 
 
 _URL: Final = (
@@ -58,7 +70,7 @@ FORMS: Final = (
     _form("Weights & Biases API key", "wandb login", r"wandb login (?:--?\S+ )*[0-9a-f]{40}(?!\w)"),
     _form("password of a .netrc", "password ", r"machine \S+\s+login \S+\s+password [^\s<$]{4,}"),
     _form("JSON web token", "eyJ", r"(?<![\w-])eyJ[\w-]{10,}\.eyJ[\w-]{10,}\.[\w-]{10,}"),
-    Form("private key", "PRIVATE KEY", re.compile(r"-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY")),
+    Form("private key", "PRIVATE KEY", r"-----BEGIN (?:[A-Z]{2,10} ){0,2}PRIVATE KEY"),
     _form("password in a URL", "://", _URL),
 )
 """What is searched for, in order."""
@@ -68,12 +80,11 @@ _PLACEHOLDER: Final = re.compile(r"(.)\1{7}")
 """One character again and again, as in `hf_xxxxxxxxxxxx`."""
 
 
-_ENCODED: Final = re.compile(
-    r"(?<![A-Za-z0-9+/])(?:aGZf|QUtJQ|Z2hw|Z2l0aHVi|Z2xwYX|c2st|bnZhcGkt|eG94|LS0tLS1CRUdJTi)"
-    r"[A-Za-z0-9+/]{12,}={0,2}",
-    re.ASCII,
-)
+_ENCODED: Final = (
+    "aGZf", "QUtJQ", "Z2hw", "Z2l0aHVi", "Z2xwYX", "c2st", "bnZhcGkt", "eG94", "LS0tLS1CRUdJTi",
+)  # fmt: skip
 """Base64 of what begins as a token or a private key does: encoding hides nothing."""
+_BASE64: Final = rf"(?<![A-Za-z0-9+/])(?:{'|'.join(_ENCODED)})[A-Za-z0-9+/]{{12,}}={{0,2}}"
 
 
 def kinds(text: str) -> Iterator[str]:
@@ -81,7 +92,9 @@ def kinds(text: str) -> Iterator[str]:
     for form in FORMS:
         if form.mark in text and _is_in(text, form):
             yield form.kind
-    for found in _ENCODED.finditer(text):
+    if not any(mark in text for mark in _ENCODED):
+        return
+    for found in _compiled(_BASE64).finditer(text):
         plain = _decoded(found[0])
         yield from (each.kind for each in FORMS if each.mark in plain and _is_in(plain, each))
 

@@ -1,0 +1,67 @@
+"""The git revision that `check --changed-from` compares with: objects, costs, and the policy itself.
+
+Called by `check`, which loads none of it otherwise.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from trainer_infra.review import changed_files, costs, environments
+from trainer_infra.review.documents import Document
+from trainer_infra.review.exclusion import Exclusion
+from trainer_infra.rules.configuration import ResolvedConfiguration
+
+
+@dataclass(frozen=True, slots=True)
+class ComparedRevision:
+    """What a revision has."""
+
+    documents: tuple[Document, ...]
+    """Its objects below the paths that are checked."""
+    changed_policy: Mapping[str, str]
+    """Which files that say what is judged how are others now: a note of the report."""
+    settled: ResolvedConfiguration
+    """Pack, pools and exemptions of the check."""
+
+    def is_judged(self, now: Sequence[Document]) -> Mapping[int, bool]:
+        """Positions of the objects, and whether they differ from those of the revision."""
+        return changed_files.is_judged(now, self.documents)
+
+    def notes(self, now: Sequence[Document]) -> dict[str, str]:
+        """What the report says of the policy, and of costs now and then."""
+        return {**self.changed_policy, **costs.cost_notes(now, self.documents, self.settled)}
+
+
+def compared_revision(
+    ref: str,
+    paths: tuple[Sequence[str], Sequence[str], Exclusion],
+    policy: tuple[str | None, str | None, str | None],
+    scope: tuple[ResolvedConfiguration, str | None],
+) -> ComparedRevision:
+    """The revision to compare with.
+
+    Args:
+        ref: A commit, a branch or a tag.
+        paths: What is checked, files of values for charts, and what is left out.
+        policy: Configuration, baseline, and the pack's name or folder.
+        scope: What holds, and the environment that was asked for.
+
+    Raises:
+        NotAvailable: There is no git, no repository or no such revision; one sentence.
+    """
+    (settled, environment), (checked, values, exclusion) = scope, paths
+    there = changed_files.objects_in_base(checked, ref, values, exclusion)
+    documents = environments.documents_of(environment, there, settled.folders)
+    return ComparedRevision(documents, _changed_policy(ref, *policy), settled)
+
+
+def _changed_policy(
+    ref: str, config: str | None, baseline: str | None, pack: str | None
+) -> dict[str, str]:
+    folder = Path(pack) if pack else None
+    modules = sorted(folder.rglob("*.py")) if folder and folder.is_dir() else []
+    files = (config, baseline, *map(str, modules))
+    changed = changed_files.changed_among([each for each in files if each], ref)
+    title = f"The policy itself differs from {ref}, and what it lets pass may be new"
+    return {title: "\n".join(changed)} if changed else {}
