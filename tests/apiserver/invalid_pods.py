@@ -7,16 +7,13 @@ them are wrong is not said here: the API server is asked.
 import copy
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from typing import Any, Final
 
 from tests.apiserver.pod_fields import OF_CONTAINERS, OF_PODS, OF_VOLUMES
+from tests.apiserver.pod_security_pods import REMOVED, Path, Variation, with_variations
 
 JSON = dict[str, Any]
-Path = tuple[str | int, ...]
-Variation = tuple[Path, Any]
 
-REMOVED: Final = object()
 _POD: Final[Path] = ("template", "spec")
 _FIRST: Final[Path] = (*_POD, "containers", 0)
 _INIT: Final[Path] = (*_POD, "initContainers", 0)
@@ -280,20 +277,8 @@ def _of_resources() -> Iterator[tuple[Variation, ...]]:
 
 
 def varied(*chosen: Variation) -> JSON:
-    """The Job with variations, a later one over what an earlier one says."""
-    made = valid_job()
-    for path, value in chosen:
-        place: Any = made
-        for key, below in pairwise(path):
-            if isinstance(key, str):
-                place = place.setdefault(key, [] if isinstance(below, int) else {})
-            else:
-                place = place[key]
-        if value is not REMOVED:
-            place[path[-1]] = copy.deepcopy(value)
-        elif isinstance(place, dict):
-            place.pop(path[-1], None)
-    return made
+    """The Job with variations."""
+    return with_variations(valid_job(), chosen)
 
 
 def mixed(count: int, known: Sequence[Variation]) -> Iterator[tuple[Variation, ...]]:

@@ -5,7 +5,7 @@ A variation is a path below the pod's template and what stands there; REMOVED ta
 
 import copy
 import random
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
@@ -178,8 +178,12 @@ def _of_container(at: Path) -> Iterator[Variation]:
 
 
 def varied(*chosen: Variation) -> JSON:
-    """The pod that is admitted, with variations, a later one over what an earlier one says."""
-    made = admitted_pod()
+    """The pod that is admitted, with variations."""
+    return with_variations(admitted_pod(), chosen)
+
+
+def with_variations(made: JSON, chosen: Iterable[Variation]) -> JSON:
+    """An object with variations, a later one over what an earlier one says; it is changed."""
     for path, value in chosen:
         place: Any = made
         for key, below in pairwise(path):
@@ -187,10 +191,10 @@ def varied(*chosen: Variation) -> JSON:
                 place = place.setdefault(key, [] if isinstance(below, int) else {})
             else:
                 place = place[key]
-        if value is REMOVED:
-            place.pop(path[-1], None)
-        else:
+        if value is not REMOVED:
             place[path[-1]] = copy.deepcopy(value)
+        elif isinstance(place, dict):
+            place.pop(path[-1], None)
     return made
 
 

@@ -7,7 +7,8 @@ from typing import Any, Final
 
 import pytest
 
-from tests.apiserver.invalid_pods import Variation, compounds, mixed, valid_job, variations, varied
+from tests.apiserver.invalid_pods import compounds, mixed, valid_job, variations, varied
+from tests.apiserver.pod_security_pods import Variation
 from tools.cluster.client import DRY_RUN, Client, Unreachable
 from trainer_infra import names
 from trainer_infra.rules import RULES, admission, tree, world
