@@ -38,15 +38,25 @@ from trainer_infra.crossguard import policy_pack, server
 from trainer_infra.rules import packs
 
 class Measured(server.Servicer):
+    rules = 0.0
+
     def GetAnalyzerInfo(self, request, context):
         answer = super().GetAnalyzerInfo(request, context)
         self.begun = time.process_time()
         return answer
 
+    def Analyze(self, request, context):
+        before = time.thread_time()
+        answer = super().Analyze(request, context)
+        self.rules += time.thread_time() - before
+        return answer
+
     def AnalyzeStack(self, request, context):
+        before = time.thread_time()
         answer = super().AnalyzeStack(request, context)
+        self.rules += time.thread_time() - before
         used = time.process_time()
-        Path(__file__).with_name("used").write_text(f"{self.begun} {used}")
+        Path(__file__).with_name("used").write_text(f"{self.begun} {used} {self.rules}")
         return answer
 
 server.Servicer = Measured
@@ -70,6 +80,8 @@ class _Cost:
     """Of these the pack's process, until it was ready."""
     pack: float = 0
     """Of these the pack's process, from then on."""
+    rules: float = 0
+    """Of these in its answers: the rest is gRPC, which an empty pack pays as well."""
 
 
 def measured_packs(folder: Path, rounds: int) -> dict[str, float]:
@@ -113,12 +125,13 @@ def _cost(command: tuple[str, ...], pack: Path | None) -> _Cost:
             took = stack.took(*command, *arguments)
     if pack is None or not (pack / "used").exists():
         return _Cost(took.wall, took.processor)
-    begun, used = map(float, (pack / "used").read_text().split())
-    return _Cost(took.wall, took.processor, begun, used - begun)
+    begun, used, rules = map(float, (pack / "used").read_text().split())
+    return _Cost(took.wall, took.processor, begun, used - begun, rules)
 
 
 def _told(what: str, found: Mapping[str, Sequence[_Cost]]) -> dict[str, float]:
     measured: dict[str, float] = {}
+    *_, of_ours = found.values()
     for kind, unit in (("wall", "seconds"), ("processor", "CPU seconds")):
         costs = {pack: _median(every, kind) for pack, every in found.items()}
         for pack, cost in costs.items():
@@ -127,10 +140,10 @@ def _told(what: str, found: Mapping[str, Sequence[_Cost]]) -> dict[str, float]:
         adds = {"an empty pack adds": empty - none, "our rules add": ours - empty}
         for which, cost in adds.items():
             measured[f"{what}: {which} to each, {unit}"] = round(cost / RESOURCES, 4)
-    *_, of_ours = found.values()
     measured[f"{what}: our pack's start, CPU seconds"] = round(_median(of_ours, "start"), 2)
-    each = _median(of_ours, "pack") / RESOURCES
-    measured[f"{what}: our pack's process for each, CPU milliseconds"] = round(1000 * each, 2)
+    for which, kind in (("process", "pack"), ("rules", "rules")):
+        each = 1000 * _median(of_ours, kind) / RESOURCES
+        measured[f"{what}: our pack's {which} for each, CPU milliseconds"] = round(each, 2)
     return measured
 
 
