@@ -27,6 +27,10 @@ NONE: Final[Runtimes] = MappingProxyType({})
 """No runtimes."""
 
 _KUBERNETES: Final = "kubernetes:"
+_PATCH: Final = "Patch"
+"""How types of resources end that change objects of others."""
+_DEFAULT: Final = "default"
+"""How Pulumi's name of a provider begins that no program made."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +45,11 @@ class DeclaredObject:
     """Of the resource."""
     is_local: bool = False
     """Whether the local target runs it: on this machine, where no cluster is."""
+    provider: str | None = None
+    """Urn of the provider whose cluster it is of, empty for the default one; None for a resource of
+    ours, which has none."""
+    is_patch: bool = False
+    """Whether the resource only changes an object that is there."""
 
 
 def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[DeclaredObject, ...]:
@@ -57,7 +66,16 @@ def declared_objects(resource: Any, runtimes: Runtimes = NONE) -> tuple[Declared
     properties = plain_value(resource.props)
     is_local = not is_plain(kind) and properties.get("target") == names.TARGET_LOCAL
     found = _objects(kind, properties, runtimes)
-    return tuple(DeclaredObject(each, member, resource.urn, is_local) for member, each in found)
+    whose = (resource.urn, is_local, _provider(resource), is_plain(kind) and kind.endswith(_PATCH))
+    return tuple(DeclaredObject(each, member, *whose) for member, each in found)
+
+
+def _provider(resource: Any) -> str | None:
+    if not is_plain(resource.resource_type):
+        return None
+    provider = resource.provider
+    is_default = provider is None or provider.name.startswith(_DEFAULT)
+    return "" if is_default else str(provider.urn)
 
 
 def _objects(

@@ -19,6 +19,7 @@ from pulumi.runtime.proto import analyzer_pb2, analyzer_pb2_grpc
 from pulumi_policy import (
     EnforcementLevel,
     Policy,
+    PolicyProviderResource,
     PolicyResource,
     ResourceValidationArgs,
     ResourceValidationPolicy,
@@ -116,12 +117,13 @@ class Servicer(_PolicyAnalyzerServicer):
         if not is_judged(request.type):
             return response
         properties, options = request.properties, self._get_resource_options(request)
-        of_resource = (request.type, properties, request.urn, request.name, options, None)
-        sent = ResourceValidationArgs(*of_resource, None)
+        of_resource = (request.type, properties, request.urn, request.name, options)
+        provider = _provider(request)
+        sent = ResourceValidationArgs(*of_resource, provider, None)
         for each in self._enabled(ResourceValidationPolicy):
             policy = each.policy
             if not isinstance(policy, RulePolicy) or policy.says_something(sent, each.config):
-                args = ResourceValidationArgs(*of_resource, each.config)
+                args = ResourceValidationArgs(*of_resource, provider, each.config)
                 policy.validate(args, self._receiver(each, response))
         return response
 
@@ -166,7 +168,15 @@ class Servicer(_PolicyAnalyzerServicer):
     def _resource(self, each: Any) -> PolicyResource:
         options = self._get_resource_options(each)
         of_resource = (each.type, each.properties, each.urn, each.name, options)
-        return PolicyResource(*of_resource, None, None, [], {})
+        return PolicyResource(*of_resource, _provider(each), None, [], {})
+
+
+def _provider(request: Any) -> PolicyProviderResource | None:
+    """The provider of a resource, without its properties: a kubeconfig is long, and nothing of ours."""
+    if not request.HasField("provider"):
+        return None
+    sent = request.provider
+    return PolicyProviderResource(sent.type, {}, sent.urn, sent.name)
 
 
 def serve_policies(servicer: Servicer) -> None:

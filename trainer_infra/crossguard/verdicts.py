@@ -45,8 +45,8 @@ class JudgedResource:
     """As it was sent: the same object for each policy that is asked about it."""
     objects: tuple[DeclaredObject, ...]
     """What it declares."""
-    around: World
-    """What rules see beside an object."""
+    worlds: Mapping[str | None, World]
+    """What rules see beside an object, by its provider: clusters have objects of the same name."""
     verdicts: Mapping[str, Sequence[Verdict]]
     """What each rule says with the parameters that the pack gives it, by id."""
     given: list[Verdict] = field(default_factory=list)
@@ -101,7 +101,7 @@ class Verdicts:
         """
         found = asked.verdicts.get(applied.rule.id, ())
         if chosen is not applied:
-            found = tuple(_judged(asked.objects, asked.around, [chosen]))
+            found = tuple(_judged(asked.objects, asked.worlds, [chosen]))
         asked.given.extend(found)
         return [
             (declared, finding)
@@ -137,7 +137,8 @@ class Verdicts:
     def _resource(self, args: ResourceValidationArgs) -> JudgedResource:
         found = self._declared[args.urn] = declared_objects.declared_objects(args, self._runtimes)
         self._runtimes.update(declared_objects.runtimes_among(found))
-        return self._asked(args.props, found, self.alone, is_of_stack=False)
+        worlds = dict.fromkeys((each.provider for each in found), self.alone)
+        return self._asked(args.props, found, worlds, is_of_stack=False)
 
     def _stack(self, resources: Sequence[PolicyResource]) -> JudgedResource:
         """Objects of the stack as they were judged; each TrainJob with all of its runtimes."""
@@ -155,19 +156,41 @@ class Verdicts:
             if declared_objects.is_plain(each.resource_type):
                 known[each.urn] = declared_objects.declared_objects(each, runtimes)
         objects = tuple(chain.from_iterable(known.values()))
-        subjects = (each.subject for each in objects)
         pools = (*settled.pools, *declared_pools(resources))
-        around = world.world_of(subjects, pools, is_whole=settled.is_whole)
-        return self._asked(resources, objects, around, is_of_stack=True)
+        worlds = {
+            provider: world.world_of(subjects, pools, is_whole=settled.is_whole)
+            for provider, subjects in _by_cluster(objects).items()
+        }
+        return self._asked(resources, objects, worlds, is_of_stack=True)
 
     def _asked(
-        self, sent: Any, objects: tuple[DeclaredObject, ...], around: World, *, is_of_stack: bool
+        self,
+        sent: Any,
+        objects: tuple[DeclaredObject, ...],
+        worlds: Mapping[str | None, World],
+        *,
+        is_of_stack: bool,
     ) -> JudgedResource:
         rules = [each for each in self._rules if each.rule.looks_around == is_of_stack]
         verdicts: dict[str, list[Verdict]] = {}
-        for declared, verdict in _judged(objects, around, rules):
+        for declared, verdict in _judged(objects, worlds, rules):
             verdicts.setdefault(verdict.chosen.rule.id, []).append((declared, verdict))
-        return JudgedResource(sent, objects, around, verdicts)
+        return JudgedResource(sent, objects, worlds, verdicts)
+
+
+def _by_cluster(objects: Sequence[DeclaredObject]) -> dict[str | None, list[Subject]]:
+    """What is deployed together, by provider.
+
+    Runs are on the cluster of the default provider; where a program uses none, on any of its clusters.
+    """
+    providers = dict.fromkeys(each.provider for each in objects)
+    theirs = {None, ""} if "" in providers else {*providers}
+    clusters = {each: {each} if each else theirs for each in providers}
+    whole = [each for each in objects if not each.is_patch]
+    return {
+        provider: [each.subject for each in whole if each.provider in cluster]
+        for provider, cluster in clusters.items()
+    }
 
 
 def of_runtime(declared: DeclaredObject, finding: Finding) -> Hashable | None:
@@ -189,8 +212,10 @@ def _is_of_clusters(rule: AnyRule) -> bool:
 
 
 def _judged(
-    objects: Iterable[DeclaredObject], around: World, rules: Sequence[ConfiguredRule]
+    objects: Iterable[DeclaredObject],
+    worlds: Mapping[str | None, World],
+    rules: Sequence[ConfiguredRule],
 ) -> Iterator[Verdict]:
     for declared in objects:
-        for verdict in judged_object(declared, around, rules):
+        for verdict in judged_object(declared, worlds[declared.provider], rules):
             yield declared, verdict
