@@ -10,7 +10,7 @@ from tests.review import checked
 from tests.review.checked import TODAY
 from trainer_infra.review import baseline, changed_files, check, environments, sources
 from trainer_infra.review.check import CheckScope
-from trainer_infra.review.documents import Document
+from trainer_infra.review.documents import Document, Part
 from trainer_infra.review.report import Report
 
 QUEUES = """\
@@ -173,6 +173,25 @@ def test_an_object_that_two_overlays_build_unchanged_is_of_both() -> None:
         ("overlays/dev", "overlays/prod")
     ]
     assert found(checked.of(built.documents, *FITS)) == [("quota-fits", "base/job.yaml", "dev")]
+
+
+def test_what_two_overlays_say_alike_has_the_place_of_each() -> None:
+    (job,) = read({"base/job.yaml": DIGITS})
+    (patch,) = read({"base/patch.yaml": DIGITS})
+    of_overlays = [
+        replace(
+            job,
+            folders=(folder,),
+            parts=(Part((), job.value, replace(patch, file=f"{folder}/patch.yaml"), ()),),
+        )
+        for folder in ("overlays/dev", "overlays/qa")
+    ]
+    built = sources.joined_sources(sources.SourceObjects((each,)) for each in of_overlays)
+    assert [each.folders for each in built.documents] == [("overlays/dev",), ("overlays/qa",)]
+    report = checked.of(built.documents, "deadline")
+    assert [each.place.file for each in report.items] == [
+        f"{each}/patch.yaml" for each in ("overlays/dev", "overlays/qa")
+    ]
 
 
 CONFIGURED = {

@@ -78,9 +78,11 @@ def joined_sources(parts: Iterable[SourceObjects]) -> SourceObjects:
 def _once(found: Iterable[Document]) -> tuple[Document, ...]:
     """Each once, with all folders that it is deployed from."""
     kept: list[Document] = []
-    seen: dict[tuple[str, tuple[int, int]], list[int]] = {}
+    seen: dict[tuple[str, tuple[int, int], tuple[str, ...]], list[int]] = {}
     for each in found:
-        others = seen.setdefault((each.file, each.place(each.start)), [])
+        # What two overlays say alike in files of their own has two places.
+        texts = tuple(part.text.file for part in each.parts)
+        others = seen.setdefault((each.file, each.place(each.start), texts), [])
         same = next((index for index in others if kept[index].value == each.value), None)
         if same is None:
             others.append(len(kept))
