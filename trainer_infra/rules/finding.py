@@ -25,8 +25,10 @@ class Severity(StrEnum):
 
     def is_at_least(self, least: "Severity") -> bool:
         """Whether it is as bad as another, or worse."""
-        order = tuple(Severity)
-        return order.index(self) >= order.index(least)
+        return _RANKS[self] >= _RANKS[least]
+
+
+_RANKS: Final = {each: rank for rank, each in enumerate(Severity)}
 
 
 class Removal(Enum):

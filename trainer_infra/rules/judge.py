@@ -67,9 +67,12 @@ def judge(
         return {each.rule.id: each.severity for each in applied}
 
     for chosen in applied:
-        if kind in chosen.rule.kinds:
+        if kind not in chosen.rule.kinds:
+            continue
+        places, unseen = subject.places(chosen.rule.places)
+        if places or unseen or hidden:
             context: Context[Any] = Context(subject, world, chosen.parameters, severities, today)
-            judged = _judged(chosen, context, hidden)
+            judged = _judged(chosen, context, places, (*hidden, *unseen))
             if judged is not None:
                 yield judged
     # Thousands of objects may be judged, each of which is read once more at most.
@@ -77,14 +80,15 @@ def judge(
 
 
 def _judged(
-    chosen: ConfiguredRule, context: Context[Any], hidden: Iterable[Path]
+    chosen: ConfiguredRule,
+    context: Context[Any],
+    places: Iterable[Any],
+    unseen: Iterable[Path],
 ) -> RuleVerdict | None:
     rule, subject = chosen.rule, context.subject
-    places, unseen = subject.places(rule.places)
     missed = subject.noted
     missed.clear()
-    if unseen or hidden:
-        missed.update(dict.fromkeys((*hidden, *unseen)))
+    missed.update(dict.fromkeys(unseen))
     found: list[Finding] = []
     for place in places:
         try:
