@@ -21,7 +21,8 @@ PROVENANCE = json.loads(
 )
 PUBLISHED = {
     each["kind"]: crds.Published(each["module"], each["version"], each["path"], each["sha256"])
-    for each in PROVENANCE
+    # Older releases of Trainer come last.
+    for each in reversed(PROVENANCE)
 }
 LARGEST_ANNOTATION = 262144
 PROGRAM = str(Path(sys.executable).with_name("trainer-infra"))

@@ -1,6 +1,6 @@
 """Programs of others that know where objects come from: git, kustomize, kubectl, helm.
 
-Called by `changed_files`, `kustomize` and `helm`; found on PATH, never through a shell.
+Called by `changed_files`, `kustomize_build` and `helm`; found on PATH, never through a shell.
 """
 
 import json
