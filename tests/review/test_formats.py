@@ -86,7 +86,8 @@ def check_github(report: Report, made: str) -> None:
     *commands, verdict, rest = made.split("\n")
     assert (verdict[:9], rest) == ("The check", "")
     shown = [each for each in report.items if not each.is_known]
-    assert len(commands) == sum(map(len, (shown, report.problems, report.unused, report.unseen)))
+    told = (shown, report.problems, report.unused, report.unseen, report.notes)
+    assert len(commands) == sum(map(len, told))
     form = re.compile(r"::(error|warning|notice) ((file|line|col|endLine|title)=[^:,\r]*,?)+::.*")
     assert [each for each in commands if not form.fullmatch(each)] == []
     assert sum(each.startswith("::error ") for each in commands) == len(report.failing()) + len(

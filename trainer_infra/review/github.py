@@ -37,6 +37,8 @@ def _commands(report: Report) -> Iterator[Command]:
         yield _of(_ERROR if report.fails(item) else name, item)
     for each in report.unused:
         yield _WARNING, {"title": "exemption that excuses nothing"}, one_line.one_line(each)
+    for title, note in report.notes.items():
+        yield _NOTICE, {"title": one_line.cut_line(title, _TITLE)}, one_line.one_line(note)
     for unseen in report.unseen:
         name = _ERROR if unseen.fails else _NOTICE
         yield name, {"title": "could not be seen"}, summary.blind_text(unseen, report)
