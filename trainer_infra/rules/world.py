@@ -57,6 +57,8 @@ class World:
 
     def is_repeated(self, subject: Subject) -> bool:
         """Whether another object of its kind and name is written besides it."""
+        if not self.repeated:
+            return False
         key = (_group(subject), subject.kind, subject.namespace, subject.name)
         return bool(subject.name) and key in self.repeated
 
