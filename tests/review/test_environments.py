@@ -214,6 +214,13 @@ def test_a_configured_environment_is_judged_by_its_own_settings() -> None:
     ]
 
 
+def test_a_configured_environment_whose_folders_have_nothing_is_told() -> None:
+    files = {"clusters/eu/dev/job.yaml": DIGITS}
+    settled = checked.by("nodes-limit", environments=CONFIGURED)
+    report = check.check_documents(read(files), CheckScope(settled, TODAY))
+    assert report.notes == {check.EMPTY: "prod: clusters/eu/prod"}
+
+
 def test_one_environment_that_is_asked_for_has_no_objects_of_another() -> None:
     files = {f"{each}/job.yaml": DIGITS for each in ("dev", "prod", "shared")}
     configured = {"dev": ["dev"], "prod": ["./prod/"]}

@@ -240,7 +240,7 @@ def _report(asked: CheckRequest, given: _MendingInputs) -> Report:
         report,
         baseline=asked.baseline or "",
         shown_from=Severity(asked.show),
-        notes=left_out,
+        notes={**report.notes, **left_out},
     )
     if before is None:
         return report

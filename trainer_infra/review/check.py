@@ -32,6 +32,7 @@ from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.world import World
 
 T = TypeVar("T")
+EMPTY: Final = "Environments of the configuration in whose folders nothing is"
 _SECURITY: Final = ("pod-security", "supply-chain")
 """Groups of rules without which a check does not pass."""
 
@@ -96,6 +97,8 @@ class _Environment:
     """What is judged together."""
 
     name: str
+    configured: str
+    """Name in the configuration; may be empty."""
     policy: _Policy
     around: World
     judged: Mapping[int, Subject]
@@ -162,7 +165,21 @@ def check_documents(
         else tuple(map(known.redaction.text, _unused(inside, found, asked.today))),
         unseen=tuple(dict.fromkeys(each for one in found for each in one.unseen)),
         fail_on=asked.fail_on,
+        notes=_empty_environments(inside, asked.settled),
     )
+
+
+def _empty_environments(
+    inside: Iterable[_Environment], settled: ResolvedConfiguration
+) -> dict[str, str]:
+    """Configured environments whose folders have nothing: what is set for them judges nothing."""
+    found = {each.configured for each in inside}
+    empty = [
+        f"{name}: {', '.join(settled.folders[name])}"
+        for name in settled.environments
+        if name not in found
+    ]
+    return {EMPTY: "\n".join(empty)} if empty else {}
 
 
 def _environment(
@@ -190,7 +207,7 @@ def _environment(
         (*beside, *subjects), settled.pools, is_whole=settled.is_whole, deployed=there
     )
     by_position = (dict(zip(judged, subjects, strict=True)), dict(zip(left, beside, strict=True)))
-    return _Environment(given.name, policy, around, *by_position)
+    return _Environment(given.name, given.configured, policy, around, *by_position)
 
 
 def _of_environments(
