@@ -131,7 +131,8 @@ def _finding(place: Pods, short: Shortage, subject: Subject) -> Finding:
         got = amounts.amount_text(resource, one)
         return amounts.place(pod, resource).finding(what, got, fix)
     others = short.asked - one * nodes.count(pod)
-    fix = f"use at most {max(0, short.room - others) // one} pods, or raise the limit"
+    most = max(0, short.room - others) // one
+    fix = f"use at most {most} pod{'' if most == 1 else 's'}, or raise the limit"
     return nodes.count_place(pod, subject).finding(what, nodes.count(pod), fix)
 
 
