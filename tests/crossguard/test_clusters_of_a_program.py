@@ -1,16 +1,11 @@
 """A program may have several clusters: what it declares for one is judged beside what that one has."""
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.apiserver.kueue_crds import install_kueue_crds
 from tests.deploy.project import Stack
-from tests.platform.conftest import kubectl_on_path
-from tools.cluster import apiserver
 
-__all__ = ["kubectl_on_path"]
 ROOT = Path(__file__).resolve().parents[2]
 TRAINING = ("--policy-pack", str(ROOT / "policies" / "training"))
 PROGRAM = """
@@ -46,29 +41,16 @@ queue("here", "gpu", 8)
 """
 
 
-@pytest.fixture(scope="module")
-def kubeconfig() -> Iterator[Path]:
-    with apiserver.running() as (address, file):
-        install_kueue_crds(address)
-        yield file
-
-
-@pytest.fixture
-def cluster(stack: Stack, kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> Stack:
-    monkeypatch.setenv("KUBECONFIG", str(kubeconfig))
-    return Stack(stack.folder, {**stack.env, "KUBECONFIG": str(kubeconfig)})
-
-
 @pytest.mark.usefixtures("kubectl_on_path")
 def test_objects_of_one_name_on_two_clusters_are_two_and_on_one_are_one_too_many(
-    cluster: Stack, kubeconfig: Path
+    queue_cluster: Stack, queue_kubeconfig: Path
 ) -> None:
-    program = cluster.folder / "__main__.py"
-    program.write_text(PROGRAM.format(kubeconfig=str(kubeconfig), more=""))
-    assert "unique-name" not in cluster.run("preview", *TRAINING)
+    program = queue_cluster.folder / "__main__.py"
+    program.write_text(PROGRAM.format(kubeconfig=str(queue_kubeconfig), more=""))
+    assert "unique-name" not in queue_cluster.run("preview", *TRAINING)
 
     again = 'queue("us-again", "gpu", 8, us)'
-    program.write_text(PROGRAM.format(kubeconfig=str(kubeconfig), more=again))
-    said = cluster.run("preview", *TRAINING, ok=False)
+    program.write_text(PROGRAM.format(kubeconfig=str(queue_kubeconfig), more=again))
+    said = queue_cluster.run("preview", *TRAINING, ok=False)
     assert said.count("is the name of another object of this kind") == 2
     assert "unique-name" in said

@@ -74,6 +74,17 @@ spec:
             backoffLimit: 0
             template:
 """
+_NODES: Final = """\
+    numNodes: {nodes}
+    env:
+    - name: DATA
+      value: s3://bucket-{team}/data
+    resourcesPerNode:
+      limits:
+        cpu: "16"
+        memory: 128Gi
+        nvidia.com/gpu: 8
+"""
 _JOB_ON_IT: Final = """\
 ---
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -92,15 +103,6 @@ spec:
   activeDeadlineSeconds: 86400
   trainer:
     command: ["python", "-m", "train", "--lr", "0.{index}", "--output_dir", "/results/{index}"]
-    numNodes: {nodes}
-    env:
-    - name: DATA
-      value: s3://bucket-{team}/data
-    resourcesPerNode:
-      limits:
-        cpu: "16"
-        memory: 128Gi
-        nvidia.com/gpu: 8
 """
 _JOB: Final = """\
 apiVersion: trainer.kubeflow.org/v1alpha1
@@ -117,15 +119,6 @@ spec:
   trainer:
     image: registry.example.com/team-{team}/train:v{index}
     command: ["python", "-m", "train", "--lr", "0.{index}"]
-    numNodes: {nodes}
-    env:
-    - name: DATA
-      value: s3://bucket-{team}/data
-    resourcesPerNode:
-      limits:
-        cpu: "16"
-        memory: 128Gi
-        nvidia.com/gpu: 8
 """
 _JOB_OF_KUBERNETES: Final = """\
 apiVersion: batch/v1
@@ -169,14 +162,14 @@ def runtime_and_job(index: int) -> str:
     return (
         _RUNTIME.format(**values)
         + _POD.format(**_of_pod(index), **values)
-        + _JOB_ON_IT.format(**values)
+        + (_JOB_ON_IT + _NODES).format(**values)
     )
 
 
 def job_on_shipped_runtime(index: int) -> str:
     """A TrainJob on a runtime of the catalog."""
     values = {"index": index, "team": index % TEAMS, "nodes": 1 + index % 8}
-    return _JOB.format(runtime=_RUNTIMES[index % len(_RUNTIMES)], **values)
+    return (_JOB + _NODES).format(runtime=_RUNTIMES[index % len(_RUNTIMES)], **values)
 
 
 def two_jobs(index: int) -> str:
