@@ -7,11 +7,14 @@ TrainJob's name has a stricter rule of its own in the published schema.
 
 from typing import Any, Final
 
-_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
-_SUBDOMAIN_ANY_CASE: Final = _SUBDOMAIN.replace("a-z", "A-Za-z")
-_VALUE: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_QUALIFIED: Final = _VALUE.replace("*", "{0,61}")
+LABEL_PATTERN: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
+"""A DNS label."""
+SUBDOMAIN_PATTERN: Final = rf"{LABEL_PATTERN}(\.{LABEL_PATTERN})*"
+"""A DNS subdomain."""
+_SUBDOMAIN_ANY_CASE: Final = SUBDOMAIN_PATTERN.replace("a-z", "A-Za-z")
+VALUE_PATTERN: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
+"""The value of a label, and the last part of its key."""
+_QUALIFIED: Final = VALUE_PATTERN.replace("*", "{0,61}")
 _TEXT: Final = {"type": "string"}
 _TIME: Final = {"type": "string", "format": "date-time"}
 _NUMBER: Final = {"type": "integer", "format": "int64"}
@@ -52,14 +55,14 @@ MANAGED_FIELDS: Final = _object(
 )
 """Which manager set which field."""
 
-_NAME: Final = _named(_SUBDOMAIN, 253)
+_NAME: Final = _named(SUBDOMAIN_PATTERN, 253)
 _PREFIX: Final = _named("[a-z0-9][-a-z0-9.]*", 253)
-_NAMESPACE: Final = _named(_LABEL, 63)
-LABEL_VALUE: Final = _named(f"({_VALUE})?", 63)
+_NAMESPACE: Final = _named(LABEL_PATTERN, 63)
+LABEL_VALUE: Final = _named(f"({VALUE_PATTERN})?", 63)
 """The value of a label."""
-LABEL_KEY: Final = _named(f"({_SUBDOMAIN}/)?{_QUALIFIED}", 317)
+LABEL_KEY: Final = _named(f"({SUBDOMAIN_PATTERN}/)?{_QUALIFIED}", 317)
 """The key of a label, and whatever Kubernetes calls a qualified name."""
-LABEL_KEY_OR_EMPTY: Final = _named(f"(({_SUBDOMAIN}/)?{_QUALIFIED})?", 317)
+LABEL_KEY_OR_EMPTY: Final = _named(f"(({SUBDOMAIN_PATTERN}/)?{_QUALIFIED})?", 317)
 """The same where nothing means any."""
 LABELS: Final = {
     "type": "object",

@@ -9,10 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
-_LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
-_SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
-_NAME: Final = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
-_SEARCHED: Final = _LABEL.replace("[a-z0-9](", "_?[a-z0-9](", 1).replace("[-a", "[-_a")
+from trainer_infra.api.object_meta import LABEL_PATTERN, SUBDOMAIN_PATTERN, VALUE_PATTERN
+
+_SEARCHED: Final = LABEL_PATTERN.replace("[a-z0-9](", "_?[a-z0-9](", 1).replace("[-a", "[-_a")
 _LONGEST_PART: Final = 63
 _LONGEST_NAME: Final = 253
 _LONGEST_PORT: Final = 15
@@ -37,17 +36,19 @@ def _named(words: str, pattern: str, longest: int) -> Syntax:
 
 
 DNS_LABEL: Final = _named(
-    "a DNS label: at most 63 lower-case letters, digits and -", _LABEL, _LONGEST_PART
+    "a DNS label: at most 63 lower-case letters, digits and -", LABEL_PATTERN, _LONGEST_PART
 )
 DNS_SUBDOMAIN: Final = _named(
-    "a DNS subdomain: at most 253 lower-case letters, digits, - and .", _SUBDOMAIN, _LONGEST_NAME
+    "a DNS subdomain: at most 253 lower-case letters, digits, - and .",
+    SUBDOMAIN_PATTERN,
+    _LONGEST_NAME,
 )
 SEARCH_DOMAIN: Final = _named(
     "a DNS subdomain, in which _ may stand, too", rf"{_SEARCHED}(\.{_SEARCHED})*", _LONGEST_NAME
 )
 LABEL_VALUE: Final = _named(
     "a label's value: at most 63 letters, digits, -, _ and ., a letter or digit at both ends",
-    f"({_NAME})?",
+    f"({VALUE_PATTERN})?",
     _LONGEST_PART,
 )
 ENV_NAME: Final = Syntax(
@@ -65,7 +66,7 @@ PORT_NAME: Final = _named(
 )
 DOMAIN_PATH: Final = _named(
     "a path after a domain, such as example.com/controller, of at most 63 characters",
-    rf"{_SUBDOMAIN}/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+",
+    rf"{SUBDOMAIN_PATTERN}/[A-Za-z0-9/\-._~%!$&'()*+,;=:]+",
     _LONGEST_PART,
 )
 DRIVER_NAME: Final = Syntax(
@@ -80,7 +81,7 @@ def _is_qualified(text: str) -> bool:
     return is_name and (not slash or DNS_SUBDOMAIN.fits(prefix))
 
 
-_QUALIFIED_PART: Final = re.compile(_NAME, re.ASCII)
+_QUALIFIED_PART: Final = re.compile(VALUE_PATTERN, re.ASCII)
 QUALIFIED_NAME: Final = Syntax(
     "a qualified name: at most 63 letters, digits, -, _ and ., after a DNS subdomain and / or alone",
     _is_qualified,
