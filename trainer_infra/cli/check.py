@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 from trainer_infra.cli import screen
+from trainer_infra.cli.check_request import CheckRequest
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 from trainer_infra.review import check as checking
 from trainer_infra.review import environments, sources
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from trainer_infra.cli.compared_revision import ComparedRevision
     from trainer_infra.review.live import Live
 
-USUAL: Final = "trainer-policy.yaml"
-"""The configuration that is read where none is named and this one is there."""
 EXCLUDED: Final = "Files and folders that are excluded"
 """The title of how many there are."""
 MANY: Final = 200
@@ -44,27 +43,6 @@ PASSES: Final = 20
 
 class Usage(Exception):
     """The options do not go together; the message says what to write."""
-
-
-@dataclass(frozen=True, slots=True)
-class CheckRequest:
-    """The options."""
-
-    paths: tuple[str, ...]
-    values: tuple[str, ...]
-    exclude: tuple[str, ...]
-    pack: str | None
-    config: str | None
-    environment: str | None
-    form: str
-    outputs: tuple[tuple[str, str], ...]
-    fail_on: str | None
-    show: str
-    baseline: str | None
-    write_baseline: str | None
-    fix: bool
-    changed_from: str | None
-    cluster: tuple[str | None, str | None] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,12 +144,7 @@ def _before(
         return None
     from trainer_infra.cli import compared_revision
 
-    return compared_revision.compared_revision(
-        asked.changed_from,
-        (asked.paths, asked.values, exclusion),
-        (_config(asked), asked.baseline, asked.pack),
-        (settled, asked.environment),
-    )
+    return compared_revision.compared_revision(asked.changed_from, asked, settled, exclusion)
 
 
 def _known(asked: CheckRequest) -> tuple[Mark, ...]:
@@ -183,12 +156,8 @@ def _known(asked: CheckRequest) -> tuple[Mark, ...]:
     return baseline.read_baseline(asked.baseline)
 
 
-def _config(asked: CheckRequest) -> str | None:
-    return asked.config or (USUAL if Path(USUAL).is_file() else None)
-
-
 def _settled(asked: CheckRequest) -> ResolvedConfiguration:
-    file = _config(asked)
+    file = asked.policy_file()
     found = _configuration(file) if file else Configuration()
     pack = _pack(asked.pack) if asked.pack else None
     return configuration.resolve_configuration(found, asked.environment, pack)

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from trainer_infra.cli.check_request import CheckRequest
 from trainer_infra.review import changed_files, costs, environments
 from trainer_infra.review.documents import Document
 from trainer_infra.review.exclusion import Exclusion
@@ -34,34 +35,28 @@ class ComparedRevision:
 
 
 def compared_revision(
-    ref: str,
-    paths: tuple[Sequence[str], Sequence[str], Exclusion],
-    policy: tuple[str | None, str | None, str | None],
-    scope: tuple[ResolvedConfiguration, str | None],
+    ref: str, asked: CheckRequest, settled: ResolvedConfiguration, exclusion: Exclusion
 ) -> ComparedRevision:
     """The revision to compare with.
 
     Args:
         ref: A commit, a branch or a tag.
-        paths: What is checked, files of values for charts, and what is left out.
-        policy: Configuration, baseline, and the pack's name or folder.
-        scope: What holds, and the environment that was asked for.
+        asked: What is checked.
+        settled: Pack, pools and exemptions.
+        exclusion: What is left out.
 
     Raises:
         NotAvailable: There is no git, no repository or no such revision; one sentence.
     """
-    (settled, environment), (checked, values, exclusion) = scope, paths
-    there = changed_files.objects_in_base(checked, ref, values, exclusion)
-    documents = environments.documents_of(environment, there, settled.folders)
-    return ComparedRevision(documents, _changed_policy(ref, *policy), settled)
+    there = changed_files.objects_in_base(asked.paths, ref, asked.values, exclusion)
+    documents = environments.documents_of(asked.environment, there, settled.folders)
+    return ComparedRevision(documents, _changed_policy(ref, asked), settled)
 
 
-def _changed_policy(
-    ref: str, config: str | None, baseline: str | None, pack: str | None
-) -> dict[str, str]:
-    folder = Path(pack) if pack else None
+def _changed_policy(ref: str, asked: CheckRequest) -> dict[str, str]:
+    folder = Path(asked.pack) if asked.pack else None
     modules = sorted(folder.rglob("*.py")) if folder and folder.is_dir() else []
-    files = (config, baseline, *map(str, modules))
+    files = (asked.policy_file(), asked.baseline, *map(str, modules))
     changed = changed_files.changed_among([each for each in files if each], ref)
     title = f"The policy itself differs from {ref}, and what it lets pass may be new"
     return {title: "\n".join(changed)} if changed else {}

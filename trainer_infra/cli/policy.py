@@ -114,11 +114,12 @@ def check(
     Exit code: 0 nothing fails, 1 a finding does, 2 wrong usage, 3 something cannot be read.
     """
     from trainer_infra.cli import check as command
+    from trainer_infra.cli.check_request import CheckRequest
 
     if not paths and not cluster:
         raise typer.BadParameter("name a file or a folder, - for stdin, or use --cluster")
     try:
-        asked = command.CheckRequest(
+        asked = CheckRequest(
             paths=tuple(paths or ()),
             values=tuple(values or ()),
             exclude=tuple(exclude or ()),

@@ -6,8 +6,9 @@ no news, nor is one that moved to another; a copy is, because there is one more 
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
+K = TypeVar("K")
 Mark: TypeAlias = tuple[str, str]
 """What something is, and the folder that it is in."""
 
@@ -24,9 +25,9 @@ def recurrences(now: Sequence[Mark], before: Iterable[Mark]) -> tuple[bool, ...]
     )
 
 
-def _taken(counts: "Counter[Mark] | Counter[str]", key: object) -> bool:
+def _taken(counts: Counter[K], key: K) -> bool:
     """Whether there is one left, which is then gone."""
-    if not counts[key]:  # type: ignore[index]  # the key is of the counter's own type
+    if not counts[key]:
         return False
-    counts[key] -= 1  # type: ignore[index]  # the same
+    counts[key] -= 1
     return True
