@@ -8,8 +8,8 @@ from typing import Final
 
 from trainer_infra.rules.admission import field, label_selectors, written_places
 from trainer_infra.rules.admission.field import Check
-from trainer_infra.rules.admission.syntax import DNS_LABEL, DNS_SUBDOMAIN, QUALIFIED_NAME
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.name_syntax import DNS_LABEL, DNS_SUBDOMAIN, QUALIFIED_NAME
 from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule

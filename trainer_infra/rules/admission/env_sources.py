@@ -9,7 +9,8 @@ from typing import Final
 
 from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.field_references import FIELD_OF_VARIABLE, RESOURCE_OF_VARIABLE
-from trainer_infra.rules.admission.syntax import (
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.name_syntax import (
     CONFIG_MAP_KEY,
     DNS_LABEL,
     DNS_SUBDOMAIN,
@@ -17,7 +18,6 @@ from trainer_infra.rules.admission.syntax import (
     PATH_WITHOUT_STEPS_UP,
     Syntax,
 )
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule

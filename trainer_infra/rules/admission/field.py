@@ -10,8 +10,8 @@ from typing import Any
 
 from trainer_infra import names
 from trainer_infra.api import quantity
-from trainer_infra.rules.admission.syntax import Syntax
 from trainer_infra.rules.finding import Finding
+from trainer_infra.rules.name_syntax import Syntax
 from trainer_infra.rules.rule import Context
 from trainer_infra.rules.shape import faults
 from trainer_infra.rules.value import ABSENT, UnseenValue, Value, is_mapping

@@ -9,8 +9,8 @@ from typing import Final
 
 from trainer_infra.rules.admission import field, job_specs
 from trainer_infra.rules.admission.job_specs import JobSpec
-from trainer_infra.rules.admission.syntax import DNS_LABEL, DOMAIN_PATH
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.name_syntax import DNS_LABEL, DOMAIN_PATH
 from trainer_infra.rules.rule import Context, Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value

@@ -11,8 +11,8 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.rules import pods
 from trainer_infra.rules.admission import field, label_selectors
-from trainer_infra.rules.admission.syntax import ANNOTATION_KEY
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.name_syntax import ANNOTATION_KEY
 from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule

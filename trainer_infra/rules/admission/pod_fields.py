@@ -8,7 +8,8 @@ from typing import Final
 
 from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.field import Check
-from trainer_infra.rules.admission.syntax import (
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.name_syntax import (
     DNS_LABEL,
     DNS_SUBDOMAIN,
     IP_ADDRESS,
@@ -16,7 +17,6 @@ from trainer_infra.rules.admission.syntax import (
     SEARCH_DOMAIN,
     Syntax,
 )
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule

@@ -13,8 +13,8 @@ from trainer_infra import names
 from trainer_infra.api.finding import Path
 from trainer_infra.rules import pods
 from trainer_infra.rules.admission import field
-from trainer_infra.rules.admission.syntax import PATH_WITHOUT_STEPS_UP, RELATIVE_PATH
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.name_syntax import PATH_WITHOUT_STEPS_UP, RELATIVE_PATH
 from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import PodContainer
 from trainer_infra.rules.rule import Context, Parameters, Rule

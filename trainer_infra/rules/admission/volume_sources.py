@@ -11,14 +11,14 @@ from typing import Final
 from trainer_infra.rules.admission import field, written_places
 from trainer_infra.rules.admission.field import Check
 from trainer_infra.rules.admission.field_references import FIELD_OF_FILE, RESOURCE_OF_FILE
-from trainer_infra.rules.admission.syntax import (
+from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.name_syntax import (
     DNS_LABEL,
     DNS_SUBDOMAIN,
     DRIVER_NAME,
     FILE_IN_VOLUME,
     PATH_WITHOUT_STEPS_UP,
 )
-from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.pods import Pod
 from trainer_infra.rules.rule import Context, Parameters, Rule

@@ -72,17 +72,19 @@ def find_object(world: World, kind: str, name: str, namespace: str = NOWHERE) ->
     return None
 
 
-def names_instead(
-    world: World, kind: str, name: str, namespace: str = NOWHERE
-) -> tuple[str, ...] | None:
-    """Names of the objects that there are instead of one; None where it may well be somewhere.
+def fix_of_missing(world: World, kind: str, name: str, namespace: str = NOWHERE) -> str | None:
+    """What to do where there is no such object; None where it may well be somewhere.
 
     Raises:
         Unseen: The API group of one of that kind is not known.
     """
     if find_object(world, kind, name, namespace) is not None:
         return None
-    return world.once(_names, kind, namespace)
+    others = world.once(_names, kind, namespace)
+    if others is None:
+        return None
+    known = f"name {' or '.join(others[:3])}, or add" if others else "add"
+    return f"{known} {kind} {name}"
 
 
 def _names(world: World, kind: str, namespace: str) -> tuple[str, ...] | None:

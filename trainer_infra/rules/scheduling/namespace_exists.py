@@ -24,11 +24,9 @@ def _check(place: Value, context: Context[Parameters]) -> Iterator[Finding]:
     name = namespace.text()
     if not name or name in _OF_EVERY_CLUSTER:
         return
-    others = lookup.names_instead(context.world, names.NAMESPACE, name)
-    if others is not None:
-        known = f"name {' or '.join(others[:3])}, or add" if others else "add"
-        what = "is a namespace that does not exist"
-        yield namespace.finding(what, name, f"{known} Namespace {name}")
+    fix = lookup.fix_of_missing(context.world, names.NAMESPACE, name)
+    if fix is not None:
+        yield namespace.finding("is a namespace that does not exist", name, fix)
 
 
 RULE: Final = Rule(

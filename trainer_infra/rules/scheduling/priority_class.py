@@ -42,11 +42,9 @@ def _check(place: PriorityClassName, context: Context[Parameters]) -> Iterator[F
     name = place.value.text()
     if not name or (place.kind == names.PRIORITY_CLASS and name in _OF_EVERY_CLUSTER):
         return
-    others = lookup.names_instead(context.world, place.kind, name)
-    if others is not None:
-        known = f"name {' or '.join(others[:3])}, or add" if others else "add"
-        what = f"names a {place.kind} that does not exist"
-        yield place.value.finding(what, name, f"{known} {place.kind} {name}")
+    fix = lookup.fix_of_missing(context.world, place.kind, name)
+    if fix is not None:
+        yield place.value.finding(f"names a {place.kind} that does not exist", name, fix)
 
 
 RULE: Final = Rule(

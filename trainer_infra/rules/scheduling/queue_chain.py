@@ -88,14 +88,10 @@ def _of_reference(
     value: Value, kind: str, namespace: str, context: Context[Parameters]
 ) -> Iterator[Finding]:
     name = value.text()
-    others = lookup.names_instead(context.world, kind, name, namespace) if name else None
-    if others is None:
-        return
-    where = f" in namespace {namespace}" if namespace else ""
-    known = f"name {' or '.join(others[:3])}, or add" if others else "add"
-    yield value.finding(
-        f"names {_article(kind)} {kind} that does not exist{where}", name, f"{known} {kind} {name}"
-    )
+    fix = lookup.fix_of_missing(context.world, kind, name, namespace) if name else None
+    if fix is not None:
+        where = f" in namespace {namespace}" if namespace else ""
+        yield value.finding(f"names {_article(kind)} {kind} that does not exist{where}", name, fix)
 
 
 def _article(noun: str) -> str:

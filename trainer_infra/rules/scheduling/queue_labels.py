@@ -9,14 +9,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api.object_meta import SUBDOMAIN_PATTERN
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.pod_templates import WORKLOADS
 from trainer_infra.rules.rule import Context, Parameters, Rule, whole
 from trainer_infra.rules.value import Value
 
-_NAME: Final = re.compile(
-    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
-)
+_NAME: Final = re.compile(SUBDOMAIN_PATTERN, re.ASCII)
 _SECONDS: Final = re.compile(r"\+?0*[1-9][0-9]*", re.ASCII)
 _NAMES: Final = (names.KUEUE_QUEUE_LABEL, f"{names.KUEUE_GROUP}/prebuilt-workload-name")
 _LONGEST_TIME: Final = f"{names.KUEUE_GROUP}/max-exec-time-seconds"

@@ -13,16 +13,12 @@ from trainer_infra import names
 from trainer_infra.render import metadata_name
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
+from trainer_infra.rules.name_syntax import DOMAIN_PATH
 from trainer_infra.rules.rule import Parameters, Rule
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
 _LABEL: Final = re.compile(r"[a-z]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_DOMAIN_PATH: Final = re.compile(
-    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*/"
-    r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+",
-    re.ASCII,
-)
 _MOST_PODS: Final = 2**31 - 1
 
 Part = Callable[[], Iterator[Finding]]
@@ -49,7 +45,7 @@ def _is_label(value: Value) -> Iterator[Finding]:
 
 def _is_manager(value: Value) -> Iterator[Finding]:
     text = value.text()
-    if value.is_there() and (len(text) > metadata_name.LIMIT or not _DOMAIN_PATH.fullmatch(text)):
+    if value.is_there() and not DOMAIN_PATH.fits(text):
         what = f"is not a domain and a path of at most {metadata_name.LIMIT} characters"
         yield value.finding(what, text, "write it as example.com/manager, or remove it")
 

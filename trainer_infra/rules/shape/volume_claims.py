@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.api.object_meta import SUBDOMAIN_PATTERN
 from trainer_infra.rules import pods
 from trainer_infra.rules.finding import Finding, Severity
 from trainer_infra.rules.placement import lookup
@@ -18,9 +19,7 @@ from trainer_infra.rules.shape import jobs
 from trainer_infra.rules.subject import Subject
 from trainer_infra.rules.value import Value
 
-_NAME: Final = re.compile(
-    r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII
-)
+_NAME: Final = re.compile(SUBDOMAIN_PATTERN, re.ASCII)
 _CONTAINERS: Final = ("initContainers", "containers")
 
 
