@@ -68,6 +68,8 @@ def read_sources(
 def joined_sources(parts: Iterable[SourceObjects]) -> SourceObjects:
     """All of them as one; what several have is there once."""
     whole = tuple(parts)
+    if len(whole) == 1:
+        return whole[0]
     return SourceObjects(
         _once(each for part in whole for each in part.documents),
         tuple(dict.fromkeys(each for part in whole for each in part.problems)),
