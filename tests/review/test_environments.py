@@ -214,6 +214,25 @@ def test_a_configured_environment_is_judged_by_its_own_settings() -> None:
     ]
 
 
+def test_a_configured_folder_is_found_by_whatever_path_the_check_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An absolute path, as CI systems write it, passed by the settings of no environment."""
+    (tmp_path / "repository").mkdir()
+    monkeypatch.chdir(tmp_path / "repository")
+    configured = {"dev": ["envs/dev"], "other": ["../envs/dev"]}
+    for folder, expected in {
+        "envs/dev": {"dev"},
+        "./envs/dev/deep": {"dev"},
+        f"{tmp_path}/repository/envs/dev": {"dev"},
+        f"{tmp_path}/envs/dev": {"other"},
+        "envs": set(),
+        ".": set(),
+    }.items():
+        (document,) = read({f"{folder}/job.yaml": DIGITS})
+        assert environments.configured_environments(document, configured) == expected
+
+
 def test_a_configured_environment_whose_folders_have_nothing_is_told() -> None:
     files = {"clusters/eu/dev/job.yaml": DIGITS}
     settled = checked.by("nodes-limit", environments=CONFIGURED)

@@ -82,7 +82,8 @@ def configured_environments(
     """The configured environments that a document is of alone; none where it is of all."""
     if not configured:
         return frozenset()
-    folders = [PurePath(os.path.normpath(each)) for each in document.deployed_from]
+    # Patterns begin where the check runs, however its paths are named.
+    folders = [PurePath(os.path.relpath(each)) for each in document.deployed_from]
     return frozenset(
         name
         for name, patterns in configured.items()
