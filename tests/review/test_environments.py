@@ -266,6 +266,19 @@ def test_a_copy_in_another_folder_is_new_and_a_moved_one_is_not(tmp_path: Path) 
     assert changed_files.is_judged(read(moved), before) == {0: False}
 
 
+def test_a_baseline_knows_a_folder_by_whatever_path_the_check_names_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    known = marks(read({"qa/job.yaml": DIGITS}), tmp_path)
+    both = {f"{tmp_path}/dev/job.yaml": DIGITS, f"{tmp_path}/qa/job.yaml": DIGITS}
+    report = of(both, "image-digest", "quota-fits", "cpu-memory-set", baseline=known)
+    assert {(each.place.file, each.is_known) for each in report.items} == {
+        (f"{tmp_path}/dev/job.yaml", False),
+        (f"{tmp_path}/qa/job.yaml", True),
+    }
+
+
 def marks(documents: tuple[Document, ...], folder: Path) -> tuple[tuple[str, str], ...]:
     report = checked.of(documents, "image-digest", "quota-fits", "cpu-memory-set")
     file = folder / "baseline.json"

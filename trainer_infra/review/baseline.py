@@ -4,6 +4,7 @@ Read and written by `cli.check`, applied by `check`; JSON, so that a review sees
 """
 
 import json
+import os
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -46,12 +47,17 @@ def read_baseline(path: str) -> tuple[Mark, ...]:
 
 def with_known(items: Sequence[Item], known: Iterable[Mark]) -> tuple[Item, ...]:
     """The findings, those marked that a baseline has in all folders of their object."""
-    marks = [(each.fingerprint, folder) for each in items for folder in each.folders]
+    marks = [(each.fingerprint, folder) for each in items for folder in _folders(each)]
     was_there = iter(recurrence.recurrences(marks, known))
     in_all = [sum(next(was_there) for _ in each.folders) == len(each.folders) for each in items]
     return tuple(
         replace(each, is_known=is_known) for each, is_known in zip(items, in_all, strict=True)
     )
+
+
+def _folders(item: Item) -> list[str]:
+    """The folders of its object, from where the check runs, however the check names them."""
+    return [os.path.relpath(each) for each in item.folders]
 
 
 def baseline_text(report: Report) -> str:
@@ -60,7 +66,7 @@ def baseline_text(report: Report) -> str:
         {
             "fingerprint": each.fingerprint,
             "rule": each.rule.id,
-            "folders": list(each.folders),
+            "folders": _folders(each),
             "finding": each.sentence(),
         }
         for each in report.items
