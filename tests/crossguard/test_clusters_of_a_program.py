@@ -32,8 +32,8 @@ def queue(title, name, quota, provider=None):
     )
 
 
-eu = kubernetes.Provider("eu", kubeconfig={kubeconfig!r})
-us = kubernetes.Provider("us", kubeconfig={kubeconfig!r})
+eu = kubernetes.Provider("default-eu", kubeconfig={kubeconfig!r})
+us = kubernetes.Provider("default-us", kubeconfig={kubeconfig!r})
 queue("eu", "gpu", 8, eu)
 queue("us", "gpu", 64, us)
 queue("here", "gpu", 8)

@@ -5,6 +5,7 @@ rendering that `check` put into its inputs; a batch as its members, each as the 
 Resources of pulumi_kubernetes are objects as they are. Nothing else is judged.
 """
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -29,8 +30,8 @@ NONE: Final[Runtimes] = MappingProxyType({})
 _KUBERNETES: Final = "kubernetes:"
 _PATCH: Final = "Patch"
 """How types of resources end that change objects of others."""
-_DEFAULT: Final = "default"
-"""How Pulumi's name of a provider begins that no program made."""
+_DEFAULT: Final = re.compile(r"default(_[0-9]\w*)?", re.ASCII)
+"""Pulumi's name of a provider that no program made: its version is in it, where it has one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +75,7 @@ def _provider(resource: Any) -> str | None:
     if not is_plain(resource.resource_type):
         return None
     provider = resource.provider
-    is_default = provider is None or provider.name.startswith(_DEFAULT)
+    is_default = provider is None or _DEFAULT.fullmatch(provider.name) is not None
     return "" if is_default else str(provider.urn)
 
 
