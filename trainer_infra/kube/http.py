@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 _APPLY: Final = "application/apply-patch+yaml"
 """JSON is YAML too."""
+_MERGE: Final = "application/merge-patch+json"
 _NOT_FOUND: Final = 404
 _SECOND: Final = timedelta(seconds=1)
 """To which an object's creationTimestamp and HTTP's Date are exact."""
@@ -137,22 +138,36 @@ class HttpClient(KubeClient):
         except Expired:
             return await self._listed(selection, {})
 
-    async def _listed(self, selection: ObjectSelection, pages: Mapping[str, str]) -> Page:
+    async def _listed(self, selection: ObjectSelection, limit: Mapping[str, str]) -> Page:
+        items: list[JSONObject] = []
+        version = ""
+        async for page in self._pages(selection, limit):
+            items += page.items
+            version = page.resource_version
+        return Page(tuple(items), version)
+
+    @override
+    def pages(self, selection: ObjectSelection) -> AsyncGenerator[Page, None]:
+        return self._pages(selection, {"limit": str(PAGE)})
+
+    async def _pages(
+        self, selection: ObjectSelection, limit: Mapping[str, str]
+    ) -> AsyncGenerator[Page, None]:
         resource = selection.resource
         asked = f"list {resource.plural} of {selection.namespace or 'every namespace'}"
         head = {"apiVersion": resource.api_version, "kind": resource.kind}
-        query = {**watching.selection_changes(selection), **pages}
-        items: list[JSONObject] = []
+        query = {**watching.selection_changes(selection), **limit}
         while True:
             path = resource.path(selection.namespace)
             request = KubeRequest("GET", path, asked, query, resource=resource, expected=LIST)
             said = await self._value(request)
-            for item in said.get("items") or ():
+            items = said.get("items") or ()
+            for item in items:
                 item.update(head)
-                items.append(item)
             metadata = said["metadata"]
+            yield Page(tuple(items), metadata["resourceVersion"])
             if not metadata.get("continue"):
-                return Page(tuple(items), metadata["resourceVersion"])
+                return
             query["continue"] = metadata["continue"]
 
     @override
@@ -200,8 +215,18 @@ class HttpClient(KubeClient):
         query = {"fieldManager": manager, "force": _word(force), "fieldValidation": "Strict"}
         return await self._patch("apply the status of", value, "status", query)
 
+    @override
+    async def merge_status(self, value: JSONObject, *, manager: str) -> JSONObject:
+        query = {"fieldManager": manager, "fieldValidation": "Strict"}
+        return await self._patch("patch the status of", value, "status", query, _MERGE)
+
     async def _patch(
-        self, verb: str, value: JSONObject, subresource: str, query: Mapping[str, str]
+        self,
+        verb: str,
+        value: JSONObject,
+        subresource: str,
+        query: Mapping[str, str],
+        content_type: str = _APPLY,
     ) -> JSONObject:
         resource, name, namespace = await self._place(value)
         asked = f"{verb} {named_path(resource, name, namespace)}"
@@ -212,7 +237,7 @@ class HttpClient(KubeClient):
             asked,
             query,
             value,
-            content_type=_APPLY,
+            content_type=content_type,
             resource=None if subresource else resource,
             expected=resource.kind,
         )

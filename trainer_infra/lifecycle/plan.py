@@ -1,7 +1,8 @@
 """What a driver does next for one TrainJob: the value, and `plan`, which decides it.
 
-Pure. Called by `local.reconciler` with what it observed. A driver applies, deletes, writes the status
-and the events, in that order, and calls again when something changed or `requeue_after` has passed.
+Pure. Called by `local.reconciler` with what it observed. A driver creates, applies, deletes, writes the
+status and the events, in that order, and calls again when something changed or `requeue_after` has
+passed.
 Rules: reference behaviour 4.2 and 4.5 to 4.9; docs/lifecycle.md.
 """
 
@@ -40,8 +41,11 @@ class ObjectRef:
 class Plan:
     """What to do next."""
 
+    create: tuple[JSONObject, ...] = ()
+    """Whole objects that are written once, to create where there are none: what they hold is never
+    another. In this order, and before `apply`."""
     apply: tuple[JSONObject, ...] = ()
-    """Whole objects to create or apply, in this order."""
+    """Whole objects to apply, in this order."""
     delete: tuple[ObjectRef, ...] = ()
     """Objects to delete: the JobSet past its deadline, or the TrainJob past its TTL."""
     status: JSONObject | None = None
@@ -91,7 +95,8 @@ def plan(
     expired = conditions.is_finished(stored) and left is not None and left <= 0
     last_event = (events.ttl_expired(),) if expired else ()
     return Plan(
-        apply=due.objects,
+        create=tuple(each for each in due.objects if _is_write_once(each)),
+        apply=tuple(each for each in due.objects if not _is_write_once(each)),
         delete=tuple(_deletions(case, before, after, expired=expired)),
         status=None if new == old else new,
         events=(
@@ -111,6 +116,13 @@ def _is_left_alone(case: TrainJobCase) -> bool:
         return True
     # What is made now would only be deleted again.
     return case.ours(Deviation.DELETION) and case.job.metadata.deletion_timestamp is not None
+
+
+def _is_write_once(value: JSONObject) -> bool:
+    """Whether it is the runtime snapshot or a Secret, which holds keys that are made at create."""
+    name: str = value["metadata"]["name"]
+    is_snapshot = value["kind"] == "ConfigMap" and name.endswith(names.SNAPSHOT_SUFFIX)
+    return is_snapshot or value["kind"] == "Secret"
 
 
 def _deletions(
