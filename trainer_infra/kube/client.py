@@ -144,7 +144,7 @@ class KubeClient(Protocol):
     async def merge_status(self, value: JSONObject, *, manager: str) -> JSONObject:
         """JSON merge patch (RFC 7386) of the status subresource: the object as stored.
 
-        A field that is given replaces the stored one, whoever owns it; one left out stays. With a
+        A field that is given replaces the stored one, with any owner; one left out stays. With a
         `metadata.resourceVersion` it changes that version only.
 
         Raises:

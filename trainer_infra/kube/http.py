@@ -32,6 +32,7 @@ from trainer_infra.kube.client import (
 )
 from trainer_infra.kube.refusals import Exists, Expired, NotServed
 from trainer_infra.kube.request import LIST, KubeRequest, KubeResponse, named_path, refusal_of
+from trainer_infra.kube.request_rate import RequestRate
 from trainer_infra.kube.resource import Resource
 from trainer_infra.kube.retry import Patience
 
@@ -47,7 +48,10 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 async def connect_client(
-    kubeconfig: str | None = None, context: str | None = None, patience: Patience | None = None
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    patience: Patience | None = None,
+    rate: RequestRate | None = None,
 ) -> KubeClient:
     """A client for this event loop; nothing is asked of the server yet.
 
@@ -55,6 +59,7 @@ async def connect_client(
         kubeconfig: see `kubeconfig.read_kubeconfig`: a path, several, a text, or None for the usual places.
         context: name of a context; None for the current one.
         patience: how long to go on trying; None for the usual.
+        rate: how many requests it makes in a second; None for as many as are asked.
 
     Raises:
         NotAvailable: There is no kubeconfig, or it cannot be used, or a package is missing.
@@ -67,7 +72,8 @@ async def connect_client(
             f"talking to a cluster needs the package {error.name}; "
             "install `trainer-infra[kubernetes]`"
         ) from error
-    return HttpClient(Transport((kubeconfig, context), signed_in, patience or Patience()))
+    source = (kubeconfig, context)
+    return HttpClient(Transport(source, signed_in, patience or Patience(), rate))
 
 
 class HttpClient(KubeClient):

@@ -17,7 +17,14 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions, due_objects, events, failure_reason, status
+from trainer_infra.lifecycle import (
+    conditions,
+    due_objects,
+    events,
+    failure_reason,
+    foreign_objects,
+    status,
+)
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.due_objects import NO_OBJECTS, DueObjects
 from trainer_infra.lifecycle.events import Event
@@ -55,6 +62,8 @@ class Plan:
     """Seconds until the next call is needed even if nothing changes; None for never."""
 
 
+SUCCESSION: Final = 1.0
+"""Seconds until it is asked again whether the objects of an earlier TrainJob of this name are gone."""
 RETRY: Final = 60.0
 """Seconds until objects that cannot be made are tried again: no event tells that their runtime
 was made or changed."""
@@ -80,6 +89,7 @@ def plan(
         now: the time, with its zone.
         behaviour: what renders and reports, and how far it is decided like in the reference.
     """
+    seen, observed = observed, _own_objects(job, observed, behaviour)
     case = TrainJobCase(job, observed, now, behaviour)
     if _is_left_alone(case):
         return Plan()
@@ -88,7 +98,7 @@ def plan(
     after = tuple(new.get("conditions") or ())
     due = NO_OBJECTS
     if not conditions.is_finished(before) and not status.is_overdue(after):
-        due = due_objects.due_objects(job, runtime, observed, behaviour)
+        due = _due_objects(case, runtime, seen)
     stored = tuple(old.get("conditions") or ())
     left = _seconds_until_ttl(case, runtime, after)
     # Its end is stored before a TrainJob goes.
@@ -103,8 +113,24 @@ def plan(
             *_events(case, due, stored, after),
             *_without_written_events(case, last_event),
         ),
-        requeue_after=_next_look(case, due, after, left),
+        requeue_after=_next_look(case, due, after, (left, _until_successor(case, seen))),
     )
+
+
+def _own_objects(job: TrainJob, observed: ObservedObjects, behaviour: Behaviour) -> ObservedObjects:
+    ours = behaviour.ours(Deviation.OWNER)
+    return foreign_objects.own_objects(job, observed) if ours else observed
+
+
+def _due_objects(case: TrainJobCase, runtime: Runtime | None, seen: ObservedObjects) -> DueObjects:
+    """The objects to write now: none while those of another owner are in their place."""
+    if case.ours(Deviation.OWNER):
+        if foreign_objects.is_succeeding(case.job, seen):
+            return NO_OBJECTS
+        foreign = foreign_objects.foreign_job_set(case.job, seen)
+        if foreign is not None:
+            return DueObjects(error=foreign)
+    return due_objects.due_objects(case.job, runtime, case.observed, case.behaviour)
 
 
 def _is_left_alone(case: TrainJobCase) -> bool:
@@ -180,13 +206,19 @@ def _without_written_events(case: TrainJobCase, lasting: Iterable[Event]) -> Ite
     )
 
 
+def _until_successor(case: TrainJobCase, seen: ObservedObjects) -> float | None:
+    """Seconds until it is asked again whether an earlier TrainJob's objects are gone."""
+    waits = case.ours(Deviation.OWNER) and foreign_objects.is_succeeding(case.job, seen)
+    return SUCCESSION if waits else None
+
+
 def _next_look(
-    case: TrainJobCase, due: DueObjects, after: Conditions, until_ttl: float | None
+    case: TrainJobCase, due: DueObjects, after: Conditions, times: tuple[float | None, ...]
 ) -> float | None:
     left = status.seconds_left(case, after)
     looks = (
         None if left is None else max(left, 1.0),
-        None if until_ttl is None else max(until_ttl, 0.0),
+        *(None if each is None else max(each, 0.0) for each in times),
         None if due.error is None else RETRY,
     )
     return min((each for each in looks if each is not None), default=None)
