@@ -66,7 +66,7 @@ def test_a_leader_that_renews_is_not_followed_until_it_gives_the_lease_back() ->
         await first.acquire()
         kept = asyncio.create_task(first.keep())
         other = asyncio.create_task(second.acquire())
-        renewals = set()
+        renewals: set[str] = set()
         while len(renewals) < 10:
             await asyncio.sleep(0.01)
             renewals.add((await client.get(LEASE, "lease", "default"))["spec"]["renewTime"])
