@@ -11,7 +11,7 @@ API server reads, so it has no effect here.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trainer_infra import names
@@ -34,6 +34,18 @@ class Before:
     """The TrainJob as stored."""
     observed: ObservedObjects = ObservedObjects(jobset=None)  # noqa: RUF009  frozen
     """What belongs to it: at least its JobSet and its runtime snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeededObjects:
+    """What must be read before a TrainJob is judged."""
+
+    runtime: bool = False
+    """The runtime that it names, unless a snapshot is needed and there is a sound one."""
+    snapshot: bool = False
+    """Its runtime snapshot."""
+    jobset: bool = False
+    """Its JobSet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +93,8 @@ def judge_train_job(
     unsupported = runtime_ref.unsupported_kind(job)
     if unsupported:
         fix = f"use {' or '.join(runtime_ref.KINDS)} of {names.GROUP}"
-        return _verdict(job, [*found, Problem("spec.runtimeRef", unsupported, fix=fix)])
+        path = "spec.runtimeRef" if behaviour.ours(Deviation.ADVICE) else ""
+        return _verdict(job, [*found, Problem(path, unsupported, fix=fix)])
     if runtime is None:
         return _verdict(job, [*found, runtime_ref.missing_runtime(job)])
     found += pipeline.rendering_problems(job, runtime, behaviour)
@@ -90,6 +103,26 @@ def judge_train_job(
         if not found and behaviour.ours(Deviation.Q8):
             found += _stuck(job, runtime, before, behaviour)
     return _verdict(job, found, pipeline.rendering_warnings(job, runtime, behaviour))
+
+
+def needed_objects(
+    job: TrainJob, old: TrainJob | None = None, behaviour: Behaviour = OURS
+) -> NeededObjects:
+    """What `judge_train_job` will look at; `old` is what is stored, None for a create.
+
+    Most updates of a TrainJob, by controllers and by labels, need nothing of a cluster.
+    """
+    judged = old is not None and behaviour.ours(Deviation.Q9) and _judged_already(job, old)
+    if judged or runtime_ref.unsupported_kind(job):
+        return NeededObjects()
+    if old is None:
+        return NeededObjects(runtime=True)
+    changed = immutable_fields.patches_differ(old, job)
+    return NeededObjects(
+        runtime=True,
+        snapshot=behaviour.ours(Deviation.Q9),
+        jobset=changed and bool(old.spec.suspend or job.spec.suspend),
+    )
 
 
 def judge_runtime(
@@ -152,10 +185,7 @@ def _verdict(
     where = f"{names.TRAIN_JOB} {job.metadata.name}"
     return Verdict(
         sentences,
-        tuple(
-            Problem(each.path, each.what, each.got, each.fix, each.where or where)
-            for each in problems
-        ),
+        tuple(replace(each, where=each.where or where) for each in problems),
     )
 
 

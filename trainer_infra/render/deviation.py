@@ -71,6 +71,8 @@ class Deviation(StrEnum):
     """The Failed message names the pod that failed first, and why, or how long the deadline was."""
     EVENTS = "events"
     """Transitions and waiting pods are events, and no event repeats another."""
+    ADVICE = "advice"
+    """A refusal names the field and says what to do about it."""
 
 
 ALL: Final = frozenset(Deviation)

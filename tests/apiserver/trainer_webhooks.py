@@ -1,0 +1,120 @@
+"""Our webhooks as the reference's manifests register them, on an API server without nodes.
+
+The service of the manifests leads to this machine here, so that the API server calls by the same name,
+and asks for the same certificate, as in a cluster.
+"""
+
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import yaml
+
+from tests.parity import reference
+from tools.cluster.client import Client
+from trainer_infra.controller.admission_judgement import AdmissionJudge
+from trainer_infra.controller.admission_lookups import ClusterLookups
+from trainer_infra.controller.admission_webhooks import (
+    AdmissionWebhooks,
+    WebhookOptions,
+    admission_webhooks,
+)
+from trainer_infra.controller.certificate_rotation import CertificateOptions
+from trainer_infra.controller.webhook_server import WebhookAddress
+from trainer_infra.kube import http
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.render.behaviour import OURS, Behaviour
+
+JSON = dict[str, Any]
+
+OPTIONS: Final = CertificateOptions(interval=0.1, settling=1.0)
+"""Those of a cluster, only more often."""
+CONFIGURATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
+SECRET: Final = f"/api/v1/namespaces/{OPTIONS.namespace}/secrets/{OPTIONS.secret}"
+NAMES: Final = {
+    "MutatingWebhookConfiguration": OPTIONS.mutating,
+    "ValidatingWebhookConfiguration": OPTIONS.validating,
+}
+SELECTOR: Final = {
+    "matchExpressions": [
+        {
+            "key": "trainer.kubeflow.org/webhook-validation",
+            "operator": "NotIn",
+            "values": ["disabled"],
+        }
+    ]
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Manager:
+    """Webhooks that the API server calls, and a client of it."""
+
+    client: KubeClient
+    webhooks: AdmissionWebhooks
+
+
+def install(server: Client, port: int) -> None:
+    """The namespace, the service and both configurations; as often as one likes."""
+    namespace = {"metadata": {"name": OPTIONS.namespace}}
+    server.create("/api/v1/namespaces", namespace)
+    service = {
+        "metadata": {"name": OPTIONS.service},
+        "spec": {"type": "ExternalName", "externalName": "localhost"},
+    }
+    server.create(f"/api/v1/namespaces/{OPTIONS.namespace}/services", service)
+    for each in configurations(port):
+        path = f"{CONFIGURATIONS}/{each['kind'].lower()}s"
+        server.delete(f"{path}/{each['metadata']['name']}")
+        answer = server.create(path, each)
+        assert answer.message == ""
+
+
+def configurations(port: int) -> list[JSON]:
+    """The reference's own, with the names that its overlay gives them and a port of this machine."""
+    file = reference.module() / "manifests/base/webhook/manifests.yaml"
+    made = []
+    for each in yaml.load_all(file.read_bytes(), yaml.CSafeLoader):
+        webhooks = [_reached(one, port) for one in each["webhooks"]]
+        made.append({**each, "metadata": {"name": NAMES[each["kind"]]}, "webhooks": webhooks})
+    return made
+
+
+def _reached(webhook: JSON, port: int) -> JSON:
+    service = {
+        **webhook["clientConfig"]["service"],
+        "name": OPTIONS.service,
+        "namespace": OPTIONS.namespace,
+        "port": port,
+    }
+    runtimes = {"trainingruntimes", "clustertrainingruntimes"}
+    judged = {resource for rule in webhook["rules"] for resource in rule["resources"]}
+    selector = {"objectSelector": SELECTOR} if judged & runtimes else {}
+    return {**webhook, **selector, "clientConfig": {"service": service}}
+
+
+@asynccontextmanager
+async def manager(
+    kubeconfig: str,
+    behaviour: Behaviour = OURS,
+    certificates: CertificateOptions | None = OPTIONS,
+    **options: Any,
+) -> AsyncGenerator[Manager, None]:
+    """A manager's webhooks on a free port; nothing is registered."""
+    client = await http.connect_client(kubeconfig)
+    async with AsyncExitStack() as ending:
+        ending.push_async_callback(client.close)
+        judge = AdmissionJudge(ClusterLookups(client), behaviour)
+        chosen = WebhookOptions(WebhookAddress("localhost", 0), certificates=certificates)
+        served = admission_webhooks(client, judge, replace(chosen, **options))
+        yield Manager(client, await ending.enter_async_context(served))
+
+
+def trainjob(name: str, spec: Mapping[str, Any] | None = None, **metadata: Any) -> JSON:
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "metadata": {"name": name, **metadata},
+        "spec": {"runtimeRef": {"name": "torch-distributed"}, **(spec or {})},
+    }
