@@ -69,7 +69,7 @@ def test_a_deletion_is_never_blocked(path: str, operation: str) -> None:
 @pytest.mark.parametrize("path", PATHS)
 def test_an_object_that_is_being_deleted_is_never_blocked(path: str) -> None:
     """Its finalizers go, whatever became of its runtime and of our schema."""
-    leaving = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    leaving: JSON = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
     old = trainjob({"noSuchField": 1}, **leaving)
     response = World(()).answer(path, {**old, "spec": {"changed": True}}, old)
     assert response["allowed"]
