@@ -4,15 +4,17 @@ The service of the manifests leads to this machine here, so that the API server 
 and asks for the same certificate, as in a cluster.
 """
 
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from collections.abc import AsyncGenerator, Iterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from tests.parity import reference
 from tools.cluster.client import Client
+from tools.cluster.waiting import wait_until
 from trainer_infra.controller.admission_judgement import AdmissionJudge
 from trainer_infra.controller.admission_lookups import ClusterLookups
 from trainer_infra.controller.admission_webhooks import (
@@ -22,7 +24,7 @@ from trainer_infra.controller.admission_webhooks import (
 )
 from trainer_infra.controller.certificate_rotation import CertificateOptions
 from trainer_infra.controller.webhook_server import WebhookAddress
-from trainer_infra.kube import http
+from trainer_infra.kube import http, loop
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.render.behaviour import OURS, Behaviour
 
@@ -30,6 +32,8 @@ JSON = dict[str, Any]
 
 OPTIONS: Final = CertificateOptions(interval=0.1, settling=1.0)
 """Those of a cluster, only more often."""
+WITHIN: Final = 120.0
+"""Seconds for what takes a moment, on a machine that is busy."""
 CONFIGURATIONS: Final = "/apis/admissionregistration.k8s.io/v1"
 SECRET: Final = f"/api/v1/namespaces/{OPTIONS.namespace}/secrets/{OPTIONS.secret}"
 NAMES: Final = {
@@ -71,6 +75,20 @@ def install(server: Client, port: int) -> None:
         assert answer.message == ""
 
 
+def redirect(server: Client, port: int) -> None:
+    """Send the API server to another port; a replica may write at the same time."""
+    for kind, name in NAMES.items():
+        path = f"{CONFIGURATIONS}/{kind.lower()}s/{name}"
+
+        def is_sent(path: str = path) -> bool:
+            value = server.get(path).body
+            for webhook in value["webhooks"]:
+                webhook["clientConfig"]["service"]["port"] = port
+            return server.replace(path, value).message == ""
+
+        assert wait_until(is_sent, WITHIN)
+
+
 def configurations(port: int) -> list[JSON]:
     """The reference's own, with the names that its overlay gives them and a port of this machine."""
     file = reference.module() / "manifests/base/webhook/manifests.yaml"
@@ -109,6 +127,21 @@ async def manager(
         chosen = WebhookOptions(WebhookAddress("localhost", 0), certificates=certificates)
         served = admission_webhooks(client, judge, replace(chosen, **options))
         yield Manager(client, await ending.enter_async_context(served))
+
+
+@contextmanager
+def serving(kubeconfig: Path | str, **options: Any) -> Iterator[Manager]:
+    """The same beside a test that is not asynchronous."""
+    made = manager(str(kubeconfig), **options)
+    found = loop.run_in_loop(made.__aenter__())
+    try:
+        yield found
+    finally:
+        loop.run_in_loop(made.__aexit__(None, None, None))
+
+
+def wait_until_ready(served: Manager) -> None:
+    assert wait_until(lambda: served.webhooks.is_ready, WITHIN)
 
 
 def trainjob(name: str, spec: Mapping[str, Any] | None = None, **metadata: Any) -> JSON:

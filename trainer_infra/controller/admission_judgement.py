@@ -84,22 +84,26 @@ class AdmissionJudge:
         try:
             if path == MUTATE_TRAIN_JOB:
                 return self._mutated(request)
-            return self._answer(await self._verdict(path, request), request)
+            return await self._validated(path, request)
         except _LookupFailure as failure:
             return AdmissionResponse(False, 500, "InternalError", str(failure))
         except RecursionError:
             return AdmissionResponse(False, 403, "Forbidden", "the object is nested too deeply")
 
-    async def _verdict(self, path: str, request: AdmissionRequest) -> Verdict:
+    async def _validated(self, path: str, request: AdmissionRequest) -> AdmissionResponse:
         kind = _VALIDATED[path]
         try:
             value = kind.from_wire(_completed(request.value, request))
         except InvalidInput as unreadable:
-            return Verdict() if _is_kept(request) else Verdict(problems=unreadable.problems)
+            problems = () if _is_kept(request) else unreadable.problems
+            return self._answer(Verdict(problems=problems), request.value)
         old = _stored(kind, request)
         if isinstance(value, TrainJob):
-            return await self._of_train_job(value, old)
-        return admission.judge_runtime(value, old, self.behaviour)
+            verdict = await self._of_train_job(value, old)
+        else:
+            verdict = admission.judge_runtime(value, old, self.behaviour)
+        # Fields of the typed form are in the order in which Go's types show them.
+        return self._answer(verdict, value.to_wire() if verdict.problems else {})
 
     def _is_leaving(self, request: AdmissionRequest) -> bool:
         """Whether the stored object is being deleted: what remains are its finalizers (Q9)."""
@@ -147,15 +151,14 @@ class AdmissionJudge:
         )
         return replace(self.behaviour, plugins=tuple(plugins))
 
-    def _answer(self, verdict: Verdict, request: AdmissionRequest) -> AdmissionResponse:
+    def _answer(self, verdict: Verdict, value: JSONObject) -> AdmissionResponse:
         if not verdict.problems:
             return replace(ALLOWED, warnings=verdict.warnings)
         advice = self.behaviour.ours(Deviation.ADVICE)
         sentences = (
-            field_error.field_error(each, request.value, with_advice=advice)
-            for each in verdict.problems
+            field_error.field_error(each, value, with_advice=advice) for each in verdict.problems
         )
-        causes = (field_error.status_cause(each, request.value) for each in verdict.problems)
+        causes = (field_error.status_cause(each, value) for each in verdict.problems)
         return AdmissionResponse(
             allowed=False,
             code=403,
