@@ -94,3 +94,8 @@ def count(bundle: bytes) -> int:
 
 def subjects(bundle: bytes) -> Iterable[str]:
     return [each.subject.rfc4514_string() for each in x509.load_pem_x509_certificates(bundle)]
+
+
+def first(bundle: bytes) -> bytes:
+    """The authority that signs."""
+    return x509.load_pem_x509_certificates(bundle)[0].public_bytes(Encoding.PEM)

@@ -56,8 +56,10 @@ class CertificatePeriods:
     overlap: dt.timedelta = dt.timedelta(days=1)
     """How long old authorities stay trusted after the server's certificate is another one's: longer
     than replicas need to show it, and running pods to read the new bundle."""
-    share: float = 2 / 3
-    """Which part of its validity passes before a certificate is renewed."""
+    authority_share: float = 2 / 3
+    """Which part of its validity passes before an authority is renewed."""
+    server_share: float = 2 / 3
+    """The same of a server's certificate."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +118,14 @@ def due_certificates(
     found = read_certificates(stored, dns_names, now)
     trusted, signer, server = found.trusted, found.signer, found.server
     in_rotation = server is not None and (signer is None or found.authority != trusted[0])
-    is_aged = server is not None and not in_rotation and _is_aged(trusted[0], now, periods)
+    is_alone = server is not None and trusted == (found.authority,)
+    is_aged = is_alone and _is_aged(trusted[0], now, periods.authority_share)
     due = dict(stored)
     if signer is None or is_aged:
         signer = make_authority(AUTHORITY_NAME, Validity(now, periods.authority))
         trusted = (signer.certificate, *trusted)
         due[AUTHORITY_KEY] = key_text(signer.key)
-    is_old = server is not None and (in_rotation or _is_aged(server, now, periods))
+    is_old = server is not None and (in_rotation or _is_aged(server, now, periods.server_share))
     if server is None or (is_old and is_settled and signer is found.signer):
         alternatives = [x509.DNSName(each) for each in dns_names]
         validity = Validity(now, periods.server)
@@ -187,10 +190,10 @@ def _covers(certificate: x509.Certificate, dns_names: Iterable[str]) -> bool:
     return set(dns_names) <= {*found.value.get_values_for_type(x509.DNSName)}
 
 
-def _is_aged(certificate: x509.Certificate, now: dt.datetime, periods: CertificatePeriods) -> bool:
+def _is_aged(certificate: x509.Certificate, now: dt.datetime, share: float) -> bool:
     """Whether it is time to renew a certificate."""
     made = _made(certificate)
-    return now >= made + (certificate.not_valid_after_utc - made) * periods.share
+    return now >= made + (certificate.not_valid_after_utc - made) * share
 
 
 def _made(certificate: x509.Certificate) -> dt.datetime:
