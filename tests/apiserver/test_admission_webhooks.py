@@ -1,4 +1,4 @@
-"""Our webhooks, called by a real API server: each rule with its words and its code.
+"""Our webhooks behind a real API server: each rule with its words and its code.
 
 Rules: reference behaviour 5.1 to 5.3. What ours decides otherwise has its deviation's name.
 """

@@ -34,7 +34,8 @@ from tools.cluster.waiting import wait_until
 from trainer_infra import catalog
 from trainer_infra.controller.certificate_rotation import CertificateOptions, CertificateRotation
 from trainer_infra.controller.serving_certificate import KEYS, CertificatePeriods
-from trainer_infra.controller.tls_context import ChangingTLSContext, TLSOptions
+from trainer_infra.controller.tls_context import ChangingTLSContext
+from trainer_infra.controller.tls_options import TLSOptions
 from trainer_infra.kube import http, loop
 from trainer_infra.kube.refusals import Forbidden
 
@@ -163,7 +164,7 @@ def both(cluster: Cluster, options: CertificateOptions) -> Iterator[tuple[Manage
     serving = trainer_webhooks.serving
     with (
         serving(cluster.kubeconfig, certificates=options) as first,
-        serving(cluster.kubeconfig, certificates=replace(options, interval=1.0)) as second,
+        serving(cluster.kubeconfig, certificates=replace(options, interval=3.0)) as second,
     ):
         served = (first, second)
         trainer_webhooks.install(cluster.client, first.webhooks.port)

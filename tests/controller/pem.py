@@ -72,7 +72,7 @@ def usage(*, signs: bool) -> x509.KeyUsage:
 
 
 def trusts(bundle: bytes, shown: bytes, now: dt.datetime, name: str = NAMES[0]) -> bool:
-    """Whether a client with that bundle takes a server that shows this, called by that name."""
+    """Whether a client with that bundle takes a server of that name that shows this."""
     store = Store(x509.load_pem_x509_certificates(bundle))
     server, *others = x509.load_pem_x509_certificates(shown)
     verifier = PolicyBuilder().store(store).time(now).build_server_verifier(x509.DNSName(name))

@@ -106,7 +106,9 @@ def try_many(cluster: Cluster, examples: int) -> Counter[str]:
 
 
 @pytest.mark.parametrize(
-    "examples", [300, pytest.param(100_000, marks=pytest.mark.soak)], ids=["sample", "all"]
+    "examples",
+    [300, pytest.param(100_000, marks=[pytest.mark.soak, pytest.mark.timeout(7200)])],
+    ids=["sample", "all"],
 )
 def test_no_review_is_a_crash_and_none_is_accepted_that_the_schema_refuses(
     cluster: Cluster, examples: int

@@ -25,7 +25,8 @@ from trainer_infra.controller.admission_judgement import (
 from trainer_infra.controller.admission_lookups import ClusterLookups
 from trainer_infra.controller.certificate_files import CertificateFiles
 from trainer_infra.controller.serving_certificate import CertificatePeriods, due_certificates
-from trainer_infra.controller.tls_context import ChangingTLSContext, TLSOptions
+from trainer_infra.controller.tls_context import ChangingTLSContext
+from trainer_infra.controller.tls_options import TLSOptions
 from trainer_infra.controller.webhook_server import (
     LARGEST_REVIEW,
     WebhookAddress,

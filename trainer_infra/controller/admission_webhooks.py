@@ -14,7 +14,8 @@ from pathlib import Path
 from trainer_infra.controller.admission_judgement import AdmissionJudge
 from trainer_infra.controller.certificate_files import FOLDER, CertificateFiles
 from trainer_infra.controller.certificate_rotation import CertificateOptions, CertificateRotation
-from trainer_infra.controller.tls_context import ChangingTLSContext, TLSOptions
+from trainer_infra.controller.tls_context import ChangingTLSContext
+from trainer_infra.controller.tls_options import TLSOptions
 from trainer_infra.controller.webhook_server import WebhookAddress, serve_webhooks
 from trainer_infra.kube.client import KubeClient
 

@@ -7,22 +7,10 @@ with them. Each handshake takes the certificate of its moment; connections that 
 import os
 import ssl
 import tempfile
-from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import BinaryIO, cast
 
+from trainer_infra.controller.tls_options import TLSOptions
 from trainer_infra.errors import NotAvailable
-
-
-@dataclass(frozen=True, slots=True)
-class TLSOptions:
-    """What a server accepts; None is the default of Python's OpenSSL."""
-
-    minimum_version: ssl.TLSVersion = ssl.TLSVersion.TLSv1_2
-    ciphers: str | None = None
-    """OpenSSL's names of cipher suites up to TLS 1.2, with colons between them."""
-    protocols: Sequence[str] = ("http/1.1",)
-    """What is offered by ALPN."""
 
 
 class ChangingTLSContext:
