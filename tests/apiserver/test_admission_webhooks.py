@@ -5,6 +5,7 @@ Rules: reference behaviour 5.1 to 5.3. What ours decides otherwise has its devia
 
 import copy
 import json
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +13,11 @@ from typing import Any, Final
 from uuid import uuid4
 
 import pytest
+from hypothesis import HealthCheck, given, settings
 
 from tests.apiserver import trainer_webhooks
 from tests.apiserver.trainer_webhooks import trainjob
+from tests.controller import malformed_reviews
 from tests.controller.reviews import patched
 from tools.cluster import apiserver
 from tools.cluster.client import Answer, Client
@@ -43,6 +46,7 @@ KNOWN: Final = (
 FORBIDDEN: Final = 403
 INVALID: Final = 422
 CREATED: Final = 201
+SERVER_ERROR: Final = 500
 
 
 @dataclass(frozen=True)
@@ -346,6 +350,25 @@ def test_q9_a_job_whose_runtime_is_gone_stays_editable_and_goes(cluster: Cluster
         leaving = cluster.client.get(path).body
         assert cluster.update(leaving, finalizers=[]).message == ""
         assert cluster.client.get(path).status == 404
+
+
+def test_a_damaged_object_is_answered_and_none_is_stored_that_our_schema_refuses(
+    cluster: Cluster,
+) -> None:
+    """The API server asks both webhooks, of which one comes before its own schema."""
+    outcomes: Counter[int] = Counter()
+
+    @settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
+    @given(malformed_reviews.damaged_jobs())
+    def each(job: JSON) -> None:
+        answer = cluster.client.create(JOBS, job, dryRun="All")
+        outcomes[answer.status] += 1
+        assert answer.status < SERVER_ERROR, answer.message
+        if answer.status == CREATED:
+            TrainJob.from_wire(answer.body)
+
+    each()
+    assert {CREATED, INVALID} <= set(outcomes), outcomes
 
 
 def unsound() -> JSON:

@@ -124,7 +124,7 @@ async def manager(
     async with AsyncExitStack() as ending:
         ending.push_async_callback(client.close)
         judge = AdmissionJudge(ClusterLookups(client), behaviour)
-        chosen = WebhookOptions(WebhookAddress("localhost", 0), certificates=certificates)
+        chosen = WebhookOptions(WebhookAddress("127.0.0.1", 0), certificates=certificates)
         served = admission_webhooks(client, judge, replace(chosen, **options))
         yield Manager(client, await ending.enter_async_context(served))
 

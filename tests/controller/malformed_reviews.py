@@ -30,11 +30,14 @@ VALUES = st.recursive(
     ),
     max_leaves=12,
 )
+JOBS = (
+    trainjob(),
+    trainjob({"suspend": True, "runtimePatches": [patched(nodeSelector={"a": "b"})]}),
+    trainjob({"trainer": {"numNodes": 2, "resourcesPerNode": {"limits": {"cpu": 1}}}}),
+)
 KNOWN = st.sampled_from(
     [
-        trainjob(),
-        trainjob({"suspend": True, "runtimePatches": [patched(nodeSelector={"a": "b"})]}),
-        trainjob({"trainer": {"numNodes": 2, "resourcesPerNode": {"limits": {"cpu": 1}}}}),
+        *JOBS,
         trainjob(deletionTimestamp="2026-01-01T00:00:00Z"),
         TORCH,
         {**TORCH, "kind": "TrainingRuntime"},
@@ -83,6 +86,18 @@ def damaged(draw: st.DrawFn) -> bytes:
     text = json.dumps(review, ensure_ascii=False).encode("utf-8", "surrogatepass")
     depth = draw(st.integers(1, 3000))
     return broken(draw, text.replace(DEEP, b"[" * depth + b"]" * depth))
+
+
+@st.composite
+def damaged_jobs(draw: st.DrawFn) -> JSON:
+    """A TrainJob with up to two changes in its spec, as a user may send it."""
+    job: JSON = {**copy.deepcopy(draw(st.sampled_from(JOBS))), "metadata": {"name": "damaged"}}
+    for _ in range(draw(st.integers(0, 2))):
+        spec = job["spec"]
+        change(draw, {"request": spec} if isinstance(spec, dict) and spec else job)
+    text = json.dumps(job).replace(DEEP.decode(), "[" * 50 + "]" * 50)
+    found: JSON = json.loads(text)
+    return found
 
 
 def change(draw: st.DrawFn, review: JSON) -> None:

@@ -67,7 +67,7 @@ async def served(options: TLSOptions | None = None) -> AsyncGenerator[Served, No
     await client.create(TORCH, manager="test")
     tls = ChangingTLSContext(options or TLSOptions())
     judge = AdmissionJudge(ClusterLookups(client))
-    async with serve_webhooks(judge, tls.context, WebhookAddress("localhost", 0)) as port:
+    async with serve_webhooks(judge, tls.context, WebhookAddress("127.0.0.1", 0)) as port:
         yield Served(tls, port)
 
 
@@ -185,7 +185,7 @@ def test_a_port_that_is_taken_is_said() -> None:
     async def story() -> None:
         async with served() as server:
             port = int(server.url.rpartition(":")[2])
-            address = WebhookAddress("localhost", port)
+            address = WebhookAddress("127.0.0.1", port)
             judge = AdmissionJudge(ClusterLookups(Memory()))
             with pytest.raises(NotAvailable, match=rf"port {port}.*webhook\.port"):
                 async with serve_webhooks(judge, server.tls.context, address):

@@ -28,6 +28,9 @@ LARGEST_REVIEW: Final = 10 * 1024 * 1024
 """Bytes of a body: two objects of the 3 MiB that the API server takes, and some room."""
 READ_TIMEOUT: Final = 10.0
 """Seconds for a whole request; the API server waits no longer for its answer."""
+_KEPT: Final = 300.0
+"""Seconds that an idle connection stays: longer than the API server's 90, so that it ends each one. A
+server that ends one at the moment of a call makes that call fail."""
 _SHUTDOWN: Final = 5.0
 """Seconds that answers in progress get when the server ends."""
 _JSON: Final = "application/json"
@@ -54,7 +57,10 @@ async def serve_webhooks(
         NotAvailable: The port is another program's.
     """
     runner = web.AppRunner(
-        admission_application(judge), access_log=None, shutdown_timeout=_SHUTDOWN
+        admission_application(judge),
+        access_log=None,
+        keepalive_timeout=_KEPT,
+        shutdown_timeout=_SHUTDOWN,
     )
     await runner.setup()
     try:
