@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainer_infra.progress import handler
-from trainer_infra.progress.handler import Request, Response
+from trainer_infra.progress.handler import Reporter, ReportRefusal, Request, Response
 
 PATH = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/tj/status"
 TIME = "2026-01-02T03:04:05Z"
@@ -24,14 +24,15 @@ class Jobs:
     kept: dict[str, Any] = field(default_factory=dict)
     missing: bool = False
 
-    async def reporter(self, token: str, namespace: str, name: str) -> str | None:
-        return "pod-0" if (token, namespace, name) == ("good", "ns", "tj") else None
+    async def reporter(self, token: str, namespace: str, name: str) -> Reporter | None:
+        known = (token, namespace, name) == ("good", "ns", "tj")
+        return Reporter("pod-0") if known else None
 
     async def replace(
-        self, namespace: str, name: str, reporter: str, status: Mapping[str, Any]
+        self, namespace: str, name: str, reporter: Reporter, status: Mapping[str, Any]
     ) -> bool:
         if not self.missing:
-            self.kept[f"{namespace}/{name}/{reporter}"] = dict(status)
+            self.kept[f"{namespace}/{name}/{reporter.pod}"] = dict(status)
         return not self.missing
 
 
@@ -165,11 +166,36 @@ def test_a_body_over_the_limit_without_a_length_is_invalid() -> None:
         {"trainerStatus": {"metrics": [{"name": "a", "value": 1}]}},
         {"trainerStatus": {"lastUpdatedTime": "yesterday"}},
         {"trainerStatus": {"lastUpdatedTime": "2026-01-02T03:04:05"}},
+        {"trainerStatus": {"lastUpdatedTime": "20260102T030405Z"}},
+        {"trainerStatus": {"lastUpdatedTime": "0001-01-01T00:00:00+14:00"}},
         {"trainerStatus": {"lastUpdatedTime": 5}},
     ],
 )
 def test_what_go_cannot_decode_is_an_invalid_payload(body: object) -> None:
     assert post(body) == failure(422, "Invalid", "Invalid payload")
+
+
+def test_half_a_character_is_replaced_as_in_go() -> None:
+    jobs = Jobs()
+    body = b'{"trainerStatus": {"lastUpdatedTime": "0999-01-02T03:04:05.9Z", '
+    body += b'"metrics": [{"name": "a\\ud800", "value": "\\udfff"}]}}'
+
+    assert post(body, jobs).status == 200
+    assert jobs.kept["ns/tj/pod-0"] == {
+        "metrics": [{"name": "a\ufffd", "value": "\ufffd"}],
+        "lastUpdatedTime": "0999-01-02T03:04:05Z",
+    }
+
+
+def test_a_refusal_of_an_authenticator_or_a_store_is_answered_as_a_status() -> None:
+    refusal = ReportRefusal(429, "TooManyRequests", "Too many reports", retry_after=3)
+
+    assert refusal.response() == Response(
+        429,
+        b'{"metadata":{},"status":"Failure","message":"Too many reports",'
+        b'"reason":"TooManyRequests","details":{"retryAfterSeconds":3},"code":429}\n',
+        {"Retry-After": "3"},
+    )
 
 
 T = "status.trainerStatus"

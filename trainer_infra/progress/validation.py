@@ -5,6 +5,7 @@ clients see them in the reference too. Called by `handler`.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -15,6 +16,11 @@ METRICS: Final = 256
 TEXT: Final = 64
 _INT32: Final = range(-(2**31), 2**31)
 _PATH: Final = "status.trainerStatus"
+_RFC_3339: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
+)
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can spell and UTF-8 cannot; Go's decoder replaces it too."""
 
 
 def decode_status(body: bytes) -> dict[str, Any] | None:
@@ -71,7 +77,7 @@ def _metric(value: object) -> dict[str, str]:
     metric = {field: given.get(field) for field in ("name", "value")}
     if not all(text is None or isinstance(text, str) for text in metric.values()):
         raise ValueError("no string")
-    return {field: text or "" for field, text in metric.items()}
+    return {field: _SURROGATE.sub("\ufffd", text or "") for field, text in metric.items()}
 
 
 def _time(value: object) -> str | None:
@@ -80,10 +86,13 @@ def _time(value: object) -> str | None:
         return None
     if not isinstance(value, str):
         raise ValueError("no time")  # noqa: TRY004  the same
-    moment = datetime.fromisoformat(value)
-    if moment.tzinfo is None or "T" not in value:
+    if not _RFC_3339.fullmatch(value):
         raise ValueError("no RFC 3339 time")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    try:
+        moment = datetime.fromisoformat(value).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("no year of four digits in UTC") from error
+    return moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
 def status_problem(name: str, status: Mapping[str, Any]) -> str | None:
