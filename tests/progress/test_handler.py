@@ -52,8 +52,9 @@ def post(
 
 
 def failure(code: int, reason: str, message: str) -> Response:
+    said = json.dumps(message).replace("<", "\\u003c").replace(">", "\\u003e")
     text = (
-        f'{{"metadata":{{}},"status":"Failure","message":{json.dumps(message)},'
+        f'{{"metadata":{{}},"status":"Failure","message":{said},'
         f'"reason":"{reason}","code":{code}}}\n'
     )
     return Response(code, text.encode())
@@ -199,6 +200,11 @@ def test_a_refusal_of_an_authenticator_or_a_store_is_answered_as_a_status() -> N
 
 
 T = "status.trainerStatus"
+INSIDE = "trainerStatus"
+UNCHECKED = (
+    "<nil>: Invalid value: null: some validation rules were not checked because the object was "
+    "invalid; correct the existing errors to complete validation"
+)
 
 
 @pytest.mark.parametrize(
@@ -207,34 +213,34 @@ T = "status.trainerStatus"
         (
             {"progressPercentage": 101},
             (
-                f"{T}.progressPercentage: Invalid value: 101: {T}.progressPercentage in body should be "
+                f"{T}.progressPercentage: Invalid value: 101: {INSIDE}.progressPercentage in body should be "
                 "less than or equal to 100"
             ),
         ),
         (
             {"progressPercentage": -1},
             (
-                f"{T}.progressPercentage: Invalid value: -1: {T}.progressPercentage in body should be "
+                f"{T}.progressPercentage: Invalid value: -1: {INSIDE}.progressPercentage in body should be "
                 "greater than or equal to 0"
             ),
         ),
         (
             {"estimatedRemainingSeconds": -1},
             (
-                f"{T}.estimatedRemainingSeconds: Invalid value: -1: {T}.estimatedRemainingSeconds in "
+                f"{T}.estimatedRemainingSeconds: Invalid value: -1: {INSIDE}.estimatedRemainingSeconds in "
                 "body should be greater than or equal to 0"
             ),
         ),
         (
             {"metrics": [{"name": "", "value": "v" * 65}]},
             (
-                f'[{T}.metrics[0].name: Invalid value: "": {T}.metrics[0].name in body should be at '
-                f"least 1 chars long, {T}.metrics[0].value: Too long: may not be more than 64 bytes]"
+                f'[{T}.metrics[0].name: Invalid value: "": {INSIDE}.metrics[0].name in body should be at '
+                f"least 1 chars long, {T}.metrics[0].value: Too long: may not be more than 64 bytes, {UNCHECKED}]"
             ),
         ),
         (
             {"metrics": [{"name": "n", "value": "v"}] * 257},
-            f"{T}.metrics: Too many: 257: must have at most 256 items",
+            f"[{T}.metrics: Too many: 257: must have at most 256 items, {UNCHECKED}]",
         ),
         (
             {"lastUpdatedTime": None},

@@ -14,8 +14,8 @@ may create pods, for Kubernetes lets any creator write any label and any ownerRe
   specification makes. Names are unique, so it takes the place of the JobSet's own Job, as above.
 - A JobSet of one's own with an ownerReference to a TrainJob: it must have the TrainJob's name. There
   is one JobSet of that name, and it is what runs.
-- A pod of an earlier TrainJob of the same name: the TrainJob's uid goes with the report, and the API
-  server refuses it when the TrainJob has another one.
+- A pod of an earlier TrainJob of the same name: the TrainJob's uid goes with the report, and
+  `trainer_status_store` refuses it when the TrainJob has another one.
 
 What remains: a user who may create tokens of service accounts (`serviceaccounts/token`), run commands
 in a training pod or change these objects can report as that pod. Each of these rights gives the token, or

@@ -127,12 +127,18 @@ async def _listening(
     reports: "_Reports", tls: ssl.SSLContext, settings: StatusServerSettings
 ) -> AsyncGenerator[int, None]:
     """The application on its port."""
-    application = web.Application()
-    application.router.add_route("*", "/{path:.*}", reports.answer)
+
+    @web.middleware
+    async def every_request(
+        request: web.Request,
+        handler: object,  # noqa: ARG001  aiohttp's name for it
+    ) -> web.StreamResponse:
+        return await reports.answer(request)
+
     quiet = logging.getLogger(f"{__name__}.http")
     quiet.setLevel(logging.CRITICAL)  # aiohttp quotes what is no HTTP, which may hold a token
     runner = web.AppRunner(
-        application,
+        web.Application(middlewares=[every_request]),
         access_log=None,
         logger=quiet,
         keepalive_timeout=settings.idle,

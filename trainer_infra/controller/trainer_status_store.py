@@ -77,26 +77,29 @@ class TrainerStatusStore(Store):
     async def _written(
         self, namespace: str, name: str, reporter: Reporter, status: Mapping[str, Any]
     ) -> bool:
-        """Apply a report; False when there is no such TrainJob."""
-        uid = {"uid": reporter.train_job_uid} if reporter.train_job_uid else {}
+        """Apply a report; False when there is no such TrainJob.
+
+        Its uid is read before: the API server ignores one that is applied to a status.
+        """
         value = {
             "apiVersion": TRAIN_JOB.api_version,
             "kind": TRAIN_JOB.kind,
-            "metadata": {"namespace": namespace, "name": name, **uid},
+            "metadata": {"namespace": namespace, "name": name},
             "status": {"trainerStatus": status},
         }
         left = TRIES
         while True:
             left -= 1
             try:
+                found = await self._client.within(self._within).get(TRAIN_JOB, name, namespace)
+                if reporter.train_job_uid != found["metadata"]["uid"]:
+                    raise ReportRefusal(403, "Forbidden", "Forbidden")
                 stored = await self._applied(value)
             except NotFound:
                 return False
             except Conflict:
                 if not left:
                     raise
-                if not await self._is_there(namespace, name, reporter):
-                    return False
             else:
                 self._remember(namespace, name, stored)
                 return True
@@ -109,20 +112,6 @@ class TrainerStatusStore(Store):
             if error.status != _INVALID:
                 raise
             raise ReportRefusal(_INVALID, "Invalid", error.message) from error
-
-    async def _is_there(self, namespace: str, name: str, reporter: Reporter) -> bool:
-        """Whether the reporter's TrainJob exists, and only another writer was in between.
-
-        Raises:
-            ReportRefusal: 403, another one of that name exists.
-        """
-        try:
-            found = await self._client.within(self._within).get(TRAIN_JOB, name, namespace)
-        except NotFound:
-            return False
-        if found["metadata"]["uid"] != (reporter.train_job_uid or found["metadata"]["uid"]):
-            raise ReportRefusal(403, "Forbidden", "Forbidden")
-        return True
 
     def _remember(self, namespace: str, name: str, stored: JSONObject) -> None:
         status = stored.get("status") or {}
