@@ -187,3 +187,17 @@ def test_owners_and_finalizers_of_two_managers_add_up(client: KubeClient, namesp
     both = applied("two", "2")["metadata"]
     assert [each["uid"] for each in both["ownerReferences"]] == ["1", "2"]
     assert both["finalizers"] == ["test.dev/one", "test.dev/two"]
+
+
+def test_a_text_of_any_characters_arrives_as_it_was_sent(
+    client: KubeClient, namespace: str
+) -> None:
+    """What is applied goes as YAML, in which fewer characters may stand than in JSON."""
+    points = (*range(1, 0xD800), *range(0xE000, 0x10000), 0x10000, 0x1FFFE, 0x10FFFF)
+    text = "".join(map(chr, points))
+    edges = "a\x7fb\x80c\x85d\u2028e\u2029f\ufefbg\ufeffh\ufffei\uffffj"
+    run_in_loop(
+        client.apply(objects.config_map(namespace, data={"x": edges, "y": text}), manager="m")
+    )
+
+    assert run_in_loop(client.get(CONFIG_MAP, "a", namespace))["data"] == {"x": edges, "y": text}
