@@ -1,15 +1,22 @@
 """TrainJobs with all that belongs to them, down to pods, on an API server without nodes; and their tokens."""
 
 import uuid
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+import pytest
+
+from tests.kube import real_server
+from tests.kube.real_server import RealServer
 from tools.cluster.client import Client
 from trainer_infra import names
+from trainer_infra.kube import http
+from trainer_infra.kube.client import KubeClient
+from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.progress import handler
 
 ACCOUNT: Final = "trainer"
-HEADERS: Final = {"Content-Type": "application/json"}
 TRAINER: Final = f"/apis/{names.API_VERSION}"
 JOBSETS: Final = f"/apis/{names.JOBSET_API_VERSION}"
 
@@ -137,3 +144,23 @@ class Cluster:
     def delete(self, plural: str, name: str, root: str = "/api/v1") -> None:
         answer = self.client.delete(f"{root}/namespaces/{self.namespace}/{plural}/{name}")
         assert answer.status == 200, answer.message
+
+
+@pytest.fixture(scope="module")
+def kubernetes() -> Iterator[RealServer]:
+    with real_server.running() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def client(kubernetes: RealServer) -> Iterator[KubeClient]:
+    """What the status server writes with."""
+    made = run_in_loop(http.connect_client(str(kubernetes.kubeconfig)))
+    yield made
+    run_in_loop(made.close())
+
+
+@pytest.fixture
+def cluster(kubernetes: RealServer) -> Iterator[Cluster]:
+    with Client(kubernetes.address) as user:
+        yield Cluster(user)

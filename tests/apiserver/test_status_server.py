@@ -8,19 +8,16 @@ from typing import Any
 import pytest
 
 from tests.apiserver.accounts import Account, Request
-from tests.apiserver.reporting_pods import TRAINER, Cluster, owner
+from tests.apiserver.reporting_pods import TRAINER, Cluster, client, cluster, kubernetes, owner
 from tests.controller.served_reports import TIME, Served, failure, served
-from tests.kube import real_server
 from tests.kube.real_server import RealServer
-from tools.cluster.client import Client
 from trainer_infra import names
 from trainer_infra.controller.report_rate import Rate
 from trainer_infra.controller.status_server import StatusServerSettings
-from trainer_infra.kube import http as kube_http
 from trainer_infra.kube.client import KubeClient
-from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.progress import handler
 
+__all__ = ["client", "cluster", "kubernetes"]
 FORBIDDEN = failure(403, "Forbidden", "Forbidden")
 OFTEN = Rate(1000.0, 1000)
 SETTINGS = StatusServerSettings(
@@ -29,28 +26,9 @@ SETTINGS = StatusServerSettings(
 
 
 @pytest.fixture(scope="module")
-def kubernetes() -> Iterator[RealServer]:
-    with real_server.running() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def client(kubernetes: RealServer) -> Iterator[KubeClient]:
-    made = run_in_loop(kube_http.connect_client(str(kubernetes.kubeconfig)))
-    yield made
-    run_in_loop(made.close())
-
-
-@pytest.fixture(scope="module")
 def server(client: KubeClient, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     with served(client, tmp_path_factory.mktemp("server"), SETTINGS) as started:
         yield started
-
-
-@pytest.fixture
-def cluster(kubernetes: RealServer) -> Iterator[Cluster]:
-    with Client(kubernetes.address) as user:
-        yield Cluster(user)
 
 
 def answer(

@@ -10,6 +10,7 @@ import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,9 @@ from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.progress import handler
 
 PATH = handler.path_of("ns", "tj")
-QUICK = StatusServerSettings(host="127.0.0.1", port=0, read=0.5, idle=1.5, shutdown=0.5)
+QUICK = StatusServerSettings(host="127.0.0.1", port=0, read=3.0, idle=1.5, shutdown=0.5)
+HASTY = replace(QUICK, read=0.3)
+"""For clients that get no answer at all, so that a busy machine changes nothing."""
 
 
 class Offline(Memory):
@@ -49,6 +52,12 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
     """A server whose patience is short."""
     with served(Offline(), tmp_path_factory.mktemp("quick"), QUICK) as started:
+        yield started
+
+
+@pytest.fixture(scope="module")
+def hasty(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    with served(Offline(), tmp_path_factory.mktemp("hasty"), HASTY) as started:
         yield started
 
 
@@ -74,17 +83,17 @@ def test_a_chunked_body_that_never_ends_is_answered(quick: Served) -> None:
 
 
 @pytest.mark.parametrize("sent", [b"", b"P", b"POST / HTTP/1.1\r\nHost: a\r\n"])
-def test_a_head_that_never_ends_ends_the_connection(quick: Served, sent: bytes) -> None:
-    assert quick.raw(sent) == b""
+def test_a_head_that_never_ends_ends_the_connection(hasty: Served, sent: bytes) -> None:
+    assert hasty.raw(sent) == b""
 
 
-def test_a_handshake_that_never_comes_ends_the_connection(quick: Served) -> None:
-    with socket.create_connection(("127.0.0.1", quick.port), timeout=60) as silent:
+def test_a_handshake_that_never_comes_ends_the_connection(hasty: Served) -> None:
+    with socket.create_connection(("127.0.0.1", hasty.port), timeout=60) as silent:
         assert until_closed(silent) == b""
 
 
-def test_what_is_no_tls_gets_no_answer(quick: Served) -> None:
-    with socket.create_connection(("127.0.0.1", quick.port), timeout=60) as plain:
+def test_what_is_no_tls_gets_no_answer(hasty: Served) -> None:
+    with socket.create_connection(("127.0.0.1", hasty.port), timeout=60) as plain:
         plain.sendall(head(0))
         assert b"HTTP/" not in until_closed(plain)
 
