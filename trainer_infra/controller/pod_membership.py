@@ -8,8 +8,9 @@ may create pods, for Kubernetes lets any creator write any label and any ownerRe
   controller must be a Job, by uid.
 - A pod with an ownerReference to a real Job: the pod must also match the Job's selector, which the API
   server makes from the Job's uid. Then it is a pod of that Job for the Job controller too, which counts
-  it and deletes one too many. A lie that lasts has to take a training pod's place in the Job, and
-  who can do that runs the training.
+  it and deletes one too many, the one that has got least far; it can report until then, and while the
+  verdict on its token is kept. A lie that lasts has to take a training pod's place in the Job, and who
+  can do that runs the training.
 - A Job of one's own with an ownerReference to a real JobSet: its name must be one that the JobSet's
   specification makes. Names are unique, so it takes the place of the JobSet's own Job, as above.
 - A JobSet of one's own with an ownerReference to a TrainJob: it must have the TrainJob's name. There
