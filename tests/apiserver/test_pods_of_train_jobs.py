@@ -62,7 +62,9 @@ def rendered(job: dict[str, Any]) -> tuple[JSONObject, ...]:
     status = train_job_status.plugin(status_server_of(PLACE, SECRET))
     kept = {key: job["metadata"][key] for key in ("name", "namespace", "uid")}
     made = train_job(metadata=kept)
-    return pipeline.render(made, runtime(node, jobset=DEFAULTED), behaviour=Behaviour((*others, status, jobset)))
+    return pipeline.render(
+        made, runtime(node, jobset=DEFAULTED), behaviour=Behaviour((*others, status, jobset))
+    )
 
 
 @pytest.fixture

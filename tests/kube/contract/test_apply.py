@@ -156,6 +156,23 @@ def test_the_status_has_owners_of_its_own(client: KubeClient, namespace: str) ->
     }
 
 
+def test_a_status_is_applied_to_a_version_and_to_any_uid(
+    client: KubeClient, namespace: str
+) -> None:
+    run_in_loop(client.apply(objects.job_set(namespace), manager="m"))
+
+    def applied(restarts: int, **metadata: str) -> JSONObject:
+        value = {**objects.job_set(namespace), "status": {"restarts": restarts}}
+        value["metadata"] |= metadata
+        return run_in_loop(client.patch_status(value, manager="two"))
+
+    assert applied(1, uid="00000000-0000-0000-0000-000000000000")["status"]["restarts"] == 1
+    with pytest.raises(Conflict, match="the object has been modified"):
+        applied(2, resourceVersion="1")
+    version = run_in_loop(client.get(JOBSET, "a", namespace))["metadata"]["resourceVersion"]
+    assert applied(3, resourceVersion=version)["status"]["restarts"] == 3
+
+
 def test_a_status_among_the_rest_is_ignored(client: KubeClient, namespace: str) -> None:
     value = {**objects.job_set(namespace), "status": {"restarts": 3}}
     made = run_in_loop(client.apply(value, manager="m"))
