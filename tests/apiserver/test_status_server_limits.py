@@ -14,8 +14,6 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, utils
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 from tests.apiserver.accounts import Account, Request
 from tests.apiserver.reporting_pods import TRAINER, Cluster, client, cluster, kubernetes
@@ -31,7 +29,6 @@ from trainer_infra.controller.training_metrics import TrainingMetrics
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.loop import run_in_loop
-from trainer_infra.progress import handler, validation
 
 __all__ = ["client", "cluster", "kubernetes"]
 FORBIDDEN = failure(403, "Forbidden", "Forbidden")
@@ -377,58 +374,3 @@ def test_what_is_stored_has_series(client: KubeClient, cluster: Cluster, tmp_pat
     samples = {each.name: each.value for family in metrics.collect() for each in family.samples}
 
     assert samples["trainer_infra_training_progress_ratio"] == 0.42
-
-
-TEXT = st.text(max_size=66)
-STATUS = st.fixed_dictionaries(
-    {"lastUpdatedTime": st.just(TIME) | TEXT | st.datetimes().map(lambda at: f"{at.isoformat()}Z")},
-    optional={
-        "progressPercentage": st.integers(-1, 101) | st.integers() | st.floats() | st.none(),
-        "estimatedRemainingSeconds": st.integers(-1, 2**31) | st.booleans(),
-        "metrics": st.lists(st.fixed_dictionaries({"name": TEXT, "value": TEXT}), max_size=5),
-        "more": st.none(),
-    },
-)
-BODY = (
-    st.builds(lambda status: json.dumps({"trainerStatus": status}).encode(), STATUS)
-    | st.builds(lambda status: json.dumps(status, ensure_ascii=True).encode(), STATUS)
-    | st.binary(max_size=200)
-    | st.builds(
-        lambda size: b'{"trainerStatus": {"x": "' + b"y" * size + b'"}}', st.integers(0, 70000)
-    )
-)
-
-
-def accepted(body: bytes) -> bool:
-    """Whether the rules of the protocol accept a body."""
-    try:
-        status = validation.decode_status(body)
-    except (ValueError, RecursionError):
-        return False
-    return status is None or validation.status_problem("tj", status) is None
-
-
-def test_no_post_ends_the_server_and_none_that_the_rules_refuse_is_taken(
-    serve: Serve, cluster: Cluster
-) -> None:
-    server = serve(
-        replace(SETTINGS, pod_rate=Rate(10**6, 10**6), train_job_rate=Rate(10**6, 10**6))
-    )
-    headers = {"Authorization": f"Bearer {cluster.token(cluster.run())}"}
-    path = handler.path_of(cluster.namespace, "tj")
-
-    @settings(deadline=None, max_examples=200)
-    @given(BODY, st.booleans())
-    def post(body: bytes, chunked: bool) -> None:
-        before = cluster.stored()
-        sent: Any = iter([body]) if chunked and body else body
-        reply = server.request("POST", path, sent, headers)
-        fits = len(body) <= handler.LARGEST_BODY
-        if fits and accepted(body):
-            assert reply.status == 200, reply.content
-            return
-        assert reply.status == (422 if fits or chunked else 413), reply.content
-        assert reply.body["status"] == "Failure"
-        assert cluster.stored() == before
-
-    post()

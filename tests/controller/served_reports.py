@@ -4,7 +4,7 @@ import http.client
 import json
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -67,6 +67,28 @@ class Served:
             connection.request(method, path, body, dict(headers or {}))
             answer = connection.getresponse()
             return Reply(answer.status, dict(answer.getheaders()), answer.read())
+        finally:
+            connection.close()
+
+    @contextmanager
+    def kept(self) -> Iterator[Callable[..., Reply]]:
+        """`request` over a connection that is kept, and made anew where the server ends it."""
+        connection = http.client.HTTPSConnection(
+            "127.0.0.1", self.port, timeout=60, context=self.context()
+        )
+
+        def request(method: str, path: str, body: Any, headers: Mapping[str, str]) -> Reply:
+            try:
+                connection.request(method, path, body, dict(headers))
+                answer = connection.getresponse()
+            except ConnectionError:
+                connection.close()
+                connection.request(method, path, body, dict(headers))
+                answer = connection.getresponse()
+            return Reply(answer.status, dict(answer.getheaders()), answer.read())
+
+        try:
+            yield request
         finally:
             connection.close()
 
