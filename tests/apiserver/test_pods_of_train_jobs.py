@@ -15,19 +15,17 @@ from tools.cluster.waiting import wait_until
 from trainer_infra import names
 from trainer_infra.controller.report_rate import Rate
 from trainer_infra.controller.status_server import StatusServerSettings
-from trainer_infra.controller.status_server_address import StatusServerPlace, status_server_of
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.loop import run_in_loop
 from trainer_infra.render import pipeline
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.plugins import PLUGINS, train_job_status
-from trainer_infra.render.plugins.train_job_status import TOKEN_SECONDS
+from trainer_infra.render.plugins.train_job_status import TOKEN_SECONDS, StatusServer
 
 __all__ = ["client", "cluster", "kubernetes"]
 OFTEN = Rate(1000.0, 1000)
-PLACE = StatusServerPlace("manager", "cert", "kubeflow-system", 10443)
-SECRET = {"data": {"ca.crt": "UEVNCg=="}}
+PLACE = StatusServer("manager", "kubeflow-system", 10443, "cert", "PEM\n")
 DEFAULTED = {
     "network": {"enableDNSHostnames": True, "publishNotReadyAddresses": True},
     "successPolicy": {"operator": "All", "targetReplicatedJobs": []},
@@ -59,7 +57,7 @@ def rendered(job: dict[str, Any]) -> tuple[JSONObject, ...]:
     node = replicated("node", "trainer", **pod)
     node["template"]["spec"]["completionMode"] = "Indexed"
     *others, jobset = PLUGINS
-    status = train_job_status.plugin(status_server_of(PLACE, SECRET))
+    status = train_job_status.plugin(PLACE)
     kept = {key: job["metadata"][key] for key in ("name", "namespace", "uid")}
     made = train_job(metadata=kept)
     return pipeline.render(

@@ -51,6 +51,7 @@ async def running(client: KubeClient, behaviour: Behaviour = OURS) -> AsyncItera
         update={
             "metrics": configuration.MetricsSettings(bind_address="0"),
             "health": configuration.HealthSettings(health_probe_bind_address="0"),
+            "webhook": configuration.WebhookSettings(host="127.0.0.1", port=0),
             "cert_management": configuration.CertificateSettings(enable=False),
         }
     )

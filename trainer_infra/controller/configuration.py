@@ -108,7 +108,7 @@ class ClientConnectionSettings(KubeModel):
     """Requests at once."""
 
 
-class StatusServerSettings(KubeModel):
+class ReportSettings(KubeModel):
     """Where pods report."""
 
     port: StrictInt = 10443
@@ -151,7 +151,7 @@ class ControllerConfiguration(KubeModel):
     """Certificates."""
     client_connection: ClientConnectionSettings = ClientConnectionSettings()
     """Requests to the API server."""
-    status_server: StatusServerSettings = StatusServerSettings()
+    status_server: ReportSettings = ReportSettings()
     """Reports of pods."""
     feature_gates: Mapping[str, StrictBool] = Field(default_factory=dict)
     """Alpha features by name."""

@@ -12,20 +12,25 @@ import socket
 import time
 import uuid
 from collections.abc import Coroutine
-from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from typing import Any, Final, Self
 
 from trainer_infra import names
-from trainer_infra.controller import configuration, operations_server
-from trainer_infra.controller.configuration import ControllerConfiguration
+from trainer_infra.controller import configuration
+from trainer_infra.controller.admission_judgement import AdmissionJudge
+from trainer_infra.controller.admission_webhooks import AdmissionWebhooks
+from trainer_infra.controller.configuration import STATUS_GATE, ControllerConfiguration
 from trainer_infra.controller.controller_metrics import ControllerMetrics
+from trainer_infra.controller.controller_servers import ServedParts, controller_servers
 from trainer_infra.controller.event_recorder import EventRecorder
 from trainer_infra.controller.informer import Informer
 from trainer_infra.controller.json_logs import CURRENT
 from trainer_infra.controller.leader_election import LeaderElection, LeaseTerms
 from trainer_infra.controller.object_cache import ObjectKey
+from trainer_infra.controller.runtime_lookup import InformedLookups
 from trainer_infra.controller.train_job_reconciler import ControllerCaches, TrainJobReconciler
+from trainer_infra.controller.training_metrics import TrainingMetrics
 from trainer_infra.controller.work_queue import WorkQueue
 from trainer_infra.errors import NotAvailable
 from trainer_infra.kube import http
@@ -38,7 +43,10 @@ from trainer_infra.kube.resource import (
     TRAIN_JOB,
     TRAINING_RUNTIME,
 )
+from trainer_infra.lifecycle import conditions
 from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.plugins import train_job_status
+from trainer_infra.render.plugins.train_job_status import StatusServer
 
 NAMESPACE: Final = "kubeflow-system"
 """Where the controller is, outside a pod (reference behaviour 3.10)."""
@@ -47,6 +55,12 @@ STOPPED_WITHIN: Final = 20.0
 DEFAULT_QPS: Final = 50.0
 DEFAULT_BURST: Final = 100
 """The reference's requests per second, and at once, where a file says 0."""
+
+REPORT_QPS: Final = 5.0
+REPORT_BURST: Final = 10
+"""The same of the status server."""
+AUTHORITIES_EVERY: Final = 1.0
+"""Seconds between two looks at the authorities of the certificate."""
 
 _log: Final = logging.getLogger(__name__)
 
@@ -64,14 +78,19 @@ class ManagerSettings:
 class Manager:
     """One controller."""
 
-    def __init__(self, client: KubeClient, settings: ManagerSettings) -> None:
+    def __init__(
+        self, client: KubeClient, settings: ManagerSettings, reporting: KubeClient | None = None
+    ) -> None:
         """Nothing is started.
 
         Args:
             client: of the cluster.
             settings: how it works.
+            reporting: what the status server asks the API server with; None for the same.
         """
         self._client = client
+        self._reporting = reporting or client
+        self._behaviour = settings.behaviour
         self._configuration = settings.configuration
         self.queue: Final = WorkQueue()
         """Which TrainJobs are looked at next."""
@@ -82,8 +101,12 @@ class Manager:
         self._reconciler = TrainJobReconciler(
             client, self._caches, self._recorder, self.metrics, settings.behaviour
         )
+        self._lookups = InformedLookups(client, self._reconciler.runtimes)
+        self._training = TrainingMetrics()
+        self.metrics.registry.register(self._training)
         self._informers = tuple(self._make_informers())
         self._stopping = asyncio.Event()
+        self._has_authorities = asyncio.Event()
 
     def _make_informers(self) -> list[Informer]:
         caches = self._caches
@@ -92,13 +115,22 @@ class Manager:
             (TRAINING_RUNTIME, caches.runtimes[names.TRAINING_RUNTIME]),
         )
         return [
-            Informer(self._client, ObjectSelection(TRAIN_JOB), caches.train_jobs, self.queue.add),
+            Informer(
+                self._client, ObjectSelection(TRAIN_JOB), caches.train_jobs, self._train_job_changed
+            ),
             Informer(self._client, ObjectSelection(JOBSET), caches.job_sets, self._job_set_changed),
             *(
                 Informer(self._client, ObjectSelection(resource), cache, self._runtime_changed)
                 for resource, cache in followed
             ),
         ]
+
+    def _train_job_changed(self, key: ObjectKey) -> None:
+        self.queue.add(key)
+        status = (self._caches.train_jobs.get(key) or {}).get("status") or {}
+        finished = conditions.is_finished(status.get("conditions") or ())
+        report = None if finished else status.get("trainerStatus")
+        self._training.remember(key.namespace, key.name, report)
 
     def _job_set_changed(self, key: ObjectKey) -> None:
         """A JobSet has its TrainJob's name; others do not matter here."""
@@ -120,9 +152,21 @@ class Manager:
         Raises:
             NotAvailable: An address cannot be had, or another replica leads now.
         """
-        async with AsyncExitStack() as ending:
-            background = await ending.enter_async_context(_BackgroundTasks())
-            await self._serve(ending)
+        parts = ServedParts(
+            AdmissionJudge(self._lookups, self._behaviour),
+            self.metrics.registry,
+            self.queue.state,
+            {"caches": self._caches_problem},
+            own_namespace(),
+            self._reporting,
+        )
+        async with (
+            controller_servers(self._client, self._configuration, parts) as webhooks,
+            _BackgroundTasks() as background,
+        ):
+            if self._configuration.has_gate(STATUS_GATE):
+                background.start(self._follow_authorities(webhooks))
+                await self._or_stop(self._has_authorities.wait())
             for informer in self._informers:
                 background.start(informer.run())
             for informer in self._informers:
@@ -140,6 +184,31 @@ class Manager:
             if lost.is_set():
                 raise NotAvailable("another replica leads now; this one ends")
             await election.release()
+
+    async def _follow_authorities(self, webhooks: AdmissionWebhooks) -> None:
+        """Render with the certificate's authorities: pods trust what the status server shows."""
+        known = b""
+        while True:
+            if webhooks.authorities != known:
+                known = webhooks.authorities
+                self._reconciler.behaviour = self._reporting_behaviour(known)
+                for key in self._caches.train_jobs:
+                    self.queue.add(key)
+                self._has_authorities.set()
+            await asyncio.sleep(AUTHORITIES_EVERY)
+
+    def _reporting_behaviour(self, authorities: bytes) -> Behaviour:
+        certificates = self._configuration.cert_management
+        place = StatusServer(
+            certificates.webhook_service_name,
+            own_namespace(),
+            self._configuration.status_server.port,
+            certificates.webhook_secret_name,
+            authorities.decode(),
+        )
+        *others, job_set = self._behaviour.plugins
+        plugins = (*others, train_job_status.plugin(place), job_set)
+        return replace(self._behaviour, plugins=plugins)
 
     async def _work(self, lost: asyncio.Event) -> None:
         """Look at TrainJobs until the end, or until leadership is lost."""
@@ -206,23 +275,6 @@ class Manager:
         )
         return LeaderElection(self._client, terms)
 
-    async def _serve(self, ending: AsyncExitStack) -> None:
-        health, metrics = self._configuration.health, self._configuration.metrics
-        address = configuration.address_of(health.health_probe_bind_address)
-        if address is not None:
-            paths = (health.liveness_endpoint_name, health.readiness_endpoint_name)
-            ready = {"caches": self._caches_problem}
-            runner = await _listening(
-                operations_server.start_probes(address, paths, ready, self.queue.state), address
-            )
-            ending.push_async_callback(runner.cleanup)
-        address = configuration.address_of(metrics.bind_address)
-        if address is not None:
-            runner = await _listening(
-                operations_server.start_metrics(address, self.metrics.registry, None), address
-            )
-            ending.push_async_callback(runner.cleanup)
-
     def _caches_problem(self) -> str:
         missing = sum(not each.has_synced.is_set() for each in self._informers)
         return f"{missing} lists are not read" if missing else ""
@@ -252,13 +304,20 @@ async def run_manager(settings: ManagerSettings) -> None:
     Raises:
         NotAvailable: There is no cluster to talk to, an address is taken, or another replica leads.
     """
-    connection = settings.configuration.client_connection
+    connection, reports = (
+        settings.configuration.client_connection,
+        settings.configuration.status_server,
+    )
     rate = None
     if connection.qps is not None:
         qps = connection.qps or DEFAULT_QPS
         rate = RequestRate(qps, connection.burst or DEFAULT_BURST)
     client = await http.connect_client(settings.kubeconfig, rate=rate)
-    manager = Manager(client, settings)
+    reporting = await http.connect_client(
+        settings.kubeconfig,
+        rate=RequestRate(reports.qps or REPORT_QPS, reports.burst or REPORT_BURST),
+    )
+    manager = Manager(client, settings, reporting)
     loop = asyncio.get_running_loop()
     for each in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(each, manager.stop)
@@ -266,6 +325,7 @@ async def run_manager(settings: ManagerSettings) -> None:
         await manager.run()
     finally:
         await client.close()
+        await reporting.close()
 
 
 def own_namespace() -> str:
@@ -292,11 +352,3 @@ async def _first(*works: Coroutine[Any, Any, object]) -> None:
         await asyncio.gather(*tasks, return_exceptions=True)
     for each in done:
         each.result()
-
-
-async def _listening(start: Coroutine[Any, Any, Any], address: tuple[str, int]) -> Any:
-    try:
-        return await start
-    except OSError as error:
-        host, port = address
-        raise NotAvailable(f"cannot listen on {host or '*'}:{port}: {error.strerror}") from error

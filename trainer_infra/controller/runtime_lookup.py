@@ -3,12 +3,16 @@
 A runtime that was made a moment ago is found too.
 """
 
+import asyncio
 from contextlib import suppress
 from typing import Final
+
+from typing_extensions import override
 
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.controller.admission_lookups import PATIENCE, ClusterLookups
 from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
@@ -66,6 +70,19 @@ class RuntimeLookup:
         runtime = model.from_wire(_stored(value))
         self._parsed[key] = (version, runtime)
         return runtime
+
+
+class InformedLookups(ClusterLookups):
+    """Lookups of admission, of which runtimes are those that informers hold."""
+
+    def __init__(self, client: KubeClient, runtimes: RuntimeLookup) -> None:
+        super().__init__(client)
+        self._runtimes = runtimes
+
+    @override
+    async def runtime(self, job: TrainJob) -> Runtime | None:
+        async with asyncio.timeout(PATIENCE):
+            return await self._runtimes.runtime_of(job)
 
 
 def runtime_key(job: TrainJob) -> RuntimeKey | None:

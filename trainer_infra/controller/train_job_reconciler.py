@@ -98,7 +98,8 @@ class TrainJobReconciler:
         self._metrics = metrics
         self.behaviour = behaviour
         """Replaced when what a plugin needs has changed."""
-        self._runtimes = RuntimeLookup(client, caches.runtimes)
+        self.runtimes: Final = RuntimeLookup(client, caches.runtimes)
+        """Finds live runtimes."""
         self._pods = PodObservation(client)
         self._memories: dict[ObjectKey, ChildMemory] = {}
         self.without_job_set: Final[set[ObjectKey]] = set()
@@ -184,7 +185,7 @@ class TrainJobReconciler:
         """What is decided; with the pods and Jobs of a run that has just failed."""
         runtime = None
         if observed.snapshot is None:
-            runtime = await self._runtimes.runtime_of(job)
+            runtime = await self.runtimes.runtime_of(job)
         plan = lifecycle.plan(job, runtime, observed, now, self.behaviour)
         if not _has_failed(job, plan) or observed.jobset is None:
             return plan
