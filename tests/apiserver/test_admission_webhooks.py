@@ -13,7 +13,6 @@ from typing import Any, Final
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
 
 from tests.apiserver import trainer_webhooks
 from tests.apiserver.trainer_webhooks import trainjob
@@ -358,16 +357,12 @@ def test_a_damaged_object_is_answered_and_none_is_stored_that_our_schema_refuses
     """The API server asks both webhooks, of which one comes before its own schema."""
     outcomes: Counter[int] = Counter()
 
-    @settings(max_examples=200, suppress_health_check=list(HealthCheck), deadline=None)
-    @given(malformed_reviews.damaged_jobs())
-    def each(job: JSON) -> None:
-        answer = cluster.client.create(JOBS, job, dryRun="All")
+    for seed in range(300):
+        answer = cluster.client.create(JOBS, malformed_reviews.damaged_job(seed), dryRun="All")
         outcomes[answer.status] += 1
         assert answer.status < SERVER_ERROR, answer.message
         if answer.status == CREATED:
             TrainJob.from_wire(answer.body)
-
-    each()
     assert {CREATED, INVALID} <= set(outcomes), outcomes
 
 

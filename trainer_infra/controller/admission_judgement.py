@@ -5,6 +5,7 @@ cluster knows is looked up, and its verdict is put in the API's words. Paths, co
 reference behaviour 5.
 """
 
+import re
 from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -95,7 +96,8 @@ class AdmissionJudge:
         try:
             value = kind.from_wire(_completed(request.value, request))
         except InvalidInput as unreadable:
-            problems = () if _is_kept(request) else unreadable.problems
+            kept = _keeps_spec(request) and all(map(_is_of_spec, unreadable.problems))
+            problems = () if kept else unreadable.problems
             return self._answer(Verdict(problems=problems), request.value)
         old = _stored(kind, request)
         if isinstance(value, TrainJob):
@@ -180,9 +182,13 @@ def _malformed(request: AdmissionRequest) -> str:
     return f"request.{wrong[0]} is no JSON object; send the whole object" if wrong else ""
 
 
-def _is_kept(request: AdmissionRequest) -> bool:
+def _keeps_spec(request: AdmissionRequest) -> bool:
     """Whether an update leaves the spec as an older schema admitted it; the API server allows that."""
     return request.operation == UPDATE and request.old.get("spec") == request.value.get("spec")
+
+
+def _is_of_spec(problem: Problem) -> bool:
+    return re.match(r"spec\b", problem.path) is not None
 
 
 def _stored(kind: Any, request: AdmissionRequest) -> Any:

@@ -39,6 +39,8 @@ class AdmissionWebhooks:
     port: int
     tls: ChangingTLSContext
     keeper: CertificateRotation | CertificateFiles
+    keeping: asyncio.Task[None]
+    """Looks after the certificate, until the webhooks end."""
 
     @property
     def context(self) -> ssl.SSLContext:
@@ -52,8 +54,8 @@ class AdmissionWebhooks:
 
     @property
     def is_ready(self) -> bool:
-        """Whether there is a certificate, and the API server knows what vouches for it."""
-        return self.keeper.is_ready
+        """Whether there is a certificate that is looked after, and the API server trusts it."""
+        return self.keeper.is_ready and not self.keeping.done()
 
 
 @asynccontextmanager
@@ -79,7 +81,7 @@ async def admission_webhooks(
     async with serve_webhooks(judge, tls.context, options.address) as port:
         keeping = asyncio.create_task(keeper.run(), name="certificates of the webhooks")
         try:
-            yield AdmissionWebhooks(port, tls, keeper)
+            yield AdmissionWebhooks(port, tls, keeper, keeping)
         finally:
             keeping.cancel()
             with suppress(asyncio.CancelledError):

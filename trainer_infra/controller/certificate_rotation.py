@@ -41,6 +41,8 @@ MUTATING: Final = Resource(
 VALIDATING: Final = Resource(
     _GROUP, "ValidatingWebhookConfiguration", "validatingwebhookconfigurations", namespaced=False
 )
+_UNREADY: Final = 2.0
+"""Seconds between two looks until the API server trusts the servers."""
 _TRIES: Final = 5
 """Passes without a pause while other replicas write; then they have made what was due."""
 _LOG: Final = logging.getLogger(__name__)
@@ -108,7 +110,8 @@ class CertificateRotation:
                 await self.step()
             except (TrainerInfraError, TimeoutError) as error:
                 _LOG.warning("the webhooks' certificates cannot be looked after now: %s", error)
-            await asyncio.sleep(self._options.interval)
+            interval = self._options.interval
+            await asyncio.sleep(interval if self.is_ready else min(interval, _UNREADY))
 
     async def step(self) -> None:
         """Make, show and inject what is due.
