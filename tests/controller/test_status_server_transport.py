@@ -116,6 +116,30 @@ def test_many_silent_clients_keep_no_other_from_reporting(quick: Served) -> None
         each.close()
 
 
+def test_of_too_many_connections_the_one_goes_that_was_used_least_recently(tmp_path: Path) -> None:
+    few = StatusServerSettings(host="127.0.0.1", port=0, connections=3)
+    with served(Offline(), tmp_path, few) as started, ExitStack() as closing:
+
+        def connect() -> ssl.SSLSocket:
+            made = closing.enter_context(started.connect())
+            assert is_answered(made)
+            return made
+
+        def is_answered(connection: ssl.SSLSocket) -> bool:
+            connection.sendall(head(2) + b"{}")
+            return status_of(connection.recv(65536)) == 403
+
+        first, second, third = (connect() for _ in range(3))
+        assert is_answered(first)
+        fourth = connect()
+        assert until_closed(second) == b""
+        assert all(map(is_answered, (first, third, fourth)))
+        for each in (first, third):
+            each.close()
+        for _ in range(20):
+            assert started.request("POST", PATH, "{}").status == 403
+
+
 def test_a_body_that_is_too_long_by_its_length_is_not_waited_for(server: Served) -> None:
     with server.connect() as connection:
         connection.sendall(head(handler.LARGEST_BODY + 1))

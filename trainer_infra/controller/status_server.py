@@ -19,14 +19,14 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from aiohttp import web
-from aiohttp.web_protocol import RequestHandler
 from prometheus_client import CollectorRegistry, Histogram
 
 from trainer_infra.controller.pod_token import PodTokens, TokenVerdicts
+from trainer_infra.controller.report_connections import ReportConnections
 from trainer_infra.controller.report_rate import Rate, RateLimit, TokenBuckets
 from trainer_infra.controller.trainer_status_store import TrainerStatusStore
 from trainer_infra.controller.training_metrics import TrainingMetrics
-from trainer_infra.errors import TrainerInfraError
+from trainer_infra.errors import Bug, TrainerInfraError
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.progress import handler
 from trainer_infra.progress.handler import ReportRefusal, Request, Response
@@ -42,7 +42,7 @@ _REVIEW_RATE: Final = Rate(5.0, 50)
 
 @dataclass(frozen=True, slots=True)
 class StatusServerSettings:
-    """Limits and address; all times in seconds."""
+    """Address and limits; times are seconds."""
 
     host: str = ""
     """Address to listen on; empty for all."""
@@ -54,6 +54,8 @@ class StatusServerSettings:
     """For an answer."""
     ask: float = 8.0
     """For each request to the API server."""
+    connections: int = 1_000
+    """Open at a time."""
     idle: float = 120.0
     """For the next request of a connection to begin."""
     shutdown: float = 5.0
@@ -147,9 +149,12 @@ async def _listening(
         auto_decompress=False,
     )
     await runner.setup()
+    if runner.server is None:
+        raise Bug("the status server's runner has not been set up")
+    reports.connections = ReportConnections(runner.server, settings.read, settings.connections)
     try:
         listener = await asyncio.get_running_loop().create_server(
-            lambda: reports.connected(runner),
+            reports.connections,
             settings.host or None,
             settings.port,
             ssl=tls,
@@ -179,28 +184,13 @@ class _Reports:
         self._seconds = seconds
         self._pods = TokenBuckets(settings.pod_rate)
         self._train_jobs = TokenBuckets(settings.train_job_rate)
-        self._silent: set[RequestHandler] = set()
-
-    def connected(self, runner: web.AppRunner) -> RequestHandler:
-        """A new connection, which ends when its first request does not begin in time.
-
-        aiohttp has one limit for that and for a pause between requests; the reference has two.
-        """
-        if runner.server is None:
-            raise RuntimeError("the runner has not been set up")
-        connection = runner.server()
-        self._silent.add(connection)
-        asyncio.get_running_loop().call_later(self._settings.read, self._end_if_silent, connection)
-        return connection
-
-    def _end_if_silent(self, connection: RequestHandler) -> None:
-        if connection in self._silent:
-            self._silent.discard(connection)
-            connection.force_close()
+        self.connections: ReportConnections | None = None
+        """Those of its server, once it listens."""
 
     async def answer(self, request: web.Request) -> web.StreamResponse:
         """Answer one request, whatever it is."""
-        self._silent.discard(request.protocol)
+        if self.connections is not None:
+            self.connections.speaks(request.protocol)
         began = time.monotonic()
         path = request.rel_url.raw_path
         try:
