@@ -67,6 +67,16 @@ def test_containers_and_variables_are_merged_by_name(place: Place) -> None:
         assert names == ["KEPT", "CHANGED", "NEW"]
 
 
+@rule("4.3-item-order")
+def test_new_variables_come_before_those_that_only_the_runtime_has(place: Place) -> None:
+    env = [{"name": "A", "value": "1"}, {"name": "B", "value": "1"}]
+    job = objects.job("node", None, containers=[objects.container("sidecar", env=env)])
+    patched = [{"name": "NEW", "value": "1"}]
+    patch = objects.patch(containers=[{"name": "sidecar", "env": patched}])
+    container = objects.only(job_set_of(place, patch, job=job), "node", "sidecar")
+    assert [*objects.variables(container)] == ["NEW", "A", "B"]
+
+
 @rule("4.3-mounts", "4.3-volumes", "4.3-item-order")
 def test_mounts_are_merged_by_path_and_volumes_by_name(place: Place) -> None:
     mounts = [{"name": "a", "mountPath": "/a"}, {"name": "b", "mountPath": "/b"}]

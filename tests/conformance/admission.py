@@ -1,0 +1,42 @@
+"""How a webhook's refusal reads."""
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from tools.cluster.client import Answer
+
+TRAIN_JOB: Final = "validator.trainjob.trainer.kubeflow.org"
+RUNTIME: Final = "validator.trainingruntime.trainer.kubeflow.org"
+CLUSTER_RUNTIME: Final = "validator.clustertrainingruntime.trainer.kubeflow.org"
+"""Names of webhooks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """One mistake: the field and why; Kubernetes writes the value between them."""
+
+    field: str
+    detail: str
+    kind: str = "Invalid value"
+
+    @property
+    def pattern(self) -> str:
+        value = "" if self.kind == "Forbidden" else ".*: "
+        return f"{re.escape(self.field)}: {self.kind}: {value}{re.escape(self.detail)}"
+
+
+def forbidden(field: str, detail: str) -> Refusal:
+    """A mistake that has no value."""
+    return Refusal(field, detail, "Forbidden")
+
+
+def assert_refused(answer: Answer, webhook: str, *mistakes: Refusal) -> None:
+    """The webhook refused with these mistakes and no others, in this order."""
+    said = answer.message.removeprefix(f'admission webhook "{webhook}" denied the request: ')
+    assert (answer.status, said != answer.message) == (403, True), answer.message
+    together = ", ".join(each.pattern for each in mistakes)
+    pattern = together if len(mistakes) == 1 else rf"\[{together}\]"
+    assert re.fullmatch(pattern, said, re.DOTALL), said
+    kinds = len(re.findall(r": (?:Invalid value|Forbidden): ", said))
+    assert kinds == len(mistakes), said
