@@ -18,11 +18,14 @@ class Refusal:
 
     field: str
     detail: str
+    """Empty where only ours refuses, in words that are not tried here."""
     kind: str = "Invalid value"
 
     @property
     def pattern(self) -> str:
         value = "" if self.kind == "Forbidden" else ".*: "
+        if not self.detail:
+            value = ".+"
         return f"{re.escape(self.field)}: {self.kind}: {value}{re.escape(self.detail)}"
 
 

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
@@ -12,13 +13,23 @@ from trainer_infra.cli import main
 from trainer_infra.render.deviation import ALL, Deviation
 
 
+class Apart(StrEnum):
+    """Where ours decides otherwise than the reference, whether or not it is told to be like it.
+
+    The values are ids of docs/compatibility.md, under "Apart from any switch".
+    """
+
+    REPORTS = "reports"
+    """Only a pod of the TrainJob may report, and only so often."""
+
+
 @dataclass(frozen=True, slots=True)
 class Implementation:
     """A manager that is a process beside an API server."""
 
     name: str
     """The parameter of the tests."""
-    deviations: frozenset[Deviation]
+    deviations: frozenset[Deviation | Apart]
     """Where it decides otherwise than the reference."""
     flags: tuple[str, ...] = ()
     """Of its command, besides its configuration and how to reach the server."""
@@ -43,9 +54,9 @@ class Implementation:
 
 UPSTREAM: Final = Implementation("upstream", frozenset(), ("--zap-log-level=2",))
 """Kubeflow Trainer v2.3.0."""
-BUILTIN: Final = Implementation("builtin", ALL)
+BUILTIN: Final = Implementation("builtin", ALL | {*Apart})
 """`trainer-infra controller`."""
-LIKE_REFERENCE: Final = Implementation("like-reference", frozenset(), ("--like-reference",))
+LIKE_REFERENCE: Final = Implementation("like-reference", frozenset(Apart), ("--like-reference",))
 """The same with every deviation off."""
 IMPLEMENTATIONS: Final = (UPSTREAM, BUILTIN, LIKE_REFERENCE)
 

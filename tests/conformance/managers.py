@@ -42,13 +42,19 @@ class RunningManager:
     """Of the status server on this machine."""
     status_authority: Path
     """What vouches for the status server."""
+    token_key: Path
+    """The key that the server signs tokens with."""
     log: Path
     """The manager's log."""
 
 
 @contextmanager
-def running(implementation: Implementation) -> Iterator[RunningManager]:
+def running(implementation: Implementation, *, reports: bool = True) -> Iterator[RunningManager]:
     """A server of its own with the manager beside it; all webhooks answer.
+
+    Args:
+        implementation: the manager.
+        reports: whether the feature gate of the status server is on.
 
     Raises:
         NotAvailable: A part cannot be built or does not come up.
@@ -61,20 +67,21 @@ def running(implementation: Implementation) -> Iterator[RunningManager]:
         folder = kubeconfig.parent / "manager"
         folder.mkdir()
         configuration = folder / "configuration.yaml"
-        configuration.write_text(json.dumps(_configuration(webhook, health, status)))
+        configuration.write_text(json.dumps(_configuration(webhook, health, status, reports)))
         command = implementation.command(configuration, kubeconfig)
         if implementation is UPSTREAM:
             command = _as_in_a_pod(command, folder, client)
         process = Process(command, folder)
         ending.callback(process.kill)
-        process.wait_until_ready(lambda: _serves(client, folder, health, status))
-        process.wait_until_ready(lambda: _judges(client))
+        process.wait_until_ready(lambda: _serves(client, folder, health))
+        process.wait_until_ready(lambda: _judges(client) and (_listens(status) or not reports))
         authority = folder / "ca.crt"
         authority.write_bytes(_secret(client)["ca.crt"])
-        yield RunningManager(implementation, client, status, authority, process.log)
+        key = kubeconfig.with_name("service-accounts.key")
+        yield RunningManager(implementation, client, status, authority, key, process.log)
 
 
-def _configuration(webhook: int, health: int, status: int) -> JSON:
+def _configuration(webhook: int, health: int, status: int, reports: bool) -> JSON:
     """The reference's configuration file; requests to the server are not held back."""
     unlimited = {"qps": 10_000, "burst": 10_000}
     return {
@@ -85,7 +92,7 @@ def _configuration(webhook: int, health: int, status: int) -> JSON:
         "health": {"healthProbeBindAddress": f"127.0.0.1:{health}"},
         "clientConnection": unlimited,
         "statusServer": {"port": status, **unlimited},
-        "featureGates": {"TrainJobStatus": True},
+        "featureGates": {"TrainJobStatus": reports},
     }
 
 
@@ -106,7 +113,7 @@ def _as_in_a_pod(command: tuple[str, ...], folder: Path, client: Client) -> tupl
     return ("unshare", "--mount", *as_root, "sh", "-c", inside, *command)
 
 
-def _serves(client: Client, folder: Path, health: int, status: int) -> bool:
+def _serves(client: Client, folder: Path, health: int) -> bool:
     """Whether the manager says that it is ready; its certificate is mounted as soon as it is made."""
     made = _secret(client)
     mounted = folder / "webhook" / "serving-certs"
@@ -114,7 +121,7 @@ def _serves(client: Client, folder: Path, health: int, status: int) -> bool:
         for name in _PAIR if not (mounted / _PAIR[-1]).exists() else ():
             (mounted / f"{name}.new").write_bytes(made[name])
             shutil.move(mounted / f"{name}.new", mounted / name)
-    return "ca.crt" in made and _is_ready(health) and _listens(status)
+    return "ca.crt" in made and _is_ready(health)
 
 
 def _secret(client: Client) -> dict[str, bytes]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeVar
 
 from tests.conformance import objects
+from tests.conformance.implementations import Apart
 from tests.conformance.managers import RunningManager
 from tools.cluster.client import Answer
 from tools.cluster.waiting import wait_until
@@ -16,8 +17,11 @@ Value = TypeVar("Value")
 PATIENCE: Final = 180.0
 """Seconds until what must happen counts as missing; a loaded machine is no failure."""
 
+RUNTIMES: Final = ("TrainingRuntime", "ClusterTrainingRuntime")
+"""Kinds that a TrainJob may name."""
 _API: Final = {
     "ConfigMap": "v1",
+    "Job": "batch/v1",
     "Event": "events.k8s.io/v1",
     "JobSet": "jobset.x-k8s.io/v1alpha2",
     "Pod": "v1",
@@ -38,10 +42,10 @@ class Place:
     manager: RunningManager
     name: str
     """The namespace's, and the beginning of what a test makes in no namespace."""
-    differences: frozenset[Deviation]
+    differences: frozenset[Deviation | Apart]
     """Deviations that the test's rules name."""
 
-    def deviates(self, deviation: Deviation) -> bool:
+    def deviates(self, deviation: Deviation | Apart) -> bool:
         """Whether this manager decides otherwise than the reference here.
 
         The rule of the test must name the deviation.
@@ -63,9 +67,20 @@ class Place:
 
     def add(self, *items: JSON) -> JSON:
         """Create objects, which must be accepted; the last as it is stored."""
-        answers = [self.submit(each) for each in items]
-        assert [each.message for each in answers if each.message] == []
-        return answers[-1].body
+        return [self._stored(each) for each in items][-1]
+
+    def _stored(self, item: JSON) -> JSON:
+        answer = self.submit(item)
+        assert answer.message == ""
+        if item["kind"] in RUNTIMES:
+            self.until(lambda: not self._is_missing(item))
+        return answer.body
+
+    def _is_missing(self, runtime: JSON) -> bool:
+        """Whether the webhook of TrainJobs, which has a memory of runtimes, knows of none of that name."""
+        ref = {"name": runtime["metadata"]["name"], "kind": runtime["kind"]}
+        probe = {"kind": "TrainJob", "metadata": {"name": "probe"}, "spec": {"runtimeRef": ref}}
+        return "must be created before" in self.submit(probe, dryRun="All").message
 
     def find(self, kind: str, name: str) -> JSON:
         """The object; empty if there is none."""
@@ -92,6 +107,12 @@ class Place:
         """Delete an object that is there."""
         answer = self.manager.client.delete(self.path(kind, name))
         assert answer.message == ""
+
+    def delete_runtime(self, name: str) -> None:
+        """Delete a TrainingRuntime, and return once the webhook of TrainJobs knows that it is gone."""
+        gone = self.find("TrainingRuntime", name)
+        self.delete("TrainingRuntime", name)
+        self.until(lambda: self._is_missing(gone))
 
     def until(self, seen: Callable[[], Value]) -> Value:
         """Look until something is seen, and answer with it."""

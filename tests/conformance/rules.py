@@ -19,6 +19,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.conformance.implementations import Apart
 from trainer_infra.render.deviation import Deviation
 
 
@@ -35,12 +36,12 @@ class Rule:
         return self.id.partition("-")[0]
 
 
-def rule(*ids: str, differs: tuple[Deviation, ...] = ()) -> pytest.MarkDecorator:
+def rule(*ids: str, differs: tuple[Deviation | Apart, ...] = ()) -> pytest.MarkDecorator:
     """Mark a test, or a case of one, with the rules that it tries and where ours differs."""
     return pytest.mark.rule(ids, differs)
 
 
-def differences_of(node: Any) -> frozenset[Deviation]:
+def differences_of(node: Any) -> frozenset[Deviation | Apart]:
     """Deviations that a test's rules name."""
     return frozenset(each for mark in node.iter_markers("rule") for each in mark.args[1])
 
@@ -269,6 +270,7 @@ RULES: Final = (
     Rule("5.1-not-checked-name", "A name that is too long for JobSet is accepted."),
     Rule("5.1-not-checked-resources", "Requests above their limits are accepted."),
     Rule("5.1-not-checked-nodes", "A negative number of nodes is accepted."),
+    Rule("5.1-not-checked-mpi", "An empty MPI implementation is accepted."),
     Rule("5.1-zero-nodes", "So is zero."),
     Rule("5.1-not-checked-status-env", "The status server's variables may be set."),
     # Runtimes.
@@ -290,6 +292,7 @@ RULES: Final = (
     Rule("5.3-update-new", "A new entry gets the time where it has none."),
     Rule("5.3-schema", "All other defaults are the schema's."),
     # The status server.
+    Rule("6-gate", "Without the feature gate there is no status server, and pods know of none."),
     Rule("6-accepted", "A report is stored as trainerStatus and answered with itself."),
     Rule("6-applied", "It is applied on the status, under the name `trainer-status`."),
     Rule("6-replaced", "A report replaces the one before it."),

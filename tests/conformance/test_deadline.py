@@ -37,12 +37,12 @@ def until_past(place: Place, moment: datetime) -> None:
 )
 def test_a_train_job_past_its_deadline_has_failed(place: Place) -> None:
     place.add(objects.runtime(), objects.train_job(activeDeadlineSeconds=2))
-    place.job_set()
     said = place.until_condition("Failed", "True")
     assert said["reason"] == "DeadlineExceeded"
     longer = " of 2 s" if place.deviates(Deviation.FAILURE_REASON) else ""
     assert said["message"] == "TrainJob exceeded its active deadline" + longer
     assert time_of(said["lastTransitionTime"]) >= created(place) + timedelta(seconds=2)
+    assert place.find("ConfigMap", "a-runtime-snapshot")  # a JobSet was made with it
     place.until(lambda: not place.find("JobSet", "a"))
     place.settle()
     assert place.find("JobSet", "a") == {}
@@ -86,6 +86,7 @@ def test_a_finished_train_job_has_no_deadline(place: Place) -> None:
 def test_after_a_resume_the_deadline_counts_anew(place: Place) -> None:
     place.add(objects.runtime(), objects.train_job(suspend=True, activeDeadlineSeconds=3))
     place.until_condition("Suspended", "True")
+    place.change("JobSet", "a", {"metadata": {"finalizers": ["example.com/held"]}})
     until_past(place, created(place) + timedelta(seconds=3))
     place.suspend(False)
     place.until(lambda: not place.job_set()["spec"]["suspend"])

@@ -231,9 +231,7 @@ def test_where_the_launcher_is_a_node_the_others_get_variables_too(place: Place)
 @rule("4.5-resources")
 def test_resources_are_merged_with_the_runtimes(place: Place) -> None:
     own = {"requests": {"cpu": "1", "memory": "1Gi"}}
-    runtime = objects.runtime(
-        "runtime", objects.job(containers=[objects.container(resources=own)])
-    )
+    runtime = objects.runtime("runtime", objects.job(containers=[objects.container(resources=own)]))
     asked = {"limits": {"nvidia.com/gpu": "4"}, "requests": {"memory": "2Gi"}}
     job_set = job_set_of(place, runtime, trainer={"resourcesPerNode": asked})
     assert objects.only(job_set)["resources"] == {
@@ -262,9 +260,7 @@ def test_the_pods_of_every_job_know_their_gang(
 @rule("4.5-init-container")
 def test_a_framework_may_append_an_init_container_and_volumes(place: Place) -> None:
     own = objects.container("own")
-    runtime = objects.runtime(
-        "runtime", objects.job(initContainers=[own]), policy={"flux": {}}
-    )
+    runtime = objects.runtime("runtime", objects.job(initContainers=[own]), policy={"flux": {}})
     trainer = {"numNodes": 1, "command": ["lmp"]}
     pod = objects.pod_spec(job_set_of(place, runtime, trainer=trainer))
     assert [each["name"] for each in pod["initContainers"]] == ["own", "flux-installer"]
@@ -283,7 +279,7 @@ def test_all_else_of_the_runtime_is_passed_on(place: Place) -> None:
     waits = [{"name": "first", "status": "Complete"}]
     rule_of_pods = {"action": "FailJob", "onExitCodes": {"operator": "In", "values": [7]}}
     job = {"backoffLimit": 5, "podFailurePolicy": {"rules": [rule_of_pods]}}
-    pod = {"restartPolicy": "Never", "priorityClassName": "some", "hostNetwork": True}
+    pod: JSON = {"restartPolicy": "Never", "priorityClassName": "some", "hostNetwork": True}
     jobs = [
         objects.job("first", None),
         objects.job("node", outer={"dependsOn": waits, "groupName": "g"}, job=job, **pod),

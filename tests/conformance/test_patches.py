@@ -103,7 +103,7 @@ def test_a_volume_that_gets_another_source_keeps_the_old_one(place: Place) -> No
     claim = {"persistentVolumeClaim": {"claimName": "c"}}
     patch = objects.patch(volumes=[{"name": "v", **claim}])
     (volume,) = objects.pod_spec(job_set_of(place, patch, job=job))["volumes"]
-    old = {} if place.deviates(Deviation.Q17) else {"emptyDir": {}}
+    old: JSON = {} if place.deviates(Deviation.Q17) else {"emptyDir": {}}
     assert volume == {"name": "v", **old, **claim}
 
 
@@ -138,9 +138,7 @@ def test_selectors_labels_and_annotations_are_merged(place: Place) -> None:
         return {"labels": keys, "annotations": keys}
 
     job = objects.job(nodeSelector={"a": "1", "b": "1"}, pod_metadata=both("runtime"))
-    patch = objects.patch(
-        nodeSelector={"b": "2"}, pod_metadata=both("patch"), job=both("patch")
-    )
+    patch = objects.patch(nodeSelector={"b": "2"}, pod_metadata=both("patch"), job=both("patch"))
     node = objects.replicated(job_set_of(place, patch, job=job))["template"]
     pod = node["spec"]["template"]
     assert pod["spec"]["nodeSelector"] == {"a": "1", "b": "2"}
@@ -199,7 +197,7 @@ def test_affinity_is_merged_and_its_terms_are_replaced(place: Place) -> None:
 
 @rule("4.3-absent")
 def test_what_a_patch_does_not_name_stays(place: Place) -> None:
-    pod = {
+    pod: JSON = {
         "serviceAccountName": "own",
         "terminationGracePeriodSeconds": 7,
         "nodeSelector": {"a": "1"},

@@ -20,8 +20,8 @@ KINDS = {
 JOBS = "spec.template.spec.replicatedJobs"
 CONTAINERS = "template.spec.template.spec.containers"
 DEPRECATED = {"trainer.kubeflow.org/support": "deprecated"}
-TWICE = {"outer": {"replicas": 2}}
-OTHER = {"containers": [objects.container("other")]}
+TWICE: JSON = {"outer": {"replicas": 2}}
+OTHER: JSON = {"containers": [objects.container("other")]}
 
 
 def runtime(place: Place, kind: str, *jobs: JSON, **fields: Any) -> JSON:
@@ -42,9 +42,7 @@ def test_a_job_of_a_step_has_one_replica(place: Place, kind: str, step: str) -> 
 @rule("5.2-container")
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("step", ["trainer", DATASET, MODEL])
-def test_a_job_of_a_step_has_the_container_of_that_step(
-    place: Place, kind: str, step: str
-) -> None:
+def test_a_job_of_a_step_has_the_container_of_that_step(place: Place, kind: str, step: str) -> None:
     answer = place.submit(runtime(place, kind, objects.job("first", step, **OTHER)))
     missing = f"must contain the required container for the ancestor: {step}"
     admission.assert_refused(answer, KINDS[kind], Refusal(f"{JOBS}[0].{CONTAINERS}", missing))
@@ -103,10 +101,12 @@ def test_creating_a_deprecated_cluster_training_runtime_is_a_warning(place: Plac
     answer = place.submit(runtime(place, "ClusterTrainingRuntime", labels=DEPRECATED))
     assert answer.message == ""
     assert answer.warnings == (
-        f'ClusterTrainingRuntime "{place.name}" is deprecated and will be removed in a future '
-        "release of Kubeflow Trainer. See runtime deprecation policy: "
-        "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html"
-        "#runtime-deprecation-policy",
+        (
+            f'ClusterTrainingRuntime "{place.name}" is deprecated and will be removed in a future '
+            "release of Kubeflow Trainer. See runtime deprecation policy: "
+            "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html"
+            "#runtime-deprecation-policy"
+        ),
     )
     touched = {"metadata": {"annotations": {"example.com/a": "b"}}}
     answer = place.merge("ClusterTrainingRuntime", place.name, touched)

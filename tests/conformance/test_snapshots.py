@@ -97,6 +97,7 @@ def test_a_copy_that_is_missing_is_made_of_the_live_runtime(place: Place) -> Non
     place.add(objects.runtime(), objects.train_job(suspend=True))
     place.job_set()
     place.change("TrainingRuntime", "runtime", {"spec": {"template": {"spec": _jobs(OTHER_IMAGE)}}})
+    place.settle()
     place.delete("ConfigMap", SNAPSHOT)
     place.until(lambda: place.find("ConfigMap", SNAPSHOT))
     place.until(lambda: objects.only(place.job_set())["image"] == "example.com/other:2")

@@ -383,6 +383,16 @@ def test_a_dataset_in_a_cache_needs_the_volume_too(place: Place) -> None:
         )
 
 
+@rule("5.1-not-checked-mpi", differs=(Deviation.Q5,))
+def test_an_empty_mpi_implementation_is_accepted(place: Place) -> None:
+    place.add(objects.runtime("runtime", *MPI_JOBS, policy={"mpi": {"mpiImplementation": ""}}))
+    answer = place.submit(objects.train_job())
+    if place.deviates(Deviation.Q5):
+        admission.assert_refused(answer, admission.TRAIN_JOB, Refusal("spec.runtimeRef", ""))
+    else:
+        assert answer.message == ""
+
+
 @rule("5.1-unsupported", "5-denied")
 @pytest.mark.parametrize(
     ("ref", "named"),
@@ -432,7 +442,7 @@ def test_the_runtime_must_exist(place: Place, kind: str) -> None:
 def test_the_runtime_must_exist_at_each_update_too(place: Place) -> None:
     place.add(objects.runtime("none"), objects.train_job(runtime="none", suspend=True))
     place.job_set()
-    place.delete("TrainingRuntime", "none")
+    place.delete_runtime("none")
     changes: list[JSON] = [
         {"spec": {"suspend": False}},
         {"metadata": {"labels": {"example.com/a": "b"}}},
@@ -454,17 +464,19 @@ def test_a_deprecated_cluster_training_runtime_is_a_warning(place: Place) -> Non
     answer = place.submit(objects.train_job(runtime=place.name, kind=kind))
     assert answer.message == ""
     assert answer.warnings == (
-        f'Referenced ClusterTrainingRuntime "{place.name}" is deprecated and will be removed in a '
-        "future release of Kubeflow Trainer. See runtime deprecation policy: "
-        "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html"
-        "#runtime-deprecation-policy",
+        (
+            f'Referenced ClusterTrainingRuntime "{place.name}" is deprecated and will be removed in a '
+            "future release of Kubeflow Trainer. See runtime deprecation policy: "
+            "https://trainer.kubeflow.org/en/latest/operator-guides/runtime.html"
+            "#runtime-deprecation-policy"
+        ),
     )
 
 
 @rule("5.1-several")
 def test_all_mistakes_are_told_at_once(place: Place) -> None:
     place.add(objects.runtime())
-    asked = {"dataset": {}, "model": {}}
+    asked: JSON = {"dataset": {}, "model": {}}
     answer = place.submit(objects.train_job(initializer=asked))
     text = "must have {}-initializer job when trainJob is configured with input {}Config"
     admission.assert_refused(

@@ -13,7 +13,7 @@ from trainer_infra.render.deviation import Deviation
 JSON = dict[str, Any]
 
 PATCHES = "spec.runtimePatches"
-FULL = {
+FULL: JSON = {
     "initializer": {"dataset": {"storageUri": "hf://a/b"}},
     "trainer": {"numNodes": 1},
     "activeDeadlineSeconds": 10_000,
