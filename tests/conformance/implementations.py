@@ -19,6 +19,8 @@ class Apart(StrEnum):
     The values are ids of docs/compatibility.md, under "Apart from any switch".
     """
 
+    CHILDREN = "Q20"
+    """It watches no ConfigMaps, Secrets and PodGroups, and makes sure of them now and then instead."""
     REPORTS = "reports"
     """Only a pod of the TrainJob may report, and only so often."""
 

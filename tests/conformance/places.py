@@ -31,8 +31,9 @@ _API: Final = {
     "TrainJob": "trainer.kubeflow.org/v1alpha1",
     "TrainingRuntime": "trainer.kubeflow.org/v1alpha1",
     "ClusterTrainingRuntime": "trainer.kubeflow.org/v1alpha1",
+    "VolcanoPodGroup": "scheduling.volcano.sh/v1beta1",
 }
-"""Kind -> its API version."""
+"""Kind -> its API version; two kinds have one name, so one has another here."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,8 @@ class Place:
         version = _API[kind]
         group = f"/apis/{version}" if "/" in version else f"/api/{version}"
         scope = "" if kind == "ClusterTrainingRuntime" else f"/namespaces/{self.name}"
-        return f"{group}{scope}/{kind.lower()}s" + (f"/{name}" if name else "")
+        plural = f"{kind.removeprefix('Volcano').lower()}s"
+        return f"{group}{scope}/{plural}" + (f"/{name}" if name else "")
 
     def submit(self, item: JSON, **query: str) -> Answer:
         """Create an object, which may be refused."""

@@ -86,6 +86,7 @@ def test_a_finished_train_job_has_no_deadline(place: Place) -> None:
 def test_after_a_resume_the_deadline_counts_anew(place: Place) -> None:
     place.add(objects.runtime(), objects.train_job(suspend=True, activeDeadlineSeconds=3))
     place.until_condition("Suspended", "True")
+    place.job_set_says(conditions=[objects.condition("Suspended")])
     place.change("JobSet", "a", {"metadata": {"finalizers": ["example.com/held"]}})
     until_past(place, created(place) + timedelta(seconds=3))
     place.suspend(False)
@@ -93,7 +94,7 @@ def test_after_a_resume_the_deadline_counts_anew(place: Place) -> None:
     resumed = datetime.now(UTC).replace(microsecond=0)
     when = resumed.strftime("%Y-%m-%dT%H:%M:%SZ")
     said = objects.condition("Suspended", "False", reason="ResumeJobs", lastTransitionTime=when)
-    place.change("JobSet", "a", {"status": {"conditions": [said]}}, "status")
+    place.job_set_says(conditions=[said])
     start = resumed if place.deviates(Deviation.RESUME) else _resumed(place)
     failed = place.until_condition("Failed", "True")
     assert failed["reason"] == "DeadlineExceeded"

@@ -58,7 +58,7 @@ def test_jobs_status_has_the_counts_of_each_replicated_job(place: Place) -> None
 @rule("4.7-deadline-kept", differs=(Deviation.FAILURE_REASON,))
 def test_a_deadline_stays_the_reason_whatever_the_job_set_says(place: Place) -> None:
     place.add(objects.runtime(), objects.train_job(suspend=True, activeDeadlineSeconds=1))
-    place.job_set()
+    place.job_set_says(conditions=[objects.condition("Suspended")])
     place.change("JobSet", "a", {"metadata": {"finalizers": ["example.com/held"]}})
     place.suspend(False)
     place.until(lambda: not place.job_set()["spec"]["suspend"])

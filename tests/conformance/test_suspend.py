@@ -9,7 +9,7 @@ from trainer_infra.render.deviation import Deviation
 
 JSON = dict[str, Any]
 
-COSCHEDULING = {"coscheduling": {"scheduleTimeoutSeconds": 120}}
+QUEUE = "scheduling.volcano.sh/queue-name"
 
 
 def suspended(place: Place, **runtime: Any) -> None:
@@ -143,16 +143,23 @@ def test_labels_and_annotations_of_patches_reach_the_job_set(place: Place) -> No
 
 @rule("4.9-pod-group")
 def test_the_pod_group_is_applied_while_the_train_job_is_suspended(place: Place) -> None:
-    suspended(place, gang=COSCHEDULING)
-    group = place.until(lambda: place.find("PodGroup", "a"))
-    assert group["spec"]["scheduleTimeoutSeconds"] == 120
-    place.change("PodGroup", "a", {"spec": {"scheduleTimeoutSeconds": 7}})
-    place.until(lambda: place.find("PodGroup", "a")["spec"]["scheduleTimeoutSeconds"] == 120)
-    place.suspend(False)
+    suspended(place, gang={"volcano": {}})
+
+    def queue(name: str) -> JSON:
+        return objects.patch(annotations={QUEUE: name})
+
+    def group() -> JSON:
+        found: JSON = place.until(lambda: place.find("VolcanoPodGroup", "a"))["spec"]
+        return found
+
+    assert "queue" not in group()
+    place.suspend(True, runtimePatches=[queue("first")])
+    place.until(lambda: group().get("queue") == "first")
+    place.suspend(False, runtimePatches=[queue("second")])
     place.until(lambda: not is_suspended(place))
-    place.change("PodGroup", "a", {"spec": {"scheduleTimeoutSeconds": 7}})
+    assert place.job_set()["metadata"]["annotations"][QUEUE] == "second"
     place.settle()
-    assert place.find("PodGroup", "a")["spec"]["scheduleTimeoutSeconds"] == 7
+    assert group()["queue"] == "first"
 
 
 @rule("4.9-job-set-refuses", differs=(Deviation.Q8,))
