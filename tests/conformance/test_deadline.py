@@ -6,14 +6,12 @@ Seconds pass here, since that is what is tried; none is counted, so a busy machi
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from tests.conformance import objects
+from tests.conformance import job_set_policy, objects
 from tests.conformance.places import Place
 from tests.conformance.rules import rule
 from trainer_infra.render.deviation import Deviation
 
 JSON = dict[str, Any]
-
-POLICIES = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolicies"
 
 
 def time_of(text: str) -> datetime:
@@ -109,43 +107,13 @@ def _resumed(place: Place) -> datetime:
 def test_a_job_set_that_could_not_be_deleted_stays(place: Place) -> None:
     place.add(objects.runtime(), objects.train_job(suspend=True, activeDeadlineSeconds=1))
     place.job_set()
-    forbid_deletion(place)
+    job_set_policy.refuse(place, "DELETE", "not now")
     place.suspend(False)
     assert place.until_condition("Failed", "True")["reason"] == "DeadlineExceeded"
-    allow_deletion(place)
+    job_set_policy.allow(place, "DELETE")
     place.touch("again")
     if place.deviates(Deviation.Q13):
         place.until(lambda: not place.find("JobSet", "a"))
     else:
         place.settle()
         assert place.find("JobSet", "a")
-
-
-def forbid_deletion(place: Place) -> None:
-    """Refuse to delete JobSets of the namespace, and return once that is so."""
-    rules = {
-        "apiGroups": ["jobset.x-k8s.io"],
-        "apiVersions": ["*"],
-        "resources": ["jobsets"],
-        "operations": ["DELETE"],
-    }
-    selector = {"matchLabels": {"kubernetes.io/metadata.name": place.name}}
-    name = {"metadata": {"name": place.name}}
-    constraints = {"resourceRules": [rules], "namespaceSelector": selector}
-    refusal = {"expression": "false", "message": "not now"}
-    policy = {"matchConstraints": constraints, "validations": [refusal]}
-    binding = {"policyName": place.name, "validationActions": ["Deny"]}
-    client = place.manager.client
-    for path, spec in ((POLICIES, policy), (POLICIES[:-3] + "ybindings", binding)):
-        assert client.create(path, {**name, "spec": spec}).message == ""
-    place.until(lambda: "not now" in _dry_deletion(place))
-
-
-def allow_deletion(place: Place) -> None:
-    place.manager.client.delete(f"{POLICIES[:-3]}ybindings/{place.name}")
-    place.until(lambda: not _dry_deletion(place))
-
-
-def _dry_deletion(place: Place) -> str:
-    """Why the JobSet could not be deleted; nothing is."""
-    return place.manager.client.delete(place.path("JobSet", "a") + "?dryRun=All").message

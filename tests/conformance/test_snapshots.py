@@ -93,6 +93,17 @@ def test_a_train_job_goes_on_without_its_runtime(unjudged: Place) -> None:
     unjudged.until(lambda: not unjudged.job_set()["spec"]["suspend"])
 
 
+@rule("4.2-runtime-gone", "4.6-retry")
+def test_a_copy_is_enough_where_the_runtime_is_gone(unjudged: Place) -> None:
+    train_job = unjudged.add(objects.train_job())
+    unjudged.until_failure("not found")
+    group = {"apiVersion": train_job["apiVersion"]}
+    copied = {"runtime": yaml.safe_dump({**group, **objects.runtime()})}
+    unjudged.add(snapshots.snapshot(train_job, copied))
+    unjudged.touch("again")
+    assert objects.only(unjudged.job_set())["image"] == "example.com/runtime:1"
+
+
 @rule("4.2-made-again", differs=(Apart.CHILDREN,))
 def test_a_copy_that_is_missing_is_made_of_the_live_runtime(place: Place) -> None:
     place.add(objects.runtime(), objects.train_job(suspend=True))
