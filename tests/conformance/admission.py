@@ -1,15 +1,27 @@
-"""How a webhook's refusal reads."""
+"""How a webhook's refusal reads.
+
+Ours may say behind each mistake what to do about it (Deviation.ADVICE); that text is not tried here.
+"""
 
 import re
 from dataclasses import dataclass
 from typing import Final
 
+from tests.conformance.places import Place
 from tools.cluster.client import Answer
+from trainer_infra.render.deviation import Deviation
 
 TRAIN_JOB: Final = "validator.trainjob.trainer.kubeflow.org"
 RUNTIME: Final = "validator.trainingruntime.trainer.kubeflow.org"
 CLUSTER_RUNTIME: Final = "validator.clustertrainingruntime.trainer.kubeflow.org"
 """Names of webhooks."""
+
+KINDS: Final = {
+    "clustertrainingruntimes.trainer.kubeflow.org": "ClusterTrainingRuntime.trainer.kubeflow.org",
+    "trainingruntimes.trainer.kubeflow.org": "TrainingRuntime.trainer.kubeflow.org",
+    "priorityclasses.scheduling.k8s.io": "PriorityClass.scheduling.k8s.io",
+}
+"""How an API server says what it does not find -> how the cache of the reference says it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +46,15 @@ def forbidden(field: str, detail: str) -> Refusal:
     return Refusal(field, detail, "Forbidden")
 
 
-def assert_refused(answer: Answer, webhook: str, *mistakes: Refusal) -> None:
+def assert_refused(place: Place, answer: Answer, webhook: str, *mistakes: Refusal) -> None:
     """The webhook refused with these mistakes and no others, in this order."""
     said = answer.message.removeprefix(f'admission webhook "{webhook}" denied the request: ')
     assert (answer.status, said != answer.message) == (403, True), answer.message
-    together = ", ".join(each.pattern for each in mistakes)
+    for resource, kind in KINDS.items():
+        said = said.replace(f' {resource} "', f' {kind} "')
+    advises = Deviation.ADVICE in place.manager.implementation.deviations
+    advice = "(?:; .+?)?" if advises else ""
+    together = ", ".join(each.pattern + advice for each in mistakes)
     pattern = together if len(mistakes) == 1 else rf"\[{together}\]"
     assert re.fullmatch(pattern, said, re.DOTALL), said
     kinds = len(re.findall(r": (?:Invalid value|Forbidden): ", said))

@@ -35,7 +35,7 @@ def test_a_job_of_a_step_has_one_replica(place: Place, kind: str, step: str) -> 
     job = objects.job("node" if step == "trainer" else step, step, **TWICE)
     answer = place.submit(runtime(place, kind, objects.job("first", None), job))
     admission.assert_refused(
-        answer, KINDS[kind], Refusal(f"{JOBS}[1].replicas", "always must be 1")
+        place, answer, KINDS[kind], Refusal(f"{JOBS}[1].replicas", "always must be 1")
     )
 
 
@@ -45,7 +45,9 @@ def test_a_job_of_a_step_has_one_replica(place: Place, kind: str, step: str) -> 
 def test_a_job_of_a_step_has_the_container_of_that_step(place: Place, kind: str, step: str) -> None:
     answer = place.submit(runtime(place, kind, objects.job("first", step, **OTHER)))
     missing = f"must contain the required container for the ancestor: {step}"
-    admission.assert_refused(answer, KINDS[kind], Refusal(f"{JOBS}[0].{CONTAINERS}", missing))
+    admission.assert_refused(
+        place, answer, KINDS[kind], Refusal(f"{JOBS}[0].{CONTAINERS}", missing)
+    )
 
 
 @rule("5.2-replicas", "5.2-container")
@@ -53,6 +55,7 @@ def test_all_mistakes_are_told_at_once(place: Place) -> None:
     jobs = [objects.job("first", "trainer", **OTHER, **TWICE), objects.job("node", **TWICE)]
     answer = place.submit(runtime(place, "TrainingRuntime", *jobs))
     admission.assert_refused(
+        place,
         answer,
         admission.RUNTIME,
         Refusal(f"{JOBS}[0].replicas", "always must be 1"),
@@ -79,7 +82,7 @@ def test_an_update_of_a_cluster_training_runtime_is_judged(place: Place) -> None
         "ClusterTrainingRuntime", place.name, {"spec": {"template": {"spec": wrong}}}
     )
     admission.assert_refused(
-        answer, admission.CLUSTER_RUNTIME, Refusal(f"{JOBS}[0].replicas", "always must be 1")
+        place, answer, admission.CLUSTER_RUNTIME, Refusal(f"{JOBS}[0].replicas", "always must be 1")
     )
 
 
@@ -90,7 +93,7 @@ def test_an_update_of_a_training_runtime_is_not(place: Place) -> None:
     answer = place.merge("TrainingRuntime", place.name, {"spec": {"template": {"spec": wrong}}})
     if place.deviates(Deviation.Q10):
         admission.assert_refused(
-            answer, admission.RUNTIME, Refusal(f"{JOBS}[0].replicas", "always must be 1")
+            place, answer, admission.RUNTIME, Refusal(f"{JOBS}[0].replicas", "always must be 1")
         )
     else:
         assert answer.message == ""

@@ -121,7 +121,7 @@ def submitted(place: Place, name: str, trainer: JSON) -> Any:
 
 @pytest.mark.parametrize(("name", "trainer", "mistakes"), REFUSED.values(), ids=REFUSED)
 def test_it_refuses(place: Place, name: str, trainer: JSON, mistakes: list[Refusal]) -> None:
-    admission.assert_refused(submitted(place, name, trainer), admission.TRAIN_JOB, *mistakes)
+    admission.assert_refused(place, submitted(place, name, trainer), admission.TRAIN_JOB, *mistakes)
 
 
 @pytest.mark.parametrize(("name", "trainer"), ACCEPTED.values(), ids=ACCEPTED)

@@ -119,7 +119,7 @@ def test_patches_do_not_change_while_the_train_job_runs(place: Place) -> None:
     answer = place.merge("TrainJob", "a", {"spec": {"runtimePatches": [patch]}})
     text = "RuntimePatches can only be modified when the TrainJob is suspended before or after"
     admission.assert_refused(
-        answer, admission.TRAIN_JOB, admission.forbidden(PATCHES, f"{text} the update")
+        place, answer, admission.TRAIN_JOB, admission.forbidden(PATCHES, f"{text} the update")
     )
 
 
@@ -160,6 +160,7 @@ def test_patches_do_not_change_while_a_job_is_active(place: Place) -> None:
     answer = place.merge("TrainJob", "a", {"spec": {"suspend": True, "runtimePatches": [patch]}})
     text = "RuntimePatches cannot be modified when the JobSet's ReplicatedJob {} is still active"
     admission.assert_refused(
+        place,
         answer,
         admission.TRAIN_JOB,
         *(admission.forbidden(PATCHES, text.format(each)) for each in ("node", "other")),
