@@ -39,6 +39,7 @@ test: setup ## run the tests that need no cluster [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
 	@$(if $(T),,$(BIN)/python -m tests.parity.reference)
 	@$(if $(T),,$(BIN)/python -m tests.apiserver.admission_managers)
+	@$(if $(T),,$(BIN)/python -m tests.conformance.implementations)
 	@$(BIN)/pytest -n 3 --dist worksteal $(or $(T),-m "not soak" $(ON_CLUSTER:%=--ignore=%)) $(if $(K),-k '$(K)')
 
 lint: setup ## format, style, types and the layers of the package, checked only

@@ -6,6 +6,7 @@ and out, the server's answer as it is. What talks to a user's cluster is another
 
 import http.client
 import json
+import re
 import ssl
 import time
 from collections.abc import Mapping
@@ -23,6 +24,7 @@ _IDLE: Final = 30.0
 """Seconds after which a connection is made anew: the server ends one that is idle for 90."""
 
 _JSON_TYPE: Final = "application/json"
+_MERGE_TYPE: Final = "application/merge-patch+json"
 
 STRICT: Final = {"fieldValidation": "Strict"}
 """Refuse fields that the schema does not know, instead of dropping them."""
@@ -60,6 +62,9 @@ class Answer:
     body: dict[str, Any]
     """The object, the list or the Status; empty when the answer is plain text."""
 
+    warnings: tuple[str, ...] = ()
+    """What it warned of."""
+
     @property
     def message(self) -> str:
         """Why the server refused; empty when it did not."""
@@ -77,7 +82,7 @@ class Client:
         self._connection = http.client.HTTPSConnection(
             str(place.hostname), place.port, timeout=_TIMEOUT, context=context
         )
-        self._headers = {"Authorization": f"Bearer {address.token}", "Content-Type": _JSON_TYPE}
+        self._headers = {"Authorization": f"Bearer {address.token}"}
         self._used = time.monotonic()
 
     def __enter__(self) -> Self:
@@ -111,27 +116,42 @@ class Client:
         """Replace an object; `path` is its own."""
         return self._request("PUT", _with_query(path, query), item)
 
+    def merge(self, path: str, change: JSON, **query: str) -> Answer:
+        """Change the fields of an object that the change has; null removes one (RFC 7386)."""
+        return self._request("PATCH", _with_query(path, query), change, content=_MERGE_TYPE)
+
     def delete(self, path: str) -> Answer:
         """Delete an object."""
         return self._request("DELETE", path)
 
     def _request(
-        self, method: str, path: str, item: JSON | None = None, accept: str = _JSON_TYPE
+        self,
+        method: str,
+        path: str,
+        item: JSON | None = None,
+        accept: str = _JSON_TYPE,
+        content: str = _JSON_TYPE,
     ) -> Answer:
         body = None if item is None else json.dumps(item)
-        headers = self._headers | {"Accept": accept}
+        headers = self._headers | {"Accept": accept, "Content-Type": content}
         if time.monotonic() - self._used > _IDLE:
             self.close()
         try:
             self._connection.request(method, path, body, headers)
             response = self._connection.getresponse()
-            content = response.read()
+            answer = response.read()
             self._used = time.monotonic()
         except (OSError, http.client.HTTPException) as error:
             self._connection.close()
             raise Unreachable(f"{method} {path}: {error}") from error
         is_json = _JSON_TYPE in (response.headers.get("Content-Type") or "")
-        return Answer(response.status, json.loads(content) if is_json else {})
+        warnings = tuple(map(_text_of, response.headers.get_all("Warning") or ()))
+        return Answer(response.status, json.loads(answer) if is_json else {}, warnings)
+
+
+def _text_of(warning: str) -> str:
+    """What a header says, without its code and agent, and the quotes around and within it."""
+    return re.sub(r"\\(.)", r"\1", warning.partition('"')[2][:-1])
 
 
 def _with_query(path: str, query: Mapping[str, str]) -> str:

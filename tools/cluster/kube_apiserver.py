@@ -2,7 +2,8 @@
 
 `start` is for apiserver.py: on loopback, with one user who may do all; the certificate is the
 server's own, the user's token is made at the start, and the port is reserved while the server
-starts, so that no other program gets it in between. `component` is for up.py: the server of a
+starts, so that no other program gets it in between. It issues tokens of service accounts under its
+own address, so that what is beside it finds the keys that verify them. `component` is for up.py: the server of a
 cluster, which lives on in the cluster's network and is reached through forwarder.py.
 """
 
@@ -117,6 +118,7 @@ def start(folder: Path, etcd: str) -> tuple[Process, Address]:
         )
         flags = _shared_flags(key, tokens) | {
             "etcd-servers": etcd,
+            "service-account-issuer": address.url,
             "bind-address": "127.0.0.1",
             "advertise-address": "127.0.0.1",
             "secure-port": str(port),

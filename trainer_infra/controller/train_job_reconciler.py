@@ -6,6 +6,7 @@ and when to look again.
 """
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -27,7 +28,7 @@ from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, TRAIN_JOB
 from trainer_infra.lifecycle import conditions, events, generated_secrets, status
 from trainer_infra.lifecycle import plan as lifecycle
 from trainer_infra.lifecycle.events import Event
-from trainer_infra.lifecycle.plan import Plan
+from trainer_infra.lifecycle.plan import ObjectRef, Plan
 from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.observed_objects import ObservedObjects
 
@@ -156,7 +157,7 @@ class TrainJobReconciler:
     ) -> ObservedObjects:
         """What is there: from the caches, from memory, and of a run that goes on its pods."""
         jobset = self._caches.job_sets.get(key)
-        if memory.snapshot is None and (jobset is not None or _is_finished(job)):
+        if memory.snapshot is None and await self._may_have_snapshot(job, jobset):
             await self._recall_snapshot(key, memory)
         return ObservedObjects(
             jobset=jobset,
@@ -165,6 +166,12 @@ class TrainJobReconciler:
             pods=await self._pods.waiting(key, job, jobset),
             events_written=memory.events,
         )
+
+    async def _may_have_snapshot(self, job: TrainJob, jobset: JSONObject | None) -> bool:
+        """Whether an earlier process may have made one that creating it would not show."""
+        if jobset is not None or _is_finished(job):
+            return True
+        return await self._runtimes.runtime_of(job) is None
 
     async def _recall_snapshot(self, key: ObjectKey, memory: ChildMemory) -> None:
         """Read the snapshot that an earlier process has made."""
@@ -263,15 +270,16 @@ class TrainJobReconciler:
     async def _finish(
         self, key: ObjectKey, job: TrainJob, memory: ChildMemory, plan: Plan, now: datetime
     ) -> None:
-        """Delete what is to go, store the status and record the events, in this order."""
+        """Delete what is to go, store the status and record the events, in this order.
+
+        Where something cannot be deleted, the status says all the same what was decided.
+        """
+        refusal: TrainerInfraError | TimeoutError | None = None
         for each in plan.delete:
-            resource = JOBSET if each.kind == names.JOBSET else TRAIN_JOB
-            value = self._caches.job_sets.get(key) if resource is JOBSET else None
-            uid = memory.uid if value is None else value["metadata"]["uid"]
             try:
-                await self._within().delete(resource, each.name, key.namespace, uid=uid)
-            except NotFound:
-                continue
+                await self._delete(key, memory, each)
+            except (TrainerInfraError, TimeoutError) as error:
+                refusal = error
         if plan.status is not None:
             stored = await self._within().merge_status(
                 _status_patch(job, plan.status), manager=names.TRAINER_MANAGER
@@ -283,6 +291,15 @@ class TrainJobReconciler:
                 memory.events |= {(event.reason, event.message)}
         await self._note_waiting(job, plan.waiting)
         self._metrics.looked_at(key, job, plan.status, self._caches.job_sets.get(key))
+        if refusal is not None:
+            raise refusal
+
+    async def _delete(self, key: ObjectKey, memory: ChildMemory, each: ObjectRef) -> None:
+        resource = JOBSET if each.kind == names.JOBSET else TRAIN_JOB
+        value = self._caches.job_sets.get(key) if resource is JOBSET else None
+        uid = memory.uid if value is None else value["metadata"]["uid"]
+        with suppress(NotFound):
+            await self._within().delete(resource, each.name, key.namespace, uid=uid)
 
     async def _note_waiting(self, job: TrainJob, sentence: str) -> None:
         """Keep in an annotation why it does not go on; a TrainJob that is being deleted stays as it is."""
