@@ -1,0 +1,48 @@
+"""What the SDK shows of events: those of the TrainJob and its pods that have a `firstTimestamp`."""
+
+from typing import Any
+
+from tests.e2e.jobs import eventually
+from tests.e2e.sdk.user import User
+
+JSON = dict[str, Any]
+SNAPSHOT: JSON = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "hindered-runtime-snapshot"},
+    "data": {"runtime": "{}"},
+}
+
+
+def events(user: User, name: str, kind: str) -> list[JSON]:
+    listed: list[JSON] = user.run("return client.get_job_events(name)", name=name)
+    return [each for each in listed if each["involved_object_kind"] == kind]
+
+
+def test_events_of_the_pods_are_there_in_order(user: User) -> None:
+    assert user.ended("container") == "Complete"
+    found = events(user, "container", "Pod")
+    assert [each["reason"] for each in found] == ["Pulled", "Created", "Started"]
+
+
+def test_an_event_of_the_trainjob_says_why_it_failed(user: User, patience: float) -> None:
+    assert user.ended("failing") == "Failed"
+    messages = eventually(lambda: events(user, "failing", "TrainJob"), patience)
+    assert any("code 3" in each["message"] for each in messages)
+
+
+def test_an_event_says_why_no_node_is_found(user: User, patience: float) -> None:
+    def messages() -> list[str]:
+        return [
+            each["message"] for each in user.run("return client.get_job_events(name)", name=name)
+        ]
+
+    name = "unschedulable"
+    assert eventually(lambda: [each for each in messages() if "Insufficient cpu" in each], patience)
+
+
+def test_an_event_of_the_trainjob_says_why_it_has_no_jobset(user: User, patience: float) -> None:
+    user.apply(SNAPSHOT)
+    user.run("return client.train('plain', options=[Name('hindered')])")
+    found = eventually(lambda: events(user, "hindered", "TrainJob"), patience)
+    assert "TrainJobResourcesCreationFailed" in {each["reason"] for each in found}
