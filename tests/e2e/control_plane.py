@@ -34,10 +34,13 @@ class ControlPlanes:
         self._objects: Sequence[JSONObject] = ()
 
     def use(self, **arguments: Any) -> None:
-        """Have the one of these arguments of `TrainerControlPlane`, ready, and the runtimes."""
+        """Have the one of these arguments of `TrainerControlPlane`, ready, and the runtimes.
+
+        The one before goes with all its TrainJobs; its namespace stays, which is slow to end.
+        """
         if arguments == self._arguments:
             return
-        self.remove()
+        self._delete([each for each in self._objects if each["kind"] != "Namespace"])
         IMAGES[arguments["implementation"]]()
         self._arguments, self._objects = arguments, plane_objects(arguments)
         self._system.kubectl("apply", "--server-side", "-f", "-", given=_list(self._objects))
@@ -47,12 +50,13 @@ class ControlPlanes:
         eventually(partial(self._is_applied, _list(runtimes)))
 
     def remove(self) -> None:
-        """Take it away with all TrainJobs and runtimes; done when it is gone."""
-        if not self._objects:
-            return
-        whole = _list(self._objects[::-1])
-        self._system.kubectl("delete", "--ignore-not-found", "-f", "-", given=whole)
-        self._arguments, self._objects = None, ()
+        """Take it away with all TrainJobs and runtimes."""
+        self._delete(self._objects, "--wait=false")
+
+    def _delete(self, objects: Sequence[JSONObject], *options: str) -> None:
+        if objects:
+            whole = _list(objects[::-1])
+            self._system.kubectl("delete", "--ignore-not-found", *options, "-f", "-", given=whole)
 
     def _is_applied(self, given: str) -> bool:
         try:

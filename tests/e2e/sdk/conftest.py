@@ -7,23 +7,10 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.control_plane import IMAGES, ControlPlanes
-from tests.e2e.jobs import LONG
-from tests.e2e.sdk.defects import DEFECTS
+from tests.e2e.sdk.defects import DEFECTS, Expectation
 from tests.e2e.sdk.namespaced_runtimes import namespaced_runtimes
 from tests.e2e.sdk.started_jobs import JOBS
 from tests.e2e.sdk.user import Sdk, User, signed_in
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Expect the defects that are written down, each of which fails its test once it is gone."""
-    for item in items:
-        if item.path.parent != Path(__file__).parent or not isinstance(item, pytest.Function):
-            continue
-        for implementation, defects in DEFECTS.items():
-            reason = defects.get(item.originalname)
-            if reason and f"[{implementation}]" in item.name:
-                mark = pytest.mark.xfail(reason=reason, raises=AssertionError, strict=True)
-                item.add_marker(mark)
 
 
 @pytest.fixture(scope="session")
@@ -68,6 +55,6 @@ def user(new_user: Callable[[], User], image: str) -> User:
 
 
 @pytest.fixture
-def patience(request: pytest.FixtureRequest) -> float:
-    """Seconds to wait for what never comes where a defect is written down."""
-    return 10.0 if request.node.get_closest_marker("xfail") else LONG
+def expectation(request: pytest.FixtureRequest, implementation: str) -> Expectation:
+    """What the test expects of the implementation, unless DEFECTS says that it does not hold."""
+    return Expectation(DEFECTS[implementation].get(request.function.__name__, ""))

@@ -1,7 +1,13 @@
 """What an implementation of the control plane does not do as the published SDK expects it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from typing import Final
+
+import pytest
+
+from tests.e2e.jobs import LONG
 
 DEFECTS: Final[Mapping[str, Mapping[str, str]]] = {
     "upstream": {
@@ -24,3 +30,27 @@ DEFECTS: Final[Mapping[str, Mapping[str, str]]] = {
     },
 }
 """By implementation, the test that shows it, and why; a defect that no longer shows fails its test."""
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """What one test expects of an implementation."""
+
+    defect: str
+    """Why it does not hold; empty where it does."""
+
+    @property
+    def patience(self) -> float:
+        """Seconds to wait for it."""
+        return 5.0 if self.defect else LONG
+
+    @contextmanager
+    def met(self) -> Iterator[None]:
+        """Checks inside hold exactly where no defect is written down."""
+        try:
+            yield
+        except AssertionError:
+            if self.defect:
+                pytest.xfail(self.defect)
+            raise
+        assert not self.defect, f"this no longer shows, take it out of DEFECTS: {self.defect}"

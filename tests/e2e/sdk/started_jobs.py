@@ -10,7 +10,7 @@ JOBS: Final[Mapping[str, str]] = {
             func_args={"steps": 200, "rate": 1.0},
             image=image,
             num_nodes=2,
-            resources_per_node={"cpu": "50m", "memory": 2 << 30},
+            resources_per_node={"cpu": "500m", "memory": 2 << 30},
             env={"GREETING": "hello"},
         )
         metadata = [Labels({"team": "vision"}), Annotations({"example.com/why": "test"})]
@@ -35,8 +35,8 @@ JOBS: Final[Mapping[str, str]] = {
     """,
     "container": """
         trainer = CustomTrainerContainer(image, env={"GREETING": "hello"})
-        said = [TrainerCommand(["bash", "-c"]), TrainerArgs(['echo "$GREETING to $0"', "you"])]
-        said[1].args.append("all")
+        words = TrainerArgs(['echo "$GREETING to $0 $1"', "you", "all"])
+        said = [TrainerCommand(["bash", "-c"]), words]
         return client.train("plain", trainer=trainer, options=[Name(name), *said])
     """,
     "late": """

@@ -3,6 +3,7 @@
 from typing import Any
 
 from tests.e2e.jobs import eventually
+from tests.e2e.sdk.defects import Expectation
 from tests.e2e.sdk.user import User
 
 JSON = dict[str, Any]
@@ -25,24 +26,30 @@ def test_events_of_the_pods_are_there_in_order(user: User) -> None:
     assert [each["reason"] for each in found] == ["Pulled", "Created", "Started"]
 
 
-def test_an_event_of_the_trainjob_says_why_it_failed(user: User, patience: float) -> None:
+def test_an_event_of_the_trainjob_says_why_it_failed(user: User, expectation: Expectation) -> None:
     assert user.ended("failing") == "Failed"
-    messages = eventually(lambda: events(user, "failing", "TrainJob"), patience)
-    assert any("code 3" in each["message"] for each in messages)
+    with expectation.met():
+        found = eventually(lambda: events(user, "failing", "TrainJob"), expectation.patience)
+        assert any("code 3" in each["message"] for each in found)
 
 
-def test_an_event_says_why_no_node_is_found(user: User, patience: float) -> None:
-    def messages() -> list[str]:
-        return [
-            each["message"] for each in user.run("return client.get_job_events(name)", name=name)
-        ]
+def test_an_event_says_why_no_node_is_found(user: User, expectation: Expectation) -> None:
+    def found() -> list[JSON]:
+        both = (events(user, "unschedulable", kind) for kind in ("Pod", "TrainJob"))
+        return [each for listed in both for each in listed if "Insufficient cpu" in each["message"]]
 
-    name = "unschedulable"
-    assert eventually(lambda: [each for each in messages() if "Insufficient cpu" in each], patience)
+    eventually(lambda: "Insufficient cpu" in user.namespace.kubectl("get", "events"))
+    with expectation.met():
+        assert eventually(found, expectation.patience)
 
 
-def test_an_event_of_the_trainjob_says_why_it_has_no_jobset(user: User, patience: float) -> None:
+def test_an_event_of_the_trainjob_says_why_it_has_no_jobset(
+    user: User, expectation: Expectation
+) -> None:
+    reason = "TrainJobResourcesCreationFailed"
     user.apply(SNAPSHOT)
     user.run("return client.train('plain', options=[Name('hindered')])")
-    found = eventually(lambda: events(user, "hindered", "TrainJob"), patience)
-    assert "TrainJobResourcesCreationFailed" in {each["reason"] for each in found}
+    eventually(lambda: reason in user.namespace.kubectl("get", "events"))
+    with expectation.met():
+        found = eventually(lambda: events(user, "hindered", "TrainJob"), expectation.patience)
+        assert reason in {each["reason"] for each in found}

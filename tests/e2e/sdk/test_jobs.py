@@ -5,6 +5,7 @@ import re
 from typing import Any
 
 from tests.e2e.jobs import eventually
+from tests.e2e.sdk.defects import Expectation
 from tests.e2e.sdk.started_jobs import JOBS
 from tests.e2e.sdk.user import User
 
@@ -44,7 +45,7 @@ def test_get_job_knows_the_steps_and_devices_of_what_is_complete(user: User) -> 
     assert user.ended("digits") == "Complete"
     digits = user.run("return client.get_job('digits')")
     assert steps(digits) == {"node-0": "Succeeded", "node-1": "Succeeded"}
-    # Fifty thousandths of a processor are one process, as torchrun counts.
+    # Half a processor is one process, as torchrun counts.
     assert {(each["device"], each["device_count"]) for each in digits["steps"]} == {("cpu", "1")}
 
     assert user.ended("fetching") == "Complete"
@@ -114,21 +115,23 @@ def test_delete_job_takes_the_jobset_and_the_pods_along(user: User, image: str) 
 
 
 def test_a_suspended_trainjob_runs_again_once_it_is_resumed(
-    user: User, image: str, patience: float
+    user: User, image: str, expectation: Expectation
 ) -> None:
+    def job() -> JSON:
+        found: JSON = user.run("return client.get_job(name)", name=name)
+        return found
+
     name = user.run(ENDLESS, image=image)
     user.run(RUNS, name=name)
-
     suspend(user, name, value=True)
+    eventually(lambda: not job()["steps"])
+    assert job()["status"] == "Created"
 
-    eventually(lambda: not user.run("return client.get_job(name)", name=name)["steps"])
-    assert user.run("return client.get_job(name)", name=name)["status"] == "Created"
     suspend(user, name, value=False)
-    eventually(
-        lambda: steps(user.run("return client.get_job(name)", name=name)) == {"node-0": "Running"}
-    )
-    code = "return client.wait_for_job_status(name, {'Running'}, timeout, polling_interval=1)"
-    assert user.run(code, name=name, timeout=patience)["status"] == "Running"
+
+    eventually(lambda: steps(job()) == {"node-0": "Running"})
+    with expectation.met():
+        assert eventually(lambda: job()["status"] == "Running", expectation.patience)
 
 
 def suspend(user: User, name: str, *, value: bool) -> None:

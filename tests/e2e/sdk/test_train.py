@@ -37,10 +37,11 @@ def test_a_function_trains_on_two_nodes(user: User, image: str) -> None:
     trainer = stored["spec"]["trainer"]
     assert (trainer["image"], trainer["numNodes"]) == (image, 2)
     # A quantity that a user gives as a number arrives as a float.
-    assert trainer["resourcesPerNode"]["limits"] == {"cpu": "50m", "memory": 2 << 30}
+    assert trainer["resourcesPerNode"]["limits"] == {"cpu": "500m", "memory": 2 << 30}
+    wanted = {"cpu": "500m", "memory": str(2 << 30)}
     for pod in pods_of(user, "digits"):
         resources = pod["spec"]["containers"][0]["resources"]
-        assert resources["limits"] == resources["requests"] == {"cpu": "50m", "memory": "2Gi"}
+        assert resources["limits"] == resources["requests"] == wanted
 
 
 def test_an_image_runs_the_command_and_arguments_of_the_options(user: User) -> None:
@@ -52,6 +53,9 @@ def test_mpirun_starts_the_function_on_the_launcher_and_the_node(user: User) -> 
     assert user.ended("mpi") == "Complete"
     lines = user.run("return client.get_job_logs('mpi')")
     assert {"sum 3 on rank 0 of 2", "sum 3 on rank 1 of 2"} <= set(lines)
+    (step,) = user.run("return client.get_job('mpi')")["steps"]
+    assert (step["name"], step["status"]) == ("node-0", "Succeeded")
+    assert step["pod_name"].startswith("mpi-launcher-0-0")
 
 
 def test_initializers_get_where_from_and_every_setting(user: User) -> None:
