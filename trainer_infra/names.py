@@ -284,6 +284,8 @@ SECRET_ARGS: Final = "TRAINER_INFRA_SECRET_ARGS"  # noqa: S105  the env variable
 # Engine `provider`: the manager of our fields and those of single fields of ours, the labels of
 # every object of a run, and what the run record has besides.
 FIELD_MANAGER: Final = "trainer-infra"
+TRAINER_MANAGER: Final = "trainer"
+"""The manager of what the controller writes (reference behaviour 3.11)."""
 SUSPEND_MANAGER: Final = "trainer-infra-suspend"
 STATUS_MANAGER: Final = "trainer-infra-status"
 OWN_PREFIX: Final = "trainer-infra.dev/"

@@ -52,6 +52,10 @@ class Relayed(KubeClient):
         return await self.sent(self._client.list(selection), "list")
 
     @override
+    def pages(self, selection: ObjectSelection) -> AsyncGenerator[Page, None]:
+        return self._client.pages(selection)
+
+    @override
     async def create(self, value: JSONObject, *, manager: str, dry_run: bool = False) -> JSONObject:
         made = self._client.create(value, manager=manager, dry_run=dry_run)
         return await self.sent(made, "create")
@@ -69,6 +73,10 @@ class Relayed(KubeClient):
     ) -> JSONObject:
         made = self._client.patch_status(value, manager=manager, force=force)
         return await self.sent(made, "status")
+
+    @override
+    async def merge_status(self, value: JSONObject, *, manager: str) -> JSONObject:
+        return await self.sent(self._client.merge_status(value, manager=manager), "status")
 
     @override
     async def delete(

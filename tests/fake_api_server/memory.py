@@ -28,6 +28,7 @@ from tests.fake_api_server.served_kinds import KINDS, WITHOUT_STATUS
 from tests.fake_api_server.server_side_apply import STATUS, Writer
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import (
+    PAGE,
     KubeClient,
     LogOf,
     ObjectChange,
@@ -101,6 +102,13 @@ class Memory(KubeClient):
         return Page(tuple(copy.deepcopy(list(found))), str(self._store.version))
 
     @override
+    async def pages(self, selection: ObjectSelection) -> AsyncGenerator[Page, None]:
+        """All selected objects, in one page or in several."""
+        whole = await self.list(selection)
+        for first in range(0, max(1, len(whole.items)), PAGE):
+            yield Page(whole.items[first : first + PAGE], whole.resource_version)
+
+    @override
     async def create(self, value: JSONObject, *, manager: str, dry_run: bool = False) -> JSONObject:
         """A new object, as stored.
 
@@ -156,6 +164,26 @@ class Memory(KubeClient):
             raise refused("NotFound", message, asked)
         self._there(kind, place[1], place[0], "apply the status of")
         return self._applied(kind, value, Writer(manager, "Apply", STATUS, force), asked, False)
+
+    @override
+    async def merge_status(self, value: JSONObject, *, manager: str) -> JSONObject:
+        """JSON merge patch of the status subresource: the object as stored.
+
+        Raises:
+            NotFound: The object, or the subresource of its kind, does not exist.
+            Conflict: It is another version.
+        """
+        kind, place, asked = self._place("patch the status of", value)
+        if kind in WITHOUT_STATUS:
+            message = "the server could not find the requested resource"
+            raise refused("NotFound", message, asked)
+        old = self._there(kind, place[1], place[0], "patch the status of")
+        _check_identity(kind, old, value["metadata"], asked)
+        merged = {**old, "status": _merged(old.get("status"), value.get("status"))}
+        new = server_side_apply.updated(
+            old, merged, Writer(manager, "Update", STATUS), object_store.now()
+        )
+        return copy.deepcopy(new) if new == old else self._stored(kind, place, new, asked, False)
 
     @override
     async def delete(
@@ -355,6 +383,19 @@ class Memory(KubeClient):
         for future in self._waiting:
             if not future.done():
                 future.set_result(None)
+
+
+def _merged(old: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    there = dict(old) if isinstance(old, dict) else {}
+    for key, value in patch.items():
+        if value is None:
+            there.pop(key, None)
+        else:
+            there[key] = _merged(there.get(key), value)
+    return there
 
 
 def _at(kind: Resource, namespace: str, name: str) -> Place:

@@ -151,6 +151,40 @@ def applied(live: JSON, config: JSON, writer: Writer, now: str, asked: str) -> d
     return _with_entries(left, [each for each in (mine, *kept) if each.fields])
 
 
+def updated(live: JSON, new: JSON, writer: Writer, now: str) -> dict[str, Any]:
+    """An object after a write that is no apply: who changes a field owns it alone.
+
+    Args:
+        live: the object before.
+        new: after.
+        writer: who writes.
+        now: RFC 3339 time.
+    """
+    schema = schema_shape.of(live["apiVersion"], live["kind"])
+    there = field_set.of(own(new, writer.subresource, True), schema)
+    changed = frozenset(
+        path
+        for path in there
+        if field_set.at(live, path, schema) != field_set.at(new, path, schema)
+    )
+    known = entries(live)
+    before = next((each for each in known if each.is_of(writer)), None)
+    mine = (changed | (before.fields if before else frozenset())) & there
+    kept = (
+        replace(each, fields=_left(each, changed, there, writer.subresource))
+        for each in known
+        if each is not before
+    )
+    found = (_entry(live, writer, now, mine) if changed or before is None else before, *kept)
+    return _with_entries(new, [each for each in found if each.fields])
+
+
+def _left(entry: Entry, changed: FieldSet, there: FieldSet, subresource: str) -> FieldSet:
+    """What another manager still owns."""
+    same = entry.subresource == subresource
+    return (entry.fields - changed) & there if same else entry.fields
+
+
 def _entry(value: JSON, writer: Writer, now: str, fields: FieldSet) -> Entry:
     who = (writer.manager, writer.operation, writer.subresource)
     return Entry(*who, value["apiVersion"], now, fields)

@@ -178,7 +178,7 @@ def test_every_plan_is_sound(
     assert result.requeue_after is None or result.requeue_after >= 0
     assert all(len(each.message.encode()) <= 1024 for each in result.events)
     if behaviour is OURS:
-        assert not (finished(old) and (result.apply or not finished(status)))
+        assert not (finished(old) and ((result.create + result.apply) or not finished(status)))
         # Counts of a JobSet that is gone are those of the new one only in the next pass.
         assume(observed.jobset is not None or "jobsStatus" not in old)
         after = _carried_out(train_job, observed, result, status)
@@ -213,7 +213,7 @@ def _carried_out(
 ) -> tuple[TrainJob, ObservedObjects]:
     """The world after a driver did what the plan says, before anybody else acts."""
     found, kept = observed.jobset, observed.snapshot
-    for each in result.apply:
+    for each in (*result.create, *result.apply):
         if each["kind"] == "JobSet":
             found = {**each, "status": (found or {}).get("status", {})}
         else:

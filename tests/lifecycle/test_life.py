@@ -185,7 +185,7 @@ def test_snapshot_of_a_runtime_that_cannot_be_used_is_made_in_the_reference_only
     broken = job(initializer={"model": {"storageUri": "hf://a/b"}})
     assert plan(broken, RUNTIME, ObservedObjects(jobset=None), NOW).apply == ()
     exact = plan(broken, RUNTIME, ObservedObjects(jobset=None), NOW, behaviour=REFERENCE)
-    assert exact.apply == (snapshot.config_map(broken, RUNTIME),)
+    assert exact.create == (snapshot.config_map(broken, RUNTIME),)
 
 
 def test_deletion_of_a_job_leaves_it_alone() -> None:

@@ -30,7 +30,8 @@ CREATED = Event("Normal", "TrainJobResourcesCreated", "Applied JobSet tj")
 def test_a_new_job_applies_snapshot_and_jobset() -> None:
     new = job()
     assert plan(new, RUNTIME, ObservedObjects(jobset=None), NOW) == Plan(
-        apply=(snapshot.config_map(new, RUNTIME), *pipeline.render(new, RUNTIME)),
+        create=(snapshot.config_map(new, RUNTIME),),
+        apply=pipeline.render(new, RUNTIME),
         events=(
             Event(
                 "Normal",

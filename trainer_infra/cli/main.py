@@ -10,6 +10,7 @@ message on stderr and exit code 1; any other error is a bug and shows its traceb
 
 import gc
 import os
+from pathlib import Path
 from typing import Annotated, Final
 
 import typer
@@ -126,6 +127,37 @@ def render(
     for warning in made.warnings:
         typer.echo(f"warning: {warning}", err=True)
     typer.echo(command.objects_text(made.objects, output.value), nl=False)
+
+
+@app.command()
+def controller(
+    config: Annotated[
+        Path | None,
+        typer.Option("--config", metavar="FILE", help="The manager's configuration."),
+    ] = None,
+    kubeconfig: Annotated[
+        str | None,
+        typer.Option("--kubeconfig", metavar="FILE", help="Outside a cluster: which one."),
+    ] = None,
+    feature_gates: Annotated[
+        str, typer.Option("--feature-gates", metavar="NAME=BOOL,...", help="Alpha features.")
+    ] = "",
+    like_reference: Annotated[
+        bool, typer.Option("--like-reference", help="Switch our deviations off.")
+    ] = False,
+    log_level: Annotated[
+        str, typer.Option("--log-level", help="debug, info, warning or error.")
+    ] = "info",
+    plugin: Plugins = None,
+) -> None:
+    """Reconcile the TrainJobs of a cluster; runs until SIGTERM."""
+    from trainer_infra.cli import controller as command
+
+    command.run_controller(
+        command.ControllerOptions(
+            config, kubeconfig, feature_gates, plugin or (), log_level, like_reference
+        )
+    )
 
 
 @app.command()

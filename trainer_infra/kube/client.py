@@ -22,7 +22,7 @@ Propagation = Literal["Background", "Foreground", "Orphan"]
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Every object of a list."""
+    """Objects of a list: all of them, or one page."""
 
     items: tuple[JSONObject, ...]
     """With `apiVersion` and `kind`, which a server leaves out of lists."""
@@ -101,6 +101,13 @@ class KubeClient(Protocol):
     async def list(self, selection: ObjectSelection) -> Page:
         """All selected objects, read in pages of `PAGE`; a list that expires half way begins anew."""
 
+    def pages(self, selection: ObjectSelection) -> AsyncGenerator[Page, None]:
+        """The same page by page, for who keeps less than the objects; at least one page comes.
+
+        Raises:
+            Expired: It took too long: begin anew.
+        """
+
     async def create(self, value: JSONObject, *, manager: str, dry_run: bool = False) -> JSONObject:
         """A new object, as stored.
 
@@ -132,6 +139,18 @@ class KubeClient(Protocol):
         Raises:
             NotFound: The object, or the subresource of its kind, does not exist.
             Conflict: As for `apply`.
+        """
+
+    async def merge_status(self, value: JSONObject, *, manager: str) -> JSONObject:
+        """JSON merge patch (RFC 7386) of the status subresource: the object as stored.
+
+        A field that is given replaces the stored one, with any owner; one left out stays. With a
+        `metadata.resourceVersion` it changes that version only.
+
+        Raises:
+            NotFound: The object, or the subresource of its kind, does not exist.
+            Conflict: It is another version.
+            Invalid: What it says cannot be.
         """
 
     async def delete(

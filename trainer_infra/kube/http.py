@@ -32,6 +32,7 @@ from trainer_infra.kube.client import (
 )
 from trainer_infra.kube.refusals import Exists, Expired, NotServed
 from trainer_infra.kube.request import LIST, KubeRequest, KubeResponse, named_path, refusal_of
+from trainer_infra.kube.request_rate import RequestRate
 from trainer_infra.kube.resource import Resource
 from trainer_infra.kube.retry import Patience
 
@@ -40,13 +41,17 @@ if TYPE_CHECKING:
 
 _APPLY: Final = "application/apply-patch+yaml"
 """JSON is YAML too."""
+_MERGE: Final = "application/merge-patch+json"
 _NOT_FOUND: Final = 404
 _SECOND: Final = timedelta(seconds=1)
 """To which an object's creationTimestamp and HTTP's Date are exact."""
 
 
 async def connect_client(
-    kubeconfig: str | None = None, context: str | None = None, patience: Patience | None = None
+    kubeconfig: str | None = None,
+    context: str | None = None,
+    patience: Patience | None = None,
+    rate: RequestRate | None = None,
 ) -> KubeClient:
     """A client for this event loop; nothing is asked of the server yet.
 
@@ -54,6 +59,7 @@ async def connect_client(
         kubeconfig: see `kubeconfig.read_kubeconfig`: a path, several, a text, or None for the usual places.
         context: name of a context; None for the current one.
         patience: how long to go on trying; None for the usual.
+        rate: how many requests it makes in a second; None for as many as are asked.
 
     Raises:
         NotAvailable: There is no kubeconfig, or it cannot be used, or a package is missing.
@@ -66,7 +72,8 @@ async def connect_client(
             f"talking to a cluster needs the package {error.name}; "
             "install `trainer-infra[kubernetes]`"
         ) from error
-    return HttpClient(Transport((kubeconfig, context), signed_in, patience or Patience()))
+    source = (kubeconfig, context)
+    return HttpClient(Transport(source, signed_in, patience or Patience(), rate))
 
 
 class HttpClient(KubeClient):
@@ -137,22 +144,36 @@ class HttpClient(KubeClient):
         except Expired:
             return await self._listed(selection, {})
 
-    async def _listed(self, selection: ObjectSelection, pages: Mapping[str, str]) -> Page:
+    async def _listed(self, selection: ObjectSelection, limit: Mapping[str, str]) -> Page:
+        items: list[JSONObject] = []
+        version = ""
+        async for page in self._pages(selection, limit):
+            items += page.items
+            version = page.resource_version
+        return Page(tuple(items), version)
+
+    @override
+    def pages(self, selection: ObjectSelection) -> AsyncGenerator[Page, None]:
+        return self._pages(selection, {"limit": str(PAGE)})
+
+    async def _pages(
+        self, selection: ObjectSelection, limit: Mapping[str, str]
+    ) -> AsyncGenerator[Page, None]:
         resource = selection.resource
         asked = f"list {resource.plural} of {selection.namespace or 'every namespace'}"
         head = {"apiVersion": resource.api_version, "kind": resource.kind}
-        query = {**watching.selection_changes(selection), **pages}
-        items: list[JSONObject] = []
+        query = {**watching.selection_changes(selection), **limit}
         while True:
             path = resource.path(selection.namespace)
             request = KubeRequest("GET", path, asked, query, resource=resource, expected=LIST)
             said = await self._value(request)
-            for item in said.get("items") or ():
+            items = said.get("items") or ()
+            for item in items:
                 item.update(head)
-                items.append(item)
             metadata = said["metadata"]
+            yield Page(tuple(items), metadata["resourceVersion"])
             if not metadata.get("continue"):
-                return Page(tuple(items), metadata["resourceVersion"])
+                return
             query["continue"] = metadata["continue"]
 
     @override
@@ -200,8 +221,18 @@ class HttpClient(KubeClient):
         query = {"fieldManager": manager, "force": _word(force), "fieldValidation": "Strict"}
         return await self._patch("apply the status of", value, "status", query)
 
+    @override
+    async def merge_status(self, value: JSONObject, *, manager: str) -> JSONObject:
+        query = {"fieldManager": manager, "fieldValidation": "Strict"}
+        return await self._patch("patch the status of", value, "status", query, _MERGE)
+
     async def _patch(
-        self, verb: str, value: JSONObject, subresource: str, query: Mapping[str, str]
+        self,
+        verb: str,
+        value: JSONObject,
+        subresource: str,
+        query: Mapping[str, str],
+        content_type: str = _APPLY,
     ) -> JSONObject:
         resource, name, namespace = await self._place(value)
         asked = f"{verb} {named_path(resource, name, namespace)}"
@@ -212,7 +243,7 @@ class HttpClient(KubeClient):
             asked,
             query,
             value,
-            content_type=_APPLY,
+            content_type=content_type,
             resource=None if subresource else resource,
             expected=resource.kind,
         )

@@ -28,6 +28,7 @@ from trainer_infra.kube.connection_failure import is_final, why_unreachable
 from trainer_infra.kube.kubeconfig import SignedServer
 from trainer_infra.kube.refusals import Answer, NotKubernetes, Unreachable
 from trainer_infra.kube.request import KubeRequest, KubeResponse, refusal_of
+from trainer_infra.kube.request_rate import RequestRate
 from trainer_infra.kube.retry import Patience, Tries
 from trainer_infra.kube.streaming import BrokenStream
 
@@ -95,7 +96,9 @@ class Transport:
         source: tuple[str | None, str | None],
         signed_in: kubeconfig.KubeconfigSession,
         patience: Patience,
+        rate: RequestRate | None = None,
     ) -> None:
+        self._rate = rate
         self._source = source
         self._signed_in = signed_in
         self.patience: Final = patience
@@ -212,6 +215,8 @@ class Transport:
         self, request: KubeRequest, tries: Tries, silence: float | None = None
     ) -> _Reply | _Failure:
         """One try, or two where our token was no longer good."""
+        if self._rate is not None:
+            await self._rate.take()
         try:
             async with asyncio.timeout(tries.left):
                 endpoint = await self._signed()

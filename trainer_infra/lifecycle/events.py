@@ -10,11 +10,11 @@ from dataclasses import dataclass
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.errors import InvalidInput
+from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions
 from trainer_infra.lifecycle.conditions import Conditions
-from trainer_infra.lifecycle.failure_reason import FailureReason
+from trainer_infra.lifecycle.failure_reason import FailureKind, FailureReason
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +35,11 @@ LONGEST: Final = 1024
 """Bytes of a message."""
 ERROR_LENGTH: Final = 950
 """Characters of an error that an event shows (reference behaviour 4.6)."""
+
+
+def is_lasting(event: Event) -> bool:
+    """Whether it is about what lasts, so that another one of the same words adds nothing."""
+    return event.reason == names.EVENT_CREATION_FAILED or event.reason in set(FailureKind)
 
 
 def condition_changes(before: Conditions, after: Conditions) -> Iterator[Event]:
@@ -63,7 +68,7 @@ def objects_created(objects: Iterable[JSONObject]) -> Event:
     return _event(NORMAL, names.EVENT_CREATED, f"Applied {listed}")
 
 
-def creation_failed(error: InvalidInput) -> Event:
+def creation_failed(error: TrainerInfraError) -> Event:
     """The objects cannot be made; the reference's event."""
     text = str(error)
     shown = text if len(text) <= ERROR_LENGTH else f"{text[:ERROR_LENGTH]} ..."

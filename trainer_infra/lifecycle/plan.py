@@ -1,7 +1,8 @@
 """What a driver does next for one TrainJob: the value, and `plan`, which decides it.
 
-Pure. Called by `local.reconciler` with what it observed. A driver applies, deletes, writes the status
-and the events, in that order, and calls again when something changed or `requeue_after` has passed.
+Pure. Called by `local.reconciler` with what it observed. A driver creates, applies, deletes, writes the
+status and the events, in that order, and calls again when something changed or `requeue_after` has
+passed.
 Rules: reference behaviour 4.2 and 4.5 to 4.9; docs/lifecycle.md.
 """
 
@@ -16,7 +17,14 @@ from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.errors import InvalidInput
 from trainer_infra.json_values import JSONObject
-from trainer_infra.lifecycle import conditions, due_objects, events, failure_reason, status
+from trainer_infra.lifecycle import (
+    conditions,
+    due_objects,
+    events,
+    failure_reason,
+    foreign_objects,
+    status,
+)
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.due_objects import NO_OBJECTS, DueObjects
 from trainer_infra.lifecycle.events import Event
@@ -40,8 +48,11 @@ class ObjectRef:
 class Plan:
     """What to do next."""
 
+    create: tuple[JSONObject, ...] = ()
+    """Whole objects that are written once, to create where there are none: what they hold is never
+    another. In this order, and before `apply`."""
     apply: tuple[JSONObject, ...] = ()
-    """Whole objects to create or apply, in this order."""
+    """Whole objects to apply, in this order."""
     delete: tuple[ObjectRef, ...] = ()
     """Objects to delete: the JobSet past its deadline, or the TrainJob past its TTL."""
     status: JSONObject | None = None
@@ -51,6 +62,8 @@ class Plan:
     """Seconds until the next call is needed even if nothing changes; None for never."""
 
 
+SUCCESSION: Final = 1.0
+"""Seconds until it is asked again whether the objects of an earlier TrainJob of this name are gone."""
 RETRY: Final = 60.0
 """Seconds until objects that cannot be made are tried again: no event tells that their runtime
 was made or changed."""
@@ -76,6 +89,7 @@ def plan(
         now: the time, with its zone.
         behaviour: what renders and reports, and how far it is decided like in the reference.
     """
+    seen, observed = observed, _own_objects(job, observed, behaviour)
     case = TrainJobCase(job, observed, now, behaviour)
     if _is_left_alone(case):
         return Plan()
@@ -84,22 +98,39 @@ def plan(
     after = tuple(new.get("conditions") or ())
     due = NO_OBJECTS
     if not conditions.is_finished(before) and not status.is_overdue(after):
-        due = due_objects.due_objects(job, runtime, observed, behaviour)
+        due = _due_objects(case, runtime, seen)
     stored = tuple(old.get("conditions") or ())
     left = _seconds_until_ttl(case, runtime, after)
     # Its end is stored before a TrainJob goes.
     expired = conditions.is_finished(stored) and left is not None and left <= 0
     last_event = (events.ttl_expired(),) if expired else ()
     return Plan(
-        apply=due.objects,
+        create=tuple(each for each in due.objects if _is_write_once(each)),
+        apply=tuple(each for each in due.objects if not _is_write_once(each)),
         delete=tuple(_deletions(case, before, after, expired=expired)),
         status=None if new == old else new,
         events=(
             *_events(case, due, stored, after),
             *_without_written_events(case, last_event),
         ),
-        requeue_after=_next_look(case, due, after, left),
+        requeue_after=_next_look(case, due, after, (left, _until_successor(case, seen))),
     )
+
+
+def _own_objects(job: TrainJob, observed: ObservedObjects, behaviour: Behaviour) -> ObservedObjects:
+    ours = behaviour.ours(Deviation.OWNER)
+    return foreign_objects.own_objects(job, observed) if ours else observed
+
+
+def _due_objects(case: TrainJobCase, runtime: Runtime | None, seen: ObservedObjects) -> DueObjects:
+    """The objects to write now: none while those of another owner are in their place."""
+    if case.ours(Deviation.OWNER):
+        if foreign_objects.is_succeeding(case.job, seen):
+            return NO_OBJECTS
+        foreign = foreign_objects.foreign_job_set(case.job, seen)
+        if foreign is not None:
+            return DueObjects(error=foreign)
+    return due_objects.due_objects(case.job, runtime, case.observed, case.behaviour)
 
 
 def _is_left_alone(case: TrainJobCase) -> bool:
@@ -111,6 +142,13 @@ def _is_left_alone(case: TrainJobCase) -> bool:
         return True
     # What is made now would only be deleted again.
     return case.ours(Deviation.DELETION) and case.job.metadata.deletion_timestamp is not None
+
+
+def _is_write_once(value: JSONObject) -> bool:
+    """Whether it is the runtime snapshot or a Secret, which holds keys that are made at create."""
+    name: str = value["metadata"]["name"]
+    is_snapshot = value["kind"] == "ConfigMap" and name.endswith(names.SNAPSHOT_SUFFIX)
+    return is_snapshot or value["kind"] == "Secret"
 
 
 def _deletions(
@@ -168,13 +206,19 @@ def _without_written_events(case: TrainJobCase, lasting: Iterable[Event]) -> Ite
     )
 
 
+def _until_successor(case: TrainJobCase, seen: ObservedObjects) -> float | None:
+    """Seconds until it is asked again whether an earlier TrainJob's objects are gone."""
+    waits = case.ours(Deviation.OWNER) and foreign_objects.is_succeeding(case.job, seen)
+    return SUCCESSION if waits else None
+
+
 def _next_look(
-    case: TrainJobCase, due: DueObjects, after: Conditions, until_ttl: float | None
+    case: TrainJobCase, due: DueObjects, after: Conditions, times: tuple[float | None, ...]
 ) -> float | None:
     left = status.seconds_left(case, after)
     looks = (
         None if left is None else max(left, 1.0),
-        None if until_ttl is None else max(until_ttl, 0.0),
+        *(None if each is None else max(each, 0.0) for each in times),
         None if due.error is None else RETRY,
     )
     return min((each for each in looks if each is not None), default=None)

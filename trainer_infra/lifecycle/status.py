@@ -81,12 +81,17 @@ def stored_status(case: TrainJobCase) -> JSONObject:
     return case.job.status.to_wire() if case.job.status else {}
 
 
+def stored_conditions(job: TrainJob) -> Conditions:
+    """The conditions that a TrainJob has."""
+    return tuple((job.status.to_wire() if job.status else {}).get("conditions") or ())
+
+
 def conditions_before(case: TrainJobCase) -> Conditions:
     """The conditions from which a status is decided: the stored ones.
 
     The reference starts without Failed, which stays only after a deadline.
     """
-    current = tuple(stored_status(case).get("conditions") or ())
+    current = stored_conditions(case.job)
     if case.ours(Deviation.FAILED) or is_overdue(current):
         return current
     return conditions.without_condition(current, names.FAILED)

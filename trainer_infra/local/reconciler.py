@@ -182,7 +182,7 @@ class Reconciler:
         now = datetime.now(UTC)
         observed = ObservedObjects(self._jobset, pods=observed_pods)
         plan = lifecycle.plan(self._job(), self._runtime, observed, now, self._behaviour)
-        for each in plan.apply:
+        for each in (*plan.create, *plan.apply):
             self._keep(each)
         if any(each.kind == names.JOBSET for each in plan.delete):
             self._jobset = None

@@ -61,6 +61,8 @@ class Deviation(StrEnum):
     """Two patches that set one field to different values are said."""
     SNAPSHOT = "snapshot"
     """A runtime is copied once it can be rendered."""
+    OWNER = "owner"
+    """A JobSet that is not the TrainJob's own is left alone, and is not its end."""
     DELETION = "deletion"
     """A TrainJob that is being deleted is left alone."""
     RESUME = "resume"

@@ -156,6 +156,35 @@ def test_the_status_has_owners_of_its_own(client: KubeClient, namespace: str) ->
     }
 
 
+def test_a_merged_status_replaces_lists_of_others_and_keeps_what_it_leaves_out(
+    client: KubeClient, namespace: str
+) -> None:
+    run_in_loop(client.apply(objects.job_set(namespace), manager="one"))
+    head = ("jobset.x-k8s.io/v1alpha2", "JobSet", namespace, "a")
+
+    def condition(kind: str) -> JSONObject:
+        time = "2026-01-01T00:00:00Z"
+        rest = {"status": "True", "reason": "Done", "message": "", "lastTransitionTime": time}
+        return {"type": kind, **rest}
+
+    first = {"conditions": [condition("Suspended")], "restarts": 3}
+    before = run_in_loop(client.patch_status(objects.of(*head, status=first), manager="two"))
+    version = before["metadata"]["resourceVersion"]
+    change = objects.of(*head, status={"conditions": [condition("Completed")]})
+    change["metadata"]["resourceVersion"] = version
+    merged = run_in_loop(client.merge_status(change, manager="three"))
+
+    assert merged["status"]["restarts"] == 3
+    assert merged["status"]["conditions"] == [condition("Completed")]
+    assert {each[:3] for each in owners(merged)} == {
+        ("one", "Apply", ""),
+        ("two", "Apply", "status"),
+        ("three", "Update", "status"),
+    }
+    with pytest.raises(Conflict):
+        run_in_loop(client.merge_status(change, manager="three"))
+
+
 def test_a_status_among_the_rest_is_ignored(client: KubeClient, namespace: str) -> None:
     value = {**objects.job_set(namespace), "status": {"restarts": 3}}
     made = run_in_loop(client.apply(value, manager="m"))

@@ -261,3 +261,18 @@ def test_a_kind_without_namespaces_has_none(client: KubeClient) -> None:
     assert "namespace" not in made["metadata"]
     assert run_in_loop(client.get(node, "n1"))["metadata"]["uid"] == made["metadata"]["uid"]
     run_in_loop(client.delete(node, "n1"))
+
+
+def test_a_list_comes_in_pages_of_which_there_is_always_one(
+    client: KubeClient, namespace: str
+) -> None:
+    async def sizes() -> list[int]:
+        selection = ObjectSelection(CONFIG_MAP, namespace, "paged=yes")
+        return [len(page.items) async for page in client.pages(selection)]
+
+    assert run_in_loop(sizes()) == [0]
+    for number in range(PAGE + 1):
+        value = objects.config_map(namespace, f"paged-{number}")
+        value["metadata"]["labels"] = {"paged": "yes"}
+        run_in_loop(client.create(value, manager="m"))
+    assert run_in_loop(sizes()) == [PAGE, 1]

@@ -1,0 +1,302 @@
+"""The running controller: informers, workers, servers and the election, started and ended in order.
+
+`trainer-infra controller` calls `run_manager`. It returns after SIGTERM or SIGINT, once no write is under
+way, or raises when another replica leads: then this process must end.
+"""
+
+import asyncio
+import logging
+import os
+import signal
+import socket
+import time
+import uuid
+from collections.abc import Coroutine
+from contextlib import AsyncExitStack, suppress
+from dataclasses import dataclass
+from typing import Any, Final, Self
+
+from trainer_infra import names
+from trainer_infra.controller import configuration, operations_server
+from trainer_infra.controller.configuration import ControllerConfiguration
+from trainer_infra.controller.controller_metrics import ControllerMetrics
+from trainer_infra.controller.event_recorder import EventRecorder
+from trainer_infra.controller.informer import Informer
+from trainer_infra.controller.json_logs import CURRENT
+from trainer_infra.controller.leader_election import LeaderElection, LeaseTerms
+from trainer_infra.controller.object_cache import ObjectKey
+from trainer_infra.controller.train_job_reconciler import ControllerCaches, TrainJobReconciler
+from trainer_infra.controller.work_queue import WorkQueue
+from trainer_infra.errors import NotAvailable
+from trainer_infra.kube import http
+from trainer_infra.kube.client import KubeClient, ObjectSelection
+from trainer_infra.kube.kubeconfig_context import IN_POD
+from trainer_infra.kube.request_rate import RequestRate
+from trainer_infra.kube.resource import (
+    CLUSTER_TRAINING_RUNTIME,
+    JOBSET,
+    TRAIN_JOB,
+    TRAINING_RUNTIME,
+)
+from trainer_infra.render.behaviour import Behaviour
+
+NAMESPACE: Final = "kubeflow-system"
+"""Where the controller is, outside a pod (reference behaviour 3.10)."""
+STOPPED_WITHIN: Final = 20.0
+"""Seconds for looks that are under way at the end."""
+DEFAULT_QPS: Final = 50.0
+DEFAULT_BURST: Final = 100
+"""The reference's requests per second, and at once, where a file says 0."""
+
+_log: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class ManagerSettings:
+    """What a controller is started with."""
+
+    configuration: ControllerConfiguration
+    behaviour: Behaviour
+    kubeconfig: str | None = None
+    """Path; None for the usual places, in a pod its service account."""
+
+
+class Manager:
+    """One controller."""
+
+    def __init__(self, client: KubeClient, settings: ManagerSettings) -> None:
+        """Nothing is started.
+
+        Args:
+            client: of the cluster.
+            settings: how it works.
+        """
+        self._client = client
+        self._configuration = settings.configuration
+        self.queue: Final = WorkQueue()
+        """Which TrainJobs are looked at next."""
+        self._caches = ControllerCaches.empty()
+        self.metrics: Final = ControllerMetrics(self.queue.state)
+        """What Prometheus sees."""
+        self._recorder = EventRecorder(client, lambda: len(self.queue) > 0)
+        self._reconciler = TrainJobReconciler(
+            client, self._caches, self._recorder, self.metrics, settings.behaviour
+        )
+        self._informers = tuple(self._make_informers())
+        self._stopping = asyncio.Event()
+
+    def _make_informers(self) -> list[Informer]:
+        caches = self._caches
+        followed = (
+            (CLUSTER_TRAINING_RUNTIME, caches.runtimes[names.CLUSTER_TRAINING_RUNTIME]),
+            (TRAINING_RUNTIME, caches.runtimes[names.TRAINING_RUNTIME]),
+        )
+        return [
+            Informer(self._client, ObjectSelection(TRAIN_JOB), caches.train_jobs, self.queue.add),
+            Informer(self._client, ObjectSelection(JOBSET), caches.job_sets, self._job_set_changed),
+            *(
+                Informer(self._client, ObjectSelection(resource), cache, self._runtime_changed)
+                for resource, cache in followed
+            ),
+        ]
+
+    def _job_set_changed(self, key: ObjectKey) -> None:
+        """A JobSet has its TrainJob's name; others do not matter here."""
+        if key in self._caches.train_jobs:
+            self.queue.add(key)
+
+    def _runtime_changed(self, _key: ObjectKey) -> None:
+        """Those that have no JobSet may have waited for this runtime."""
+        for key in self._reconciler.without_job_set:
+            self.queue.add(key)
+
+    def stop(self) -> None:
+        """End it: `run` returns when no look is under way."""
+        self._stopping.set()
+
+    async def run(self) -> None:
+        """Work until `stop`.
+
+        Raises:
+            NotAvailable: An address cannot be had, or another replica leads now.
+        """
+        async with AsyncExitStack() as ending:
+            background = await ending.enter_async_context(_BackgroundTasks())
+            await self._serve(ending)
+            for informer in self._informers:
+                background.start(informer.run())
+            for informer in self._informers:
+                await self._or_stop(informer.has_synced.wait())
+            election = self._election()
+            if election is None:
+                await self._work(asyncio.Event())
+                return
+            await self._or_stop(election.acquire())
+            if self._stopping.is_set():
+                return
+            lost = asyncio.Event()
+            background.start(_kept(election, lost))
+            await self._work(lost)
+            if lost.is_set():
+                raise NotAvailable("another replica leads now; this one ends")
+            await election.release()
+
+    async def _work(self, lost: asyncio.Event) -> None:
+        """Look at TrainJobs until the end, or until leadership is lost."""
+        _log.info("%s workers begin", self._configuration.workers)
+        recording = asyncio.create_task(self._recorder.run())
+        workers = [asyncio.create_task(self._worker()) for _ in range(self._configuration.workers)]
+        try:
+            await _first(self._stopping.wait(), lost.wait())
+        finally:
+            for each in workers:
+                each.cancel()
+            if not lost.is_set():
+                # A worker that looks at a TrainJob goes on until it has written what is due.
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(STOPPED_WITHIN):
+                        await asyncio.gather(*workers, return_exceptions=True)
+            recording.cancel()
+            await asyncio.gather(recording, return_exceptions=True)
+            if not lost.is_set():
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(STOPPED_WITHIN):
+                        await self._recorder.flush()
+
+    async def _worker(self) -> None:
+        while True:
+            key = await self.queue.take()
+            look = asyncio.create_task(self._look(key))
+            try:
+                await asyncio.shield(look)
+            except asyncio.CancelledError:
+                await look
+                raise
+
+    async def _look(self, key: ObjectKey) -> None:
+        CURRENT.set(key)
+        failed, again_after = True, None
+        began = time.monotonic()
+        try:
+            outcome = await self._reconciler.reconcile(key)
+            failed, again_after = outcome.failed, outcome.again_after
+        except Exception:  # noqa: BLE001  our mistake about one TrainJob must not stop the others
+            self.metrics.error("Bug")
+            _log.exception("a look at a TrainJob failed; this is a bug, please report it")
+        finally:
+            self.metrics.looks().observe(time.monotonic() - began)
+            self.queue.done(key, failed=failed)
+            if again_after is not None:
+                self.queue.add_after(key, again_after)
+
+    async def _or_stop(self, work: Coroutine[Any, Any, object]) -> None:
+        await _first(work, self._stopping.wait())
+
+    def _election(self) -> LeaderElection | None:
+        found = self._configuration.leader_election
+        if found is None or not found.leader_elect:
+            return None
+        terms = LeaseTerms(
+            found.resource_name,
+            found.resource_namespace or own_namespace(),
+            f"{socket.gethostname()}_{uuid.uuid4()}",
+            configuration.seconds_of(found.lease_duration) or 0.0,
+            configuration.seconds_of(found.renew_deadline) or 0.0,
+            configuration.seconds_of(found.retry_period) or 0.0,
+        )
+        return LeaderElection(self._client, terms)
+
+    async def _serve(self, ending: AsyncExitStack) -> None:
+        health, metrics = self._configuration.health, self._configuration.metrics
+        address = configuration.address_of(health.health_probe_bind_address)
+        if address is not None:
+            paths = (health.liveness_endpoint_name, health.readiness_endpoint_name)
+            ready = {"caches": self._caches_problem}
+            runner = await _listening(
+                operations_server.start_probes(address, paths, ready, self.queue.state), address
+            )
+            ending.push_async_callback(runner.cleanup)
+        address = configuration.address_of(metrics.bind_address)
+        if address is not None:
+            runner = await _listening(
+                operations_server.start_metrics(address, self.metrics.registry, None), address
+            )
+            ending.push_async_callback(runner.cleanup)
+
+    def _caches_problem(self) -> str:
+        missing = sum(not each.has_synced.is_set() for each in self._informers)
+        return f"{missing} lists are not read" if missing else ""
+
+
+class _BackgroundTasks:
+    """Tasks that end with the manager."""
+
+    def __init__(self) -> None:
+        self._tasks: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_error: object) -> None:
+        for each in self._tasks:
+            each.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    def start(self, work: Coroutine[Any, Any, None]) -> None:
+        self._tasks.append(asyncio.create_task(work))
+
+
+async def run_manager(settings: ManagerSettings) -> None:
+    """Connect, and work until SIGTERM or SIGINT.
+
+    Raises:
+        NotAvailable: There is no cluster to talk to, an address is taken, or another replica leads.
+    """
+    connection = settings.configuration.client_connection
+    rate = None
+    if connection.qps is not None:
+        qps = connection.qps or DEFAULT_QPS
+        rate = RequestRate(qps, connection.burst or DEFAULT_BURST)
+    client = await http.connect_client(settings.kubeconfig, rate=rate)
+    manager = Manager(client, settings)
+    loop = asyncio.get_running_loop()
+    for each in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(each, manager.stop)
+    try:
+        await manager.run()
+    finally:
+        await client.close()
+
+
+def own_namespace() -> str:
+    """The namespace of the controller."""
+    try:
+        return IN_POD.read_text("utf-8").strip()
+    except OSError:
+        return os.environ.get("KUBEFLOW_SYSTEM_NAMESPACE") or NAMESPACE
+
+
+async def _kept(election: LeaderElection, lost: asyncio.Event) -> None:
+    await election.keep()
+    lost.set()
+
+
+async def _first(*works: Coroutine[Any, Any, object]) -> None:
+    """Wait until one of them ends; the others are cancelled."""
+    tasks = [asyncio.ensure_future(each) for each in works]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for each in tasks:
+            each.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for each in done:
+        each.result()
+
+
+async def _listening(start: Coroutine[Any, Any, Any], address: tuple[str, int]) -> Any:
+    try:
+        return await start
+    except OSError as error:
+        host, port = address
+        raise NotAvailable(f"cannot listen on {host or '*'}:{port}: {error.strerror}") from error
