@@ -57,16 +57,19 @@ def call(request: JSON) -> Any:
     place = trainer.KubernetesBackendConfig(
         config_file=request["config"], namespace=request["namespace"]
     )
+    client = trainer.TrainerClient(place)
     names = {
         **{name: getattr(module, name) for module in (options, trainer) for name in module.__all__},
-        "client": trainer.TrainerClient(place),
+        "client": client,
         "functions": training_functions,
         **request["given"],
     }
     source = f"def body():\n{textwrap.indent(request['code'], '    ')}"
     exec(compile(source, "<test>", "exec"), names)
-    value = names["body"]()
-    return list(value) if isinstance(value, Iterator) else value
+    # It has threads, which it ends at the exit of a program that makes one client.
+    with client.backend.core_api.api_client:
+        value = names["body"]()
+        return list(value) if isinstance(value, Iterator) else value
 
 
 def described(error: BaseException) -> JSON:

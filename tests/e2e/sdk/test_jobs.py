@@ -17,7 +17,7 @@ ENDLESS = """
 FOLLOWED = """
     trainer = CustomTrainer(functions.say_lines, func_args={"lines": 5, "seconds": 1}, image=image)
     name = client.train("plain", trainer=trainer)
-    client.wait_for_job_status(name, {"Running"}, timeout=240, polling_interval=1)
+    client.wait_for_job_status(name, {"Running", "Complete"}, timeout=240, polling_interval=1)
     return client.get_job_logs(name, follow=True)
 """
 RUNS = "return client.wait_for_job_status(name, {'Running'}, timeout=240, polling_interval=1)"

@@ -52,10 +52,14 @@ class Sdk:
     """A Python of its own that has the SDK and nothing of ours."""
 
     def __init__(self) -> None:
+        self._process = self._started()
+
+    @staticmethod
+    def _started() -> "subprocess.Popen[str]":
         version = f"{sys.version_info.major}.{sys.version_info.minor}"
         packages = python.environment("kubeflow", version)
         program = Path(__file__).with_name("interpreter.py")
-        self._process = subprocess.Popen(
+        return subprocess.Popen(
             # Without site: what this Python has installed is not the SDK's.
             [sys.executable, "-S", str(program)],
             env={"PYTHONPATH": str(packages), "HOME": "/nonexistent"},
@@ -66,13 +70,18 @@ class Sdk:
 
     def ask(self, **request: Any) -> Answer:
         """Send a request of interpreter.py."""
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        ready, _, _ = select.select([self._process.stdout], [], [], LONG)
+        requests, answers = self._process.stdin, self._process.stdout
+        assert requests is not None
+        assert answers is not None
+        requests.write(json.dumps(request) + "\n")
+        requests.flush()
+        ready, _, _ = select.select([answers], [], [], LONG)
+        if not ready:
+            # Its answer would be taken for that of the next request.
+            self.close()
+            self._process = self._started()
         assert ready, f"the SDK did not return:\n{request['code']}"
-        line = self._process.stdout.readline()
+        line = answers.readline()
         assert line, "the SDK's Python ended"
         return Answer(**json.loads(line))
 
