@@ -9,7 +9,7 @@ BIN = .venv/bin
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e e2e-one-cluster e2e-own-clusters soak bench bench-policy bench-cluster bench-platform
+.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e e2e-one-cluster e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -98,6 +98,9 @@ bench-policy: setup ## of these only policy: checks of files, and what a pack co
 bench-cluster: cluster ## measure `pulumi up` on a real cluster, as JSON
 	@$(BIN)/python -m tools.cluster.equipment image
 	@$(BIN)/python -m tools.bench.cluster
+
+bench-controller: setup ## measure `trainer-infra controller`, as JSON lines [PEER=another controller's binary]
+	@$(BIN)/python -m tools.bench.controller
 
 bench-platform: setup ## measure `pulumi up` of the platform on a bare cluster, as JSON [ROUNDS=3]
 	@$(BIN)/python -m tools.bench.platform_bench --rounds $(or $(ROUNDS),3)

@@ -1,5 +1,7 @@
 """Renew requirements.lock, what every checkout and CI install: `python -m tools.lock [PACKAGE...]`.
 
+The controller's image has a part of it, in a lock of its own.
+
 Called by `make lock`. uv resolves pyproject.toml with all its extras once for all Pythons and
 machines that `[tool.uv]` there names. Without names everything becomes the newest that the ranges
 admit; with names only these packages do, and what pyproject.toml no longer admits or newly asks for.
@@ -12,7 +14,11 @@ from typing import Final
 
 ROOT = Path(__file__).resolve().parent.parent
 UV: Final = Path(sys.executable).parent / "uv"
-WHOLE: Final = ("--all-extras", "--generate-hashes", "--custom-compile-command", "make lock")
+WHOLE: Final = ("--generate-hashes", "--custom-compile-command", "make lock")
+CONTROLLER: Final = "images/controller/requirements.lock"
+"""What of it the controller's image installs."""
+OF_CONTROLLER: Final = ("--extra", "controller", "--constraint", "requirements.lock")
+IN_IMAGE: Final = ("--python-platform", "linux", "--python-version", "3.11")
 EVERYWHERE: Final = ("--universal", "--python-version", "3.11")
 
 
@@ -20,7 +26,10 @@ def main() -> None:
     """Renew the lock of this checkout."""
     packages = sys.argv[1:]
     upgrades = [f"--upgrade-package={each}" for each in packages] or ["--upgrade"]
-    sys.exit(resolve(ROOT, "requirements.lock", *WHOLE, *EVERYWHERE, *upgrades))
+    sys.exit(
+        resolve(ROOT, "requirements.lock", "--all-extras", *WHOLE, *EVERYWHERE, *upgrades)
+        or resolve(ROOT, CONTROLLER, *OF_CONTROLLER, *WHOLE, *IN_IMAGE)
+    )
 
 
 def resolve(checkout: Path, output: str, *options: str) -> int:

@@ -63,6 +63,8 @@ SHARED_MEMORY: Final = "/dev/shm"  # noqa: S108  of a pod, not of this machine
 OUTPUTS: Final = "trainer-infra.dev/outputs"
 """JSON: the name of each output of a run to where it is kept."""
 TTL_SECONDS: Final = "trainer-infra.dev/ttl-seconds-after-finished"
+WAITING: Final = "trainer-infra.dev/waiting"
+"""Why a TrainJob does not go on, in a sentence; the controller writes it, and takes it away."""
 
 # Labels of the runtimes that a RuntimeCatalog keeps in a cluster.
 CONTENT_LABEL: Final = "trainer-infra.dev/content"

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pulumi
 import pulumi_kubernetes
@@ -60,6 +60,8 @@ def test_a_component_has_the_objects_of_its_release(release: Any) -> None:
         config = published["ConfigMap/kueue-system/kueue-manager-config"]["data"]
         chosen = yaml.safe_load(config["controller_manager_config.yaml"])["integrations"]
         more = {"frameworks": chosen["frameworks"]}
+    if release.project == "Trainer":
+        more = {"implementation": "upstream"}
     made = declared_objects(lambda: component("it", version=release.version, **more))
 
     for each in release_objects(release):
@@ -256,9 +258,13 @@ def test_prometheus_is_asked_when_the_program_says_so() -> None:
     assert selected <= service["metadata"].get("labels", {}).items()
 
 
-def test_a_dashboard_is_declared_when_the_program_says_so() -> None:
-    plain = declared_objects(lambda: platform.TrainerControlPlane("it"))
-    asked = declared_objects(lambda: platform.TrainerControlPlane("it", dashboard=True))
+@pytest.mark.parametrize(("implementation", "panels"), [("builtin", 10), ("upstream", 8)])
+def test_a_dashboard_is_declared_when_the_program_says_so(
+    implementation: Literal["builtin", "upstream"], panels: int
+) -> None:
+    given: dict[str, Any] = {"implementation": implementation}
+    plain = declared_objects(lambda: platform.TrainerControlPlane("it", **given))
+    asked = declared_objects(lambda: platform.TrainerControlPlane("it", dashboard=True, **given))
     (added,) = asked.keys() - plain.keys()
     page = json.loads(asked[added]["data"]["kubeflow-trainer.json"])
     queries = [target["expr"] for panel in page["panels"] for target in panel["targets"]]
@@ -269,14 +275,20 @@ def test_a_dashboard_is_declared_when_the_program_says_so() -> None:
         '{namespace="kubeflow-system", service="kubeflow-trainer' in each for each in queries
     )
     places = [(each["gridPos"]["x"], each["gridPos"]["y"]) for each in page["panels"]]
-    assert len(set(places)) == len(page["panels"]) == 8
+    assert len(set(places)) == len(page["panels"]) == panels
 
 
+@pytest.mark.parametrize("implementation", ["builtin", "upstream"])
 @pytest.mark.parametrize("asked", [True, False])
-def test_the_status_server_is_switched_and_a_programs_own_configuration_stays(asked: bool) -> None:
+def test_the_status_server_is_switched_and_a_programs_own_configuration_stays(
+    asked: bool, implementation: Literal["builtin", "upstream"]
+) -> None:
     made = declared_objects(
         lambda: platform.TrainerControlPlane(
-            "it", status_server=asked, configuration={"statusServer": {"qps": 50}}
+            "it",
+            implementation=implementation,
+            status_server=asked,
+            configuration={"statusServer": {"qps": 50}},
         )
     )
     content = made["ConfigMap/kubeflow-system/kubeflow-trainer-config"]["data"]

@@ -12,9 +12,10 @@ import os
 import shlex
 import shutil
 import subprocess
+import tarfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import IO, Final
 
 from tools.cluster import build, images
 from trainer_infra.catalog import mpi
@@ -111,6 +112,27 @@ def archive() -> Path:
             if not file.exists():
                 _make(file)
     return file
+
+
+def layer() -> Path:
+    """The files of the image as a tar, for images that have something over them."""
+    whole = archive()
+    file = whole.with_name("layer.tar")
+    if not file.exists():
+        with build.alone("base-layer"), tarfile.open(whole) as images_files:
+            (name,) = json.load(_member(images_files, "manifest.json"))[0]["Layers"]
+            partial = file.with_suffix(".partial")
+            with partial.open("wb") as output:
+                shutil.copyfileobj(_member(images_files, name), output)
+            partial.rename(file)
+    return file
+
+
+def _member(whole: tarfile.TarFile, name: str) -> IO[bytes]:
+    found = whole.extractfile(name)
+    if found is None:
+        raise NotAvailable(f"the base image is no image archive: {name} is not a file")
+    return found
 
 
 def _key() -> str:

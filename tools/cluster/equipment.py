@@ -10,7 +10,17 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
 
-from tools.cluster import base_image, coscheduling, helm, kueue, lws, python, trainer, volcano
+from tools.cluster import (
+    base_image,
+    controller_image,
+    coscheduling,
+    helm,
+    kueue,
+    lws,
+    python,
+    trainer,
+    volcano,
+)
 from trainer_infra.errors import NotAvailable
 
 PARTS: Final[Mapping[str, Callable[[], object]]] = {
@@ -18,6 +28,7 @@ PARTS: Final[Mapping[str, Callable[[], object]]] = {
     "packages": lambda: [python.environment(name) for name in python.ENVIRONMENTS],
     "helm": helm.program,
     "kueue": kueue.archive,
+    "controller": controller_image.archive,
     "trainer": trainer.archive,
 }
 """What `make e2e` needs."""

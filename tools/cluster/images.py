@@ -13,7 +13,7 @@ import shutil
 import subprocess
 import tarfile
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import IO, Any, Final
 
@@ -31,26 +31,29 @@ _PINNED: Final = "io.cri-containerd.pinned=pinned"
 """What tells the kubelet never to remove an image."""
 
 
-def archive(file: Path, name: str, layer: Path, *, config: Mapping[str, Any]) -> None:
-    """Write an image of one layer; the same input gives the same bytes.
+def archive(file: Path, name: str, *layers: Path, config: Mapping[str, Any]) -> None:
+    """Write an image; the same input gives the same bytes.
 
     Args:
         file: where the archive is written, whole or not at all.
         name: image name with its tag.
-        layer: an uncompressed tar, taken as it is, or a folder, whose files then belong to root.
+        layers: uncompressed tars, taken as they are, or folders, whose files then belong to root; a
+            later one is put over those before.
         config: the image's `config`: `Entrypoint`, `Cmd`, `Env` (`KEY=value`), `WorkingDir`.
     """
     file.parent.mkdir(parents=True, exist_ok=True)
-    packed = file.with_suffix(".layer")
+    packed = [file.with_suffix(f".layer-{number}") for number in range(len(layers))]
     try:
-        if layer.is_dir():
-            _pack(packed, layer)
-        else:
-            packed.unlink(missing_ok=True)
-            packed.symlink_to(layer.absolute())
+        for layer, each in zip(layers, packed, strict=True):
+            if layer.is_dir():
+                _pack(each, layer)
+            else:
+                each.unlink(missing_ok=True)
+                each.symlink_to(layer.absolute())
         _write(file, name, packed, config)
     finally:
-        packed.unlink(missing_ok=True)
+        for each in packed:
+            each.unlink(missing_ok=True)
 
 
 def loaded(name: str, archive: Path) -> str:
@@ -130,27 +133,32 @@ def _of_root(entry: tarfile.TarInfo) -> tarfile.TarInfo:
     return entry
 
 
-def _write(file: Path, name: str, layer: Path, config: Mapping[str, Any]) -> None:
-    with layer.open("rb") as content:
-        layer_digest = hashlib.file_digest(content, "sha256").hexdigest()
+def _write(file: Path, name: str, layers: Sequence[Path], config: Mapping[str, Any]) -> None:
+    digests = [_sha256(each) for each in layers]
     described = {
         "architecture": "amd64" if os.uname().machine == "x86_64" else "arm64",
         "os": "linux",
         "config": dict(config),
-        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{layer_digest}"]},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{each}" for each in digests]},
     }
     settings = json.dumps(described, sort_keys=True).encode()
     config_name = f"{hashlib.sha256(settings).hexdigest()}.json"
-    parts = [{"Config": config_name, "RepoTags": [name], "Layers": [f"{layer_digest}.tar"]}]
+    parts = [
+        {"Config": config_name, "RepoTags": [name], "Layers": [f"{each}.tar" for each in digests]}
+    ]
     partial = file.with_suffix(".partial")
-    with (
-        tarfile.open(partial, "w", format=tarfile.GNU_FORMAT) as whole,
-        layer.open("rb") as content,
-    ):
+    with tarfile.open(partial, "w", format=tarfile.GNU_FORMAT) as whole:
         _add(whole, "manifest.json", io.BytesIO(json.dumps(parts).encode()))
         _add(whole, config_name, io.BytesIO(settings))
-        _add(whole, f"{layer_digest}.tar", content)
+        for digest, layer in zip(digests, layers, strict=True):
+            with layer.open("rb") as content:
+                _add(whole, f"{digest}.tar", content)
     partial.rename(file)
+
+
+def _sha256(file: Path) -> str:
+    with file.open("rb") as content:
+        return hashlib.file_digest(content, "sha256").hexdigest()
 
 
 def _add(whole: tarfile.TarFile, name: str, content: IO[bytes]) -> None:

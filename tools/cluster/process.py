@@ -41,6 +41,11 @@ class Process:
                 preexec_fn=lambda: _die_with(parent),  # noqa: PLW1509  before any thread of ours
             )
 
+    @property
+    def pid(self) -> int:
+        """Of the process."""
+        return self._running.pid
+
     def wait_until_ready(self, ready: Callable[[], bool]) -> None:
         """Return when it answers.
 

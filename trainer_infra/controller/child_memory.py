@@ -1,12 +1,13 @@
 """What this process knows of a TrainJob's children besides what its caches hold.
 
-The controller may not list ConfigMaps and Secrets: it would read everybody's. So it remembers of each
+The controller may not list ConfigMaps and Secrets: it would read those of all users. So it remembers of each
 TrainJob what it has made itself, for as long as the TrainJob is there. A new process knows nothing and
 finds out by creating what is there already.
 """
 
 import hashlib
 import sys
+import time
 from dataclasses import dataclass, field
 
 import orjson
@@ -31,8 +32,8 @@ class ChildMemory:
     """Digests of the objects as they were applied last."""
     events: frozenset[tuple[str, str]] = frozenset()
     """Reason and message of its events about what lasts."""
-    looks: int = 0
-    """How often its pods were looked at because they were not ready."""
+    sure_since: float = field(default_factory=time.monotonic)
+    """When this was last found out, not remembered."""
 
     def keep_snapshot(self, value: JSONObject) -> None:
         """The snapshot ConfigMap as it is."""
@@ -56,10 +57,12 @@ class ChildMemory:
             for api_version, kind, name in (*self.created, *self.applied)
         )
 
-    def forget_objects(self) -> None:
-        """Make sure of every child again: one that was removed comes back."""
-        self.created = frozenset()
-        self.applied.clear()
+    def forget_after(self, seconds: float) -> None:
+        """Make sure of every child again after a while: one that was removed comes back."""
+        if time.monotonic() - self.sure_since >= seconds:
+            self.created, self.events = frozenset(), frozenset()
+            self.applied.clear()
+            self.sure_since = time.monotonic()
 
 
 def child_of(value: JSONObject) -> Child:

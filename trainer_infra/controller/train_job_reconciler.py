@@ -295,6 +295,7 @@ class TrainJobReconciler:
         if found is None or found.uid != uid:
             found = self._memories[key] = ChildMemory(uid)
             self._pods.forget(key)
+        found.forget_after(RESYNC)
         return found
 
     def _within(self) -> KubeClient:

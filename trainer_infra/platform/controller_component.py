@@ -83,7 +83,7 @@ class ControllerComponent(PlatformComponent):
         own, chosen = args.get("configuration", {}), self._configuration(args)
         args["configuration"] = merged_configuration(chosen, own)
         with self.sentences():
-            version, published = _published(names, args)
+            version, published = self._published(args)
             objects = controller_objects(self._prepared(published, args), names, args)
             adopted = _there(objects) if args.get("adopt") else ()
         self.kinds, self.own_objects = defined_kinds(objects), names.own_objects
@@ -115,6 +115,17 @@ class ControllerComponent(PlatformComponent):
         """Where a component of these arguments runs."""
         source = args.get("manifests")
         return source.namespace if isinstance(source, HelmChart) else cls._names.namespace
+
+    @classmethod
+    def _published(cls, args: Any) -> tuple[str, Objects]:
+        """The version that arguments choose, and its objects."""
+        if "manifests" not in args:
+            release = release_of(cls._names.project, args.get("version"))
+            return release.version.removeprefix("v"), release_objects(release)
+        source = args["manifests"]
+        if isinstance(source, HelmChart):
+            return "custom", installed_objects(source)
+        return "custom", manifest_objects(source)
 
     def _guard(self, namespace: str) -> None:
         opts = pulumi.ResourceOptions(parent=self, depends_on=list(self.resources.values()))
@@ -192,16 +203,6 @@ def _change_workload(workload: JSONDict, args: Mapping[str, Any]) -> None:
     for place, field_name, argument in changes:
         if argument in args:
             place[field_name] = args[argument]
-
-
-def _published(names: ControllerNames, args: WorkloadArgs) -> tuple[str, Objects]:
-    if "manifests" not in args:
-        release = release_of(names.project, args.get("version"))
-        return release.version.removeprefix("v"), release_objects(release)
-    source = args["manifests"]
-    if isinstance(source, HelmChart):
-        return "custom", installed_objects(source)
-    return "custom", manifest_objects(source)
 
 
 def defined_kinds(objects: Iterable[JSONObject]) -> Sequence[tuple[str, str]]:

@@ -6,13 +6,21 @@ import pulumi
 from typing_extensions import override
 
 from trainer_infra.json_values import JSONObject
+from trainer_infra.platform import builtin_control_plane
+from trainer_infra.platform.argument_problems import ArgumentProblems
+from trainer_infra.platform.builtin_control_plane import VERSION
 from trainer_infra.platform.controller_arguments import ControllerArgs
 from trainer_infra.platform.controller_component import (
     ControllerComponent,
     ControllerNames,
     Objects,
 )
-from trainer_infra.platform.trainer_dashboard import dashboard_config_map
+from trainer_infra.platform.releases import RELEASES
+from trainer_infra.platform.trainer_dashboard import (
+    BUILTIN_PANELS,
+    PANELS,
+    dashboard_config_map,
+)
 
 _LABELS: Final = {
     "app.kubernetes.io/name": "trainer",
@@ -24,10 +32,12 @@ _LABELS: Final = {
 class TrainerControlPlaneArgs(ControllerArgs, total=False):
     """Arguments of a TrainerControlPlane."""
 
-    implementation: Literal["upstream"]
-    """`upstream` is Kubeflow's own controller."""
+    implementation: Literal["builtin", "upstream"]
+    """`builtin` is the controller of this package, `upstream` Kubeflow's own; `builtin` unless given."""
     service_monitor: bool
     """Whether Prometheus' operator is asked to scrape it; false unless given."""
+    alerts: bool
+    """Whether Prometheus' operator gets alerts about it, of `builtin`; false unless given."""
     dashboard: bool
     """Whether Grafana gets a dashboard of these metrics, as a ConfigMap; false unless given."""
     status_server: bool
@@ -63,6 +73,27 @@ class TrainerControlPlane(ControllerComponent):
         """
         super().__init__(resource_name, args, opts)
 
+    @classmethod
+    @override
+    def judge_arguments(cls, problems: ArgumentProblems, args: Any) -> None:
+        super().judge_arguments(problems, args)
+        known = [each.version for each in RELEASES if each.project == cls._names.project]
+        version = f"v{str(args.get('version', VERSION)).removeprefix('v')}"
+        if is_builtin(args) and version in known and version != f"v{VERSION}":
+            what = f"is {VERSION} of the builtin controller"
+            fix = 'leave it out, or write implementation="upstream"'
+            problems.add(("version",), what, args["version"], fix=fix)
+        if not is_builtin(args) and args.get("alerts"):
+            what, fix = "are those of the builtin controller", "leave alerts= out"
+            problems.add(("alerts",), what, fix=fix)
+
+    @classmethod
+    @override
+    def _published(cls, args: Any) -> tuple[str, Objects]:
+        if is_builtin(args) and "manifests" not in args:
+            return VERSION, builtin_control_plane.builtin_objects()
+        return super()._published(args)
+
     @override
     def _configuration(self, args: TrainerControlPlaneArgs) -> JSONObject:
         if "status_server" not in args:
@@ -72,8 +103,14 @@ class TrainerControlPlane(ControllerComponent):
     @override
     def _prepared(self, objects: Objects, args: TrainerControlPlaneArgs) -> Objects:
         made = (*objects, self._disruption_budget())
+        name, namespace = self._names.deployment, self._names.namespace
         if args.get("dashboard"):
-            made = (*made, dashboard_config_map(self._names.deployment, self._names.namespace))
+            panels = BUILTIN_PANELS if is_builtin(args) else PANELS
+            made = (*made, dashboard_config_map(name, namespace, panels))
+        if args.get("alerts"):
+            labels = f'namespace="{namespace}",service="{name}"'
+            spec = {"groups": builtin_control_plane.alert_groups(labels)}
+            made = (*made, self._object("monitoring.coreos.com/v1", "PrometheusRule", spec))
         if args.get("service_monitor"):
             made = (*map(_labelled_service, made), self._service_monitor())
         return made
@@ -98,6 +135,11 @@ class TrainerControlPlane(ControllerComponent):
     def _object(self, api_version: str, kind: str, spec: dict[str, Any]) -> JSONObject:
         metadata = {"name": self._names.deployment, "namespace": self._names.namespace}
         return {"apiVersion": api_version, "kind": kind, "metadata": metadata, "spec": spec}
+
+
+def is_builtin(args: Any) -> bool:
+    """Whether arguments choose the controller of this package."""
+    return bool(args.get("implementation", "builtin") == "builtin")
 
 
 def _labelled_service(value: JSONObject) -> JSONObject:

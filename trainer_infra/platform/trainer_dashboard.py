@@ -1,10 +1,12 @@
 """Grafana's dashboard of Trainer's controller: what its metrics say of TrainJobs, as one ConfigMap.
 
-Grafana's sidecar reads every ConfigMap with the label `grafana_dashboard`. The metrics are those of
-controller-runtime; tests/e2e/disruptive/test_platform.py asks a controller that runs for each of them.
+Grafana's sidecar reads every ConfigMap with the label `grafana_dashboard`. The metrics of Kubeflow's
+controller are those of controller-runtime; tests/e2e/disruptive/test_platform.py asks a controller that
+runs for each of them.
 """
 
 import json
+from collections.abc import Sequence
 from typing import Any, Final, NamedTuple
 
 from trainer_infra.json_values import JSONObject
@@ -64,17 +66,45 @@ PANELS: Final = (
         "max by (pod) (process_resident_memory_bytes{SELECT})",
     ),
 )  # fmt: skip
-"""In the order of the page, two in a row."""
+"""Of Kubeflow's controller, in the order of the page, two in a row."""
+
+BUILTIN_PANELS: Final = (
+    Panel("TrainJobs, by state", "short", "{{state}}",
+          "max by (state) (trainer_controller_trainjobs{SELECT})"),
+    Panel("Seconds from created to JobSet, 99 of 100 are quicker", "s", "created to JobSet",
+          "histogram_quantile(0.99, sum by (le) "
+          "(rate(trainer_controller_trainjob_jobset_created_seconds_bucket{SELECT}[$__rate_interval])))"),
+    Panel("Seconds from created to running, half are quicker", "s", "created to running",
+          "histogram_quantile(0.5, sum by (le) "
+          "(rate(trainer_controller_trainjob_running_seconds_bucket{SELECT}[$__rate_interval])))"),
+    Panel("Seconds from created to finished, half are quicker", "s", "created to finished",
+          "histogram_quantile(0.5, sum by (le) "
+          "(rate(trainer_controller_trainjob_finished_seconds_bucket{SELECT}[$__rate_interval])))"),
+    Panel("Looks per second", "ops", "{{pod}}",
+          "sum by (pod) (rate(trainer_controller_reconcile_seconds_count{SELECT}[$__rate_interval]))"),
+    Panel("Time of a look, 99 of 100 are quicker", "s", "time of a look",
+          "histogram_quantile(0.99, sum by (le) "
+          "(rate(trainer_controller_reconcile_seconds_bucket{SELECT}[$__rate_interval])))"),
+    Panel("TrainJobs that wait for a worker", "short", "{{pod}}",
+          "max by (pod) (trainer_controller_queue_depth{SELECT})"),
+    Panel("TrainJobs at which the last look failed", "short", "{{pod}}",
+          "max by (pod) (trainer_controller_queue_failing{SELECT})"),
+    Panel("Errors per second, by reason", "ops", "{{reason}}",
+          "sum by (reason) (rate(trainer_controller_reconcile_errors_total{SELECT}[$__rate_interval]))"),
+    Panel("Memory", "bytes", "{{pod}}", "max by (pod) (process_resident_memory_bytes{SELECT})"),
+)  # fmt: skip
+"""Of the controller of this package."""
 
 
-def dashboard_config_map(name: str, namespace: str) -> JSONObject:
+def dashboard_config_map(name: str, namespace: str, panels: Sequence[Panel]) -> JSONObject:
     """The dashboard of the controller whose Service is called so.
 
     Args:
         name: of the Service; the ConfigMap's begins with it.
         namespace: where both are.
+        panels: what it shows.
     """
-    select = f'{{namespace="{namespace}", service="{name}"}}'
+    labels = f'namespace="{namespace}", service="{name}"'
     page = {
         "uid": name,
         "title": "Kubeflow Trainer",
@@ -83,7 +113,7 @@ def dashboard_config_map(name: str, namespace: str) -> JSONObject:
         "refresh": "30s",
         "time": {"from": "now-1h", "to": "now"},
         "templating": {"list": [{"name": "source", "type": "datasource", "query": "prometheus"}]},
-        "panels": [_panel(number, panel, select) for number, panel in enumerate(PANELS)],
+        "panels": [_panel(number, panel, labels) for number, panel in enumerate(panels)],
     }
     return {
         "apiVersion": "v1",
@@ -97,9 +127,9 @@ def dashboard_config_map(name: str, namespace: str) -> JSONObject:
     }
 
 
-def _panel(number: int, panel: Panel, select: str) -> dict[str, Any]:
+def _panel(number: int, panel: Panel, labels: str) -> dict[str, Any]:
     row, column = divmod(number, 2)
-    expression = panel.query.replace("{SELECT}", select)
+    expression = panel.query.replace("SELECT", labels)
     return {
         "id": number + 1,
         "type": "timeseries",

@@ -1,0 +1,73 @@
+"""The newest version of an object stays, in whatever order its versions come."""
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from trainer_infra.controller import projection
+from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
+
+KEY = ObjectKey("n", "a")
+
+
+def value(version: int, name: str = "a", **more: Any) -> dict[str, Any]:
+    metadata = {"name": name, "namespace": "n", "resourceVersion": str(version)}
+    return {"apiVersion": "v1", "kind": "K", "metadata": metadata, **more}
+
+
+def cache() -> ObjectCache:
+    return ObjectCache(projection.without_managers)
+
+
+@given(st.permutations(range(1, 7)), st.integers(0, 7))
+def test_the_newest_of_versions_and_of_a_deletion_counts(order: list[int], gone: int) -> None:
+    kept = cache()
+    for version in order:
+        if version == gone:
+            kept.remove(value(version))
+        else:
+            kept.put(value(version, spec=version))
+
+    found = kept.get(KEY)
+    if gone == max(order):
+        assert found is None
+    else:
+        assert found is not None
+        assert found["spec"] == max(order)
+
+
+def test_what_a_whole_list_lacks_goes_unless_it_is_newer_than_the_list() -> None:
+    kept = cache()
+    for version, name in ((3, "a"), (4, "b"), (9, "made-since")):
+        kept.put(value(version, name))
+
+    assert kept.keep_only([ObjectKey("n", "a")], version=7) == [ObjectKey("n", "b")]
+    assert sorted(kept) == [ObjectKey("n", "a"), ObjectKey("n", "made-since")]
+
+
+def test_the_same_version_is_no_news_and_what_comes_out_is_the_callers() -> None:
+    kept = cache()
+    assert kept.put(value(1, spec={"x": 1}))
+    assert not kept.put(value(1, spec={"x": 1}))
+    found: Any = kept.get(KEY)
+    found["spec"]["x"] = 2
+    again: Any = kept.get(KEY)
+    assert again["spec"] == {"x": 1}
+
+
+def test_of_a_jobset_only_what_decides_is_kept() -> None:
+    owners = [{"uid": "1", "controller": True}, {"uid": "2"}]
+    whole = value(1, spec={"suspend": True, "replicatedJobs": [{}]}, status={"restarts": 1})
+    whole["metadata"] |= {"ownerReferences": owners, "labels": {"a": "b"}, "uid": "u"}
+    kept: Any = projection.of_job_set(whole)
+
+    assert kept["spec"] == {"suspend": True}
+    assert kept["status"] == {}
+    assert kept["metadata"] == {
+        "name": "a",
+        "namespace": "n",
+        "uid": "u",
+        "resourceVersion": "1",
+        "ownerReferences": owners[:1],
+    }
