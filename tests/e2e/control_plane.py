@@ -13,13 +13,14 @@ from typing import Any, Final
 from tests.e2e.cluster import Namespace
 from tests.e2e.jobs import eventually
 from tests.platform.declared_resources import declared_objects
-from tools.cluster import images, kubectl, trainer
+from tools.cluster import controller_image, images, kubectl, trainer
 from trainer_infra import catalog, platform
 from trainer_infra.json_values import JSONObject
 
 DEPLOYMENT = "deployment/kubeflow-trainer-controller-manager"
 SYSTEM = "kubeflow-system"
 IMAGES: Final[Mapping[str, Callable[[], str]]] = {
+    "builtin": controller_image.loaded,
     "upstream": lambda: images.loaded(trainer.IMAGE, trainer.archive()),
 }
 """What puts the image of each implementation into the cluster; the names of all there are."""
@@ -42,12 +43,13 @@ class ControlPlanes:
             return
         self._delete([each for each in self._objects if each["kind"] != "Namespace"])
         IMAGES[arguments["implementation"]]()
-        self._arguments, self._objects = arguments, plane_objects(arguments)
+        self._arguments, self._objects = None, plane_objects(arguments)
         self._system.kubectl("apply", "--server-side", "-f", "-", given=_list(self._objects))
-        self._system.kubectl("rollout", "status", DEPLOYMENT, "--timeout=180s")
+        self._system.kubectl("rollout", "status", DEPLOYMENT, "--timeout=110s")
         runtimes = [named.runtime().to_wire() for named in catalog.RUNTIMES]
         # The webhook answers a moment after the pod is ready.
         eventually(partial(self._is_applied, _list(runtimes)))
+        self._arguments = arguments
 
     def remove(self) -> None:
         """Take it away with all TrainJobs and runtimes."""

@@ -10,6 +10,7 @@ import pytest
 from tests.e2e.jobs import LONG
 
 DEFECTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "builtin": {},
     "upstream": {
         "test_a_suspended_trainjob_runs_again_once_it_is_resumed": (
             "sdk#803: status.conditions keeps Suspended=False after a resume, and the SDK asks the "
