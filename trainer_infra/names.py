@@ -209,6 +209,7 @@ EVENT_FAILED: Final = "TrainJobFailed"
 EVENT_DEADLINE: Final = "TrainJobDeadlineExceeded"
 EVENT_PATCH_OVERRIDDEN: Final = "RuntimePatchOverridden"
 EVENT_TTL: Final = "TrainJobTTLExpired"
+EVENT_UNCOUNTED: Final = "KueueCountsLess"
 
 # Conditions of a JobSet: type, then (reason, message) (JobSet v0.12, pkg/constants).
 JOBSET_COMPLETED: Final = "Completed"
@@ -288,6 +289,8 @@ SECRET_ARGS: Final = "TRAINER_INFRA_SECRET_ARGS"  # noqa: S105  the env variable
 FIELD_MANAGER: Final = "trainer-infra"
 TRAINER_MANAGER: Final = "trainer"
 """The manager of what the controller writes (reference behaviour 3.11)."""
+WAITING_MANAGER: Final = "trainer-waiting"
+"""The manager of the controller's annotation on TrainJobs."""
 SUSPEND_MANAGER: Final = "trainer-infra-suspend"
 STATUS_MANAGER: Final = "trainer-infra-status"
 OWN_PREFIX: Final = "trainer-infra.dev/"

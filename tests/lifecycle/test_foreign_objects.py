@@ -7,6 +7,7 @@ import pytest
 
 from tests.lifecycle.worlds import NOW, RUNTIME, condition, job, jobset
 from trainer_infra.lifecycle.plan import RETRY, SUCCESSION, Plan, plan
+from trainer_infra.lifecycle.waiting import PREDECESSOR as PREDECESSOR_LEFT
 from trainer_infra.render import owner, snapshot
 from trainer_infra.render.behaviour import REFERENCE
 from trainer_infra.render.observed_objects import ObservedObjects
@@ -15,11 +16,13 @@ ENDED = condition("Completed", "True", "AllJobsCompleted")
 PREDECESSOR = job(metadata={"uid": "before"})
 SUCCESSOR = job(metadata={"uid": "now"})
 
+AFTER = Plan(waiting=PREDECESSOR_LEFT, requeue_after=SUCCESSION)
+
 
 def test_owner_the_end_of_an_earlier_trainjob_is_not_the_end_of_its_successor() -> None:
     seen = ObservedObjects(jobset(PREDECESSOR, ENDED))
 
-    assert plan(SUCCESSOR, RUNTIME, seen, NOW) == Plan(requeue_after=SUCCESSION)
+    assert plan(SUCCESSOR, RUNTIME, seen, NOW) == AFTER
     ended = plan(SUCCESSOR, RUNTIME, seen, NOW, behaviour=REFERENCE).status or {}
     assert [each["type"] for each in ended["conditions"]] == ["Complete"]
 
@@ -27,9 +30,7 @@ def test_owner_the_end_of_an_earlier_trainjob_is_not_the_end_of_its_successor() 
 def test_a_trainjob_waits_until_the_snapshot_of_its_predecessor_is_gone() -> None:
     left = owner.with_owner(snapshot.config_map(PREDECESSOR, RUNTIME), PREDECESSOR)
 
-    assert plan(SUCCESSOR, RUNTIME, ObservedObjects(None, left), NOW) == Plan(
-        requeue_after=SUCCESSION
-    )
+    assert plan(SUCCESSOR, RUNTIME, ObservedObjects(None, left), NOW) == AFTER
     assert plan(SUCCESSOR, RUNTIME, ObservedObjects(None), NOW).apply
 
 

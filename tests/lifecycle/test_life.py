@@ -1,6 +1,7 @@
 """From the first apply to the deletion: runtimes, events, plugins' status, TTL. Spec 4.2, 4.6."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
@@ -81,11 +82,11 @@ def test_a_job_without_its_runtime_says_so_once_and_is_tried_again(kind: str, wh
         f"TrainJob resources reconciliation failed: {why}",
     )
     assert plan(early, None, ObservedObjects(jobset=None), NOW) == Plan(
-        events=(event,), requeue_after=RETRY
+        events=(event,), waiting=why, requeue_after=RETRY
     )
     told = frozenset({(event.reason, event.message)})
     assert plan(early, None, ObservedObjects(jobset=None, events_written=told), NOW) == Plan(
-        requeue_after=RETRY
+        waiting=why, requeue_after=RETRY
     )
 
 
@@ -224,11 +225,12 @@ def test_events_of_pods_that_wait_are_where_to_fix_and_make_no_condition() -> No
         "pod tj-node-0-0: the image of container node cannot be pulled: not found",
     )
     live = jobset(running)
-    assert plan(running, RUNTIME, seen(running, live, pods=pods), NOW) == Plan(events=(event,))
+    waits_for = Plan(waiting=event.message)
+    found = plan(running, RUNTIME, seen(running, live, pods=pods), NOW)
+    assert found == replace(waits_for, events=(event,))
     told = frozenset({(event.reason, event.message)})
-    assert (
-        plan(running, RUNTIME, seen(running, live, pods=pods, events_written=told), NOW) == Plan()
-    )
+    again = seen(running, live, pods=pods, events_written=told)
+    assert plan(running, RUNTIME, again, NOW) == waits_for
     exact = plan(running, RUNTIME, seen(running, live, pods=pods), NOW, behaviour=REFERENCE)
     assert exact == Plan()
 

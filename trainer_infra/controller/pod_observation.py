@@ -6,20 +6,24 @@ ready after a while is looked at, again and again but more and more seldom.
 
 import time
 from dataclasses import dataclass
+from itertools import islice
 from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.controller import projection
 from trainer_infra.controller.object_cache import ObjectKey
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.resource import JOB, POD, Resource
-from trainer_infra.lifecycle import conditions, jobs_status, status
+from trainer_infra.lifecycle import conditions, failure_reason, jobs_status, status
 
 FIRST_LOOK: Final = 10.0
 """Seconds until pods that are not ready are looked at."""
 LONGEST: Final = 120.0
 """Seconds, at most, between two looks."""
+KEPT: Final = 5
+"""Pods of one run that are remembered between two looks."""
 WITHIN: Final = 30.0
 """Seconds for one request."""
 
@@ -33,6 +37,8 @@ class _Looks:
     due: float
     """Of `time.monotonic`."""
     count: int = 0
+    pods: tuple[JSONObject, ...] = ()
+    """Those that had a reason to wait at the last look, the first few."""
 
 
 class PodObservation:
@@ -44,17 +50,20 @@ class PodObservation:
         self._looks: dict[ObjectKey, _Looks] = {}
 
     async def waiting(self, key: ObjectKey, job: TrainJob, jobset: JSONObject | None) -> Objects:
-        """The pods of a run that are not ready, where it is time to look at them; else none."""
+        """The pods of a run that have a reason to wait; as they were when they were last looked at."""
         if not _is_waiting(job, jobset):
             self._looks.pop(key, None)
             return ()
         now = time.monotonic()
         looks = self._looks.setdefault(key, _Looks(now + FIRST_LOOK))
         if looks.due > now:
-            return ()
+            return looks.pods
         looks.count += 1
         looks.due = now + min(LONGEST, FIRST_LOOK * 2.0 ** min(looks.count, 8))
-        return await self._of(POD, key)
+        found = await self._of(POD, key)
+        waiting = (each for each in found if failure_reason.waiting_reasons((each,)))
+        looks.pods = tuple(map(projection.of_pod, islice(waiting, KEPT)))
+        return looks.pods
 
     async def of_failure(self, key: ObjectKey) -> tuple[Objects, Objects]:
         """Pods and Jobs of a run that has failed."""

@@ -29,6 +29,14 @@ def of_job_set(value: JSONObject) -> JSONObject:
     }
 
 
+def of_pod(value: JSONObject) -> JSONObject:
+    """A pod's name and status, which say why it waits."""
+    return {
+        "metadata": _picked(value["metadata"], ("name", "namespace", "uid")),
+        "status": value.get("status") or {},
+    }
+
+
 def without_managers(value: JSONObject) -> JSONObject:
     """A whole object without the list of who wrote which field."""
     metadata = {key: item for key, item in value["metadata"].items() if key != "managedFields"}

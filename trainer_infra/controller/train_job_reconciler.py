@@ -280,7 +280,24 @@ class TrainJobReconciler:
             self._recorder.record(job, event, now)
             if events.is_lasting(event):
                 memory.events |= {(event.reason, event.message)}
+        await self._note_waiting(job, plan.waiting)
         self._metrics.looked_at(key, job, plan.status, self._caches.job_sets.get(key))
+
+    async def _note_waiting(self, job: TrainJob, sentence: str) -> None:
+        """Keep in an annotation why it does not go on; a TrainJob that is being deleted stays as it is."""
+        metadata = job.metadata
+        there = (metadata.annotations or {}).get(names.WAITING, "")
+        if sentence == there or metadata.deletion_timestamp is not None:
+            return
+        named = {"name": metadata.name, "namespace": metadata.namespace, "uid": metadata.uid}
+        annotations = {"annotations": {names.WAITING: sentence}} if sentence else {}
+        value = {
+            "apiVersion": names.API_VERSION,
+            "kind": names.TRAIN_JOB,
+            "metadata": {**named, **annotations},
+        }
+        stored = await self._within().apply(value, manager=names.WAITING_MANAGER, force=True)
+        self._caches.train_jobs.put(stored)
 
     def _next_look(self, key: ObjectKey, memory: ChildMemory, plan: Plan) -> float | None:
         """Seconds until the next look: the plan's, the pods', or the children's."""

@@ -19,6 +19,7 @@ from trainer_infra.api import transitions
 from trainer_infra.api.runtime import Runtime
 from trainer_infra.api.trainjob import RuntimePatch, TrainJob
 from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.json_values import JSONObject
 from trainer_infra.lifecycle import conditions, due_objects, immutable_fields
 from trainer_infra.render import pipeline, runtime_ref
 from trainer_infra.render.behaviour import OURS, Behaviour
@@ -123,10 +124,16 @@ def _judged_already(new: TrainJob, old: TrainJob) -> bool:
 
     The runtime may be gone by then: labels, finalizers and the like can always change (Q9).
     """
-    same = new.spec == old.spec and new.metadata.annotations == old.metadata.annotations
+    same = new.spec == old.spec and _judged_annotations(new) == _judged_annotations(old)
     return new.metadata.deletion_timestamp is not None or (
         same and new.metadata.labels == old.metadata.labels
     )
+
+
+def _judged_annotations(job: TrainJob) -> JSONObject:
+    """Without what the controller writes: it must be able to say that a runtime is missing."""
+    given = job.metadata.annotations or {}
+    return {key: value for key, value in given.items() if key != names.WAITING}
 
 
 def _born_with(before: Before, runtime: Runtime | None) -> Runtime | None:

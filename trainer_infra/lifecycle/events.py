@@ -5,7 +5,7 @@ never from a pass. What holds for longer (pods that wait, objects that cannot be
 unless the driver says that it was (`ObservedObjects.events_written`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -79,6 +79,17 @@ def creation_failed(error: TrainerInfraError) -> Event:
 def patch_overridden(sentences: Iterable[str]) -> Iterator[Event]:
     """Two runtime patches set one field."""
     return (_event(WARNING, names.EVENT_PATCH_OVERRIDDEN, each) for each in sentences)
+
+
+def resources_uncounted(resources: Sequence[str]) -> Iterator[Event]:
+    """Kueue counts less than the pods ask for."""
+    if resources:
+        yield _event(
+            WARNING,
+            names.EVENT_UNCOUNTED,
+            f"Kueue does not count {', '.join(resources)} of the runtime, because resourcesPerNode "
+            "sets other resources; set them there too",
+        )
 
 
 def pods_waiting(reasons: Iterable[FailureReason]) -> Iterator[Event]:

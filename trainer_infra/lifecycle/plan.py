@@ -23,7 +23,9 @@ from trainer_infra.lifecycle import (
     events,
     failure_reason,
     foreign_objects,
+    kueue_resources,
     status,
+    waiting,
 )
 from trainer_infra.lifecycle.conditions import Conditions
 from trainer_infra.lifecycle.due_objects import NO_OBJECTS, DueObjects
@@ -58,6 +60,9 @@ class Plan:
     status: JSONObject | None = None
     """The whole new TrainJob status in wire form; None when it did not change."""
     events: tuple[Event, ...] = ()
+    waiting: str = ""
+    """Why the TrainJob does not go on, for its annotation `names.WAITING`; empty for no reason, and
+    where no status is decided."""
     requeue_after: float | None = None
     """Seconds until the next call is needed even if nothing changes; None for never."""
 
@@ -111,8 +116,10 @@ def plan(
         status=None if new == old else new,
         events=(
             *_events(case, due, stored, after),
+            *_uncounted(case, due, runtime),
             *_without_written_events(case, last_event),
         ),
+        waiting=_waiting(case, due, after, seen),
         requeue_after=_next_look(case, due, after, (left, _until_successor(case, seen))),
     )
 
@@ -197,6 +204,22 @@ def _events(
     if not conditions.is_finished(after) and not case.job.spec.suspend:
         waiting = failure_reason.waiting_reasons(case.observed.pods)
         yield from _without_written_events(case, events.pods_waiting(waiting))
+
+
+def _uncounted(case: TrainJobCase, due: DueObjects, runtime: Runtime | None) -> Iterator[Event]:
+    """What Kueue does not count, when the JobSet is made."""
+    if case.ours(Deviation.EVENTS) and case.observed.jobset is None and due.objects:
+        born_with = due_objects.runtime_born_with(case.job, runtime, case.observed)
+        yield from events.resources_uncounted(
+            kueue_resources.uncounted_resources(case.job, born_with)
+        )
+
+
+def _waiting(case: TrainJobCase, due: DueObjects, after: Conditions, seen: ObservedObjects) -> str:
+    if not case.ours(Deviation.WAITING):
+        return ""
+    succeeds = case.ours(Deviation.OWNER) and foreign_objects.is_succeeding(case.job, seen)
+    return waiting.waiting_sentence(case, after, due.error, succeeds=succeeds)
 
 
 def _without_written_events(case: TrainJobCase, lasting: Iterable[Event]) -> Iterable[Event]:

@@ -71,6 +71,8 @@ class Deviation(StrEnum):
     """Failed is final."""
     FAILURE_REASON = "failure-reason"
     """The Failed message names the pod that failed first, and why, or how long the deadline was."""
+    WAITING = "waiting"
+    """Why a TrainJob does not go on is in an annotation, which a column shows."""
     EVENTS = "events"
     """Transitions and waiting pods are events, and no event repeats another."""
 
