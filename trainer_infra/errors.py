@@ -34,6 +34,8 @@ class Problem:
     """What to do about it; empty when `what` says it."""
     where: str = ""
     """File with line and column, or kind and name of the object; empty when not known."""
+    forbidden: bool = False
+    """Whether the value is a possible one and only its use is not: `Forbidden` to an API server."""
 
     @override
     def __str__(self) -> str:

@@ -182,6 +182,8 @@ PROGRESS_VOLUME: Final = "kubeflow-trainer-token"
 PROGRESS_MOUNT: Final = "/var/run/secrets/kubeflow/trainer"
 PROGRESS_CA_KEY: Final = "ca.crt"
 TLS_CONFIG_SUFFIX: Final = "-tls-config"
+PROGRESS_MANAGER: Final = "trainer-status"
+"""Field manager of what a status server writes."""
 
 # Conditions of a TrainJob (reference behaviour 1.3).
 SUSPENDED: Final = "Suspended"

@@ -342,7 +342,8 @@ class Memory(KubeClient):
         metadata = value["metadata"]
         place = _at(kind, metadata.get("namespace") or "default", metadata["name"])
         old = self._store.get(kind, place)
-        _check_identity(kind, old, metadata, asked)
+        meant = {**metadata, "uid": ""} if writer.subresource else metadata
+        _check_identity(kind, old, meant, asked)
         config = server_side_apply.own(
             _coded(value), writer.subresource, kind not in WITHOUT_STATUS
         )

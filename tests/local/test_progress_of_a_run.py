@@ -64,7 +64,7 @@ print(post({"x": "x" * 70000})[0])
         (
             'TrainJob.trainer.kubeflow.org "tj" is invalid: '
             "status.trainerStatus.progressPercentage: Invalid value: 101: "
-            "status.trainerStatus.progressPercentage in body should be less than or equal to 100"
+            "trainerStatus.progressPercentage in body should be less than or equal to 100"
         ),
         "413",
     ]

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from trainer_infra.progress import handler
-from trainer_infra.progress.handler import Request, Response
+from trainer_infra.progress.handler import Reporter, ReportRefusal, Request, Response
 
 PATH = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/ns/trainjobs/tj/status"
 TIME = "2026-01-02T03:04:05Z"
@@ -24,14 +24,15 @@ class Jobs:
     kept: dict[str, Any] = field(default_factory=dict)
     missing: bool = False
 
-    async def reporter(self, token: str, namespace: str, name: str) -> str | None:
-        return "pod-0" if (token, namespace, name) == ("good", "ns", "tj") else None
+    async def reporter(self, token: str, namespace: str, name: str) -> Reporter | None:
+        known = (token, namespace, name) == ("good", "ns", "tj")
+        return Reporter("pod-0") if known else None
 
     async def replace(
-        self, namespace: str, name: str, reporter: str, status: Mapping[str, Any]
+        self, namespace: str, name: str, reporter: Reporter, status: Mapping[str, Any]
     ) -> bool:
         if not self.missing:
-            self.kept[f"{namespace}/{name}/{reporter}"] = dict(status)
+            self.kept[f"{namespace}/{name}/{reporter.pod}"] = dict(status)
         return not self.missing
 
 
@@ -51,8 +52,9 @@ def post(
 
 
 def failure(code: int, reason: str, message: str) -> Response:
+    said = json.dumps(message).replace("<", "\\u003c").replace(">", "\\u003e")
     text = (
-        f'{{"metadata":{{}},"status":"Failure","message":{json.dumps(message)},'
+        f'{{"metadata":{{}},"status":"Failure","message":{said},'
         f'"reason":"{reason}","code":{code}}}\n'
     )
     return Response(code, text.encode())
@@ -165,6 +167,8 @@ def test_a_body_over_the_limit_without_a_length_is_invalid() -> None:
         {"trainerStatus": {"metrics": [{"name": "a", "value": 1}]}},
         {"trainerStatus": {"lastUpdatedTime": "yesterday"}},
         {"trainerStatus": {"lastUpdatedTime": "2026-01-02T03:04:05"}},
+        {"trainerStatus": {"lastUpdatedTime": "20260102T030405Z"}},
+        {"trainerStatus": {"lastUpdatedTime": "0001-01-01T00:00:00+14:00"}},
         {"trainerStatus": {"lastUpdatedTime": 5}},
     ],
 )
@@ -172,7 +176,35 @@ def test_what_go_cannot_decode_is_an_invalid_payload(body: object) -> None:
     assert post(body) == failure(422, "Invalid", "Invalid payload")
 
 
+def test_half_a_character_is_replaced_as_in_go() -> None:
+    jobs = Jobs()
+    body = b'{"trainerStatus": {"lastUpdatedTime": "0999-01-02T03:04:05.9Z", '
+    body += b'"metrics": [{"name": "a\\ud800", "value": "\\udfff"}]}}'
+
+    assert post(body, jobs).status == 200
+    assert jobs.kept["ns/tj/pod-0"] == {
+        "metrics": [{"name": "a\ufffd", "value": "\ufffd"}],
+        "lastUpdatedTime": "0999-01-02T03:04:05Z",
+    }
+
+
+def test_a_refusal_of_an_authenticator_or_a_store_is_answered_as_a_status() -> None:
+    refusal = ReportRefusal(429, "TooManyRequests", "Too many reports", retry_after=3)
+
+    assert refusal.response() == Response(
+        429,
+        b'{"metadata":{},"status":"Failure","message":"Too many reports",'
+        b'"reason":"TooManyRequests","details":{"retryAfterSeconds":3},"code":429}\n',
+        {"Retry-After": "3"},
+    )
+
+
 T = "status.trainerStatus"
+INSIDE = "trainerStatus"
+UNCHECKED = (
+    "<nil>: Invalid value: null: some validation rules were not checked because the object was "
+    "invalid; correct the existing errors to complete validation"
+)
 
 
 @pytest.mark.parametrize(
@@ -181,34 +213,34 @@ T = "status.trainerStatus"
         (
             {"progressPercentage": 101},
             (
-                f"{T}.progressPercentage: Invalid value: 101: {T}.progressPercentage in body should be "
+                f"{T}.progressPercentage: Invalid value: 101: {INSIDE}.progressPercentage in body should be "
                 "less than or equal to 100"
             ),
         ),
         (
             {"progressPercentage": -1},
             (
-                f"{T}.progressPercentage: Invalid value: -1: {T}.progressPercentage in body should be "
+                f"{T}.progressPercentage: Invalid value: -1: {INSIDE}.progressPercentage in body should be "
                 "greater than or equal to 0"
             ),
         ),
         (
             {"estimatedRemainingSeconds": -1},
             (
-                f"{T}.estimatedRemainingSeconds: Invalid value: -1: {T}.estimatedRemainingSeconds in "
+                f"{T}.estimatedRemainingSeconds: Invalid value: -1: {INSIDE}.estimatedRemainingSeconds in "
                 "body should be greater than or equal to 0"
             ),
         ),
         (
             {"metrics": [{"name": "", "value": "v" * 65}]},
             (
-                f'[{T}.metrics[0].name: Invalid value: "": {T}.metrics[0].name in body should be at '
-                f"least 1 chars long, {T}.metrics[0].value: Too long: may not be more than 64 bytes]"
+                f'[{T}.metrics[0].name: Invalid value: "": {INSIDE}.metrics[0].name in body should be at '
+                f"least 1 chars long, {T}.metrics[0].value: Too long: may not be more than 64 bytes, {UNCHECKED}]"
             ),
         ),
         (
             {"metrics": [{"name": "n", "value": "v"}] * 257},
-            f"{T}.metrics: Too many: 257: must have at most 256 items",
+            f"[{T}.metrics: Too many: 257: must have at most 256 items, {UNCHECKED}]",
         ),
         (
             {"lastUpdatedTime": None},

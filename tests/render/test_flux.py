@@ -154,8 +154,8 @@ def test_the_installers_name_is_reserved_and_a_node_has_a_process() -> None:
             "TrainJob, got 0"
         ),
         (
-            "TrainJob tj: spec.trainer.initContainers: InitContainer 'flux-installer' is reserved; "
-            "rename it in the runtime"
+            "TrainJob tj: spec.trainer.initContainers: InitContainer 'flux-installer' is reserved, "
+            "got 'flux-installer'; rename it in the runtime"
         ),
     ]
 

@@ -181,7 +181,7 @@ def test_env_injection_targets_must_exist() -> None:
     assert refusal(job(), runtime(mlPolicy=policy)) == [
         (
             'TrainJob tj: spec.runtimeRef: envInjection target podSet "data" container "init" '
-            "not found in runtime template"
+            "not found in runtime template, got {'jobName': 'data', 'containerNames': ['init']}"
         )
     ]
 

@@ -1,22 +1,29 @@
-"""The certificate of a server at one address, and the authority that signed it.
+"""Certificates of servers, and the authorities that sign them.
 
-Asked for by `local.endpoint`. The authority's key is thrown away, so nothing else can be signed with
-it.
+Called by `local.endpoint` for one address, whose authority's key is thrown away, so that nothing else
+can be signed with it; and by `controller.serving_certificate`, which keeps its authority.
 """
 
 import datetime as dt
 import ipaddress
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import (
+    CertificateIssuerPrivateKeyTypes,
+    CertificatePublicKeyTypes,
+)
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 VALID: Final = dt.timedelta(days=3650)
 """Longer than any run; the certificate goes with the folder of its run."""
+BACKDATED: Final = dt.timedelta(hours=1)
+"""How long before it is made a certificate is valid: clocks differ."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,30 +38,75 @@ class Certificate:
     """The server's private key."""
 
 
+@dataclass(frozen=True, slots=True)
+class Authority:
+    """Who signs."""
+
+    certificate: x509.Certificate
+    key: CertificateIssuerPrivateKeyTypes
+
+
+@dataclass(frozen=True, slots=True)
+class Validity:
+    """When a certificate is made, and how long it is valid from then."""
+
+    now: dt.datetime
+    period: dt.timedelta
+
+
 def make_certificate(address: str) -> Certificate:
     """A new authority and a certificate for an IP address."""
-    authority_key, key = (ec.generate_private_key(ec.SECP256R1()) for _ in range(2))
-    issuer = _name("trainer-infra run")
-    authority = (
-        _builder(issuer, issuer, authority_key.public_key(), authority_key.public_key())
-        .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
-        .add_extension(_usage(signs_certificates=True), critical=True)
-        .sign(authority_key, hashes.SHA256())
-    )
+    validity = Validity(dt.datetime.now(dt.UTC), VALID)
+    authority = make_authority(_name("trainer-infra run"), validity)
     alternative = x509.IPAddress(ipaddress.ip_address(address))
-    server = (
-        _builder(_name(address), issuer, key.public_key(), authority_key.public_key())
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    server, key = make_server_certificate(authority, [alternative], validity)
+    return Certificate(authority.certificate.public_bytes(Encoding.PEM), server, key)
+
+
+def make_authority(name: x509.Name, validity: Validity) -> Authority:
+    """A new authority that vouches for itself, and signs servers' certificates only."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    builder = _builder((name, name), key.public_key(), key.public_key(), validity)
+    certificate = (
+        builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+        .add_extension(_usage(signs_certificates=True), critical=True)
+        .sign(key, hashes.SHA256())
+    )
+    return Authority(certificate, key)
+
+
+def make_server_certificate(
+    authority: Authority, alternatives: Sequence[x509.DNSName | x509.IPAddress], validity: Validity
+) -> tuple[bytes, bytes]:
+    """A new certificate that an authority signs, and its key, as PEM; it ends with the authority.
+
+    Args:
+        authority: who signs.
+        alternatives: what the server is called; its subject is the first.
+        validity: when it is made, and for how long.
+    """
+    key = ec.generate_private_key(ec.SECP256R1())
+    issuer = authority.certificate
+    ends = min(validity.now + validity.period, issuer.not_valid_after_utc)
+    builder = _builder(
+        (_name(str(alternatives[0].value)), issuer.subject),
+        key.public_key(),
+        issuer.public_key(),
+        Validity(validity.now, ends - validity.now),
+    )
+    certificate = (
+        builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
         .add_extension(_usage(signs_certificates=False), critical=True)
-        .add_extension(x509.SubjectAlternativeName([alternative]), critical=False)
+        .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-        .sign(authority_key, hashes.SHA256())
+        .sign(authority.key, hashes.SHA256())
     )
-    return Certificate(
-        authority.public_bytes(Encoding.PEM),
-        server.public_bytes(Encoding.PEM),
-        key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()),
-    )
+    return certificate.public_bytes(Encoding.PEM), key_text(key)
+
+
+def key_text(key: CertificateIssuerPrivateKeyTypes) -> bytes:
+    """A private key as PEM."""
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
 
 
 def _name(text: str) -> x509.Name:
@@ -62,23 +114,25 @@ def _name(text: str) -> x509.Name:
 
 
 def _builder(
-    subject: x509.Name,
-    issuer: x509.Name,
+    names: tuple[x509.Name, x509.Name],
     key: ec.EllipticCurvePublicKey,
-    issuer_key: ec.EllipticCurvePublicKey,
+    issuer_key: CertificatePublicKeyTypes,
+    validity: Validity,
 ) -> x509.CertificateBuilder:
-    now = dt.datetime.now(dt.UTC)
+    """What both kinds have; the names are the subject's and the issuer's."""
+    subject, issuer = names
     return (
         x509.CertificateBuilder()
         .subject_name(subject)
         .issuer_name(issuer)
         .public_key(key)
         .serial_number(x509.random_serial_number())
-        .not_valid_before(now - dt.timedelta(hours=1))
-        .not_valid_after(now + VALID)
+        .not_valid_before(validity.now - BACKDATED)
+        .not_valid_after(validity.now + validity.period)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
         .add_extension(
-            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key), critical=False
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key),  # type: ignore[arg-type]
+            critical=False,
         )
     )
 

@@ -136,6 +136,9 @@ class KubeClient(Protocol):
     ) -> JSONObject:
         """Server-side apply of the status subresource: the object as stored.
 
+        With a `metadata.resourceVersion` it is applied to that version only; a `metadata.uid` is not
+        looked at, where the kind is a custom resource.
+
         Raises:
             NotFound: The object, or the subresource of its kind, does not exist.
             Conflict: As for `apply`.

@@ -47,6 +47,9 @@ ACCESS_REVIEW: Final = Resource(
     "selfsubjectaccessreviews",
     namespaced=False,
 )
+TOKEN_REVIEW: Final = Resource(
+    "authentication.k8s.io/v1", "TokenReview", "tokenreviews", namespaced=False
+)
 TRAIN_JOB: Final = Resource(names.API_VERSION, names.TRAIN_JOB, "trainjobs")
 TRAINING_RUNTIME: Final = Resource(names.API_VERSION, names.TRAINING_RUNTIME, "trainingruntimes")
 CLUSTER_TRAINING_RUNTIME: Final = Resource(

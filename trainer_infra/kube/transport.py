@@ -8,6 +8,7 @@ import asyncio
 import atexit
 import math
 import os
+import re
 import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
@@ -51,6 +52,8 @@ _TOO_MANY: Final = 429
 _INTERNAL: Final = 500
 _LARGE: Final = 256 * 1024
 """Bytes of a body that would keep the event loop from other work."""
+_NOT_IN_YAML: Final = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""Characters of JSON that YAML does not have, or has for line ends."""
 _WEBHOOK: Final = "webhook"
 """The word in what an API server says of a webhook that it cannot call."""
 _WEBHOOK_BACK: Final = 10.0
@@ -300,10 +303,18 @@ async def _chunks(opened: aiohttp.ClientResponse) -> AsyncGenerator[bytes, None]
 
 
 def _encoded(body: JSONObject | None) -> bytes | BytesIO | None:
-    """A body; a large one as a file, which aiohttp sends piece by piece."""
+    """A body; a large one as a file, which aiohttp sends piece by piece.
+
+    The API server reads what is applied as YAML, which refuses some characters, and takes others for
+    line ends and folds them. Where it finds them escaped, it keeps them.
+    """
     if body is None:
         return None
     content = orjson.dumps(body)
+    if not content.isascii() or b"\x7f" in content:
+        content = _NOT_IN_YAML.sub(
+            lambda found: f"\\u{ord(found[0]):04x}", content.decode()
+        ).encode()
     return BytesIO(content) if len(content) > _LARGE else content
 
 

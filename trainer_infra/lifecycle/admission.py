@@ -1,9 +1,9 @@
 """What admission decides about a TrainJob or a runtime before it is stored.
 
-Called by `deploy.operations.training_runtime` for runtimes; a driver that stores TrainJobs calls
-the rest. `with_defaults` completes a TrainJob, `judge_train_job` and `judge_runtime` give every
-problem and warning at once. What only a cluster knows (API errors, PriorityClasses) is the
-caller's. Rules and messages: reference behaviour 1.6 and 5; docs/lifecycle.md.
+Called by `deploy.operations.training_runtime` for runtimes, and by
+`controller.admission_judgement` for whatever a cluster stores. `with_defaults` completes a
+TrainJob, `judge_train_job` and `judge_runtime` give every problem and warning at once. What only a
+cluster knows is the caller's to read; `needed_objects` says what that is. Rules and messages: reference behaviour 1.6 and 5; docs/lifecycle.md.
 
 The reference skips the check of a runtime with the label
 `trainer.kubeflow.org/webhook-validation: disabled`: that is a selector of its webhooks, which the
@@ -11,7 +11,7 @@ API server reads, so it has no effect here.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from trainer_infra import names
@@ -35,6 +35,18 @@ class Before:
     """The TrainJob as stored."""
     observed: ObservedObjects = ObservedObjects(jobset=None)  # noqa: RUF009  frozen
     """What belongs to it: at least its JobSet and its runtime snapshot."""
+
+
+@dataclass(frozen=True, slots=True)
+class NeededObjects:
+    """What must be read before a TrainJob is judged."""
+
+    runtime: bool = False
+    """The runtime that it names, unless a snapshot is needed and there is a sound one."""
+    snapshot: bool = False
+    """Its runtime snapshot."""
+    jobset: bool = False
+    """Its JobSet."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +94,8 @@ def judge_train_job(
     unsupported = runtime_ref.unsupported_kind(job)
     if unsupported:
         fix = f"use {' or '.join(runtime_ref.KINDS)} of {names.GROUP}"
-        return _verdict(job, [*found, Problem("spec.runtimeRef", unsupported, fix=fix)])
+        path = "spec.runtimeRef" if behaviour.ours(Deviation.ADVICE) else ""
+        return _verdict(job, [*found, Problem(path, unsupported, fix=fix)])
     if runtime is None:
         return _verdict(job, [*found, runtime_ref.missing_runtime(job)])
     found += pipeline.rendering_problems(job, runtime, behaviour)
@@ -91,6 +104,26 @@ def judge_train_job(
         if not found and behaviour.ours(Deviation.Q8):
             found += _stuck(job, runtime, before, behaviour)
     return _verdict(job, found, pipeline.rendering_warnings(job, runtime, behaviour))
+
+
+def needed_objects(
+    job: TrainJob, old: TrainJob | None = None, behaviour: Behaviour = OURS
+) -> NeededObjects:
+    """What `judge_train_job` will look at; `old` is what is stored, None for a create.
+
+    Most updates of a TrainJob, by controllers and by labels, need nothing of a cluster.
+    """
+    judged = old is not None and behaviour.ours(Deviation.Q9) and _judged_already(job, old)
+    if judged or runtime_ref.unsupported_kind(job):
+        return NeededObjects()
+    if old is None:
+        return NeededObjects(runtime=True)
+    changed = immutable_fields.patches_differ(old, job)
+    return NeededObjects(
+        runtime=True,
+        snapshot=behaviour.ours(Deviation.Q9),
+        jobset=changed and bool(old.spec.suspend or job.spec.suspend),
+    )
 
 
 def judge_runtime(
@@ -159,10 +192,7 @@ def _verdict(
     where = f"{names.TRAIN_JOB} {job.metadata.name}"
     return Verdict(
         sentences,
-        tuple(
-            Problem(each.path, each.what, each.got, each.fix, each.where or where)
-            for each in problems
-        ),
+        tuple(replace(each, where=each.where or where) for each in problems),
     )
 
 

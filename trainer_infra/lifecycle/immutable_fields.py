@@ -54,6 +54,7 @@ def of_patches(old: TrainJob, new: TrainJob, observed: ObservedObjects) -> Itera
             _PATCHES,
             "RuntimePatches can only be modified when the TrainJob is suspended before or after "
             "the update",
+            forbidden=True,
         )
         return
     for each in ((observed.jobset or {}).get("status") or {}).get("replicatedJobsStatus") or ():
@@ -62,6 +63,7 @@ def of_patches(old: TrainJob, new: TrainJob, observed: ObservedObjects) -> Itera
                 _PATCHES,
                 "RuntimePatches cannot be modified when the JobSet's ReplicatedJob "
                 f"{each['name']} is still active",
+                forbidden=True,
             )
 
 

@@ -18,7 +18,7 @@ from trainer_infra import names
 from trainer_infra.keys import server_certificate
 from trainer_infra.local.network import LOOPBACK
 from trainer_infra.progress import handler
-from trainer_infra.progress.handler import Request, Response
+from trainer_infra.progress.handler import Reporter, Request, Response
 
 READ_TIMEOUT: Final = 10.0
 """Seconds for a whole request, as in the reference."""
@@ -79,7 +79,7 @@ class ProgressEndpoint:
             names.PROGRESS_TOKEN: str(token),
         }
 
-    async def reporter(self, token: str, namespace: str, name: str) -> str | None:
+    async def reporter(self, token: str, namespace: str, name: str) -> Reporter | None:
         """The pod of this token, compared in constant time."""
         if (namespace, name) != self._job:
             return None
@@ -87,13 +87,13 @@ class ProgressEndpoint:
         matches = [
             pod for pod, own in self._tokens.items() if hmac.compare_digest(own.encode(), given)
         ]
-        return matches[0] if matches else None
+        return Reporter(matches[0]) if matches else None
 
     async def replace(
-        self, namespace: str, name: str, reporter: str, status: Mapping[str, Any]
+        self, namespace: str, name: str, reporter: Reporter, status: Mapping[str, Any]
     ) -> bool:
         """Keep a report."""
-        self.reports[reporter] = status
+        self.reports[reporter.pod] = status
         self._changed()
         return (namespace, name) == self._job
 

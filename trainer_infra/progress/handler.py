@@ -1,13 +1,14 @@
 """The progress endpoint of a TrainJob, without a transport: a request in, a response out.
 
 Rules: reference behaviour 6; statuses, messages and bodies are those of the
-reference. Mounted by local/endpoint.py; who may report and where a report goes are given to it.
+reference. Mounted by local/endpoint.py and controller/status_server.py; who may report and where a
+report goes are given to it.
 """
 
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
 from trainer_infra.progress import validation
@@ -41,22 +42,69 @@ class Response:
     """HTTP status code."""
     body: bytes
     """JSON text with a line end."""
+    headers: Mapping[str, str] = field(default_factory=dict)
+    """Headers besides the content's."""
+
+
+@dataclass(frozen=True, slots=True)
+class Reporter:
+    """Who reports."""
+
+    pod: str
+    """Name of the pod."""
+    train_job_uid: str = ""
+    """Which TrainJob of that name the pod is part of; empty where there is but one."""
+
+
+class ReportRefusal(Exception):
+    """A request that is answered with a metav1.Status; authenticators and stores may raise it."""
+
+    def __init__(self, code: int, reason: str, message: str, retry_after: int = 0) -> None:
+        super().__init__(message)
+        self.code = code
+        """HTTP status code."""
+        self.reason = reason
+        """Kubernetes' word for it."""
+        self.retry_after = retry_after
+        """Seconds after which the client may come again; 0 says nothing of it."""
+
+    def response(self) -> Response:
+        """What the client gets."""
+        details = {"details": {"retryAfterSeconds": self.retry_after}} if self.retry_after else {}
+        body = {
+            "metadata": {},
+            "status": "Failure",
+            "message": str(self),
+            "reason": self.reason,
+            **details,
+            "code": self.code,
+        }
+        headers = {"Retry-After": str(self.retry_after)} if self.retry_after else {}
+        return _answer(self.code, body, headers)
 
 
 class Authenticator(Protocol):
     """Who may report for a TrainJob."""
 
-    async def reporter(self, token: str, namespace: str, name: str) -> str | None:
-        """The pod that this token belongs to; None when it may not report for the TrainJob."""
+    async def reporter(self, token: str, namespace: str, name: str) -> Reporter | None:
+        """Whom this token belongs to; None when it may not report for the TrainJob.
+
+        Raises:
+            ReportRefusal: It is not known, or not now.
+        """
 
 
 class Store(Protocol):
     """Where an accepted report goes."""
 
     async def replace(
-        self, namespace: str, name: str, reporter: str, status: Mapping[str, Any]
+        self, namespace: str, name: str, reporter: Reporter, status: Mapping[str, Any]
     ) -> bool:
-        """Replace the TrainJob's trainerStatus as a whole; False when there is no such TrainJob."""
+        """Replace the TrainJob's trainerStatus as a whole; False when there is no such TrainJob.
+
+        Raises:
+            ReportRefusal: It is not stored.
+        """
 
 
 def path_of(namespace: str, name: str) -> str:
@@ -64,12 +112,17 @@ def path_of(namespace: str, name: str) -> str:
     return f"/apis/trainer.kubeflow.org/v1alpha1/namespaces/{namespace}/trainjobs/{name}/status"
 
 
+def audience_of(namespace: str, name: str) -> str:
+    """Whom the tokens of a TrainJob's pods are for (reference behaviour 3.10)."""
+    return path_of(namespace, name).removeprefix("/apis/")
+
+
 async def handle_request(request: Request, authenticator: Authenticator, store: Store) -> Response:
     """Answer one request."""
     try:
         return _answer(200, await _accepted(request, authenticator, store))
-    except _Refusal as refusal:
-        return _answer(refusal.code, refusal.body)
+    except ReportRefusal as refusal:
+        return refusal.response()
 
 
 async def _accepted(
@@ -78,49 +131,34 @@ async def _accepted(
     """The body of the answer to a request that is fine."""
     # Namespace and name of the TrainJob that a request is about.
     if _length(request) > LARGEST_BODY:
-        raise _Refusal(413, "RequestEntityTooLarge", "Payload too large")
+        raise ReportRefusal(413, "RequestEntityTooLarge", "Payload too large")
     match = _PATH.fullmatch(request.path)
     if match is None or request.method != "POST":
-        raise _Refusal(404, "NotFound", "Not found")
+        raise ReportRefusal(404, "NotFound", "Not found")
     namespace, name = match[1], match[2]
     token = _bearer(request.headers.get("authorization", ""))
     reporter = await authenticator.reporter(token, namespace, name) if token else None
     if reporter is None:
-        raise _Refusal(403, "Forbidden", "Forbidden")
+        raise ReportRefusal(403, "Forbidden", "Forbidden")
     status = _status(request, name)
     if status is None:
         return {}
     if not await store.replace(namespace, name, reporter, status):
-        raise _Refusal(404, "NotFound", "Train job not found")
+        raise ReportRefusal(404, "NotFound", "Train job not found")
     return {"trainerStatus": status}
-
-
-class _Refusal(Exception):
-    """A request that is answered with a metav1.Status."""
-
-    def __init__(self, code: int, reason: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.body = {
-            "metadata": {},
-            "status": "Failure",
-            "message": message,
-            "reason": reason,
-            "code": code,
-        }
 
 
 def _status(request: Request, name: str) -> dict[str, Any] | None:
     """The valid trainerStatus of a request; None when it has none."""
     if len(request.body) > LARGEST_BODY:  # chunked: there was no Content-Length to refuse by
-        raise _Refusal(422, "Invalid", "Invalid payload")
+        raise ReportRefusal(422, "Invalid", "Invalid payload")
     try:
         status = validation.decode_status(request.body)
     except (ValueError, RecursionError) as error:
-        raise _Refusal(422, "Invalid", "Invalid payload") from error
+        raise ReportRefusal(422, "Invalid", "Invalid payload") from error
     problem = None if status is None else validation.status_problem(name, status)
     if problem is not None:
-        raise _Refusal(422, "Invalid", problem)
+        raise ReportRefusal(422, "Invalid", problem)
     return status
 
 
@@ -136,9 +174,11 @@ def _bearer(header: str) -> str:
     return parts[0] if scheme.lower() == "bearer" and len(parts) == 1 else ""
 
 
-def _answer(code: int, value: Mapping[str, Any]) -> Response:
+def _answer(
+    code: int, value: Mapping[str, Any], headers: Mapping[str, str] | None = None
+) -> Response:
     """JSON as Go's encoder writes it: compact, HTML characters escaped, a line end."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
-    return Response(code, f"{text}\n".encode())
+    return Response(code, f"{text}\n".encode(), headers or {})

@@ -5,6 +5,7 @@ clients see them in the reference too. Called by `handler`.
 """
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -15,6 +16,19 @@ METRICS: Final = 256
 TEXT: Final = 64
 _INT32: Final = range(-(2**31), 2**31)
 _PATH: Final = "status.trainerStatus"
+_NO_TIME: Final = (
+    f'{_PATH}: Invalid value: "object": lastUpdatedTime is required when trainerStatus is present'
+)
+_UNCHECKED: Final = (
+    "<nil>: Invalid value: null: some validation rules were not checked because the object was "
+    "invalid; correct the existing errors to complete validation"
+)
+"""What follows a text or a list that is too long: then no rule in CEL is tried."""
+_RFC_3339: Final = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})"
+)
+_SURROGATE: Final = re.compile("[\ud800-\udfff]")
+"""Half a character, which JSON can spell and UTF-8 cannot; Go's decoder replaces it too."""
 
 
 def decode_status(body: bytes) -> dict[str, Any] | None:
@@ -71,7 +85,7 @@ def _metric(value: object) -> dict[str, str]:
     metric = {field: given.get(field) for field in ("name", "value")}
     if not all(text is None or isinstance(text, str) for text in metric.values()):
         raise ValueError("no string")
-    return {field: text or "" for field, text in metric.items()}
+    return {field: _SURROGATE.sub("\ufffd", text or "") for field, text in metric.items()}
 
 
 def _time(value: object) -> str | None:
@@ -80,15 +94,22 @@ def _time(value: object) -> str | None:
         return None
     if not isinstance(value, str):
         raise ValueError("no time")  # noqa: TRY004  the same
-    moment = datetime.fromisoformat(value)
-    if moment.tzinfo is None or "T" not in value:
+    if not _RFC_3339.fullmatch(value):
         raise ValueError("no RFC 3339 time")
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    try:
+        moment = datetime.fromisoformat(value).astimezone(UTC)
+    except OverflowError as error:
+        raise ValueError("no year of four digits in UTC") from error
+    return moment.replace(microsecond=0, tzinfo=None).isoformat() + "Z"
 
 
 def status_problem(name: str, status: Mapping[str, Any]) -> str | None:
     """What the API server says of a decoded status that breaks a limit; None when it is fine."""
-    found = list(_broken(status))
+    found = [*_broken(status)]
+    if any(": Too " in each for each in found):
+        found.append(_UNCHECKED)
+    elif status["lastUpdatedTime"] is None:
+        found.append(_NO_TIME)
     if not found:
         return None
     causes = found[0] if len(found) == 1 else f"[{', '.join(found)}]"
@@ -96,36 +117,32 @@ def status_problem(name: str, status: Mapping[str, Any]) -> str | None:
 
 
 def _broken(status: Mapping[str, Any]) -> Iterator[str]:
+    """Broken limits of the schema's fields, in the order of their names; the API server has none."""
     remaining = status.get("estimatedRemainingSeconds", 0)
     if remaining < 0:
-        path = f"{_PATH}.estimatedRemainingSeconds"
-        yield _invalid(path, remaining, "should be greater than or equal to 0")
+        rule = "should be greater than or equal to 0"
+        yield _invalid("estimatedRemainingSeconds", remaining, rule)
     metrics = status.get("metrics") or ()
-    if len(metrics) > METRICS:
-        yield f"{_PATH}.metrics: Too many: {len(metrics)}: must have at most {METRICS} items"
     for index, metric in enumerate(metrics):
         for field in ("name", "value"):
-            yield from _text(f"{_PATH}.metrics[{index}].{field}", metric[field])
+            yield from _text(f"metrics[{index}].{field}", metric[field])
+    if len(metrics) > METRICS:
+        yield f"{_PATH}.metrics: Too many: {len(metrics)}: must have at most {METRICS} items"
     progress = status.get("progressPercentage", 0)
     if progress < 0:
-        path = f"{_PATH}.progressPercentage"
-        yield _invalid(path, progress, "should be greater than or equal to 0")
+        yield _invalid("progressPercentage", progress, "should be greater than or equal to 0")
     if progress > PERCENT:
-        path = f"{_PATH}.progressPercentage"
-        yield _invalid(path, progress, f"should be less than or equal to {PERCENT}")
-    if status["lastUpdatedTime"] is None:
-        yield (
-            f'{_PATH}: Invalid value: "object": '
-            "lastUpdatedTime is required when trainerStatus is present"
-        )
+        yield _invalid("progressPercentage", progress, f"should be less than or equal to {PERCENT}")
 
 
-def _invalid(path: str, value: object, rule: str) -> str:
-    return f"{path}: Invalid value: {json.dumps(value)}: {path} in body {rule}"
+def _invalid(field: str, value: object, rule: str) -> str:
+    """The API server names a field of the status from the object's root, and then from the status."""
+    shown = json.dumps(value, ensure_ascii=False)
+    return f"{_PATH}.{field}: Invalid value: {shown}: trainerStatus.{field} in body {rule}"
 
 
-def _text(path: str, value: str) -> Iterator[str]:
+def _text(field: str, value: str) -> Iterator[str]:
     if not value:
-        yield _invalid(path, value, "should be at least 1 chars long")
+        yield _invalid(field, value, "should be at least 1 chars long")
     if len(value) > TEXT:
-        yield f"{path}: Too long: may not be more than {TEXT} bytes"
+        yield f"{_PATH}.{field}: Too long: may not be more than {TEXT} bytes"

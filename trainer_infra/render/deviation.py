@@ -75,6 +75,8 @@ class Deviation(StrEnum):
     """Why a TrainJob does not go on is in an annotation, which a column shows."""
     EVENTS = "events"
     """Transitions and waiting pods are events, and no event repeats another."""
+    ADVICE = "advice"
+    """A refusal names the field and says what to do about it."""
 
 
 ALL: Final = frozenset(Deviation)

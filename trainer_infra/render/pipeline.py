@@ -5,6 +5,7 @@ now. Returns the objects in apply order, or raises every problem of the TrainJob
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 from functools import reduce
 
 from trainer_infra.api.runtime import Runtime
@@ -152,4 +153,4 @@ def _problems(
 
 
 def _at(where: str, problem: Problem) -> Problem:
-    return Problem(problem.path, problem.what, problem.got, problem.fix, problem.where or where)
+    return replace(problem, where=problem.where or where)

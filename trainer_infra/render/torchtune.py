@@ -105,8 +105,9 @@ def torchtune_problems(draft: Draft) -> Iterable[Problem]:
 
 def _of_qlora(draft: Draft, name: str, nodes: int) -> Iterable[Problem]:
     trainer = draft.job.spec.trainer
-    processes = trainer.num_proc_per_node if trainer else None
-    _, suffix = _recipe(draft, nodes, "auto" if processes is None else processes)
+    count = trainer.num_proc_per_node if trainer else None
+    processes = "auto" if count is None else count
+    _, suffix = _recipe(draft, nodes, processes)
     if not suffix.startswith(_QLORA):
         return
     if name == QWEN2_5_1_5B:

@@ -185,6 +185,23 @@ def test_a_merged_status_replaces_lists_of_others_and_keeps_what_it_leaves_out(
         run_in_loop(client.merge_status(change, manager="three"))
 
 
+def test_a_status_is_applied_to_a_version_and_to_any_uid(
+    client: KubeClient, namespace: str
+) -> None:
+    run_in_loop(client.apply(objects.job_set(namespace), manager="m"))
+
+    def applied(restarts: int, **metadata: str) -> JSONObject:
+        value = {**objects.job_set(namespace), "status": {"restarts": restarts}}
+        value["metadata"] |= metadata
+        return run_in_loop(client.patch_status(value, manager="two"))
+
+    assert applied(1, uid="00000000-0000-0000-0000-000000000000")["status"]["restarts"] == 1
+    with pytest.raises(Conflict, match="the object has been modified"):
+        applied(2, resourceVersion="1")
+    version = run_in_loop(client.get(JOBSET, "a", namespace))["metadata"]["resourceVersion"]
+    assert applied(3, resourceVersion=version)["status"]["restarts"] == 3
+
+
 def test_a_status_among_the_rest_is_ignored(client: KubeClient, namespace: str) -> None:
     value = {**objects.job_set(namespace), "status": {"restarts": 3}}
     made = run_in_loop(client.apply(value, manager="m"))
@@ -216,3 +233,17 @@ def test_owners_and_finalizers_of_two_managers_add_up(client: KubeClient, namesp
     both = applied("two", "2")["metadata"]
     assert [each["uid"] for each in both["ownerReferences"]] == ["1", "2"]
     assert both["finalizers"] == ["test.dev/one", "test.dev/two"]
+
+
+def test_a_text_of_any_characters_arrives_as_it_was_sent(
+    client: KubeClient, namespace: str
+) -> None:
+    """What is applied goes as YAML, in which fewer characters may stand than in JSON."""
+    points = (*range(1, 0xD800), *range(0xE000, 0x10000), 0x10000, 0x1FFFE, 0x10FFFF)
+    text = "".join(map(chr, points))
+    edges = "a\x7fb\x80c\x85d\u2028e\u2029f\ufefbg\ufeffh\ufffei\uffffj"
+    run_in_loop(
+        client.apply(objects.config_map(namespace, data={"x": edges, "y": text}), manager="m")
+    )
+
+    assert run_in_loop(client.get(CONFIG_MAP, "a", namespace))["data"] == {"x": edges, "y": text}

@@ -69,6 +69,7 @@ def validate(draft: Draft) -> Iterable[Problem]:
                     yield Problem(
                         "spec.trainer.initContainers",
                         f"InitContainer '{INSTALLER}' is reserved",
+                        got=INSTALLER,
                         fix="rename it in the runtime",
                     )
 

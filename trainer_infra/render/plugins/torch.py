@@ -9,7 +9,7 @@ from functools import partial
 from typing import Final
 
 from trainer_infra import names
-from trainer_infra.api.runtime import Runtime
+from trainer_infra.api.runtime import EnvInjectionTarget, Runtime
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.render import endpoints, resources, torchtune, trainer_env
@@ -41,11 +41,13 @@ def launcher(runtime: Runtime) -> Launcher | None:
 
 def validate(draft: Draft) -> Iterable[Problem]:
     """Reserved variables, envInjection targets that do not exist, what torchtune cannot run."""
-    for job, container in _targets(draft):
+    for target, container in _targets(draft):
+        job = target.job_name
         if not _has_container(draft, job, container):
             yield Problem(
                 "spec.runtimeRef",
                 f'envInjection target podSet "{job}" container "{container}" not found in runtime template',
+                got=target.to_wire(),
             )
     fix = "remove them: the runtime sets them for each node"
     yield from trainer_env.reserved_variables(draft, RESERVED, fix)
@@ -74,8 +76,8 @@ def enforce_ml_policy(draft: Draft) -> Draft:
         draft = trainer_env.with_env(draft, shown, port=names.RENDEZVOUS_PORT)
         if tuned:
             draft = replace(draft, command=torchtune.tune_command(draft, processes_per_node(draft)))
-    for job, container in _targets(draft):
-        draft = draft.with_pod_set(job, partial(_inject, container, own))
+    for target, container in _targets(draft):
+        draft = draft.with_pod_set(target.job_name, partial(_inject, container, own))
     return draft
 
 
@@ -88,12 +90,12 @@ def processes_per_node(draft: Draft) -> int | str:
     return AUTO if resources.gpus(node) else max(1, resources.cpus(node))
 
 
-def _targets(draft: Draft) -> Iterable[tuple[str, str]]:
+def _targets(draft: Draft) -> Iterable[tuple[EnvInjectionTarget, str]]:
     torch = draft.runtime.spec.ml_policy.torch if draft.runtime.spec.ml_policy else None
     injection = torch.env_injection if torch else None
     for target in (injection.targets if injection else None) or ():
         for container in target.container_names or ():
-            yield target.job_name, container
+            yield target, container
 
 
 def _has_container(draft: Draft, job: str, container: str) -> bool:

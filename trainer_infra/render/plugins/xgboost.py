@@ -36,6 +36,7 @@ def validate(draft: Draft) -> Iterable[Problem]:
                 f"spec.trainer.env[{index}]",
                 f"{variable['name']} is reserved for the XGBoost runtime",
                 fix="remove it: the runtime sets it for each node",
+                forbidden=True,
             )
 
 

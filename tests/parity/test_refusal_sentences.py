@@ -1,0 +1,66 @@
+"""What a webhook says of a refused object is what the reference's says: type, field, value, words."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from tests.parity import comparison, generator, reference
+from tests.parity.canonical import amount
+from tests.parity.comparison import Ours
+from tests.parity.reference import Case, Outcome
+from trainer_infra.controller import field_error
+from trainer_infra.errors import Problem
+
+SEEDS = range(1400)
+TYPES = {"FieldValueInvalid": field_error.INVALID, "FieldValueForbidden": field_error.FORBIDDEN}
+NOTHING: tuple[Any, ...] = ({}, [], None, "", False)
+"""What Go's types add or leave out."""
+
+
+def test_every_sentence_of_the_reference_is_said_with_its_type_and_its_value() -> None:
+    """Advice is what ours adds to it; Go's quantities are in another form, and equal."""
+    cases = [case for case in map(generator.case, SEEDS) if comparison.is_valid(case)]
+    cases = [case for case in cases if not comparison.crashes_the_reference(case)]
+    outcomes = reference.run(cases)
+    compared = [
+        pair
+        for case, (theirs, *_) in zip(cases, outcomes, strict=True)
+        for pair in sentences(case, theirs, comparison.ours(case))
+    ]
+    assert len(compared) > 400
+    assert {kind for kind, *_ in (theirs for theirs, _ in compared)} == {*TYPES.values()}
+    assert [(theirs, ours) for theirs, ours in compared if theirs != ours] == []
+
+
+def sentences(case: Case, theirs: Outcome, ours: Ours) -> Iterator[tuple[tuple[str, ...], ...]]:
+    """Each refusal of the reference with the one of ours that has its field and its words."""
+    for judged, refused in ((case.runtime, theirs.runtime_errors), (case.train_job, theirs.errors)):
+        for each in refused:
+            place = (each["field"], each["detail"])
+            mine = next(one for one in ours.problems if (one.path, one.what) == place)
+            yield (
+                (TYPES[each["type"]], *place, canonical(each.get("badValue"))),
+                (kind(mine), *place, canonical(shown(mine, judged))),
+            )
+
+
+def kind(problem: Problem) -> str:
+    return field_error.FORBIDDEN if problem.forbidden else field_error.INVALID
+
+
+def shown(problem: Problem, judged: Any) -> Any:
+    return "" if problem.forbidden else field_error.bad_value(problem, judged)
+
+
+def canonical(value: Any) -> str:
+    return json.dumps(plain(value), sort_keys=True)
+
+
+def plain(value: Any) -> Any:
+    """Without what is empty and the times of patches, which the other webhook sets; with exact amounts."""
+    if isinstance(value, dict):
+        kept = {key: plain(each) for key, each in value.items() if key not in {"time", "divisor"}}
+        return {key: each for key, each in kept.items() if each not in NOTHING}
+    if isinstance(value, list):
+        return [plain(each) for each in value]
+    return value if isinstance(value, bool) or value is None else amount(value)

@@ -1,0 +1,86 @@
+"""Admission as a part of the manager: the server of the webhooks and the keeper of its certificate.
+
+The manager enters `admission_webhooks`; `AdmissionWebhooks.is_ready` is its part of /readyz. Another
+server of the manager takes `AdmissionWebhooks.context`, so that it shows the same certificate.
+"""
+
+import asyncio
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from trainer_infra.controller.admission_judgement import AdmissionJudge
+from trainer_infra.controller.certificate_files import FOLDER, CertificateFiles
+from trainer_infra.controller.certificate_rotation import CertificateOptions, CertificateRotation
+from trainer_infra.controller.tls_context import ChangingTLSContext
+from trainer_infra.controller.tls_options import TLSOptions
+from trainer_infra.controller.webhook_server import WebhookAddress, serve_webhooks
+from trainer_infra.kube.client import KubeClient
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookOptions:
+    """What the manager's configuration says of webhooks and certificates."""
+
+    address: WebhookAddress = field(default_factory=WebhookAddress)
+    tls: TLSOptions = field(default_factory=TLSOptions)
+    certificates: CertificateOptions | None = field(default_factory=CertificateOptions)
+    """What is kept in the cluster; None where another program keeps certificates as files."""
+    folder: Path = FOLDER
+    """Where those files are."""
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionWebhooks:
+    """The webhooks while they are served."""
+
+    port: int
+    tls: ChangingTLSContext
+    keeper: CertificateRotation | CertificateFiles
+
+    @property
+    def context(self) -> ssl.SSLContext:
+        """What another server serves with, so that it shows the same certificate."""
+        return self.tls.context
+
+    @property
+    def authorities(self) -> bytes:
+        """PEM of what vouches for the certificate; empty until it is known."""
+        return self.keeper.authorities
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether there is a certificate, and the API server knows what vouches for it."""
+        return self.keeper.is_ready
+
+
+@asynccontextmanager
+async def admission_webhooks(
+    client: KubeClient, judge: AdmissionJudge, options: WebhookOptions
+) -> AsyncGenerator[AdmissionWebhooks, None]:
+    """Serve the webhooks, and keep their certificate, until the context ends.
+
+    Args:
+        client: keeps the certificate; not used where files have it.
+        judge: answers.
+        options: where, and how.
+
+    Raises:
+        NotAvailable: The port is another program's.
+    """
+    tls = ChangingTLSContext(options.tls)
+    keeper: CertificateRotation | CertificateFiles
+    if options.certificates is None:
+        keeper = CertificateFiles(tls, options.folder)
+    else:
+        keeper = CertificateRotation(client, tls, options.certificates)
+    async with serve_webhooks(judge, tls.context, options.address) as port:
+        keeping = asyncio.create_task(keeper.run(), name="certificates of the webhooks")
+        try:
+            yield AdmissionWebhooks(port, tls, keeper)
+        finally:
+            keeping.cancel()
+            with suppress(asyncio.CancelledError):
+                await keeping

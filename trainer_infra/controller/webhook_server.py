@@ -1,0 +1,116 @@
+"""The HTTPS server that the API server calls for admission.
+
+Called by `admission_webhooks`. It reads a request and writes the answer; `admission_judgement` judges.
+Paths and port: reference behaviour 5 and 8.2.
+"""
+
+import asyncio
+import logging
+import ssl
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from aiohttp import web
+
+from trainer_infra.controller import admission_review
+from trainer_infra.controller.admission_judgement import PATHS, AdmissionJudge
+from trainer_infra.controller.admission_review import (
+    AdmissionRequest,
+    AdmissionResponse,
+    MalformedReview,
+)
+from trainer_infra.errors import NotAvailable
+
+PORT: Final = 9443
+LARGEST_REVIEW: Final = 10 * 1024 * 1024
+"""Bytes of a body: two objects of the 3 MiB that the API server takes, and some room."""
+READ_TIMEOUT: Final = 10.0
+"""Seconds for a whole request; the API server waits no longer for its answer."""
+_KEPT: Final = 300.0
+"""Seconds that an idle connection stays: longer than the API server's 90, so that it ends each one. A
+server that ends one at the moment of a call makes that call fail."""
+_SHUTDOWN: Final = 5.0
+"""Seconds that answers in progress get when the server ends."""
+_JSON: Final = "application/json"
+_LOG: Final = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookAddress:
+    """Where the server listens."""
+
+    host: str = ""
+    """Empty for every interface."""
+    port: int = PORT
+    """0 for a free one."""
+
+
+@asynccontextmanager
+async def serve_webhooks(
+    judge: AdmissionJudge, context: ssl.SSLContext, address: WebhookAddress
+) -> AsyncGenerator[int, None]:
+    """Serve until the context ends; the port.
+
+    Raises:
+        NotAvailable: The port is another program's.
+    """
+    runner = web.AppRunner(
+        admission_application(judge),
+        access_log=None,
+        keepalive_timeout=_KEPT,
+        shutdown_timeout=_SHUTDOWN,
+    )
+    await runner.setup()
+    try:
+        site = web.TCPSite(runner, address.host or None, address.port, ssl_context=context)
+        try:
+            await site.start()
+        except OSError as error:
+            raise NotAvailable(
+                f"the webhooks cannot listen on port {address.port}: {error}; "
+                "end the other program, or set webhook.port"
+            ) from error
+        yield runner.addresses[0][1]
+    finally:
+        await runner.cleanup()
+
+
+def admission_application(judge: AdmissionJudge) -> web.Application:
+    """The four webhooks as an application."""
+
+    async def answer(request: web.Request) -> web.Response:
+        try:
+            async with asyncio.timeout(READ_TIMEOUT):
+                body = await request.read()
+        except TimeoutError as error:
+            raise web.HTTPRequestTimeout from error
+        return await _answer(judge, request.path, body)
+
+    application = web.Application(client_max_size=LARGEST_REVIEW)
+    application.add_routes([web.post(path, answer) for path in PATHS])
+    return application
+
+
+async def _answer(judge: AdmissionJudge, path: str, body: bytes) -> web.Response:
+    """The answer to a review; 400 to what is none."""
+    try:
+        request = admission_review.read_review(body)
+    except MalformedReview as error:
+        refusal = AdmissionResponse(False, 400, "BadRequest", str(error))
+        text = admission_review.write_review("", refusal)
+        return web.Response(status=400, body=text, content_type=_JSON)
+    response = await judge.response(path, request)
+    if not response.allowed:
+        _log_refusal(path, request, response)
+    return web.Response(
+        body=admission_review.write_review(request.uid, response), content_type=_JSON
+    )
+
+
+def _log_refusal(path: str, request: AdmissionRequest, response: AdmissionResponse) -> None:
+    metadata = request.value.get("metadata") if isinstance(request.value, dict) else None
+    name = metadata.get("name") if isinstance(metadata, dict) else None
+    where = f"{request.namespace}/{name}" if request.namespace else str(name)
+    _LOG.info("%s refused %s (%d): %s", path, where, response.code, response.message)
