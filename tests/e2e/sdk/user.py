@@ -75,7 +75,8 @@ class Sdk:
         assert answers is not None
         requests.write(json.dumps(request) + "\n")
         requests.flush()
-        ready, _, _ = select.select([answers], [], [], LONG)
+        # Longer than what a request itself waits.
+        ready, _, _ = select.select([answers], [], [], LONG + 60)
         if not ready:
             # Its answer would be taken for that of the next request.
             self.close()
