@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from tests.e2e.jobs import eventually
@@ -112,6 +113,27 @@ def test_delete_job_takes_the_jobset_and_the_pods_along(user: User, image: str) 
     eventually(lambda: not any(pod.startswith(name) for pod in user.namespace.names("pods")))
     again = user.refused("client.delete_job(name)", name=name)
     assert (again["type"], again["status"]) == ("RuntimeError", 404)
+
+
+def test_a_trainjob_outlives_its_runtime_without_which_the_sdk_reads_none(
+    new_user: Callable[[], User], image: str
+) -> None:
+    """sdk#797, a defect of the SDK: no control plane hinders the end of a runtime."""
+    user = new_user()
+    code = """
+        trainer = CustomTrainer(functions.say_lines, func_args={"lines": 1, "seconds": 3}, image=image)
+        return client.train("plain", trainer=trainer)
+    """
+    name = user.run(code, image=image)
+    user.run(RUNS, name=name)
+
+    user.namespace.kubectl("delete", "trainingruntime", "plain")
+
+    for reading in ("client.get_job(name)", "client.list_jobs()"):
+        error = user.refused(f"return {reading}", name=name)
+        assert error["type"] == "RuntimeError"
+    done = eventually(lambda: user.stored(name).get("status", {}).get("conditions"))
+    assert [(each["type"], each["status"]) for each in done] == [("Complete", "True")]
 
 
 def test_a_suspended_trainjob_runs_again_once_it_is_resumed(
