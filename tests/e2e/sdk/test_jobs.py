@@ -125,7 +125,7 @@ def test_a_trainjob_outlives_its_runtime_without_which_the_sdk_reads_none(
         return client.train("plain", trainer=trainer)
     """
     name = user.run(code, image=image)
-    user.run(RUNS, name=name)
+    eventually(lambda: f"{name}-runtime-snapshot" in user.namespace.names("configmaps"))
 
     user.namespace.kubectl("delete", "trainingruntime", "plain")
 
