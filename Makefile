@@ -30,8 +30,8 @@ platform-destroy: setup ## remove it; refused while there are jobs or queues [ST
 	@$(BIN)/python -m tools.platform_stack destroy --stack $(or $(STACK),dev) $(if $(ALLOW),--allow-destroy)
 
 ON_CLUSTER = tests/e2e tests/cluster_tool tests/soak
-# Of the cluster's tests those that stop a part of it, or count all that is in it.
-ALONE = tests/e2e/disruptive tests/e2e/controller
+# Of the cluster's tests those that stop or replace a part of it, or count all that is in it.
+ALONE = tests/e2e/disruptive tests/e2e/controller tests/e2e/sdk
 # Those that wait for clusters which they make themselves, beside all others.
 OWN_CLUSTERS = tests/e2e/disruptive/test_stacks.py tests/cluster_tool
 

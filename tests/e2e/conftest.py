@@ -9,6 +9,7 @@ import pytest
 
 from tests.deploy.project import Stack, processes_of
 from tests.e2e.cluster import Namespace
+from tests.e2e.control_plane import ControlPlanes
 from tools.cluster import base_image, kubectl, up
 
 
@@ -23,6 +24,14 @@ def image(kubeconfig: Path) -> str:
     """Name of an image with Python; `kubeconfig` is there for the order."""
     assert kubeconfig.exists()
     return base_image.loaded()
+
+
+@pytest.fixture(scope="session")
+def control_planes(kubeconfig: Path) -> Iterator[ControlPlanes]:
+    """What has a control plane of Trainer when a test asks for one; none stays behind."""
+    made = ControlPlanes(kubeconfig)
+    yield made
+    made.remove()
 
 
 @pytest.fixture

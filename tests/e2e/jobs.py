@@ -112,9 +112,9 @@ def _cluster(kubeconfig: str) -> Cluster:
     return Cluster(kubeconfig)
 
 
-def eventually(what: Callable[[], Any]) -> Any:
-    """The first true value of `what`."""
-    until = time.monotonic() + LONG
+def eventually(what: Callable[[], Any], within: float = LONG) -> Any:
+    """The first true value of `what`, which comes in so many seconds."""
+    until = time.monotonic() + within
     while not (value := what()):
         assert time.monotonic() < until, "it did not happen in time"
         time.sleep(0.3)

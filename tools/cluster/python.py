@@ -2,7 +2,7 @@
 
 Called by tests/e2e. They would make images of gigabytes; a folder below the cache, mounted
 read-only and put on PYTHONPATH, serves every pod at once. What is installed is for the Python of
-base_image.py, whatever Python runs this. A folder appears whole or not at all.
+base_image.py unless a test asks for another. A folder appears whole or not at all.
 """
 
 import hashlib
@@ -39,6 +39,8 @@ class Packages:
 ENVIRONMENTS: Final = {
     "jax": Packages(("jax[cpu]==0.10.2", _DIGITS)),
     "mlx": Packages(("mlx[cpu]==0.32.4", "numpy==2.4.6", _DIGITS)),
+    # Its range of `kubernetes` ends before the versions that we ask for.
+    "kubeflow": Packages(("kubeflow==0.5.0", "kubeflow-trainer-api==2.3.0", "kubernetes==35.0.0")),
     "mpi": Packages(("mpi4py==4.1.2", "numpy==2.4.6", _DIGITS)),
     "torch": Packages(
         ("torch==2.15.0", "numpy==2.4.6", _DIGITS),
@@ -57,33 +59,38 @@ ENVIRONMENTS: Final = {
 """The folders by name."""
 
 
-def environment(name: str) -> Path:
+def environment(name: str, version: str = PYTHON) -> Path:
     """The folder for PYTHONPATH, installed where it is missing; its `bin` is for PATH.
+
+    Args:
+        name: of `ENVIRONMENTS`.
+        version: of the Python that imports them.
 
     Raises:
         NotAvailable: pip failed; the message ends with its output.
     """
     packages = ENVIRONMENTS[name]
-    folder = build.cache() / "python" / _key(packages)
+    folder = build.cache() / "python" / _key(packages, version)
     if not folder.exists():
         with build.alone("python"):
             if not folder.exists():
-                _install(name, packages, folder)
+                _install(name, version, folder)
     return folder
 
 
-def _key(packages: Packages) -> str:
-    content = json.dumps([PYTHON, asdict(packages)])
+def _key(packages: Packages, version: str) -> str:
+    content = json.dumps([version, asdict(packages)])
     return hashlib.sha256(content.encode()).hexdigest()[:12]
 
 
-def _install(name: str, packages: Packages, folder: Path) -> None:
+def _install(name: str, version: str, folder: Path) -> None:
+    packages = ENVIRONMENTS[name]
     partial, log = folder.with_suffix(".partial"), folder.with_suffix(".log")
     shutil.rmtree(partial, ignore_errors=True)
     partial.mkdir(parents=True)
     print(f"cluster: installing Python packages of {name} (once) ...", flush=True)
     started = time.monotonic()
-    _pip(packages, partial, log)
+    _pip(packages, version, partial, log)
     for pattern in packages.removed:
         for path in partial.glob(pattern):
             shutil.rmtree(path) if path.is_dir() else path.unlink()
@@ -96,8 +103,8 @@ def _install(name: str, packages: Packages, folder: Path) -> None:
     print(f"cluster: ... packages of {name} are installed after {took:.0f} s", flush=True)
 
 
-def _pip(packages: Packages, folder: Path, log: Path) -> None:
-    binary = ("--python-version", PYTHON, "--only-binary=:all:")
+def _pip(packages: Packages, version: str, folder: Path, log: Path) -> None:
+    binary = ("--python-version", version, "--only-binary=:all:")
     quiet = ("--disable-pip-version-check", "--no-input", "--progress-bar=off")
     command = (sys.executable, "-m", "pip", "install", *quiet, *binary, "--target", str(folder))
     with log.open("w") as output:

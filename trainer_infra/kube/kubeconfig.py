@@ -103,8 +103,12 @@ def read_kubeconfig(kubeconfig: str | None, context: str | None) -> KubeconfigSe
     """
     source = kubeconfig or os.environ.get("KUBECONFIG") or _default()
     try:
-        with _reading, tempfile.TemporaryDirectory(prefix="trainer-infra-") as folder:
-            return _in_pod() if source is None else _loaded(source, context, folder)
+        with _reading:
+            if source is None:
+                # A pod may have no folder to write into.
+                return _in_pod()
+            with tempfile.TemporaryDirectory(prefix="trainer-infra-") as folder:
+                return _loaded(source, context, folder)
     except ModuleNotFoundError as error:
         raise NotAvailable(
             f"talking to a cluster needs the package {error.name}; "

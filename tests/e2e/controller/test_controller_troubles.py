@@ -11,7 +11,7 @@ import pytest
 
 from tests.deploy.project import Stack, providers_of, read_until, until
 from tests.e2e.cluster import PROGRAM, Namespace
-from tests.e2e.controller.conftest import DEPLOYMENT, SYSTEM
+from tests.e2e.control_plane import DEPLOYMENT, SYSTEM
 from tests.e2e.jobs import eventually
 from tests.e2e.slow_link import SlowLink, slow_link
 
