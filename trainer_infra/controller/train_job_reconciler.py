@@ -171,7 +171,7 @@ class TrainJobReconciler:
         """Whether an earlier process may have made one that creating it would not show."""
         if jobset is not None or _is_finished(job):
             return True
-        return await self._runtimes.runtime_of(job) is None
+        return await self.runtimes.runtime_of(job) is None
 
     async def _recall_snapshot(self, key: ObjectKey, memory: ChildMemory) -> None:
         """Read the snapshot that an earlier process has made."""
