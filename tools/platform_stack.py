@@ -18,6 +18,7 @@ from typing import Any, Final
 import yaml
 
 from tools.cluster import (
+    controller_image,
     coscheduling,
     helm,
     images,
@@ -91,7 +92,10 @@ def load_images(stack: str) -> None:
         images.loaded(jobset.image(published), jobset.archive(published)), JOBSET_IMAGE
     )
     platform = _settings(stack)["config"].get("platform:trainer", {})
-    archives = {trainer.IMAGE: trainer.archive(), kueue.IMAGE: kueue.archive()}
+    controller_image.loaded()
+    archives = {kueue.IMAGE: kueue.archive()}
+    if platform.get("trainer", {}).get("implementation") == "upstream":
+        archives[trainer.IMAGE] = trainer.archive()
     if platform.get("data_cache"):
         archives[lws.IMAGE] = lws.archive()
     schedulers = {platform.get("gang"), platform.get("queueing")}

@@ -74,7 +74,7 @@ from trainer_infra import platform
 
 here = {{"image_pull_policy": "IfNotPresent", "resources": {{"requests": {{"cpu": "20m"}}}}}}
 platform.TrainerPlatform(
-    "trainer", controllers=here, kueue={{"visibility": False}}, trainer={{"version": "{version}"}}
+    "trainer", controllers=here, kueue={{"visibility": False}}, trainer={{"version": "{version}", "implementation": "upstream"}}
 )
 """
 
@@ -84,6 +84,7 @@ def test_an_upgrade_of_trainer_is_in_place_under_a_running_train_job(tmp_path: P
     project.mkdir()
     (project / "Pulumi.yaml").write_text("name: upgraded\nruntime: python\n")
     with bare_cluster("soak-upgrade", "dev", tmp_path) as bare:
+        images.loaded(trainer.IMAGE, trainer.archive())
         images.loaded(trainer.IMAGE_BEFORE, trainer.archive_before())
         busybox.loaded()
         cluster = Namespace("default", bare, kubectl.program())

@@ -29,6 +29,8 @@ CREATED: Final = "Created"
 """State of a TrainJob whose pods are not ready."""
 RUNNING: Final = "Running"
 """State of a TrainJob whose pods are ready."""
+BUG: Final = "Bug"
+"""Reason of an error that is our own mistake."""
 STATES: Final = (CREATED, RUNNING, names.SUSPENDED, names.COMPLETE, names.FAILED)
 _LOOK: Final = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
 _START: Final = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 300.0, 900.0, 3600.0, 14400.0)
@@ -59,6 +61,8 @@ class ControllerMetrics:
             ["reason"],
             registry=self.registry,
         )
+        # An alert on an increase needs a series from the start.
+        self._errors.labels(BUG)
         self._until_job_set = self._histogram("jobset_created", "until its JobSet is made", _START)
         self._until_running = self._histogram("running", "until all its pods are ready", _START)
         self._until_finished = self._histogram("finished", "until it is Complete or Failed", _RUN)

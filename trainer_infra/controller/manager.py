@@ -21,7 +21,7 @@ from trainer_infra.controller import configuration
 from trainer_infra.controller.admission_judgement import AdmissionJudge
 from trainer_infra.controller.admission_webhooks import AdmissionWebhooks
 from trainer_infra.controller.configuration import STATUS_GATE, ControllerConfiguration
-from trainer_infra.controller.controller_metrics import ControllerMetrics
+from trainer_infra.controller.controller_metrics import BUG, ControllerMetrics
 from trainer_infra.controller.controller_servers import ServedParts, controller_servers
 from trainer_infra.controller.event_recorder import EventRecorder
 from trainer_infra.controller.informer import Informer
@@ -250,7 +250,7 @@ class Manager:
             outcome = await self._reconciler.reconcile(key)
             failed, again_after = outcome.failed, outcome.again_after
         except Exception:  # noqa: BLE001  our mistake about one TrainJob must not stop the others
-            self.metrics.error("Bug")
+            self.metrics.error(BUG)
             _log.exception("a look at a TrainJob failed; this is a bug, please report it")
         finally:
             self.metrics.looks().observe(time.monotonic() - began)

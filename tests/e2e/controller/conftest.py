@@ -1,17 +1,17 @@
-"""Kubeflow Trainer's own controller on the cluster, for the tests of this folder, and its runtimes."""
+"""A controller of TrainJobs on the cluster, ours and Kubeflow's, for the tests of this folder."""
 
 from collections.abc import Callable
 
 import pytest
 
 from tests.deploy.project import Stack
-from tests.e2e.control_plane import ControlPlanes
+from tests.e2e.control_plane import IMAGES, ControlPlanes
 
 
-@pytest.fixture(scope="session")
-def trainer_controller(control_planes: ControlPlanes) -> None:
+@pytest.fixture(scope="session", params=tuple(IMAGES))
+def trainer_controller(request: pytest.FixtureRequest, control_planes: ControlPlanes) -> None:
     """The controller, ready, with the runtimes of the catalog."""
-    control_planes.use(implementation="upstream")
+    control_planes.use(implementation=request.param)
 
 
 @pytest.fixture

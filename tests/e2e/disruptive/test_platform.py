@@ -18,7 +18,7 @@ from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
 from tests.e2e.plain_train_job import post_train_job
-from tools.cluster import base_image, images, kueue, trainer
+from tools.cluster import base_image, controller_image, images, kueue, trainer
 
 PROGRAM = """
 import pulumi
@@ -27,10 +27,10 @@ from trainer_infra import platform
 # Images are loaded into the node, which has two cores.
 here = {"image_pull_policy": "IfNotPresent", "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}}}
 plane = platform.TrainerControlPlane(
-    "plane", configuration=PLANE, dashboard=True, status_server=True, **here
+    "plane", implementation=IMPLEMENTATION, configuration=PLANE, dashboard=True, status_server=True, **here
 )
 after = pulumi.ResourceOptions(depends_on=[plane])
-queues = platform.Kueue("queues", visibility=False, configuration=QUEUES, opts=after, **here)
+queues = platform.Kueue("queues", visibility=False, opts=after, **here)
 pulumi.export("versions", [queues.version, plane.version])
 """
 PODS = {
@@ -73,6 +73,7 @@ def stack(
         (trainer.IMAGE, trainer.archive()),
     ):
         images.loaded(name, archive)
+    controller_image.loaded()
     folder = tmp_path / "platform"
     folder.mkdir()
     (folder / "Pulumi.yaml").write_text("name: platform\nruntime: python\n")
@@ -83,9 +84,9 @@ def stack(
     made.run("destroy", "--yes", "--skip-preview")
 
 
-def write(stack: Stack, plane: Mapping[str, Any], queues: Mapping[str, Any]) -> None:
-    """The program with configurations of Trainer and Kueue."""
-    text = f"PLANE, QUEUES = {dict(plane)!r}, {dict(queues)!r}\n{PROGRAM}"
+def write(stack: Stack, implementation: str, plane: Mapping[str, Any]) -> None:
+    """The program with an implementation of Trainer and its configuration."""
+    text = f"IMPLEMENTATION, PLANE = {implementation!r}, {dict(plane)!r}\n{PROGRAM}"
     (stack.folder / "__main__.py").write_text(text)
 
 
@@ -127,10 +128,11 @@ def judge_report_and_metrics(namespace: Namespace) -> None:
     assert [each for each in asked if f"\n{each}" not in metrics] == []
 
 
+@pytest.mark.parametrize("implementation", ["builtin", "upstream"])
 def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
-    stack: Stack, namespace: Namespace
+    stack: Stack, namespace: Namespace, implementation: str
 ) -> None:
-    write(stack, {}, {})
+    write(stack, implementation, {})
     stack.up()
     assert stack.outputs() == {"versions": ["0.19.0", "2.3.0"]}
     stack.unchanged()
@@ -142,7 +144,7 @@ def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
     post_train_job(namespace, "waits", "true", "team")
     eventually(lambda: len(namespace.all("workloads")) == 2)
     before = controller_pods(namespace)
-    write(stack, {"clientConnection": {"qps": 60, "burst": 120}}, {})
+    write(stack, implementation, {"clientConnection": {"qps": 60, "burst": 120}})
     printed = stack.up()
     after = controller_pods(namespace)
     assert "~ 2 updated" in printed
