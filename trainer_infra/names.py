@@ -24,6 +24,8 @@ MANAGED_BY: Final = "trainer.kubeflow.org/trainjob-controller"
 
 # Labels and annotations of the reference (reference behaviour 4.1) and of JobSet.
 ANCESTOR_LABEL: Final = "trainer.kubeflow.org/trainjob-ancestor-step"
+RESOURCE_IN_USE: Final = "trainer.kubeflow.org/resource-in-use"
+"""A runtime's finalizer, of Kubeflow Trainer before 2.3."""
 FRAMEWORK_LABEL: Final = "trainer.kubeflow.org/framework"
 SUPPORT_LABEL: Final = "trainer.kubeflow.org/support"
 SUPPORT_DEPRECATED: Final = "deprecated"

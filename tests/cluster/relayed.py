@@ -68,6 +68,10 @@ class Relayed(KubeClient):
         return await self.sent(made, "apply")
 
     @override
+    async def merge(self, value: JSONObject, *, manager: str) -> JSONObject:
+        return await self.sent(self._client.merge(value, manager=manager), "merge")
+
+    @override
     async def patch_status(
         self, value: JSONObject, *, manager: str, force: bool = True
     ) -> JSONObject:

@@ -149,6 +149,24 @@ class Memory(KubeClient):
         return self._applied(kind, value, Writer(manager, force=force), asked, dry_run)
 
     @override
+    async def merge(self, value: JSONObject, *, manager: str) -> JSONObject:
+        """JSON merge patch of an object: the object as stored.
+
+        Raises:
+            NotFound: The object does not exist.
+            Conflict: It is another version.
+            Invalid: What it says cannot be, or changes what cannot change.
+        """
+        kind, place, asked = self._place("patch", value)
+        old = self._there(kind, place[1], place[0], "patch")
+        _check_identity(kind, old, value["metadata"], asked)
+        merged = _merged(old, value)
+        if kind not in WITHOUT_STATUS and "status" in old:
+            merged["status"] = old["status"]
+        new = server_side_apply.updated(old, merged, Writer(manager, "Update"), object_store.now())
+        return copy.deepcopy(new) if new == old else self._stored(kind, place, new, asked, False)
+
+    @override
     async def patch_status(
         self, value: JSONObject, *, manager: str, force: bool = True
     ) -> JSONObject:

@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Final, Self
 
 from trainer_infra import names
@@ -28,6 +29,7 @@ from trainer_infra.controller.informer import Informer
 from trainer_infra.controller.json_logs import CURRENT
 from trainer_infra.controller.leader_election import LeaderElection, LeaseTerms
 from trainer_infra.controller.object_cache import ObjectKey
+from trainer_infra.controller.runtime_finalizer import RuntimeFinalizers
 from trainer_infra.controller.runtime_lookup import InformedLookups
 from trainer_infra.controller.train_job_reconciler import ControllerCaches, TrainJobReconciler
 from trainer_infra.controller.training_metrics import TrainingMetrics
@@ -101,6 +103,7 @@ class Manager:
         self._reconciler = TrainJobReconciler(
             client, self._caches, self._recorder, self.metrics, settings.behaviour
         )
+        self._finalizers = RuntimeFinalizers(client, self._caches.runtimes)
         self._lookups = InformedLookups(client, self._reconciler.runtimes)
         self._training = TrainingMetrics()
         self.metrics.registry.register(self._training)
@@ -120,7 +123,12 @@ class Manager:
             ),
             Informer(self._client, ObjectSelection(JOBSET), caches.job_sets, self._job_set_changed),
             *(
-                Informer(self._client, ObjectSelection(resource), cache, self._runtime_changed)
+                Informer(
+                    self._client,
+                    ObjectSelection(resource),
+                    cache,
+                    partial(self._runtime_changed, resource.kind),
+                )
                 for resource, cache in followed
             ),
         ]
@@ -137,10 +145,11 @@ class Manager:
         if key in self._caches.train_jobs:
             self.queue.add(key)
 
-    def _runtime_changed(self, _key: ObjectKey) -> None:
+    def _runtime_changed(self, kind: str, key: ObjectKey) -> None:
         """Those that have no JobSet may have waited for this runtime."""
-        for key in self._reconciler.without_job_set:
-            self.queue.add(key)
+        self._finalizers.changed(kind, key)
+        for waiting in self._reconciler.without_job_set:
+            self.queue.add(waiting)
 
     def stop(self) -> None:
         """End it: `run` returns when no look is under way."""
@@ -213,7 +222,7 @@ class Manager:
     async def _work(self, lost: asyncio.Event) -> None:
         """Look at TrainJobs until the end, or until leadership is lost."""
         _log.info("%s workers begin", self._configuration.workers)
-        recording = asyncio.create_task(self._recorder.run())
+        beside = [asyncio.create_task(each.run()) for each in (self._recorder, self._finalizers)]
         workers = [asyncio.create_task(self._worker()) for _ in range(self._configuration.workers)]
         try:
             await _first(self._stopping.wait(), lost.wait())
@@ -225,8 +234,9 @@ class Manager:
                 with suppress(TimeoutError):
                     async with asyncio.timeout(STOPPED_WITHIN):
                         await asyncio.gather(*workers, return_exceptions=True)
-            recording.cancel()
-            await asyncio.gather(recording, return_exceptions=True)
+            for each in beside:
+                each.cancel()
+            await asyncio.gather(*beside, return_exceptions=True)
             if not lost.is_set():
                 with suppress(TimeoutError):
                     async with asyncio.timeout(STOPPED_WITHIN):

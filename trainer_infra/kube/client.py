@@ -131,6 +131,18 @@ class KubeClient(Protocol):
             Invalid: What it says cannot be, or changes what cannot change.
         """
 
+    async def merge(self, value: JSONObject, *, manager: str) -> JSONObject:
+        """JSON merge patch (RFC 7386) of an object that exists: the object as stored.
+
+        A field that is given replaces the stored one, with any owner, and None removes it; one left
+        out stays. With a `metadata.resourceVersion` it changes that version only.
+
+        Raises:
+            NotFound: The object does not exist.
+            Conflict: It is another version.
+            Invalid: What it says cannot be, or changes what cannot change.
+        """
+
     async def patch_status(
         self, value: JSONObject, *, manager: str, force: bool = True
     ) -> JSONObject:

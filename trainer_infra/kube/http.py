@@ -215,6 +215,11 @@ class HttpClient(KubeClient):
         return await self._patch("apply", value, "", query | _dry(dry_run))
 
     @override
+    async def merge(self, value: JSONObject, *, manager: str) -> JSONObject:
+        query = {"fieldManager": manager, "fieldValidation": "Strict"}
+        return await self._patch("patch", value, "", query, _MERGE)
+
+    @override
     async def patch_status(
         self, value: JSONObject, *, manager: str, force: bool = True
     ) -> JSONObject:

@@ -8,7 +8,7 @@ from tests.kube import objects
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.loop import run_in_loop
-from trainer_infra.kube.refusals import Conflict
+from trainer_infra.kube.refusals import Conflict, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET
 
 
@@ -183,6 +183,32 @@ def test_a_merged_status_replaces_lists_of_others_and_keeps_what_it_leaves_out(
     }
     with pytest.raises(Conflict):
         run_in_loop(client.merge_status(change, manager="three"))
+
+
+def test_a_merged_finalizer_is_gone_and_what_is_left_out_stays(
+    client: KubeClient, namespace: str
+) -> None:
+    runtime = objects.training_runtime(namespace)
+    runtime["metadata"]["finalizers"] = ["example.com/one", "example.com/two"]
+    stored = run_in_loop(client.create(runtime, manager="one"))
+
+    def merged(*finalizers: str, version: str = "") -> JSONObject:
+        metadata = {"name": "a", "namespace": namespace, "finalizers": list(finalizers) or None}
+        metadata |= {"resourceVersion": version} if version else {}
+        head = {"apiVersion": runtime["apiVersion"], "kind": runtime["kind"]}
+        return run_in_loop(client.merge({**head, "metadata": metadata}, manager="two"))
+
+    version = stored["metadata"]["resourceVersion"]
+    changed = merged("example.com/two", version=version)
+    assert changed["metadata"]["finalizers"] == ["example.com/two"]
+    assert changed["spec"] == stored["spec"]
+    assert changed["metadata"]["generation"] == stored["metadata"]["generation"]
+    with pytest.raises(Conflict):
+        merged(version=version)
+    assert "finalizers" not in merged()["metadata"]
+    gone = {**runtime, "metadata": {"name": "none", "namespace": namespace}}
+    with pytest.raises(NotFound):
+        run_in_loop(client.merge(gone, manager="two"))
 
 
 def test_a_status_is_applied_to_a_version_and_to_any_uid(
