@@ -17,6 +17,7 @@ from tools.cluster import (
     helm,
     kueue,
     lws,
+    prometheus,
     python,
     trainer,
     volcano,
@@ -29,6 +30,7 @@ PARTS: Final[Mapping[str, Callable[[], object]]] = {
     "helm": helm.program,
     "kueue": kueue.archive,
     "controller": controller_image.archive,
+    "prometheus": prometheus.program,
     "trainer": trainer.archive,
 }
 """What `make e2e` needs."""
