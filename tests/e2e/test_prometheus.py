@@ -20,6 +20,7 @@ from trainer_infra import catalog
 from trainer_infra.platform import builtin_control_plane
 from trainer_infra.platform.trainer_dashboard import BUILTIN_PANELS
 
+pytestmark = pytest.mark.soak  # Prometheus takes minutes to build
 LABELS = {"namespace": "kubeflow-system", "service": "kubeflow-trainer-controller-manager"}
 SELECT = ",".join(f'{key}="{value}"' for key, value in LABELS.items())
 TRAIN_JOBS = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs"

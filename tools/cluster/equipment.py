@@ -30,13 +30,13 @@ PARTS: Final[Mapping[str, Callable[[], object]]] = {
     "helm": helm.program,
     "kueue": kueue.archive,
     "controller": controller_image.archive,
-    "prometheus": prometheus.program,
     "trainer": trainer.archive,
 }
 """What `make e2e` needs."""
 SOAK: Final[Mapping[str, Callable[[], object]]] = {
     "coscheduling": coscheduling.archives,
     "lws": lws.archive,
+    "prometheus": prometheus.program,
     "trainer-before": trainer.archive_before,
     "volcano": volcano.archives,
 }
