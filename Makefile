@@ -84,7 +84,7 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@$(BIN)/pytest -n 3 --dist worksteal -m soak $(ON_CLUSTER:%=--ignore=%)
 	@for round in $$(seq 10); do \
 	  $(BIN)/pytest -n 3 --dist worksteal -m hypothesis --hypothesis-profile=search $(ON_CLUSTER:%=--ignore=%) || exit; done
-	@$(BIN)/python -m tools.cluster.equipment image helm trainer coscheduling lws volcano trainer-before
+	@$(BIN)/python -m tools.cluster.equipment image helm trainer coscheduling lws prometheus volcano trainer-before
 	@$(BIN)/pytest -n 3 --dist worksteal -m soak tests/e2e $(ALONE:%=--ignore=%)
 	@$(BIN)/pytest -m soak $(ALONE)
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py

@@ -17,6 +17,7 @@ from tools.cluster import (
     helm,
     kueue,
     lws,
+    prometheus,
     python,
     trainer,
     volcano,
@@ -35,6 +36,7 @@ PARTS: Final[Mapping[str, Callable[[], object]]] = {
 SOAK: Final[Mapping[str, Callable[[], object]]] = {
     "coscheduling": coscheduling.archives,
     "lws": lws.archive,
+    "prometheus": prometheus.program,
     "trainer-before": trainer.archive_before,
     "volcano": volcano.archives,
 }
