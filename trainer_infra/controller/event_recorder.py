@@ -48,6 +48,8 @@ class EventRecorder:
         """
         self._client = client
         self._is_busy = is_busy
+        self.may_write: Callable[[], bool] = lambda: True
+        """Asked before each write; replaced where replicas elect a leader."""
         self._waiting: deque[JSONObject] = deque(maxlen=MOST)
         self._awake = asyncio.Event()
 
@@ -72,6 +74,8 @@ class EventRecorder:
             await self._write(self._waiting.popleft())
 
     async def _write(self, value: JSONObject) -> None:
+        if not self.may_write():
+            return
         try:
             await self._client.within(WITHIN).create(value, manager=names.TRAINER_MANAGER)
         except Exists:

@@ -134,6 +134,7 @@ class Manager:
             await self._or_stop(election.acquire())
             if self._stopping.is_set():
                 return
+            self._reconciler.may_write = self._recorder.may_write = lambda: election.leads
             lost = asyncio.Event()
             background.start(_kept(election, lost))
             await self._work(lost)

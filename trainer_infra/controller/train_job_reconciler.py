@@ -6,6 +6,7 @@ and when to look again.
 """
 
 import logging
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Final
@@ -19,7 +20,7 @@ from trainer_infra.controller.event_recorder import EventRecorder
 from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
 from trainer_infra.controller.pod_observation import PodObservation
 from trainer_infra.controller.runtime_lookup import RuntimeLookup
-from trainer_infra.errors import InvalidInput, TrainerInfraError
+from trainer_infra.errors import InvalidInput, NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound
@@ -98,6 +99,8 @@ class TrainJobReconciler:
         self._metrics = metrics
         self.behaviour = behaviour
         """Replaced when what a plugin needs has changed."""
+        self.may_write: Callable[[], bool] = lambda: True
+        """Asked before each write; replaced where replicas elect a leader."""
         self._runtimes = RuntimeLookup(client, caches.runtimes)
         self._pods = PodObservation(client)
         self._memories: dict[ObjectKey, ChildMemory] = {}
@@ -316,6 +319,13 @@ class TrainJobReconciler:
         return found
 
     def _within(self) -> KubeClient:
+        """The client for one request, unless another replica may lead.
+
+        Raises:
+            NotAvailable: It may.
+        """
+        if not self.may_write():
+            raise NotAvailable("another replica may lead now: nothing more is written")
         return self._client.within(WITHIN)
 
 
