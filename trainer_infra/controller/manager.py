@@ -134,7 +134,8 @@ class Manager:
             await self._or_stop(election.acquire())
             if self._stopping.is_set():
                 return
-            self._reconciler.may_write = self._recorder.may_write = lambda: election.leads
+            for each in (self._reconciler, self._recorder):
+                each.seconds_left = lambda: election.seconds_left
             lost = asyncio.Event()
             background.start(_kept(election, lost))
             await self._work(lost)

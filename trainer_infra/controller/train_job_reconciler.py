@@ -6,9 +6,10 @@ and when to look again.
 """
 
 import logging
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from trainer_infra import names
@@ -99,8 +100,8 @@ class TrainJobReconciler:
         self._metrics = metrics
         self.behaviour = behaviour
         """Replaced when what a plugin needs has changed."""
-        self.may_write: Callable[[], bool] = lambda: True
-        """Asked before each write; replaced where replicas elect a leader."""
+        self.seconds_left: Callable[[], float] = lambda: math.inf
+        """How long it may write; replaced where replicas elect a leader."""
         self._runtimes = RuntimeLookup(client, caches.runtimes)
         self._pods = PodObservation(client)
         self._memories: dict[ObjectKey, ChildMemory] = {}
@@ -137,7 +138,7 @@ class TrainJobReconciler:
         """Decide and write; again where a create shows that more is there than was known."""
         observed = await self._observed(key, job, memory)
         for _ in range(ROUNDS):
-            now = datetime.now(UTC)
+            now = self._client.now()
             plan = await self._plan(key, job, observed, now)
             there = await self._written(key, job, memory, plan)
             if there is None:
@@ -213,7 +214,7 @@ class TrainJobReconciler:
         except Conflict:
             raise
         except Answer as error:
-            await self._finish(key, job, memory, _without_objects(plan, error), datetime.now(UTC))
+            await self._finish(key, job, memory, _without_objects(plan, error), self._client.now())
             raise
         return None
 
@@ -324,9 +325,10 @@ class TrainJobReconciler:
         Raises:
             NotAvailable: It may.
         """
-        if not self.may_write():
+        left = self.seconds_left()
+        if left <= 0.0:
             raise NotAvailable("another replica may lead now: nothing more is written")
-        return self._client.within(WITHIN)
+        return self._client.within(min(WITHIN, left))
 
 
 def _digest(value: JSONObject, there: JSONObject | None) -> bytes:
