@@ -48,6 +48,8 @@ class ControllerProcess:
 
     def start(self) -> None:
         """Begin, and do not wait."""
+        if self._process is not None:
+            self._process.kill()
         self._port = _free_port()
         self.starts += 1
         folder = self._folder / str(self.starts)

@@ -108,15 +108,15 @@ async def followed(
         tasks = [
             asyncio.create_task(_follow(session, kind, history, begun[kind])) for kind in kinds
         ]
-        failed = asyncio.gather(*tasks)
         try:
             for each in begun.values():
                 async with asyncio.timeout(60):
                     await each.wait()
             yield history
-            assert not failed.done(), failed
+            assert not any(each.done() for each in tasks), tasks
         finally:
-            failed.cancel()
+            for task in tasks:
+                task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
 

@@ -55,6 +55,10 @@ class Replicas:
                     each.start()
             await asyncio.sleep(0.2)
 
+    def count_of(self, name: str) -> int:
+        """Writes of a replica, those of the Lease left out."""
+        return sum(each.proxy == name and not each.is_lease for each in self.writes)
+
     def wrong_writes(self) -> list[str]:
         """Writes of a replica that did not hold the Lease when they went."""
         wrong, holder = [], ""
