@@ -13,6 +13,9 @@ from trainer_infra.controller.leader_election import LEASE
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotFound
 
+AT_WORK = 10
+"""Writes of a leader after which it is frozen."""
+
 
 @dataclass
 class Replicas:
@@ -46,6 +49,31 @@ class Replicas:
 
         await until(leads)
         return found[0]
+
+    async def freeze_and_thaw(self) -> None:
+        """The leader stands still at work until the other one leads, and then goes on: it must end."""
+        leader = await self.leader()
+        before = self.count_of(leader.name)
+
+        async def is_at_work() -> bool:
+            return self.count_of(leader.name) > before + AT_WORK
+
+        await until(is_at_work)
+        leader.freeze()
+        await self.leader(but=leader.name)
+        starts = leader.starts
+        leader.thaw()
+
+        async def has_ended() -> bool:
+            return leader.starts > starts
+
+        await until(has_ended)
+
+    async def kill(self) -> None:
+        """The leader is gone; the other one leads when the Lease has passed."""
+        leader = await self.leader()
+        leader.kill()
+        await self.leader(but=leader.name)
 
     async def restarted(self) -> None:
         """Start those that have ended, as a kubelet does; ends only when it is cancelled."""
