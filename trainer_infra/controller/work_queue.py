@@ -20,6 +20,9 @@ FIRST_PAUSE: Final = 0.05
 LONGEST_PAUSE: Final = 300.0
 """Seconds, at most, before any retry."""
 
+_SPARE: Final = 100
+"""Times that no longer count and are kept all the same, besides as many as do count."""
+
 _random: Final = random.SystemRandom()
 
 
@@ -74,6 +77,9 @@ class WorkQueue:
             return
         self._due[key] = due
         heapq.heappush(self._times, (due, key))
+        if len(self._times) > 2 * len(self._due) + _SPARE:
+            self._times = [(time_due, each) for each, time_due in self._due.items()]
+            heapq.heapify(self._times)
         self._set_timer()
 
     def add_failed(self, key: ObjectKey) -> None:
