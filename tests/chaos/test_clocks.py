@@ -28,6 +28,7 @@ from trainer_infra.kube.resource import JOBSET, TRAIN_JOB
 HOUR = 3600
 OFFSETS = ("+2h", "-2h")
 BY_NAME = {each.name: each for each in KINDS}
+pytestmark = pytest.mark.timeout(7_200)
 CASES = [
     ("jumps", 20, 25),
     *(pytest.param(each, 200, 90, marks=pytest.mark.soak) for each in (*OFFSETS, "jumps")),

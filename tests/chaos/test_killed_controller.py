@@ -16,6 +16,7 @@ from tests.chaos.trial import trial
 
 EVERY = 2.0
 """Seconds between two kills, at most, once a process is ready."""
+pytestmark = pytest.mark.timeout(7_200)
 SIZES = [(30, 20), pytest.param(500, 120, marks=pytest.mark.soak)]
 """TrainJobs, and the deadline of those that run for too long."""
 

@@ -12,6 +12,7 @@ from tests.chaos.train_jobs import mixed
 from tests.chaos.trial import trial
 
 REPLICAS: dict[str, dict[str, str]] = {"first": {}, "second": {}}
+pytestmark = pytest.mark.timeout(7_200)
 SIZES = [(40, 2, 25), pytest.param(500, 12, 120, marks=pytest.mark.soak)]
 """TrainJobs, how often a leader is lost, and the deadline of TrainJobs that run for too long."""
 

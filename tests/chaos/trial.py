@@ -39,6 +39,8 @@ class Trial:
     """Of a user, past every proxy."""
     history: EtcdHistory
     posted: list[Posted] = field(default_factory=list)
+    deleted: set[str] = field(default_factory=set)
+    """TrainJobs that were posted and deleted; each has had one JobSet."""
     broken: list[str] = field(default_factory=list)
     """TrainJobs that went on after their end."""
     _ended: dict[str, str] = field(default_factory=dict)
@@ -119,7 +121,12 @@ class Trial:
             if each.kind.name == "mpi":
                 secret = f"{each.name}{names.SSH_AUTH_SUFFIX}"
                 wrong += _written_once(secret, of[etcd_history.SECRETS])
-        expected = {each.name for each in self.posted} | {SENTINEL}
+        expected = {each.name for each in self.posted} | self.deleted | {SENTINEL}
+        wrong += [
+            f"{each} has had no JobSet, or two"
+            for each in self.deleted
+            if len(of[etcd_history.JOB_SETS][each].creations) != 1
+        ]
         wrong += [
             f"no TrainJob is named {each}" for each in of[etcd_history.JOB_SETS].keys() - expected
         ]
