@@ -172,3 +172,19 @@ def test_times_that_no_longer_count_take_no_memory() -> None:
         assert grown < 100_000
 
     run(work())
+
+
+def test_those_that_are_preferred_go_first_and_each_goes_once() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        keys = [ObjectKey("n", str(number)) for number in range(40)]
+        for key in keys:
+            queue.add(key)
+        queue.prefer(lambda key: key in keys[30:])
+        taken = [await queue.take() for _ in keys]
+        assert set(taken[:10]) == set(keys[30:])
+        assert set(taken[10:]) == set(keys[:30])
+        # One order of 30 in 10**32 is the same.
+        assert taken[10:] != keys[:30]
+
+    run(work())

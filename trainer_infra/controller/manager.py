@@ -146,6 +146,8 @@ class Manager:
     async def _work(self, lost: asyncio.Event) -> None:
         """Look at TrainJobs until the end, or until leadership is lost."""
         _log.info("%s workers begin", self._configuration.workers)
+        # What is new does not wait until all that runs already has been looked at.
+        self.queue.prefer(lambda key: key not in self._caches.job_sets)
         recording = asyncio.create_task(self._recorder.run())
         workers = [asyncio.create_task(self._worker()) for _ in range(self._configuration.workers)]
         try:
