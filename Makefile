@@ -29,11 +29,11 @@ platform: setup ## install a training platform with `pulumi up` [STACK=dev] [KUB
 platform-destroy: setup ## remove it; refused while there are jobs or queues [STACK=dev] [ALLOW=1: with all of them]
 	@$(BIN)/python -m tools.platform_stack destroy --stack $(or $(STACK),dev) $(if $(ALLOW),--allow-destroy)
 
-ON_CLUSTER = tests/e2e tests/cluster_tool tests/soak
+ON_CLUSTER = tests/e2e tests/cluster_tool tests/chaos tests/soak
 # Of the cluster's tests those that stop or replace a part of it, or count all that is in it.
 ALONE = tests/e2e/disruptive tests/e2e/controller tests/e2e/sdk
 # Those that wait for clusters which they make themselves, beside all others.
-OWN_CLUSTERS = tests/e2e/disruptive/test_stacks.py tests/cluster_tool
+OWN_CLUSTERS = tests/e2e/disruptive/test_stacks.py tests/cluster_tool tests/chaos
 
 test: setup ## run the tests that need no cluster [T=path] [K=pattern]
 	@$(if $(T),,$(BIN)/python -m tools.cluster.apiserver --build)
@@ -76,7 +76,7 @@ e2e-one-cluster:
 	@$(BIN)/pytest -m "not soak" $(ALONE) $(OWN_CLUSTERS:%=--ignore=%)
 
 e2e-own-clusters:
-	@$(BIN)/pytest $(OWN_CLUSTERS)
+	@$(BIN)/pytest -m "not soak" $(OWN_CLUSTERS)
 
 soak: cluster ## run long tests, search for new examples, and try the oldest libraries and the clouds' SDKs [ROUNDS=100]
 	@$(BIN)/python -m tools.lowest
@@ -88,6 +88,7 @@ soak: cluster ## run long tests, search for new examples, and try the oldest lib
 	@$(BIN)/pytest -n 3 --dist worksteal -m soak tests/e2e $(ALONE:%=--ignore=%)
 	@$(BIN)/pytest -m soak $(ALONE)
 	@ROUNDS=$(or $(ROUNDS),100) $(BIN)/pytest tests/e2e/test_kill_loop.py
+	@$(BIN)/pytest -m soak tests/chaos
 	@$(BIN)/pytest tests/soak
 
 bench: setup ## measure start-up, the core, policy and the quickstart, as JSON

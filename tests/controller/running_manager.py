@@ -1,7 +1,7 @@
 """A manager on an API server in memory, and a user, JobSet's controller and the clock beside it."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from typing import Any
 
@@ -9,6 +9,7 @@ from tests.fake_api_server.memory import Memory
 from tests.fake_api_server.served_kinds import KINDS
 from trainer_infra import catalog
 from trainer_infra.controller import configuration
+from trainer_infra.controller.configuration import ControllerConfiguration
 from trainer_infra.controller.leader_election import LEASE
 from trainer_infra.controller.manager import Manager, ManagerSettings
 from trainer_infra.json_values import JSONObject
@@ -44,18 +45,21 @@ async def add_runtime(client: KubeClient, name: str = "jax-distributed") -> None
     await client.create(catalog.get(name).to_wire(), manager="admin")
 
 
+def without_servers(changes: Mapping[str, Any] | None = None) -> ControllerConfiguration:
+    """A configuration of a controller that listens nowhere, with changes."""
+    quiet = {
+        "metrics": configuration.MetricsSettings(bind_address="0"),
+        "health": configuration.HealthSettings(health_probe_bind_address="0"),
+        "webhook": configuration.WebhookSettings(host="127.0.0.1", port=0),
+        "cert_management": configuration.CertificateSettings(enable=False),
+    }
+    return configuration.DEFAULT.model_copy(update={**quiet, **(changes or {})})
+
+
 @asynccontextmanager
 async def running(client: KubeClient, behaviour: Behaviour = OURS) -> AsyncIterator[Manager]:
     """A manager at work; it has ended afterwards."""
-    settings = configuration.DEFAULT.model_copy(
-        update={
-            "metrics": configuration.MetricsSettings(bind_address="0"),
-            "health": configuration.HealthSettings(health_probe_bind_address="0"),
-            "webhook": configuration.WebhookSettings(host="127.0.0.1", port=0),
-            "cert_management": configuration.CertificateSettings(enable=False),
-        }
-    )
-    manager = Manager(client, ManagerSettings(settings, behaviour))
+    manager = Manager(client, ManagerSettings(without_servers(), behaviour))
     work = asyncio.create_task(manager.run())
     try:
         yield manager

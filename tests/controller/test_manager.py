@@ -20,6 +20,7 @@ from tests.controller.running_manager import (
     until,
     with_condition,
 )
+from trainer_infra.controller import configuration
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube import refusals
 from trainer_infra.kube.client import ObjectSelection
@@ -240,5 +241,31 @@ def test_a_trainjob_made_again_under_its_name_is_not_ended_by_the_jobset_before(
                 return bool(owner["uid"] == second["metadata"]["uid"])
 
             await until(its_own)
+
+    run(work())
+
+
+def test_a_new_process_begins_with_what_has_no_jobset() -> None:
+    class Noted(Counted):
+        verbs: tuple[str, ...] = ()
+
+        @override
+        async def sent(self, request: Coroutine[Any, Any, Any], verb: str) -> Any:
+            self.verbs = (*self.verbs, verb)
+            return await super().sent(request, verb)
+
+    async def work() -> None:
+        client = memory()
+        await add_runtime(client)
+        async with running(client):
+            for number in range(60):
+                await client.create(train_job(f"a-{number}"), manager="user")
+            for number in range(60):
+                await there(client, JOBSET, f"a-{number}")
+        await client.create(train_job("z-new"), manager="user")
+        noted = Noted(client)
+        async with running(noted):
+            await there(client, JOBSET, "z-new")
+        assert noted.verbs.index("create") < configuration.WORKERS
 
     run(work())

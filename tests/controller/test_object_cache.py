@@ -46,6 +46,14 @@ def test_what_a_whole_list_lacks_goes_unless_it_is_newer_than_the_list() -> None
     assert sorted(kept) == [ObjectKey("n", "a"), ObjectKey("n", "made-since")]
 
 
+def test_the_late_answer_to_a_write_does_not_bring_back_what_a_whole_list_lacks() -> None:
+    kept = cache()
+    kept.put(value(4, "b"))
+    kept.keep_only([], version=7)
+    assert not kept.put(value(6, "b"))
+    assert kept.put(value(8, "b"))
+
+
 def test_the_same_version_is_no_news_and_what_comes_out_is_the_callers() -> None:
     kept = cache()
     assert kept.put(value(1, spec={"x": 1}))

@@ -1,6 +1,8 @@
 """Each TrainJob is in the queue once, and with one worker at a time."""
 
 import asyncio
+import gc
+import tracemalloc
 from collections import Counter
 from collections.abc import Coroutine
 from typing import Any
@@ -144,5 +146,45 @@ def test_whatever_happens_every_add_is_followed_by_a_look(steps: list[str]) -> N
             await played.play(step, ObjectKey("n", str(number % 3)))
         async with asyncio.timeout(60):
             await played.end()
+
+    run(work())
+
+
+def test_times_that_no_longer_count_take_no_memory() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        queue.add_after(B, 500.0)
+
+        async def look_again_and_again() -> None:
+            for _ in range(20_000):
+                queue.add_after(A, 600.0)
+                queue.add(A)
+                queue.done(await queue.take())
+                await asyncio.sleep(0)
+
+        await look_again_and_again()
+        gc.collect()
+        tracemalloc.start()
+        await look_again_and_again()
+        gc.collect()
+        grown, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert grown < 100_000
+
+    run(work())
+
+
+def test_those_that_are_preferred_go_first_and_each_goes_once() -> None:
+    async def work() -> None:
+        queue = WorkQueue()
+        keys = [ObjectKey("n", str(number)) for number in range(40)]
+        for key in keys:
+            queue.add(key)
+        queue.prefer(lambda key: key in keys[30:])
+        taken = [await queue.take() for _ in keys]
+        assert set(taken[:10]) == set(keys[30:])
+        assert set(taken[10:]) == set(keys[:30])
+        # One order of 30 in 10**32 is the same.
+        assert taken[10:] != keys[:30]
 
     run(work())

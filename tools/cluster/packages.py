@@ -1,6 +1,6 @@
 """Debian packages that a cluster needs: those missing are installed.
 
-Called by up.py. A program that is on PATH is taken as it is, wherever it came from.
+Called by up.py and faketime.py. A program that is on PATH is taken as it is, wherever it came from.
 """
 
 import os
@@ -37,10 +37,19 @@ def install() -> None:
     if not any(Path(place, "ptp").exists() for place in cni.PLACES):
         missing.append(_PLUGINS)
     if missing:
-        print(f"cluster: installing Debian packages {', '.join(missing)} ...", flush=True)
-        _apt("update", "--quiet")
-        _apt("install", "--yes", "--no-install-recommends", *missing)
+        add(*missing)
         _leave_stopped("containerd" in missing)
+
+
+def add(*missing: str) -> None:
+    """Install packages.
+
+    Raises:
+        NotAvailable: We may not, or apt-get fails.
+    """
+    print(f"cluster: installing Debian packages {', '.join(missing)} ...", flush=True)
+    _apt("update", "--quiet")
+    _apt("install", "--yes", "--no-install-recommends", *missing)
 
 
 def _apt(*arguments: str) -> None:

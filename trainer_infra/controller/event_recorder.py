@@ -8,6 +8,7 @@ the fields of events.k8s.io, so both APIs show them: the published SDK keeps onl
 import asyncio
 import hashlib
 import logging
+import math
 import socket
 from collections import deque
 from collections.abc import Callable
@@ -48,6 +49,8 @@ class EventRecorder:
         """
         self._client = client
         self._is_busy = is_busy
+        self.seconds_left: Callable[[], float] = lambda: math.inf
+        """How long it may write; replaced where replicas elect a leader."""
         self._waiting: deque[JSONObject] = deque(maxlen=MOST)
         self._awake = asyncio.Event()
 
@@ -72,8 +75,13 @@ class EventRecorder:
             await self._write(self._waiting.popleft())
 
     async def _write(self, value: JSONObject) -> None:
+        left = self.seconds_left()
+        if left <= 0.0:
+            return
         try:
-            await self._client.within(WITHIN).create(value, manager=names.TRAINER_MANAGER)
+            await self._client.within(min(WITHIN, left)).create(
+                value, manager=names.TRAINER_MANAGER
+            )
         except Exists:
             return
         except (TrainerInfraError, TimeoutError) as error:

@@ -3,7 +3,8 @@
 The rule is that of Kubernetes' own controllers. A replica takes a Lease that no other one has renewed
 for the lease's duration, measured by its own clock from when it saw the last change, so that clocks of
 different machines may differ; it renews its own, and stops working when it could not for the renewal
-deadline. Every write names the version that was read: of two that try, the API server lets one.
+deadline. Every write names the version that was read: of two that try, the API server lets one. No request
+of the work outlives `seconds_left`, for a process that is stopped and goes on cannot know that by itself.
 """
 
 import asyncio
@@ -59,9 +60,17 @@ class LeaderElection:
             await self._pause()
         _log.info("%s leads", self._terms.identity)
 
+    @property
+    def seconds_left(self) -> float:
+        """How long it may still write without renewing; negative where it may not.
+
+        A process that stood still learns so from its own clock, before it can ask who leads.
+        """
+        return self._renewed_at + self._terms.renew_deadline - time.monotonic()
+
     async def keep(self) -> None:
         """Renew until that fails for the renewal deadline; then return: it leads no more."""
-        while time.monotonic() - self._renewed_at < self._terms.renew_deadline:
+        while self.seconds_left > 0.0:
             await self._pause()
             if not await self._try() and self._holder not in {"", self._terms.identity}:
                 break

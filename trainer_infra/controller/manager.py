@@ -187,6 +187,8 @@ class Manager:
             await self._or_stop(election.acquire())
             if self._stopping.is_set():
                 return
+            for each in (self._reconciler, self._recorder):
+                each.seconds_left = lambda: election.seconds_left
             lost = asyncio.Event()
             background.start(_kept(election, lost))
             await self._work(lost)
@@ -222,6 +224,8 @@ class Manager:
     async def _work(self, lost: asyncio.Event) -> None:
         """Look at TrainJobs until the end, or until leadership is lost."""
         _log.info("%s workers begin", self._configuration.workers)
+        # What is new does not wait until all that runs already has been looked at.
+        self.queue.prefer(lambda key: key not in self._caches.job_sets)
         beside = [asyncio.create_task(each.run()) for each in (self._recorder, self._finalizers)]
         workers = [asyncio.create_task(self._worker()) for _ in range(self._configuration.workers)]
         try:

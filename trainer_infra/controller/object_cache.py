@@ -66,10 +66,7 @@ class ObjectCache:
     def remove(self, value: JSONObject) -> bool:
         """An object is gone; whether it is news."""
         key, version = key_of(value), version_of(value)
-        self._gone.pop(key, None)
-        self._gone[key] = version
-        if len(self._gone) > TOMBSTONES:
-            del self._gone[next(iter(self._gone))]
+        self._bury(key, version)
         known = self._objects.get(key)
         if known is None or known[0] > version:
             return False
@@ -89,7 +86,15 @@ class ObjectCache:
         ]
         for key in gone:
             del self._objects[key]
+            self._bury(key, version)
         return gone
+
+    def _bury(self, key: ObjectKey, version: int) -> None:
+        """Remember that an object was gone at a version."""
+        self._gone.pop(key, None)
+        self._gone[key] = version
+        if len(self._gone) > TOMBSTONES:
+            del self._gone[next(iter(self._gone))]
 
 
 def key_of(value: JSONObject) -> ObjectKey:

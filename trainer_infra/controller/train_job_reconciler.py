@@ -6,9 +6,11 @@ and when to look again.
 """
 
 import logging
+import math
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Final
 
 from trainer_infra import names
@@ -20,7 +22,7 @@ from trainer_infra.controller.event_recorder import EventRecorder
 from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
 from trainer_infra.controller.pod_observation import PodObservation
 from trainer_infra.controller.runtime_lookup import RuntimeLookup
-from trainer_infra.errors import InvalidInput, TrainerInfraError
+from trainer_infra.errors import InvalidInput, NotAvailable, TrainerInfraError
 from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound
@@ -101,6 +103,8 @@ class TrainJobReconciler:
         """Replaced when what a plugin needs has changed."""
         self.runtimes: Final = RuntimeLookup(client, caches.runtimes)
         """Finds live runtimes."""
+        self.seconds_left: Callable[[], float] = lambda: math.inf
+        """How long it may write; replaced where replicas elect a leader."""
         self._pods = PodObservation(client)
         self._memories: dict[ObjectKey, ChildMemory] = {}
         self.without_job_set: Final[set[ObjectKey]] = set()
@@ -136,7 +140,7 @@ class TrainJobReconciler:
         """Decide and write; again where a create shows that more is there than was known."""
         observed = await self._observed(key, job, memory)
         for _ in range(ROUNDS):
-            now = datetime.now(UTC)
+            now = self._client.now()
             plan = await self._plan(key, job, observed, now)
             there = await self._written(key, job, memory, plan)
             if there is None:
@@ -218,7 +222,7 @@ class TrainJobReconciler:
         except Conflict:
             raise
         except Answer as error:
-            await self._finish(key, job, memory, _without_objects(plan, error), datetime.now(UTC))
+            await self._finish(key, job, memory, _without_objects(plan, error), self._client.now())
             raise
         return None
 
@@ -334,7 +338,15 @@ class TrainJobReconciler:
         return found
 
     def _within(self) -> KubeClient:
-        return self._client.within(WITHIN)
+        """The client for one request, unless another replica may lead.
+
+        Raises:
+            NotAvailable: It may.
+        """
+        left = self.seconds_left()
+        if left <= 0.0:
+            raise NotAvailable("another replica may lead now: nothing more is written")
+        return self._client.within(min(WITHIN, left))
 
 
 def _digest(value: JSONObject, there: JSONObject | None) -> bytes:

@@ -10,6 +10,7 @@ import heapq
 import random
 import time
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
@@ -19,6 +20,9 @@ FIRST_PAUSE: Final = 0.05
 """Seconds, at most, before the first retry."""
 LONGEST_PAUSE: Final = 300.0
 """Seconds, at most, before any retry."""
+
+_SPARE: Final = 100
+"""Times that no longer count and are kept all the same, besides as many as do count."""
 
 _random: Final = random.SystemRandom()
 
@@ -74,6 +78,9 @@ class WorkQueue:
             return
         self._due[key] = due
         heapq.heappush(self._times, (due, key))
+        if len(self._times) > 2 * len(self._due) + _SPARE:
+            self._times = [(time_due, each) for each, time_due in self._due.items()]
+            heapq.heapify(self._times)
         self._set_timer()
 
     def add_failed(self, key: ObjectKey) -> None:
@@ -82,6 +89,14 @@ class WorkQueue:
         self._failures[key] = count + 1
         longest = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(count, 20))
         self.add_after(key, _random.uniform(longest / 2, longest))
+
+    def prefer(self, is_first: Callable[[ObjectKey], bool]) -> None:
+        """Let some of those that wait go first, and the others in a new order.
+
+        A process that ends soon again and again would otherwise always get as far as the one before.
+        """
+        shuffled = _random.sample(list(self._ready), len(self._ready))
+        self._ready = deque(sorted(shuffled, key=lambda key: not is_first(key)))
 
     async def take(self) -> ObjectKey:
         """The next one; the caller must give it back with `done`."""

@@ -8,6 +8,7 @@ belongs to the caller. Every method may raise `refusals.Unreachable`, `refusals.
 
 from collections.abc import AsyncGenerator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final, Literal, Protocol
 
 from trainer_infra.json_values import JSONObject
@@ -76,6 +77,10 @@ class KubeClient(Protocol):
     @property
     def server(self) -> str:
         """The server's URL, for messages."""
+
+    def now(self) -> datetime:
+        """The time by the server's clock, as far as it is known: what its objects' times are times of."""
+        return datetime.now(UTC)
 
     def within(self, seconds: float) -> "KubeClient":
         """This client for requests that all have an answer, or an error that says why not, by then.

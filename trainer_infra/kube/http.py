@@ -95,6 +95,10 @@ class HttpClient(KubeClient):
         return self._transport.server
 
     @override
+    def now(self) -> datetime:
+        return self._transport.clock.now()
+
+    @override
     def within(self, seconds: float) -> KubeClient:
         return HttpClient(self._transport, self._kinds, time.monotonic() + seconds)
 

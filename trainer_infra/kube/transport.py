@@ -31,6 +31,7 @@ from trainer_infra.kube.refusals import Answer, NotKubernetes, Unreachable
 from trainer_infra.kube.request import KubeRequest, KubeResponse, refusal_of
 from trainer_infra.kube.request_rate import RequestRate
 from trainer_infra.kube.retry import Patience, Tries
+from trainer_infra.kube.server_clock import ServerClock
 from trainer_infra.kube.streaming import BrokenStream
 
 AT_ONCE: Final = 32
@@ -106,6 +107,8 @@ class Transport:
         self._signed_in = signed_in
         self.patience: Final = patience
         """How long it goes on trying."""
+        self.clock: Final = ServerClock()
+        """The server's."""
         self._endpoint: SignedServer | None = None
         self._server = signed_in.server
         self._signed_at = 0.0
@@ -235,6 +238,7 @@ class Transport:
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             return _Failure(why_unreachable(error), acted=True, final=is_final(error))
         self._answered_at = time.monotonic()
+        self.clock.hear(found.response.headers.get("Date"))
         return _busy(found.response, request.asked) or found
 
     async def _once(
