@@ -88,7 +88,8 @@ class ControllerProcess:
                 assert not self.has_ended, self.log()
                 with suppress(aiohttp.ClientError):
                     async with session.get(f"http://127.0.0.1:{self._port}/readyz") as answer:
-                        if answer.ok:
+                        # No webhook is called here, so there is no certificate either.
+                        if "[+]caches" in await answer.text():
                             return
                 await asyncio.sleep(0.02)
 
@@ -121,6 +122,7 @@ class ControllerProcess:
             "kind": "Configuration",
             "metrics": {"bindAddress": "0"},
             "health": {"healthProbeBindAddress": f"127.0.0.1:{self._port}"},
+            "webhook": {"host": "127.0.0.1", "port": _free_port()},
             "certManagement": {"enable": False},
         }
         if self._elects:
