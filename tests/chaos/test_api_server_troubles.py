@@ -18,7 +18,7 @@ from tools.cluster import up
 DEADLINE = 20
 """Seconds of the TrainJobs of samples that run for too long."""
 pytestmark = pytest.mark.timeout(7_200)
-SIZES = [(20, DEADLINE), pytest.param(500, 120, marks=pytest.mark.soak)]
+SIZES = [(12, DEADLINE), pytest.param(500, 120, marks=pytest.mark.soak)]
 WATCHES = Faults(watch_lasts=1.5)
 ANSWERS = Faults(writes=0.2, reads=0.05)
 FAULTS = {"watches cut and expired": WATCHES, "answers refused, late and lost": ANSWERS}
