@@ -342,7 +342,7 @@ def account(cluster: Cluster, rules: tuple[JSON, ...]) -> str:
     role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "least"}
     binding = {**metadata, "subjects": [subject], "roleRef": role}
     assert client.create(f"{rbac}/clusterrolebindings", binding).message == ""
-    asked = {"spec": {"audiences": ["https://kubernetes.default.svc"]}}
+    asked: JSON = {"spec": {}}
     token = client.create(f"{accounts}/least/token", asked).body["status"]["token"]
     whole = json.loads(cluster.kubeconfig.read_text())
     (user,) = whole["users"]

@@ -43,7 +43,8 @@ def planned(submission: Submission, how: Behaviour, uid: str = "") -> tuple[Mapp
     metadata = {**submission.job["metadata"], **({"uid": uid} if uid else {})}
     job = TrainJob.from_wire({**submission.job, "metadata": metadata})
     runtime = catalog.get(job.spec.runtime_ref.name)
-    return plan(job, runtime, ObservedObjects(None), NOW, how).apply
+    found = plan(job, runtime, ObservedObjects(None), NOW, how)
+    return (*found.create, *found.apply)
 
 
 @pytest.mark.parametrize("runtime", RUNTIMES)

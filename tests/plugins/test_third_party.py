@@ -116,13 +116,22 @@ def test_it_says_when_its_objects_are_written_and_reports_a_status() -> None:
     }
     with_report = TrainJob.from_wire({**trainjob.to_wire(), "status": {"trainerStatus": report}})
     jobs = [{"name": "node", "ready": 1, "succeeded": 0, "failed": 0, "active": 1, "suspended": 0}]
-    running = {"spec": {"suspend": False}, "status": {"replicatedJobsStatus": jobs}}
+    running = {
+        "metadata": {"ownerReferences": [{"uid": "u", "controller": True}]},
+        "spec": {"suspend": False},
+        "status": {"replicatedJobsStatus": jobs},
+    }
 
     first = plan(trainjob, on, ObservedObjects(None), NOW, behaviour)
     later = plan(with_report, on, ObservedObjects(running), NOW, behaviour)
 
-    assert [each["kind"] for each in first.apply] == ["ConfigMap", "ConfigMap", "JobSet"]
-    assert [each["metadata"]["name"] for each in later.apply] == ["tj-runtime-snapshot"]
+    assert [each["kind"] for each in (*first.create, *first.apply)] == [
+        "ConfigMap",
+        "ConfigMap",
+        "JobSet",
+    ]
+    assert [each["metadata"]["name"] for each in later.create] == ["tj-runtime-snapshot"]
+    assert later.apply == ()
     assert later.status is not None
     assert later.status["trainerStatus"]["metrics"] == [
         {"name": "loss", "value": "1"},

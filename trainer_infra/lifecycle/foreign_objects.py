@@ -41,7 +41,7 @@ def foreign_job_set(job: TrainJob, observed: ObservedObjects) -> InvalidInput | 
         return None
     owner = _controller(jobset)
     by = f"belongs to {owner['kind']} {owner['name']}" if owner else "was not made by a TrainJob"
-    what = f"{names.JOBSET} {jobset['metadata']['name']} exists and {by}"
+    what = f"{names.JOBSET} {job.metadata.name} exists and {by}"
     return InvalidInput([Problem("", what, fix="delete it, or give the TrainJob another name")])
 
 
@@ -54,5 +54,5 @@ def _is_own(job: TrainJob, value: JSONObject) -> bool:
 
 
 def _controller(value: JSONObject) -> JSONObject | None:
-    references = value["metadata"].get("ownerReferences") or ()
+    references = (value.get("metadata") or {}).get("ownerReferences") or ()
     return next((each for each in references if each.get("controller")), None)
