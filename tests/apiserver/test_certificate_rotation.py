@@ -349,13 +349,14 @@ def account(cluster: Cluster, rules: tuple[JSON, ...]) -> str:
     return json.dumps({**whole, "users": [{**user, "user": {"token": token}}]})
 
 
-def test_not_ready_before_there_is_anything_that_calls(cluster: Cluster) -> None:
+def test_ready_before_there_is_anything_that_calls_because_an_installer_waits_for_it(
+    cluster: Cluster,
+) -> None:
     cluster.client.create("/api/v1/namespaces", {"metadata": {"name": OPTIONS.namespace}})
     with trainer_webhooks.serving(cluster.kubeconfig) as served:
-        assert wait_until(lambda: served.webhooks.authorities != b"", WITHIN)
-        assert not served.webhooks.is_ready
+        assert wait_until(lambda: served.webhooks.is_ready, WITHIN)
         trainer_webhooks.install(cluster.client, served.webhooks.port)
-        trainer_webhooks.wait_until_ready(served)
+        assert wait_until(lambda: cluster.bundle() == served.webhooks.authorities, WITHIN)
 
 
 def test_the_options_are_those_of_the_references_manifests() -> None:

@@ -91,6 +91,7 @@ class CertificateRotation:
         self._now = now
         self._known: dict[str, bytes] = {}
         self._injected = b""
+        self._absent: set[str] = set()
         self._injected_since = 0.0
 
     @property
@@ -100,7 +101,10 @@ class CertificateRotation:
 
     @property
     def is_ready(self) -> bool:
-        """Whether the API server has been given what vouches for the servers."""
+        """Whether every webhook that there is trusts what vouches for the servers.
+
+        An installer waits for the controller before it makes webhooks, so it may have none yet.
+        """
         return self._tls.is_ready and self._injected == self.authorities
 
     async def run(self) -> None:
@@ -111,7 +115,8 @@ class CertificateRotation:
             except (TrainerInfraError, TimeoutError) as error:
                 _LOG.warning("the webhooks' certificates cannot be looked after now: %s", error)
             interval = self._options.interval
-            await asyncio.sleep(interval if self.is_ready else min(interval, _UNREADY))
+            whole = self.is_ready and not self._absent
+            await asyncio.sleep(interval if whole else min(interval, _UNREADY))
 
     async def step(self) -> None:
         """Make, show and inject what is due.
@@ -192,11 +197,9 @@ class CertificateRotation:
         coded = base64.b64encode(bundle).decode()
         for configuration, (resource, name) in zip(configurations, self._places(), strict=True):
             if configuration is None:
-                self._injected = b""
-                _LOG.warning(
-                    "there is no %s %s; the API server calls no webhook", resource.kind, name
-                )
-                return
+                self._note_absent(f"{resource.kind} {name}")
+                continue
+            self._absent.discard(f"{resource.kind} {name}")
             names = [each["name"] for each in configuration.get("webhooks") or ()]
             if any(_bundle(each) != coded for each in configuration.get("webhooks") or ()):
                 webhooks = [{"name": each, "clientConfig": {"caBundle": coded}} for each in names]
@@ -204,6 +207,11 @@ class CertificateRotation:
                 await self._client.apply(value, manager=MANAGER, force=True)
         if bundle != self._injected:
             self._injected, self._injected_since = bundle, time.monotonic()
+
+    def _note_absent(self, what: str) -> None:
+        if what not in self._absent:
+            _LOG.warning("there is no %s; the API server calls no webhook of it", what)
+        self._absent.add(what)
 
     async def _write(self, secret: JSONObject | None, due: Mapping[str, bytes]) -> None:
         data = {key: base64.b64encode(due[key]).decode() for key in KEYS}
