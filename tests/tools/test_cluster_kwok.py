@@ -3,15 +3,18 @@
 from tools.cluster import kwok
 
 
-def test_pods_of_a_job_run_until_they_say_that_they_are_done() -> None:
+def test_pods_of_a_job_run_until_they_say_that_they_are_done_or_that_they_fail() -> None:
     stages = {each["metadata"]["name"]: each["spec"] for each in kwok.stages()}
-    assert stages.keys() == {"node-initialize", "pod-ready", "pod-delete", "pod-complete"}
-    selected = stages["pod-complete"]["selector"]["matchExpressions"]
-    assert {each["key"] for each in selected} == {
-        ".metadata.deletionTimestamp",
-        ".status.phase",
-        f'.metadata.annotations["{kwok.COMPLETE}"]',
-    }
+    ends = {"pod-complete": kwok.COMPLETE, "pod-fail": kwok.FAIL}
+    assert stages.keys() == {"node-initialize", "pod-ready", "pod-delete", *ends}
+    for name, annotation in ends.items():
+        selected = stages[name]["selector"]["matchExpressions"]
+        assert {each["key"] for each in selected} == {
+            ".metadata.deletionTimestamp",
+            ".status.phase",
+            f'.metadata.annotations["{annotation}"]',
+        }
+    assert "exitCode: 1" in stages["pod-fail"]["next"]["statusTemplate"]
 
 
 def test_a_node_is_kwoks_and_nothing_real_lands_on_it() -> None:
