@@ -52,6 +52,11 @@ class ObjectCache:
         value: JSONObject = orjson.loads(found[1])
         return value
 
+    def version(self, key: ObjectKey) -> int | None:
+        """The resourceVersion of an object; None where there is none."""
+        found = self._objects.get(key)
+        return None if found is None else found[0]
+
     def put(self, value: JSONObject) -> bool:
         """Keep an object as it is now; whether it is news."""
         key, version = key_of(value), version_of(value)

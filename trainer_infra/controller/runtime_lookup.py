@@ -12,9 +12,9 @@ from typing_extensions import override
 from trainer_infra import names
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.controller import object_cache, projection
 from trainer_infra.controller.admission_lookups import PATIENCE, ClusterLookups
 from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
-from trainer_infra.json_values import JSONObject
 from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import NotFound
 from trainer_infra.kube.resource import CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME
@@ -39,7 +39,7 @@ class RuntimeLookup:
         """
         self._client = client
         self._caches = caches
-        self._parsed: dict[RuntimeKey, tuple[str, Runtime]] = {}
+        self._parsed: dict[RuntimeKey, tuple[int, Runtime]] = {}
 
     async def runtime_of(self, job: TrainJob) -> Runtime | None:
         """The runtime that a TrainJob names; None when there is none, or of no kind that is known.
@@ -52,23 +52,20 @@ class RuntimeLookup:
         if key is None:
             return None
         kind, place = key
-        value = self._caches[kind].get(place)
+        cache, parsed = self._caches[kind], self._parsed.get(key)
+        if parsed is not None and cache.version(place) == parsed[0]:
+            return parsed[1]
+        value = cache.get(place)
         if value is None:
             with suppress(NotFound):
                 value = await self._client.get(_RESOURCES[kind], place.name, place.namespace)
         if value is None:
             self._parsed.pop(key, None)
             return None
-        return self._runtime(key, value)
-
-    def _runtime(self, key: RuntimeKey, value: JSONObject) -> Runtime:
-        version = str(value["metadata"]["resourceVersion"])
-        known = self._parsed.get(key)
-        if known is not None and known[0] == version:
-            return known[1]
-        model = TrainingRuntime if key[0] == names.TRAINING_RUNTIME else ClusterTrainingRuntime
-        runtime = model.from_wire(_stored(value))
-        self._parsed[key] = (version, runtime)
+        model = TrainingRuntime if kind == names.TRAINING_RUNTIME else ClusterTrainingRuntime
+        # Its snapshot would otherwise change with who wrote which field.
+        runtime = model.from_wire(projection.without_managers(value))
+        self._parsed[key] = (object_cache.version_of(value), runtime)
         return runtime
 
 
@@ -92,9 +89,3 @@ def runtime_key(job: TrainJob) -> RuntimeKey | None:
         return None
     namespace = (job.metadata.namespace or "") if _RESOURCES[kind].namespaced else ""
     return kind, ObjectKey(namespace, name)
-
-
-def _stored(value: JSONObject) -> JSONObject:
-    """Without what its snapshot would otherwise change with: who wrote which field."""
-    metadata = {key: item for key, item in value["metadata"].items() if key != "managedFields"}
-    return {**value, "metadata": metadata}

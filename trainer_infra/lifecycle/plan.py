@@ -98,11 +98,12 @@ def plan(
     case = TrainJobCase(job, observed, now, behaviour)
     if _is_left_alone(case):
         return Plan()
+    succeeds = case.ours(Deviation.OWNER) and foreign_objects.is_succeeding(job, seen)
     before, old = status.conditions_before(case), status.stored_status(case)
     new = status.decide_status(case)
     after = tuple(new.get("conditions") or ())
     due = NO_OBJECTS
-    if not conditions.is_finished(before) and not status.is_overdue(after):
+    if not (conditions.is_finished(before) or status.is_overdue(after) or succeeds):
         due = _due_objects(case, runtime, seen)
     stored = tuple(old.get("conditions") or ())
     left = _seconds_until_ttl(case, runtime, after)
@@ -119,8 +120,12 @@ def plan(
             *_uncounted(case, due, runtime),
             *_without_written_events(case, last_event),
         ),
-        waiting=_waiting(case, due, after, seen),
-        requeue_after=_next_look(case, due, after, (left, _until_successor(case, seen))),
+        waiting=(
+            waiting.waiting_sentence(case, after, due.error, succeeds=succeeds)
+            if case.ours(Deviation.WAITING)
+            else ""
+        ),
+        requeue_after=_next_look(case, due, after, (left, SUCCESSION if succeeds else None)),
     )
 
 
@@ -130,13 +135,10 @@ def _own_objects(job: TrainJob, observed: ObservedObjects, behaviour: Behaviour)
 
 
 def _due_objects(case: TrainJobCase, runtime: Runtime | None, seen: ObservedObjects) -> DueObjects:
-    """The objects to write now: none while those of another owner are in their place."""
-    if case.ours(Deviation.OWNER):
-        if foreign_objects.is_succeeding(case.job, seen):
-            return NO_OBJECTS
-        foreign = foreign_objects.foreign_job_set(case.job, seen)
-        if foreign is not None:
-            return DueObjects(error=foreign)
+    """The objects to write now: none while a JobSet of another owner is in the place of ours."""
+    foreign = foreign_objects.foreign_job_set(case.job, seen)
+    if foreign is not None and case.ours(Deviation.OWNER):
+        return DueObjects(error=foreign)
     return due_objects.due_objects(case.job, runtime, case.observed, case.behaviour)
 
 
@@ -202,8 +204,8 @@ def _events(
     yield from events.condition_changes(stored, after)
     yield from _without_written_events(case, failed)
     if not conditions.is_finished(after) and not case.job.spec.suspend:
-        waiting = failure_reason.waiting_reasons(case.observed.pods)
-        yield from _without_written_events(case, events.pods_waiting(waiting))
+        reasons = failure_reason.waiting_reasons(case.observed.pods)
+        yield from _without_written_events(case, events.pods_waiting(reasons))
 
 
 def _uncounted(case: TrainJobCase, due: DueObjects, runtime: Runtime | None) -> Iterator[Event]:
@@ -215,24 +217,11 @@ def _uncounted(case: TrainJobCase, due: DueObjects, runtime: Runtime | None) -> 
         )
 
 
-def _waiting(case: TrainJobCase, due: DueObjects, after: Conditions, seen: ObservedObjects) -> str:
-    if not case.ours(Deviation.WAITING):
-        return ""
-    succeeds = case.ours(Deviation.OWNER) and foreign_objects.is_succeeding(case.job, seen)
-    return waiting.waiting_sentence(case, after, due.error, succeeds=succeeds)
-
-
 def _without_written_events(case: TrainJobCase, lasting: Iterable[Event]) -> Iterable[Event]:
     """Those events of what lasts longer than a pass that were not written yet."""
     return (
         each for each in lasting if (each.reason, each.message) not in case.observed.events_written
     )
-
-
-def _until_successor(case: TrainJobCase, seen: ObservedObjects) -> float | None:
-    """Seconds until it is asked again whether an earlier TrainJob's objects are gone."""
-    waits = case.ours(Deviation.OWNER) and foreign_objects.is_succeeding(case.job, seen)
-    return SUCCESSION if waits else None
 
 
 def _next_look(
