@@ -6,10 +6,7 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Final
 
-from typer.main import get_command
-
 from tools.cluster import build, trainer
-from trainer_infra.cli import main
 from trainer_infra.render.deviation import ALL, Deviation
 
 
@@ -47,11 +44,6 @@ class Implementation:
             return (str(build.built(trainer.TRAINER)), *files, *self.flags)
         program = Path(sys.executable).with_name("trainer-infra")
         return (str(program), "controller", *files, *self.flags)
-
-    @property
-    def exists(self) -> bool:
-        """Whether there is such a manager: ours is a command of the package."""
-        return self is UPSTREAM or "controller" in vars(get_command(main.app))["commands"]
 
 
 UPSTREAM: Final = Implementation("upstream", frozenset(), ("--zap-log-level=2",))

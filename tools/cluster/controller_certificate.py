@@ -6,12 +6,9 @@ Its folder is fixed in the manager (reference behaviour 8.2).
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import Final
 
+from trainer_infra.controller.certificate_files import FOLDER
 from trainer_infra.keys import server_certificate
-
-FOLDER: Final = Path("/tmp/k8s-webhook-server/serving-certs")  # noqa: S108  the manager's own
 
 
 @contextmanager
