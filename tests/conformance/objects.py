@@ -130,3 +130,15 @@ def only(job_set: JSON, name: str = "node", container: str = "node") -> JSON:
 def variables(container: Mapping[str, Any]) -> dict[str, Any]:
     """The environment of a container: what each has for a value."""
     return {each["name"]: each.get("value") for each in container.get("env", ())}
+
+
+def controlled_by(train_job: JSON) -> JSON:
+    """The ownerReference of everything that a manager makes for the stored TrainJob `a`."""
+    return {
+        "apiVersion": "trainer.kubeflow.org/v1alpha1",
+        "kind": "TrainJob",
+        "name": "a",
+        "uid": train_job["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }

@@ -95,16 +95,7 @@ def test_the_train_job_controls_its_job_set(place: Place) -> None:
     train_job = place.add(objects.train_job())
     metadata = place.job_set()["metadata"]
     assert (metadata["name"], metadata["namespace"]) == ("a", place.name)
-    assert metadata["ownerReferences"] == [
-        {
-            "apiVersion": "trainer.kubeflow.org/v1alpha1",
-            "kind": "TrainJob",
-            "name": "a",
-            "uid": train_job["metadata"]["uid"],
-            "controller": True,
-            "blockOwnerDeletion": True,
-        }
-    ]
+    assert metadata["ownerReferences"] == [objects.controlled_by(train_job)]
 
 
 @rule("4.5-metadata")

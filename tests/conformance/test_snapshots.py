@@ -42,14 +42,7 @@ def test_the_first_pass_copies_the_whole_runtime(place: Place) -> None:
     for field in ("name", "namespace", "uid", "labels", "resourceVersion"):
         assert copied["metadata"][field] == runtime["metadata"][field]
     (owner,) = place.find("ConfigMap", SNAPSHOT)["metadata"]["ownerReferences"]
-    assert owner == {
-        "apiVersion": "trainer.kubeflow.org/v1alpha1",
-        "kind": "TrainJob",
-        "name": "a",
-        "uid": train_job["metadata"]["uid"],
-        "controller": True,
-        "blockOwnerDeletion": True,
-    }
+    assert owner == objects.controlled_by(train_job)
 
 
 @rule("4.2-cluster-runtime")

@@ -123,3 +123,11 @@ async def job_set_ends(client: KubeClient, name: str = "tj", **condition: str) -
         "status": {"conditions": [{**ENDED, **condition}]},
     }
     await client.patch_status(value, manager="jobset-controller")
+
+
+async def completed(client: KubeClient) -> JSONObject:
+    """A TrainJob's condition Complete, after its whole life."""
+    await client.create(train_job(), manager="user")
+    await there(client, JOBSET)
+    await job_set_ends(client)
+    return await with_condition(client, "Complete")

@@ -10,6 +10,7 @@ from tests.cluster.relayed import Relayed
 from tests.controller.running_manager import (
     NAMESPACE,
     add_runtime,
+    completed,
     events,
     is_settled,
     job_set_ends,
@@ -79,10 +80,7 @@ def test_a_finished_trainjob_is_not_run_again_when_its_jobset_vanishes() -> None
         client = memory()
         await add_runtime(client)
         async with running(client) as manager:
-            await client.create(train_job(), manager="user")
-            await there(client, JOBSET)
-            await job_set_ends(client)
-            ended = await with_condition(client, "Complete")
+            ended = await completed(client)
             assert ended["reason"] == "AllJobsCompleted"
             await client.delete(JOBSET, "tj", NAMESPACE)
             await is_settled(client, manager)
@@ -224,10 +222,7 @@ def test_a_trainjob_made_again_under_its_name_is_not_ended_by_the_jobset_before(
         client = memory()
         await add_runtime(client)
         async with running(client) as manager:
-            await client.create(train_job(), manager="user")
-            await there(client, JOBSET)
-            await job_set_ends(client)
-            await with_condition(client, "Complete")
+            await completed(client)
             await client.delete(TRAIN_JOB, "tj", NAMESPACE)
             second = await client.create(train_job(), manager="user")
             await is_settled(client, manager)

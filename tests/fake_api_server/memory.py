@@ -163,8 +163,7 @@ class Memory(KubeClient):
         merged = _merged(old, value)
         if kind not in WITHOUT_STATUS and "status" in old:
             merged["status"] = old["status"]
-        new = server_side_apply.updated(old, merged, Writer(manager, "Update"), object_store.now())
-        return copy.deepcopy(new) if new == old else self._stored(kind, place, new, asked, False)
+        return self._updated(kind, place, merged, Writer(manager, "Update"), asked)
 
     @override
     async def patch_status(
@@ -198,10 +197,7 @@ class Memory(KubeClient):
         old = self._there(kind, place[1], place[0], "patch the status of")
         _check_identity(kind, old, value["metadata"], asked)
         merged = {**old, "status": _merged(old.get("status"), value.get("status"))}
-        new = server_side_apply.updated(
-            old, merged, Writer(manager, "Update", STATUS), object_store.now()
-        )
-        return copy.deepcopy(new) if new == old else self._stored(kind, place, new, asked, False)
+        return self._updated(kind, place, merged, Writer(manager, "Update", STATUS), asked)
 
     @override
     async def delete(
@@ -371,6 +367,14 @@ class Memory(KubeClient):
         if new == old:
             return copy.deepcopy(new)
         return self._stored(kind, place, new, asked, dry_run)
+
+    def _updated(
+        self, kind: Resource, place: Place, merged: JSONObject, writer: Writer, asked: str
+    ) -> JSONObject:
+        old = self._store.get(kind, place)
+        assert old is not None
+        new = server_side_apply.updated(old, merged, writer, object_store.now())
+        return copy.deepcopy(new) if new == old else self._stored(kind, place, new, asked, False)
 
     def _stored(
         self, kind: Resource, place: Place, new: JSONObject, asked: str, dry_run: bool
