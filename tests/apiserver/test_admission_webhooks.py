@@ -80,7 +80,7 @@ def api() -> Iterator[tuple[Client, Path]]:
 def cluster(api: tuple[Client, Path]) -> Iterator[Cluster]:
     with trainer_webhooks.serving(api[1]) as served:
         trainer_webhooks.install(api[0], served.webhooks.port)
-        trainer_webhooks.wait_until_ready(served)
+        trainer_webhooks.wait_until_ready(served, api[0])
         yield Cluster(*api, served.webhooks.port)
 
 
@@ -438,7 +438,7 @@ def test_like_the_reference_the_words_are_the_references(cluster: Cluster) -> No
     """Without advice and causes; what only ours refuses is admitted."""
     client = cluster.client
     with trainer_webhooks.serving(cluster.kubeconfig, behaviour=REFERENCE) as served:
-        trainer_webhooks.wait_until_ready(served)
+        trainer_webhooks.wait_until_ready(served, client)
         trainer_webhooks.redirect(client, served.webhooks.port)
         words = "unsupported runtime: Recipe.trainer.kubeflow.org"
         strange = trainjob("refused", {"runtimeRef": {"name": "x", "kind": "Recipe"}})

@@ -169,11 +169,7 @@ def both(cluster: Cluster, options: CertificateOptions) -> Iterator[tuple[Manage
         served = (first, second)
         trainer_webhooks.install(cluster.client, first.webhooks.port)
         for each in served:
-            trainer_webhooks.wait_until_ready(each)
-        # Its own copy of the configurations comes later than what a client reads.
-        assert wait_until(
-            lambda: cluster.client.create(JOBS, trainjob("a"), dryRun="All").message == "", WITHIN
-        )
+            trainer_webhooks.wait_until_ready(each, cluster.client)
         yield served
 
 
@@ -257,7 +253,7 @@ def test_an_authority_of_the_reference_stays_the_one_that_signs(cluster: Cluster
     cluster.client.create(SECRET.rpartition("/")[0], secret)
     with trainer_webhooks.serving(cluster.kubeconfig) as served:
         trainer_webhooks.install(cluster.client, served.webhooks.port)
-        trainer_webhooks.wait_until_ready(served)
+        trainer_webhooks.wait_until_ready(served, cluster.client)
         assert cluster.bundle() == theirs["ca.crt"]
         kept = cluster.secret()
         assert {key for key in KEYS if kept[key] == theirs[key]} == {"ca.crt", "ca.key"}

@@ -140,8 +140,30 @@ def serving(kubeconfig: Path | str, **options: Any) -> Iterator[Manager]:
         loop.run_in_loop(made.__aexit__(None, None, None))
 
 
-def wait_until_ready(served: Manager) -> None:
-    assert wait_until(lambda: served.webhooks.is_ready, WITHIN)
+def wait_until_ready(served: Manager, server: Client) -> None:
+    """Until webhooks that are registered answer: the server hears of their bundle later than we."""
+    assert wait_until(lambda: served.webhooks.is_ready and judges(server), WITHIN)
+
+
+def judges(server: Client) -> bool:
+    """Whether the server reaches all webhooks: each refuses something."""
+    group = "/apis/trainer.kubeflow.org/v1alpha1"
+    pod = {"template": {"spec": {"containers": [{"name": "other"}]}}}
+    labels = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    wrong = {"name": "node", "template": template}
+    spec = {"template": {"spec": {"replicatedJobs": [wrong]}}}
+    asked = {
+        f"{group}/clustertrainingruntimes": {"kind": "ClusterTrainingRuntime", "spec": spec},
+        f"{group}/namespaces/default/trainingruntimes": {"kind": "TrainingRuntime", "spec": spec},
+        f"{group}/namespaces/default/trainjobs": {
+            "kind": "TrainJob",
+            "spec": {"runtimeRef": {"name": "none"}},
+        },
+    }
+    named = {"apiVersion": group.removeprefix("/apis/"), "metadata": {"name": "a"}}
+    answers = [server.create(path, {**named, **value}) for path, value in asked.items()]
+    return all("denied the request" in each.message for each in answers)
 
 
 def trainjob(name: str, spec: Mapping[str, Any] | None = None, **metadata: Any) -> JSON:

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from tests.apiserver import trainer_webhooks
 from tests.conformance import webhooks
 from tests.conformance.implementations import UPSTREAM, Implementation
 from tools.cluster import apiserver
@@ -74,7 +75,9 @@ def running(implementation: Implementation, *, reports: bool = True) -> Iterator
         process = Process(command, folder)
         ending.callback(process.kill)
         process.wait_until_ready(lambda: _serves(client, folder, health))
-        process.wait_until_ready(lambda: _judges(client) and (_listens(status) or not reports))
+        process.wait_until_ready(
+            lambda: trainer_webhooks.judges(client) and (_listens(status) or not reports)
+        )
         authority = folder / "ca.crt"
         authority.write_bytes(_secret(client)["ca.crt"])
         key = kubeconfig.with_name("service-accounts.key")
@@ -127,29 +130,6 @@ def _serves(client: Client, folder: Path, health: int) -> bool:
 def _secret(client: Client) -> dict[str, bytes]:
     data = client.get(_SECRET).body.get("data") or {}
     return {name: base64.b64decode(value) for name, value in data.items()}
-
-
-def _judges(client: Client) -> bool:
-    """Whether the server reaches all webhooks: each refuses something."""
-    group = "/apis/trainer.kubeflow.org/v1alpha1"
-    pod = {"template": {"spec": {"containers": [{"name": "other"}]}}}
-    template = {"metadata": {"labels": _TRAINER}, "spec": pod}
-    wrong = {"name": "node", "template": template}
-    spec = {"template": {"spec": {"replicatedJobs": [wrong]}}}
-    asked = {
-        f"{group}/clustertrainingruntimes": {"kind": "ClusterTrainingRuntime", "spec": spec},
-        f"{group}/namespaces/default/trainingruntimes": {"kind": "TrainingRuntime", "spec": spec},
-        f"{group}/namespaces/default/trainjobs": {
-            "kind": "TrainJob",
-            "spec": {"runtimeRef": {"name": "none"}},
-        },
-    }
-    named = {"apiVersion": group.removeprefix("/apis/"), "metadata": {"name": "a"}}
-    answers = [client.create(path, {**named, **value}) for path, value in asked.items()]
-    return all("denied the request" in each.message for each in answers)
-
-
-_TRAINER: Final = {"trainer.kubeflow.org/trainjob-ancestor-step": "trainer"}
 
 
 def _free_ports(count: int) -> list[int]:
