@@ -291,6 +291,17 @@ SECRET_ARGS: Final = "TRAINER_INFRA_SECRET_ARGS"  # noqa: S105  the env variable
 # Engine `provider`: the manager of our fields and those of single fields of ours, the labels of
 # every object of a run, and what the run record has besides.
 FIELD_MANAGER: Final = "trainer-infra"
+SYSTEM_NAMESPACE: Final = "kubeflow-system"
+"""Where Trainer's controller runs."""
+PUBLIC_CONFIG_MAP: Final = "kubeflow-trainer-public"
+"""What every account may read of Trainer: its version, and which controller it is."""
+CONTROLLER_KEY: Final = "controller"
+"""The key of `PUBLIC_CONFIG_MAP` that says it; Kubeflow's own has none."""
+BUILTIN: Final = "builtin"
+"""The controller of this package."""
+UPSTREAM: Final = "upstream"
+"""Kubeflow Trainer's."""
+
 TRAINER_MANAGER: Final = "trainer"
 """The manager of what the controller writes (reference behaviour 3.11)."""
 WAITING_MANAGER: Final = "trainer-waiting"

@@ -8,6 +8,7 @@ import pytest
 from tests.cluster.conftest import Server
 from tests.cluster.submissions import Job
 from tools.cluster.client import Client
+from trainer_infra import names
 from trainer_infra.cluster.provider.runs import Cluster
 from trainer_infra.cluster.served_kinds import ServedKinds
 from trainer_infra.errors import NotAvailable
@@ -30,6 +31,7 @@ def test_what_is_served_is_said(server: Server, cluster: Cluster) -> None:
         jobset=True,
         train_jobs=True,
         kueue=False,
+        controller=names.UPSTREAM,
         server=server.address.url,
         host=cluster.host(),
     )

@@ -1,5 +1,6 @@
 """The newest version of an object stays, in whatever order its versions come."""
 
+import tracemalloc
 from typing import Any
 
 from hypothesis import given
@@ -79,3 +80,15 @@ def test_of_a_jobset_only_what_decides_is_kept() -> None:
         "resourceVersion": "1",
         "ownerReferences": owners[:1],
     }
+
+
+def test_a_small_object_takes_little_memory() -> None:
+    kept = cache()
+    tracemalloc.start()
+    try:
+        for number in range(1_000):
+            kept.put(value(number, f"job-{number}", spec="x" * 400))
+        taken, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert taken < 2_000 * len(kept)

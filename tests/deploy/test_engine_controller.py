@@ -9,7 +9,8 @@ import pytest
 from tests.deploy.project import Stack
 from tools.cluster import apiserver
 from tools.cluster.client import Client
-from trainer_infra import catalog
+from trainer_infra import catalog, names
+from trainer_infra.platform import builtin_control_plane
 
 RUNTIMES = "/apis/trainer.kubeflow.org/v1alpha1/clustertrainingruntimes"
 TRAIN_JOBS = "/apis/trainer.kubeflow.org/v1alpha1/namespaces/default/trainjobs"
@@ -18,6 +19,10 @@ JOB = """
 TrainJob("job", runtime={runtime}, trainer=CustomTrainer(train, num_nodes=2), {more})
 """
 
+SYSTEM = "/api/v1/namespaces/kubeflow-system/configmaps"
+GANG = (
+    'annotations={"trainer-infra.dev/scheduler": "yunikorn", "trainer-infra.dev/queue": "root.q"}'
+)
 OTHER = """
 from trainer_infra import catalog
 runtime = catalog.get("jax-distributed").to_wire()
@@ -37,6 +42,20 @@ def client(server: tuple[Client, Path]) -> Iterator[Client]:
     for path in (RUNTIMES, TRAIN_JOBS, CONFIG_MAPS):
         for each in server[0].get(path).body["items"]:
             server[0].delete(f"{path}/{each['metadata']['name']}")
+
+
+@pytest.fixture
+def builtin(client: Client) -> Iterator[None]:
+    """What our control plane says of itself to every account."""
+    (public,) = (
+        each
+        for each in builtin_control_plane.builtin_objects()
+        if each["metadata"]["name"] == names.PUBLIC_CONFIG_MAP and each["kind"] == "ConfigMap"
+    )
+    client.create("/api/v1/namespaces", {"metadata": {"name": names.SYSTEM_NAMESPACE}})
+    assert client.create(SYSTEM, public).message == ""
+    yield
+    client.delete(f"{SYSTEM}/{names.PUBLIC_CONFIG_MAP}")
 
 
 @pytest.fixture
@@ -105,4 +124,37 @@ def test_what_the_controller_would_ignore_is_refused_at_preview(
     controlled.program(JOB.format(runtime="'jax-distributed'", more=more))
     refused = controlled.preview(ok=False)
     assert "is not supported by engine controller" in refused
+    assert "put the label kueue.x-k8s.io/queue-name on the TrainJob" in refused
+
+
+@pytest.mark.usefixtures("builtin")
+def test_what_our_controller_makes_of_an_annotation_is_previewed_and_the_run_keeps_it(
+    controlled: Stack, client: Client
+) -> None:
+    store(client, "site-one")
+    controlled.program(JOB.format(runtime="'jax-distributed'", more=GANG))
+    assert "schedulerName" in controlled.preview()
+    controlled.up()
+    assert controlled.job()["controller"] == names.BUILTIN
+    client.delete(f"{SYSTEM}/{names.PUBLIC_CONFIG_MAP}")
+    controlled.unchanged()
+
+
+def test_upstream_ignores_the_annotation_and_that_is_refused(
+    controlled: Stack, client: Client
+) -> None:
+    store(client, "site-one")
+    controlled.program(JOB.format(runtime="'jax-distributed'", more=GANG))
+    assert "Kubeflow Trainer's controller ignores it" in controlled.preview(ok=False)
+
+
+@pytest.mark.usefixtures("builtin")
+def test_with_this_engine_kueue_reads_labels_of_the_trainjob_alone(
+    controlled: Stack, client: Client
+) -> None:
+    store(client, "site-one")
+    more = 'annotations={"trainer-infra.dev/scheduler": "kueue", "trainer-infra.dev/queue": "q"}'
+    controlled.program(JOB.format(runtime="'jax-distributed'", more=more))
+    refused = controlled.preview(ok=False)
+    assert "Kueue does not read it from a TrainJob" in refused
     assert "put the label kueue.x-k8s.io/queue-name on the TrainJob" in refused

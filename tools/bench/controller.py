@@ -2,8 +2,10 @@
 
 Run by `make bench-controller`. On one server, one after the other: a bare writer of the same three
 objects (TrainJob, runtime snapshot, JobSet), which is the ceiling; `trainer-infra controller`; and with
-PEER another controller, started as `PEER -config FILE -kubeconfig FILE`. Webhooks are off for all. The
-last line is the verdict; it has the JobSets of both controllers compared field by field.
+PEER another controller, started as `PEER -config FILE -kubeconfig FILE`, once with a FILE that leaves its
+requests as they are limited without one, as for ours, and once with a FILE that lets it make any number of
+them. Webhooks are off for all. The last line is the verdict; it has the JobSets of both controllers compared
+field by field.
 """
 
 import argparse
@@ -16,7 +18,7 @@ import tempfile
 import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
 from contextlib import aclosing, asynccontextmanager, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -49,6 +51,16 @@ MANAGER: Final = "trainer-infra-bench"
 LONGEST: Final = 600.0
 """Seconds for one load."""
 READY: Final = "ready"
+CONFIGURATION: Final[JSONObject] = {
+    "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
+    "kind": "Configuration",
+    "metrics": {"bindAddress": "0"},
+    "health": {"healthProbeBindAddress": "0"},
+    "certManagement": {"enable": False},
+}
+UNLIMITED: Final = {**CONFIGURATION, "clientConnection": {"qps": 10_000, "burst": 10_000}}
+PEER: Final = "peer"
+PEER_UNLIMITED: Final = "peer, unlimited requests"
 TIMES_OF_PEER: Final = 3.0
 OF_CEILING: Final = 0.7
 P50_ALONE: Final = 0.29
@@ -65,6 +77,8 @@ class Controller:
     """Before its flags."""
     dashes: str
     """Before the name of a flag."""
+    configuration: JSONObject = field(default_factory=lambda: CONFIGURATION)
+    """Its file."""
 
     def arguments(self, config: Path, kubeconfig: Path) -> list[str]:
         """The whole command."""
@@ -82,7 +96,8 @@ def main() -> None:
     program = str(Path(sys.executable).with_name("trainer-infra"))
     measured = [Controller("builtin", (program, "controller"), "--")]
     if arguments.peer:
-        measured.append(Controller("peer", (arguments.peer,), "-"))
+        peer = Controller(PEER, (arguments.peer,), "-")
+        measured += [peer, replace(peer, name=PEER_UNLIMITED, configuration=UNLIMITED)]
     with apiserver.running() as (_, kubeconfig):
         lines = asyncio.run(_measured(kubeconfig, measured, arguments.counts, arguments.rounds))
     print(json.dumps(_verdict(lines, bool(arguments.peer))))
@@ -114,7 +129,8 @@ async def _measured(
     lines = [_median(name, count, each) for (name, count), each in found.items()]
     for line in lines:
         print(json.dumps(line), flush=True)
-    differing = field_comparison.differing_fields(*jobsets.values()) if len(jobsets) > 1 else {}
+    compared = [jobsets[each] for each in ("builtin", PEER) if each in jobsets]
+    differing = field_comparison.differing_fields(*compared) if len(compared) > 1 else {}
     return [*lines, {"contestant": "differences", "fields": differing}]
 
 
@@ -214,7 +230,7 @@ async def _running(
     """A controller that has made its first JobSet."""
     with tempfile.TemporaryDirectory() as folder, _certificate(controller):
         config = Path(folder) / "config.yaml"
-        config.write_text(json.dumps(_configuration()))
+        config.write_text(json.dumps(controller.configuration))
         process = Process(controller.arguments(config, kubeconfig), Path(folder))
         try:
             async with _seen(client, {READY}) as seen:
@@ -234,18 +250,6 @@ def _certificate(controller: Controller) -> Iterator[None]:
     else:
         with controller_certificate.in_its_folder():
             yield
-
-
-def _configuration() -> JSONObject:
-    unlimited = {"qps": 10_000, "burst": 10_000}
-    return {
-        "apiVersion": "config.trainer.kubeflow.org/v1alpha1",
-        "kind": "Configuration",
-        "metrics": {"bindAddress": "0"},
-        "health": {"healthProbeBindAddress": "0"},
-        "certManagement": {"enable": False},
-        "clientConnection": unlimited,
-    }
 
 
 async def _job_sets(client: KubeClient) -> dict[str, JSONObject]:
@@ -303,12 +307,12 @@ def _verdict(lines: Sequence[dict[str, Any]], with_peer: bool) -> dict[str, Any]
         ours, ceiling = (by_name[name, count] for name in ("builtin", "ceiling"))
         part = ours["jobsets_per_second"] / ceiling["jobsets_per_second"]
         found[f"part of the ceiling at {count}"] = round(part, 2)
-        if with_peer:
-            theirs = by_name["peer", count]["jobsets_per_second"]
-            found[f"times the peer at {count}"] = round(ours["jobsets_per_second"] / theirs, 1)
+        for peer in (PEER, PEER_UNLIMITED) if with_peer else ():
+            theirs = by_name[peer, count]["jobsets_per_second"]
+            found[f"times the {peer} at {count}"] = round(ours["jobsets_per_second"] / theirs, 1)
     reached = [
         *(value >= OF_CEILING for key, value in found.items() if key.startswith("part")),
-        *(value >= TIMES_OF_PEER for key, value in found.items() if key.startswith("times")),
+        *(value >= TIMES_OF_PEER for key, value in found.items() if f"the {PEER} at" in key),
         by_name["builtin", counts[0]]["p50_alone_seconds"] < P50_ALONE,
         last["builtin"]["rss_mib"] <= RSS,
         not lines[-1]["fields"],

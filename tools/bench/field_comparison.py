@@ -38,7 +38,10 @@ def _compared(jobset: JSONObject) -> JSONObject:
 def _paths(one: Any, other: Any, path: str) -> Iterator[str]:
     if isinstance(one, dict) and isinstance(other, dict):
         for key in {**one, **other}:
-            yield from _paths(one.get(key), other.get(key), f"{path}.{key}")
+            left, right = one.get(key), other.get(key)
+            if key == "metadata":  # Go writes an empty one.
+                left, right = left or {}, right or {}
+            yield from _paths(left, right, f"{path}.{key}")
     elif isinstance(one, list) and isinstance(other, list) and len(one) == len(other):
         for index, (left, right) in enumerate(zip(one, other, strict=True)):
             yield from _paths(left, right, f"{path}[{index}]")

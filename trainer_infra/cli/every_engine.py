@@ -45,14 +45,24 @@ class EveryEngine(Target):
         return self._chosen.answers()
 
     @override
-    def problems(
-        self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = ()
-    ) -> tuple[Problem, ...]:
-        return self._chosen.problems(job, objects, packages)
+    def controller(self) -> str:
+        return self._chosen.controller()
 
     @override
-    def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
-        return self._chosen.behaviour(plugins, owner)
+    def problems(
+        self,
+        job: JSONObject,
+        objects: tuple[JSONObject, ...],
+        packages: Sequence[str] = (),
+        controller: str = "",
+    ) -> tuple[Problem, ...]:
+        return self._chosen.problems(job, objects, packages, controller)
+
+    @override
+    def behaviour(
+        self, plugins: tuple[Plugin, ...], owner: Owner, controller: str = ""
+    ) -> Behaviour:
+        return self._chosen.behaviour(plugins, owner, controller)
 
     @override
     def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:

@@ -42,6 +42,8 @@ class ServedKinds:
     """Whether it serves TrainJobs: then a controller may be there, and engine `controller` fits."""
     kueue: bool = False
     """Whether it serves Kueue's Workloads, by which JobSets are queued."""
+    controller: str = ""
+    """Which controller drives TrainJobs there, `builtin` or `upstream`; empty where that is not known."""
     server: str = ""
     """URL of the server; empty when there is no kubeconfig to read it from."""
     host: str = ""
@@ -141,14 +143,23 @@ async def what_is_served(client: KubeClient, host: str) -> ServedKinds:
     jobset = await _serves(client, names.JOBSET_API_VERSION, names.JOBSET)
     train_jobs = await _serves(client, names.API_VERSION, names.TRAIN_JOB)
     kueue = await kueue_objects.is_served(client)
+    controller = await _controller(client) if train_jobs else ""
     return ServedKinds(
         reachable=True,
         jobset=jobset,
         train_jobs=train_jobs,
         kueue=kueue,
+        controller=controller,
         server=client.server,
         host=host,
     )
+
+
+async def _controller(client: KubeClient) -> str:
+    """Which controller a cluster has that serves TrainJobs; ours says so."""
+    asked = client.get(CONFIG_MAP, names.PUBLIC_CONFIG_MAP, names.SYSTEM_NAMESPACE)
+    data = (await _read(asked) or {}).get("data") or {}
+    return names.BUILTIN if data.get(names.CONTROLLER_KEY) == names.BUILTIN else names.UPSTREAM
 
 
 async def identify_cluster(client: KubeClient) -> ClusterIdentity:

@@ -65,7 +65,9 @@ class ObjectCache:
             return False
         if self._gone.get(key, -1) >= version:
             return False
-        self._objects[key] = (version, orjson.dumps(self._projection(value)))
+        # A copy: what orjson returns keeps 4 KiB whatever its length, and that would be most of the memory.
+        kept = bytes(memoryview(orjson.dumps(self._projection(value))))
+        self._objects[key] = (version, kept)
         return True
 
     def remove(self, value: JSONObject) -> bool:

@@ -38,13 +38,23 @@ class ThisMachine:
         """Always."""
         return True
 
+    def controller(self) -> str:
+        """None."""
+        return ""
+
     def problems(
-        self, _job: JSONObject, objects: tuple[JSONObject, ...], _packages: Sequence[str] = ()
+        self,
+        _job: JSONObject,
+        objects: tuple[JSONObject, ...],
+        _packages: Sequence[str] = (),
+        _controller: str = "",
     ) -> tuple[Problem, ...]:
         """What this machine cannot run."""
         return unsupported_fields.unsupported_here(objects)
 
-    def behaviour(self, plugins: tuple[Plugin, ...], _owner: Owner) -> Behaviour:
+    def behaviour(
+        self, plugins: tuple[Plugin, ...], _owner: Owner, _controller: str = ""
+    ) -> Behaviour:
         """The plugins alone: nothing is stored under the names of objects."""
         return Behaviour(plugins)
 

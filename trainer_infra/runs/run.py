@@ -89,6 +89,8 @@ class Submission:
     """Hash of what was submitted: the same content of the same owner is the same run."""
     plugins: tuple[str, ...] = ()
     """Listed plugins that rendered it and reconcile it, as `render.plugin_registry` takes them."""
+    controller: str = ""
+    """Which controller renders it, as `Target.controller` said it; empty for none."""
 
     @property
     def contents(self) -> "Contents":

@@ -85,17 +85,32 @@ class Target(Protocol):
     def answers(self) -> bool:
         """Whether the place can be asked now; given up soon, for a preview goes on without it."""
 
+    def controller(self) -> str:
+        """Which controller renders a TrainJob that the place stores: `builtin` or `upstream`.
+
+        Empty where none does: the place renders it itself. One that does not answer now, or has none as
+        yet, will have `builtin`, unless a program says otherwise.
+        """
+
     def problems(
-        self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = (), /
+        self,
+        job: JSONObject,
+        objects: tuple[JSONObject, ...],
+        packages: Sequence[str] = (),
+        controller: str = "",
+        /,
     ) -> tuple[Problem, ...]:
         """What the place cannot run of a TrainJob, its objects and its packages; makes no request."""
 
-    def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner, /) -> Behaviour:
+    def behaviour(
+        self, plugins: tuple[Plugin, ...], owner: Owner, controller: str = "", /
+    ) -> Behaviour:
         """What renders a TrainJob as the place stores it; makes no request, so that a preview is exact.
 
         Args:
             plugins: of every target, as `render.plugin_registry.plugins_with` gives them.
             owner: who declares the run.
+            controller: what `controller` said when the run was declared.
         """
 
     def warnings(self, objects: tuple[JSONObject, ...]) -> tuple[str, ...]:

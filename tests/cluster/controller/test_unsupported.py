@@ -22,12 +22,28 @@ HERE = ServedKinds(reachable=True, jobset=True, server="https://here")
 def test_an_annotation_of_ours_that_the_controller_does_not_know(key: str) -> None:
     job = Job("default", engine="controller").submission()
     noted = {**job.job, "metadata": {**job.job["metadata"], "annotations": {key: "60"}}}
-    (problem,) = unsupported_fields.unsupported_fields(noted, job.objects)
+    (problem,) = unsupported_fields.unsupported_fields(noted, job.objects, names.UPSTREAM)
     assert str(problem) == (
         f"TrainJob tj: metadata.annotations[{key}]: is not supported by engine controller: Kubeflow "
         "Trainer's controller ignores it, got '60'; remove it, or run `pulumi config set "
         "trainer:engine provider`"
     )
+
+
+@pytest.mark.parametrize("key", [*names.JOB_SETTINGS, names.TTL_SECONDS])
+def test_our_controller_knows_them_but_for_kueue(key: str) -> None:
+    job = Job("default", engine="controller").submission()
+
+    def refused(annotations: dict[str, str]) -> list[str]:
+        noted = {**job.job, "metadata": {**job.job["metadata"], "annotations": annotations}}
+        found = unsupported_fields.unsupported_fields(noted, job.objects, names.BUILTIN)
+        return [each.path for each in found]
+
+    assert refused({key: "60", names.SCHEDULER: "volcano"}) == []
+    queued = {names.SCHEDULER: "kueue", key: "kueue"}
+    assert refused(queued) == [
+        f"metadata.annotations[{each}]" for each in names.JOB_SETTINGS if each in queued
+    ]
 
 
 def test_an_annotation_of_the_runtime_too() -> None:
@@ -41,13 +57,15 @@ def test_an_annotation_of_the_runtime_too() -> None:
         "spec": {"runtimeRef": {"name": "torch-distributed"}},
     }
     made = compose.compose(job, runtime, None, (), controller_behaviour(PLUGINS, OWNER))
-    (problem,) = unsupported_fields.unsupported_fields(made.job.to_wire(), made.objects)
+    (problem,) = unsupported_fields.unsupported_fields(
+        made.job.to_wire(), made.objects, names.UPSTREAM
+    )
     assert problem.where == "ClusterTrainingRuntime torch-distributed"
 
 
 def test_a_plain_job_is_supported() -> None:
     job = Job("default", engine="controller", spec={"activeDeadlineSeconds": 60}).submission()
-    assert unsupported_fields.unsupported_fields(job.job, job.objects) == ()
+    assert unsupported_fields.unsupported_fields(job.job, job.objects, names.UPSTREAM) == ()
 
 
 def said_of_gang(name: str, **spec: object) -> list[str]:
@@ -81,7 +99,7 @@ def test_a_gang_that_the_controller_counts_too_large() -> None:
 
 def test_a_plugin_of_another_package() -> None:
     other = Plugin("Acme", applies=lambda _: True)
-    with pytest.raises(InvalidInput, match="are not known by Kubeflow Trainer's controller"):
+    with pytest.raises(InvalidInput, match="are not known by the cluster's controller"):
         controller_behaviour((*PLUGINS, other), OWNER)
 
 

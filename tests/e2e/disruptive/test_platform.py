@@ -17,7 +17,7 @@ from tests.deploy.project import Stack
 from tests.e2e.cluster import Namespace
 from tests.e2e.disruptive.queues import Queues
 from tests.e2e.jobs import eventually
-from tests.e2e.plain_train_job import post_train_job
+from tests.e2e.plain_train_job import UNTIL_TOLD, conditions, end, post_train_job
 from tools.cluster import base_image, controller_image, images, kueue, trainer
 
 PROGRAM = """
@@ -38,8 +38,6 @@ PODS = {
     "kubeflow-system": "kubeflow-trainer-controller-manager",
 }
 """Namespace and Deployment of each controller."""
-
-UNTIL_TOLD = "until test -e /tmp/end; do sleep 1; done"
 
 REPORT = """
 python3 - <<'END'
@@ -88,12 +86,6 @@ def write(stack: Stack, implementation: str, plane: Mapping[str, Any]) -> None:
     """The program with an implementation of Trainer and its configuration."""
     text = f"IMPLEMENTATION, PLANE = {implementation!r}, {dict(plane)!r}\n{PROGRAM}"
     (stack.folder / "__main__.py").write_text(text)
-
-
-def conditions(namespace: Namespace, name: str) -> set[str]:
-    job = json.loads(namespace.kubectl("get", "trainjob", name, "-o", "json"))
-    listed = job.get("status", {}).get("conditions", ())
-    return {each["type"] for each in listed if each["status"] == "True"}
 
 
 def is_complete(namespace: Namespace, name: str) -> bool:
@@ -152,7 +144,7 @@ def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
     assert after["kueue-system"] == before["kueue-system"]
     assert namespace.names("pods") == [pod]
     assert conditions(namespace, "waits") == {"Suspended"}
-    namespace.kubectl("exec", pod, "--", "touch", "/tmp/end")
+    end(namespace, pod)
     for job in ("runs", "waits"):
         eventually(partial(is_complete, namespace, job))
 

@@ -1,10 +1,11 @@
-"""What a TrainJob of engine `controller` renders to: what Kubeflow Trainer's controller makes of it.
+"""What a TrainJob of engine `controller` renders to: what the controller of the cluster makes of it.
 
-Decides exactly as the reference does. Of the objects we store the TrainJob, the code and the job's own
-Secret (`written_objects`); the controller makes the others, and a preview shows them too.
+Decides exactly as that one does: ours, or the reference's. Of the objects we store the TrainJob, the code and
+the job's own Secret (`written_objects`); the controller makes the others, and a preview shows them too.
 """
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -13,25 +14,33 @@ from trainer_infra.cluster import run_labels
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONDict, JSONObject
 from trainer_infra.render import resolve
-from trainer_infra.render.behaviour import Behaviour
+from trainer_infra.render.behaviour import OURS, REFERENCE, Behaviour
 from trainer_infra.render.draft import Draft
 from trainer_infra.render.phases import Plugin
 from trainer_infra.render.plugins import PLUGINS
 from trainer_infra.runs.run import Owner, is_fixed
 
 
-def controller_behaviour(plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
+def controller_behaviour(
+    plugins: tuple[Plugin, ...], owner: Owner, controller: str = names.UPSTREAM
+) -> Behaviour:
     """The behaviour of this engine for the runs of an owner.
+
+    Args:
+        plugins: of every target.
+        owner: who declares the run.
+        controller: `builtin` or `upstream`.
 
     Raises:
         InvalidInput: A plugin is listed that the controller does not have.
     """
     foreign = [each.name for each in plugins if each not in PLUGINS]
     if foreign:
-        what = "are not known by Kubeflow Trainer's controller, which renders the TrainJob"
+        what = "are not known by the cluster's controller, which renders the TrainJob"
         fix = "remove them, or run `pulumi config set trainer:engine provider`"
         raise InvalidInput([Problem("trainer:plugins", what, foreign, fix)])
-    return Behaviour((_stored(owner), *plugins), deviations=frozenset())
+    decides = OURS if controller == names.BUILTIN else REFERENCE
+    return replace(decides, plugins=(_stored(owner), *plugins))
 
 
 def is_written(value: JSONObject, job: str) -> bool:

@@ -56,18 +56,28 @@ class ControlledCluster(ClusterRuns):
     change: ClassVar[tuple[Right, ...]] = rights.CHANGE_TRAIN_JOB
 
     @override
+    def controller(self) -> str:
+        return self.served().controller or names.BUILTIN
+
+    @override
     def problems(
-        self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = ()
+        self,
+        job: JSONObject,
+        objects: tuple[JSONObject, ...],
+        packages: Sequence[str] = (),
+        controller: str = "",
     ) -> tuple[Problem, ...]:
         return (
-            *unsupported_fields.unsupported_fields(job, objects),
+            *unsupported_fields.unsupported_fields(job, objects, controller),
             *unsupported_packages.unsupported_packages(packages),
         )
 
     @override
-    def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
+    def behaviour(
+        self, plugins: tuple[Plugin, ...], owner: Owner, controller: str = ""
+    ) -> Behaviour:
         """What renders the objects as the controller makes them; makes no request."""
-        return behaviour.controller_behaviour(plugins, owner)
+        return behaviour.controller_behaviour(plugins, owner, controller)
 
     @override
     def remark(self, found: ServedKinds) -> str:

@@ -88,7 +88,9 @@ async def submit_run(
         NotAvailable: The cluster cannot be reached, lacks something, or took too long; with the
             reason of the last try.
     """
-    problems = unsupported_fields.unsupported_fields(submission.job, submission.objects)
+    problems = unsupported_fields.unsupported_fields(
+        submission.job, submission.objects, submission.controller
+    )
     problems += unsupported_packages.unsupported_packages(submission.packages)
     if problems:
         raise InvalidInput(problems)

@@ -1,6 +1,7 @@
-"""What Kubeflow Trainer's controller does not know, though engine `provider` does. Pure.
+"""What a controller of the cluster does not know, though engine `provider` does. Pure.
 
-Called by `runs` at preview and by `submit`. What would be left out in silence is refused.
+Called by `runs`. What would be left out in silence is refused. Ours knows all annotations but those about
+Kueue: with this engine Kueue queues the TrainJob, not the JobSet for which the controller reads them.
 """
 
 from collections.abc import Iterator, Sequence
@@ -21,13 +22,18 @@ _QUEUE: Final = (
 _SETTINGS: Final = (*names.JOB_SETTINGS, names.TTL_SECONDS)
 
 
-def unsupported_fields(job: JSONObject, objects: Sequence[JSONObject]) -> tuple[Problem, ...]:
-    """What of a TrainJob and its runtime cannot be run."""
+def unsupported_fields(
+    job: JSONObject, objects: Sequence[JSONObject], controller: str
+) -> tuple[Problem, ...]:
+    """What of a TrainJob and its runtime cannot be run by a controller, `builtin` or `upstream`."""
     where = f"TrainJob {job['metadata']['name']}"
-    return (*_of_annotations(job["metadata"], where), *_of_runtime(job, objects))
+    own = _of_annotations(job["metadata"], where, controller)
+    return (*own, *_of_runtime(job, objects, controller))
 
 
-def _of_runtime(job: JSONObject, objects: Sequence[JSONObject]) -> Iterator[Problem]:
+def _of_runtime(
+    job: JSONObject, objects: Sequence[JSONObject], controller: str
+) -> Iterator[Problem]:
     record = next((each for each in objects if is_record(each, job["metadata"]["name"])), None)
     if record is None:
         return
@@ -37,13 +43,19 @@ def _of_runtime(job: JSONObject, objects: Sequence[JSONObject]) -> Iterator[Prob
         yield from error.problems
         return
     found = {"annotations": runtime.metadata.annotations}
-    yield from _of_annotations(found, f"{runtime.kind} {runtime.metadata.name}")
+    yield from _of_annotations(found, f"{runtime.kind} {runtime.metadata.name}", controller)
 
 
-def _of_annotations(metadata: JSONObject, where: str) -> Iterator[Problem]:
+def _of_annotations(metadata: JSONObject, where: str, controller: str) -> Iterator[Problem]:
     annotations = metadata.get("annotations") or {}
-    for key in _SETTINGS:
+    is_kueues = annotations.get(names.SCHEDULER) == "kueue"
+    if controller == names.BUILTIN:
+        settings: Sequence[str] = names.JOB_SETTINGS if is_kueues else ()
+        ignorant = "Kueue does not read it from a TrainJob"
+    else:
+        settings, ignorant = _SETTINGS, "Kubeflow Trainer's controller ignores it"
+    for key in settings:
         if key in annotations:
-            what = "is not supported by engine controller: Kubeflow Trainer's controller ignores it"
-            fix = _QUEUE if annotations.get(names.SCHEDULER) == "kueue" else _FIX
+            what = f"is not supported by engine controller: {ignorant}"
+            fix = _QUEUE if is_kueues else _FIX
             yield Problem(f"metadata.annotations[{key}]", what, annotations[key], fix, where)

@@ -42,8 +42,16 @@ class Cluster(ClusterRuns):
     change: ClassVar[tuple[Right, ...]] = rights.CHANGE
 
     @override
+    def controller(self) -> str:
+        return ""
+
+    @override
     def problems(
-        self, job: JSONObject, objects: tuple[JSONObject, ...], packages: Sequence[str] = ()
+        self,
+        job: JSONObject,
+        objects: tuple[JSONObject, ...],
+        packages: Sequence[str] = (),
+        controller: str = "",
     ) -> tuple[Problem, ...]:
         return (
             *unsupported_fields.unsupported_fields(job, objects),
@@ -51,7 +59,9 @@ class Cluster(ClusterRuns):
         )
 
     @override
-    def behaviour(self, plugins: tuple[Plugin, ...], owner: Owner) -> Behaviour:
+    def behaviour(
+        self, plugins: tuple[Plugin, ...], owner: Owner, controller: str = ""
+    ) -> Behaviour:
         """What renders the objects as this engine writes them; makes no request."""
         return behaviour.provider_behaviour(plugins, owner)
 

@@ -175,6 +175,11 @@ class TrainJobProperties(ResourceProperties):
         return Code.from_wire(self.json["code"]) if self.json.get("code") else None
 
     @property
+    def controller(self) -> str:
+        """Of engine `controller`: which one renders it; earlier releases knew one and did not say it."""
+        return str(self.json.get("controller") or names.UPSTREAM)
+
+    @property
     def packages(self) -> tuple[str, ...]:
         """Requirements of the code."""
         return tuple((self.json.get("code") or {}).get("packages") or ())

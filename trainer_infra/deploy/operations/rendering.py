@@ -8,6 +8,7 @@ again and so submits exactly what was shown. Called by `operations`, and by
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.runtime import Runtime
@@ -23,6 +24,9 @@ from trainer_infra.render import plugin_registry
 from trainer_infra.runs.target import Target
 from trainer_infra.trainers import compose, kept_outputs
 from trainer_infra.trainers.compose import Composition
+
+_BORN_WITH: Final = ("code", "plugins", "outputs", "controller")
+"""What a run keeps, besides name and runtime."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +57,17 @@ def preview_run(
     same = declared_run.is_same_run(job, born)
     if same:
         name, runtime = born.name, runtime_of(born)
-        job = job.with_values(**{key: born.json.get(key) for key in ("code", "plugins", "outputs")})
+        job = job.with_values(**{key: born.json.get(key) for key in _BORN_WITH})
     else:
         runtime = stored.runtime or runtime_of(job)
         name = declared_run.name_of(job, runtime)
+        job = job.with_values(controller=stored.controller or None)
     if job.outputs:
         job = job.with_values(outputs=output_places(job, name))
     run = compose_run(job, name, runtime, target)
     shown: Mapping[str, JSONObject] = by_role(run.objects, name)
     leaks = tuple(leaked_secrets(job, shown))
-    impossible = target.problems(run.job.to_wire(), run.objects, job.packages)
+    impossible = target.problems(run.job.to_wire(), run.objects, job.packages, job.controller)
     if leaks or impossible:
         raise InvalidInput((*leaks, *impossible))
     if same and _is_shown_alike(job, born):
@@ -84,7 +89,7 @@ def compose_run(
     job = properties.with_values(name=name).wire_object(names.TRAIN_JOB)
     plugins = plugin_registry.plugins_with(properties.plugins)
     job = kept_outputs.attach_outputs(job, runtime, properties.outputs, plugins)
-    behaviour = target.behaviour(plugins, properties.owner)
+    behaviour = target.behaviour(plugins, properties.owner, properties.controller)
     secrets = sorted(properties.secret_data)
     return compose.compose(job, runtime, properties.code, secrets, behaviour)
 

@@ -1,10 +1,10 @@
-"""The runtime that a cluster has of a TrainJob's name: what the controller there renders it with.
+"""The runtime that a cluster has of a TrainJob's name, and the controller there that renders it with that.
 
 Called by `train_job` and `train_jobs.batch`, for engine `controller`. Without an answer of the cluster a preview goes on
 with what is known here; a submit is refused where the cluster has no such runtime.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra import names
@@ -28,6 +28,8 @@ class StoredRuntime:
     """What a job is rendered with that names it; None where that is not the cluster's to say."""
     remark: str = ""
     """What is worth knowing of it; or empty."""
+    controller: str = ""
+    """Which controller renders a job there, as `Target.controller` says it."""
 
 
 UNKNOWN: Final = StoredRuntime()
@@ -44,9 +46,13 @@ def stored_runtime(
         target: where it is to run.
     """
     is_stored = job.target == targets.KUBERNETES and job.engine == targets.CONTROLLER
-    if not is_stored or target.runtimes is None or declared_run.is_same_run(job, born):
+    if not is_stored or declared_run.is_same_run(job, born):
         return UNKNOWN
-    if not target.answers():
+    return replace(_asked(job, target), controller=target.controller())
+
+
+def _asked(job: TrainJobProperties, target: Target) -> StoredRuntime:
+    if target.runtimes is None or not target.answers():
         return UNKNOWN
     ref = job.spec.get("runtimeRef") or {}
     kind, name = ref.get("kind") or names.CLUSTER_TRAINING_RUNTIME, str(ref.get("name"))

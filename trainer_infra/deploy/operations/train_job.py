@@ -124,6 +124,7 @@ def submission_of(job: TrainJobProperties, target: Target) -> Submission:
         owner=job.owner,
         content=declared_run.content_of(job, run.runtime),
         plugins=job.plugins,
+        controller=job.controller,
     )
 
 

@@ -62,6 +62,8 @@ def _checked(olds: JSONObject, news: JSONObject, session: StackSession) -> Check
     if verdict.problems:
         return CheckAnswer(news, verdict.problems)
     messages, target = session.messages(given.urn), session.target(given)
+    if controller := target.controller():
+        news = {**news, "controller": controller}
     rendered, remarks = example_objects(news, runtime, target)
     for each in (*verdict.warnings, *remarks, *_missing(given.kind, target.runtimes)):
         messages.warn(each)
@@ -73,16 +75,17 @@ def example_objects(
 ) -> tuple[JSONObject | None, tuple[str, ...]]:
     """The objects of a TrainJob that says nothing but its runtime, by role, and remarks on them."""
     job = {
-        **{key: given[key] for key in ("plugins", "owner") if key in given},
+        **{key: given[key] for key in ("plugins", "owner", "controller") if key in given},
         "namespace": given.get("namespace", names.DEFAULT_NAMESPACE),
         "spec": {"runtimeRef": {"name": runtime.metadata.name, "kind": runtime.kind}},
     }
+    properties = TrainJobProperties(job)
     try:
-        run = rendering.compose_run(TrainJobProperties(job), EXAMPLE, runtime, target)
+        run = rendering.compose_run(properties, EXAMPLE, runtime, target)
     except InvalidInput as error:
         problems = "; ".join(map(str, error.problems))
         return None, (f"no example is shown, a TrainJob on it has to say more: {problems}",)
-    impossible = target.problems(run.job.to_wire(), run.objects)
+    impossible = target.problems(run.job.to_wire(), run.objects, (), properties.controller)
     return rendering.by_role(run.objects, EXAMPLE), (*run.warnings, *map(str, impossible))
 
 
