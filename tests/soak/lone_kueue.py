@@ -22,6 +22,7 @@ from tests.kube import real_server
 from tests.kube.real_server import RealServer
 from tools.cluster import build, kubectl, kueue
 from tools.cluster.process import Process
+from trainer_infra.platform.kueue import FRAMEWORKS
 
 JSON = dict[str, Any]
 
@@ -82,7 +83,7 @@ def lone_cluster() -> Iterator[LoneCluster]:
             "webhook": {"port": webhook, "certDir": str(folder / "certificates")},
             "internalCertManagement": {"enable": True},
             "leaderElection": {"leaderElect": False},
-            "integrations": {"frameworks": ["jobset.x-k8s.io/jobset"]},
+            "integrations": {"frameworks": list(FRAMEWORKS)},
             "featureGates": {"VisibilityOnDemand": False},
         }
         (folder / "configuration.yaml").write_text(json.dumps(configuration))

@@ -9,17 +9,18 @@ from tests.e2e.control_plane import IMAGES, ControlPlanes
 
 
 @pytest.fixture(scope="session", params=tuple(IMAGES))
-def trainer_controller(request: pytest.FixtureRequest, control_planes: ControlPlanes) -> None:
-    """The controller, ready, with the runtimes of the catalog."""
+def trainer_controller(request: pytest.FixtureRequest, control_planes: ControlPlanes) -> str:
+    """Which controller is there, ready, with the runtimes of the catalog."""
     control_planes.use(implementation=request.param)
+    return str(request.param)
 
 
 @pytest.fixture
 def controller_stack(
-    trainer_controller: None, new_stack: Callable[[str], Stack]
+    trainer_controller: str, new_stack: Callable[[str], Stack]
 ) -> Callable[[str], Stack]:
     """Makes a project whose runs are TrainJobs of the cluster."""
-    assert trainer_controller is None
+    assert trainer_controller in IMAGES
 
     def make(name: str = "project") -> Stack:
         made = new_stack(name)

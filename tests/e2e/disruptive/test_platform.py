@@ -159,3 +159,38 @@ def test_a_platform_is_installed_queues_is_changed_under_a_run_and_taken_away(
         assert group not in left
     for each in PODS:
         namespace.kubectl("get", "namespace", each, ok=False)
+
+
+def test_one_controller_takes_over_from_the_other_under_a_run(
+    stack: Stack, namespace: Namespace
+) -> None:
+    """What a stack meets that was made before `builtin` became the default, and one that goes back."""
+    write(stack, "upstream", {})
+    stack.up()
+    post_train_job(namespace, "first", UNTIL_TOLD)
+    (first,) = eventually(lambda: namespace.names("pods"))
+    jobset = namespace.kubectl("get", "jobset", "first", "-o", "jsonpath={.metadata.uid} {.spec}")
+    namespace.kubectl("wait", "--for=condition=Ready", f"pod/{first}", "--timeout=100s")
+
+    write(stack, "builtin", {})
+    stack.up()
+    stack.unchanged()
+    post_train_job(namespace, "second", UNTIL_TOLD)
+    (second,) = eventually(lambda: [each for each in namespace.names("pods") if each != first])
+    printed = ("get", "jobset", "first", "-o", "jsonpath={.metadata.uid} {.spec}")
+    assert namespace.kubectl(*printed) == jobset
+    namespace.kubectl("wait", "--for=condition=Ready", f"pod/{second}", "--timeout=100s")
+    end(namespace, first)
+    eventually(partial(is_complete, namespace, "first"))
+
+    write(stack, "upstream", {})
+    stack.up()
+    stack.unchanged()
+    end(namespace, second)
+    eventually(partial(is_complete, namespace, "second"))
+    post_train_job(namespace, "third", "true")
+    eventually(partial(is_complete, namespace, "third"))
+    assert namespace.names("configmaps") == sorted(
+        ["kube-root-ca.crt", *(f"{each}-runtime-snapshot" for each in ("first", "second", "third"))]
+    )
+    namespace.kubectl("delete", "trainjobs,trainingruntimes", "--all")
