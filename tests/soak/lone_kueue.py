@@ -1,7 +1,7 @@
 """Kueue as a process of the host beside an API server that has no nodes: for tests of several clusters.
 
-The API server cannot reach the process by a Service's name, so its webhooks see nothing: what they would write
-into a job, its test writes.
+The API server calls the process's webhooks of TrainJobs, by the name of a Service that leads to this machine. The
+others see nothing: what they would write into a job, its test writes.
 """
 
 import base64
@@ -71,8 +71,8 @@ def lone_cluster() -> Iterator[LoneCluster]:
         server = stack.enter_context(real_server.running())
         made = LoneCluster(server)
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="lone-kueue-")))
-        made.create(*_installed())
         health, metrics, webhook = _free_ports()
+        made.create(*_installed(webhook))
         (folder / "certificates").mkdir()
         configuration = {
             "apiVersion": "config.kueue.x-k8s.io/v1beta2",
@@ -96,12 +96,19 @@ def lone_cluster() -> Iterator[LoneCluster]:
         yield made
 
 
-def _installed() -> Iterator[JSON]:
+def _installed(port: int) -> Iterator[JSON]:
     for each in kueue.manifests({}):
         if each["kind"] in _INSTALLED:
             for webhook in each.get("webhooks", ()):
-                webhook["rules"] = [_NOTHING]
+                seen = {resource for rule in webhook["rules"] for resource in rule["resources"]}
+                webhook["namespaceSelector"] = {}
+                webhook["clientConfig"]["service"]["port"] = port
+                if seen != {"trainjobs"}:
+                    webhook["rules"] = [_NOTHING]
             yield each
+    metadata = {"name": "kueue-webhook-service", "namespace": kueue.NAMESPACE}
+    spec = {"type": "ExternalName", "externalName": "localhost"}
+    yield {"apiVersion": "v1", "kind": "Service", "metadata": metadata, "spec": spec}
 
 
 def _free_ports() -> tuple[int, int, int]:

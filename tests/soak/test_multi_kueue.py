@@ -162,8 +162,6 @@ def test_a_train_job_runs_where_multi_kueue_sends_it_and_the_managers_is_left_al
         "kind": names.TRAIN_JOB,
         "metadata": {"name": "job", "labels": {names.KUEUE_QUEUE_LABEL: "team"}},
         "spec": {
-            "managedBy": "kueue.x-k8s.io/multikueue",
-            "suspend": True,
             "runtimeRef": {"name": "torch-distributed"},
             "trainer": {
                 "numNodes": 2,
@@ -174,6 +172,7 @@ def test_a_train_job_runs_where_multi_kueue_sends_it_and_the_managers_is_left_al
     }
     manager, west = spaces["manager"], spaces["west"]
     manager.kubectl("create", "-f", "-", given=json.dumps(job))
+    assert manager.all("trainjobs")[0]["spec"]["managedBy"] == "kueue.x-k8s.io/multikueue"
     eventually(lambda: west.names("jobsets") == ["job"])
     eventually(lambda: west.all("jobsets")[0]["spec"]["suspend"] is False)
     assert spaces["east"].names("trainjobs") == []
