@@ -12,6 +12,7 @@ from typing import Any
 
 import aiohttp
 import pytest
+from prometheus_client import Histogram
 
 from tests.controller import pem
 from tests.controller.reviews import TORCH, review, trainjob
@@ -24,6 +25,7 @@ from trainer_infra.controller.admission_judgement import (
 )
 from trainer_infra.controller.admission_lookups import ClusterLookups
 from trainer_infra.controller.certificate_files import CertificateFiles
+from trainer_infra.controller.controller_metrics import ControllerMetrics
 from trainer_infra.controller.serving_certificate import CertificatePeriods, due_certificates
 from trainer_infra.controller.tls_context import ChangingTLSContext
 from trainer_infra.controller.tls_options import TLSOptions
@@ -32,6 +34,7 @@ from trainer_infra.controller.webhook_server import (
     WebhookAddress,
     serve_webhooks,
 )
+from trainer_infra.controller.work_queue import WorkQueue
 from trainer_infra.errors import NotAvailable
 
 JSON = dict[str, Any]
@@ -62,12 +65,15 @@ class Served:
 
 
 @asynccontextmanager
-async def served(options: TLSOptions | None = None) -> AsyncGenerator[Served, None]:
+async def served(
+    options: TLSOptions | None = None, seconds: Histogram | None = None
+) -> AsyncGenerator[Served, None]:
     client = Memory()
     await client.create(TORCH, manager="test")
     tls = ChangingTLSContext(options or TLSOptions())
     judge = AdmissionJudge(ClusterLookups(client))
-    async with serve_webhooks(judge, tls.context, WebhookAddress("127.0.0.1", 0)) as port:
+    address = WebhookAddress("127.0.0.1", 0)
+    async with serve_webhooks(judge, tls.context, address, seconds) as port:
         yield Served(tls, port)
 
 
@@ -158,6 +164,26 @@ def test_what_is_no_review_is_a_bad_request_and_what_is_too_large_is_not_read() 
             assert (await server.post(bundle, "/other"))[0] == 404
 
     asyncio.run(story())
+
+
+def test_each_review_is_measured_by_path_and_code() -> None:
+    metrics = ControllerMetrics(WorkQueue().state)
+
+    async def story() -> None:
+        certificate = made()
+        async with served(seconds=metrics.review_seconds) as server:
+            server.tls.show(certificate["tls.crt"], certificate["tls.key"])
+            refused = review(trainjob({"runtimeRef": {"name": "gone"}}))
+            for body in (None, None, refused, b"none"):
+                await server.post(certificate["ca.crt"], body=body)
+
+    asyncio.run(story())
+
+    def count(code: int) -> float | None:
+        labels = {"webhook": VALIDATE_TRAIN_JOB, "code": str(code)}
+        return metrics.registry.get_sample_value("trainer_controller_webhook_seconds_count", labels)
+
+    assert {code: count(code) for code in (200, 403, 400)} == {200: 2.0, 403: 1.0, 400: 1.0}
 
 
 def test_files_are_shown_when_they_change(tmp_path: Path) -> None:

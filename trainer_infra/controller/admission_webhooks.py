@@ -11,6 +11,8 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from prometheus_client import Histogram
+
 from trainer_infra.controller.admission_judgement import AdmissionJudge
 from trainer_infra.controller.certificate_files import FOLDER, CertificateFiles
 from trainer_infra.controller.certificate_rotation import CertificateOptions, CertificateRotation
@@ -30,6 +32,8 @@ class WebhookOptions:
     """What is kept in the cluster; None where another program keeps certificates as files."""
     folder: Path = FOLDER
     """Where those files are."""
+    review_seconds: Histogram | None = None
+    """Takes the seconds of each review, by path and code."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +82,8 @@ async def admission_webhooks(
         keeper = CertificateFiles(tls, options.folder)
     else:
         keeper = CertificateRotation(client, tls, options.certificates)
-    async with serve_webhooks(judge, tls.context, options.address) as port:
+    serving = serve_webhooks(judge, tls.context, options.address, options.review_seconds)
+    async with serving as port:
         keeping = asyncio.create_task(keeper.run(), name="certificates of the webhooks")
         try:
             yield AdmissionWebhooks(port, tls, keeper, keeping)

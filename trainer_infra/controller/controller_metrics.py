@@ -63,6 +63,14 @@ class ControllerMetrics:
         )
         # An alert on an increase needs a series from the start.
         self._errors.labels(BUG)
+        self.review_seconds: Final = Histogram(
+            f"{PREFIX}_webhook_seconds",
+            "Seconds of the answer to one review of admission, by webhook and code.",
+            ["webhook", "code"],
+            registry=self.registry,
+            buckets=_LOOK,
+        )
+        """Takes the seconds of each review."""
         self._until_job_set = self._histogram("jobset_created", "until its JobSet is made", _START)
         self._until_running = self._histogram("running", "until all its pods are ready", _START)
         self._until_finished = self._histogram("finished", "until it is Complete or Failed", _RUN)

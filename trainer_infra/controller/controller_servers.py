@@ -11,8 +11,6 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
-from prometheus_client import CollectorRegistry
-
 from trainer_infra.controller import configuration, operations_server, status_server
 from trainer_infra.controller.admission_judgement import AdmissionJudge
 from trainer_infra.controller.admission_webhooks import (
@@ -22,6 +20,7 @@ from trainer_infra.controller.admission_webhooks import (
 )
 from trainer_infra.controller.certificate_rotation import CertificateOptions
 from trainer_infra.controller.configuration import STATUS_GATE, ControllerConfiguration
+from trainer_infra.controller.controller_metrics import ControllerMetrics
 from trainer_infra.controller.operations_server import Probe
 from trainer_infra.controller.status_server import StatusServerSettings
 from trainer_infra.controller.tls_options import configured_tls
@@ -38,7 +37,7 @@ class ServedParts:
     """What the servers show and ask."""
 
     judge: AdmissionJudge
-    registry: CollectorRegistry
+    metrics: ControllerMetrics
     queue_state: Callable[[], QueueState]
     probes: Mapping[str, Probe]
     """What must be ready besides the servers, by name."""
@@ -73,6 +72,7 @@ async def controller_servers(
         WebhookAddress(settings.webhook.host, settings.webhook.port),
         tls.options,
         kept if certificates.enable else None,
+        review_seconds=parts.metrics.review_seconds,
     )
     async with AsyncExitStack() as ending:
         webhooks = await ending.enter_async_context(
@@ -82,7 +82,7 @@ async def controller_servers(
         if settings.has_gate(STATUS_GATE):
             reports = StatusServerSettings(port=settings.status_server.port)
             serving = status_server.serving(
-                parts.reporting, webhooks.context, reports, parts.registry
+                parts.reporting, webhooks.context, reports, parts.metrics.registry
             )
             await _listening(ending.enter_async_context(serving), ("", reports.port))
         await _serve_operations(ending, settings, parts, webhooks, probes)
@@ -105,7 +105,7 @@ async def _serve_operations(
     address = configuration.address_of(metrics.bind_address)
     if address is not None:
         tls = webhooks.context if metrics.secure_serving else None
-        start = operations_server.start_metrics(address, parts.registry, tls)
+        start = operations_server.start_metrics(address, parts.metrics.registry, tls)
         ending.push_async_callback((await _listening(start, address)).cleanup)
 
 

@@ -8,7 +8,6 @@ the fields of events.k8s.io, so both APIs show them: the published SDK keeps onl
 import asyncio
 import hashlib
 import logging
-import math
 import socket
 from collections import deque
 from collections.abc import Callable
@@ -17,9 +16,9 @@ from typing import Final
 
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
+from trainer_infra.controller.leader_client import LeaderClient
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Exists
 from trainer_infra.lifecycle import conditions, events
 from trainer_infra.lifecycle.events import Event
@@ -40,17 +39,15 @@ _log: Final = logging.getLogger(__name__)
 class EventRecorder:
     """Writes the events of one process."""
 
-    def __init__(self, client: KubeClient, is_busy: Callable[[], bool]) -> None:
+    def __init__(self, leader: LeaderClient, is_busy: Callable[[], bool]) -> None:
         """Nothing is written yet.
 
         Args:
-            client: of the cluster.
+            leader: writes.
             is_busy: whether other work waits.
         """
-        self._client = client
+        self._leader = leader
         self._is_busy = is_busy
-        self.seconds_left: Callable[[], float] = lambda: math.inf
-        """How long it may write; replaced where replicas elect a leader."""
         self._waiting: deque[JSONObject] = deque(maxlen=MOST)
         self._awake = asyncio.Event()
 
@@ -75,13 +72,8 @@ class EventRecorder:
             await self._write(self._waiting.popleft())
 
     async def _write(self, value: JSONObject) -> None:
-        left = self.seconds_left()
-        if left <= 0.0:
-            return
         try:
-            await self._client.within(min(WITHIN, left)).create(
-                value, manager=names.TRAINER_MANAGER
-            )
+            await self._leader.within(WITHIN).create(value, manager=names.TRAINER_MANAGER)
         except Exists:
             return
         except (TrainerInfraError, TimeoutError) as error:

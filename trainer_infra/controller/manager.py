@@ -27,6 +27,7 @@ from trainer_infra.controller.controller_servers import ServedParts, controller_
 from trainer_infra.controller.event_recorder import EventRecorder
 from trainer_infra.controller.informer import Informer
 from trainer_infra.controller.json_logs import CURRENT
+from trainer_infra.controller.leader_client import LeaderClient
 from trainer_infra.controller.leader_election import LeaderElection, LeaseTerms
 from trainer_infra.controller.object_cache import ObjectKey
 from trainer_infra.controller.runtime_finalizer import RuntimeFinalizers
@@ -99,11 +100,12 @@ class Manager:
         self._caches = ControllerCaches.empty()
         self.metrics: Final = ControllerMetrics(self.queue.state)
         """What Prometheus sees."""
-        self._recorder = EventRecorder(client, lambda: len(self.queue) > 0)
+        self._leader = LeaderClient(client)
+        self._recorder = EventRecorder(self._leader, lambda: len(self.queue) > 0)
         self._reconciler = TrainJobReconciler(
-            client, self._caches, self._recorder, self.metrics, settings.behaviour
+            self._leader, self._caches, self._recorder, self.metrics, settings.behaviour
         )
-        self._finalizers = RuntimeFinalizers(client, self._caches.runtimes)
+        self._finalizers = RuntimeFinalizers(self._leader, self._caches.runtimes)
         self._lookups = InformedLookups(client, self._reconciler.runtimes)
         self._training = TrainingMetrics()
         self.metrics.registry.register(self._training)
@@ -163,7 +165,7 @@ class Manager:
         """
         parts = ServedParts(
             AdmissionJudge(self._lookups, self._behaviour),
-            self.metrics.registry,
+            self.metrics,
             self.queue.state,
             {"caches": self._caches_problem},
             own_namespace(),
@@ -187,8 +189,7 @@ class Manager:
             await self._or_stop(election.acquire())
             if self._stopping.is_set():
                 return
-            for each in (self._reconciler, self._recorder):
-                each.seconds_left = lambda: election.seconds_left
+            self._leader.seconds_left = lambda: election.seconds_left
             lost = asyncio.Event()
             background.start(_kept(election, lost))
             await self._work(lost)

@@ -10,10 +10,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from trainer_infra import names
+from trainer_infra.controller.leader_client import LeaderClient
 from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
 from trainer_infra.errors import TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Conflict, NotFound
 
 PAUSE: Final = 5.0
@@ -27,14 +27,14 @@ _log: Final = logging.getLogger(__name__)
 class RuntimeFinalizers:
     """Runtimes that have it, in the order in which they were seen; belongs to one event loop."""
 
-    def __init__(self, client: KubeClient, caches: Mapping[str, ObjectCache]) -> None:
+    def __init__(self, leader: LeaderClient, caches: Mapping[str, ObjectCache]) -> None:
         """Nothing is due yet.
 
         Args:
-            client: may patch runtimes.
+            leader: patches runtimes.
             caches: runtimes of each kind.
         """
-        self._client = client
+        self._leader = leader
         self._caches = caches
         self._due: asyncio.Queue[tuple[str, ObjectKey]] = asyncio.Queue()
 
@@ -51,9 +51,8 @@ class RuntimeFinalizers:
             if change is None:
                 continue
             try:
-                stored = await self._client.within(WITHIN).merge(
-                    change, manager=names.TRAINER_MANAGER
-                )
+                client = self._leader.within(WITHIN)
+                stored = await client.merge(change, manager=names.TRAINER_MANAGER)
                 self._caches[kind].put(stored)
             except (Conflict, NotFound):
                 continue  # the informer brings the version that is there now

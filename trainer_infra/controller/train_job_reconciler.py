@@ -6,8 +6,6 @@ and when to look again.
 """
 
 import logging
-import math
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -19,12 +17,12 @@ from trainer_infra.controller import child_memory, projection
 from trainer_infra.controller.child_memory import ChildMemory
 from trainer_infra.controller.controller_metrics import ControllerMetrics
 from trainer_infra.controller.event_recorder import EventRecorder
+from trainer_infra.controller.leader_client import LeaderClient
 from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
 from trainer_infra.controller.pod_observation import PodObservation
 from trainer_infra.controller.runtime_lookup import RuntimeLookup
-from trainer_infra.errors import InvalidInput, NotAvailable, TrainerInfraError
+from trainer_infra.errors import InvalidInput, TrainerInfraError
 from trainer_infra.json_values import JSONObject
-from trainer_infra.kube.client import KubeClient
 from trainer_infra.kube.refusals import Answer, Conflict, Exists, NotFound
 from trainer_infra.kube.resource import CONFIG_MAP, JOBSET, TRAIN_JOB
 from trainer_infra.lifecycle import conditions, events, generated_secrets, status
@@ -80,7 +78,7 @@ class TrainJobReconciler:
 
     def __init__(
         self,
-        client: KubeClient,
+        leader: LeaderClient,
         caches: ControllerCaches,
         recorder: EventRecorder,
         metrics: ControllerMetrics,
@@ -89,23 +87,21 @@ class TrainJobReconciler:
         """Nothing is known yet.
 
         Args:
-            client: of the cluster.
+            leader: the client of the cluster.
             caches: what informers hold.
             recorder: takes events.
             metrics: counts.
             behaviour: what decides, and how far like the reference.
         """
-        self._client = client
+        self._leader = leader
         self._caches = caches
         self._recorder = recorder
         self._metrics = metrics
         self.behaviour = behaviour
         """Replaced when what a plugin needs has changed."""
-        self.runtimes: Final = RuntimeLookup(client, caches.runtimes)
+        self.runtimes: Final = RuntimeLookup(leader.client, caches.runtimes)
         """Finds live runtimes."""
-        self.seconds_left: Callable[[], float] = lambda: math.inf
-        """How long it may write; replaced where replicas elect a leader."""
-        self._pods = PodObservation(client)
+        self._pods = PodObservation(leader.client)
         self._memories: dict[ObjectKey, ChildMemory] = {}
         self.without_job_set: Final[set[ObjectKey]] = set()
         """TrainJobs that should have a JobSet and have none: their runtime may be missing."""
@@ -140,7 +136,7 @@ class TrainJobReconciler:
         """Decide and write; again where a create shows that more is there than was known."""
         observed = await self._observed(key, job, memory)
         for _ in range(ROUNDS):
-            now = self._client.now()
+            now = self._leader.client.now()
             plan = await self._plan(key, job, observed, now)
             there = await self._written(key, job, memory, plan)
             if there is None:
@@ -186,7 +182,7 @@ class TrainJobReconciler:
     async def _existing_snapshot(self, key: ObjectKey) -> JSONObject | None:
         name = f"{key.name}{names.SNAPSHOT_SUFFIX}"
         try:
-            return await self._within().get(CONFIG_MAP, name, key.namespace)
+            return await self._leader.within(WITHIN).get(CONFIG_MAP, name, key.namespace)
         except NotFound:
             return None
 
@@ -222,7 +218,9 @@ class TrainJobReconciler:
         except Conflict:
             raise
         except Answer as error:
-            await self._finish(key, job, memory, _without_objects(plan, error), self._client.now())
+            await self._finish(
+                key, job, memory, _without_objects(plan, error), self._leader.client.now()
+            )
             raise
         return None
 
@@ -236,7 +234,7 @@ class TrainJobReconciler:
         is_snapshot = value["kind"] == CONFIG_MAP.kind
         try:
             made = generated_secrets.with_generated(value)
-            await self._within().create(made, manager=names.TRAINER_MANAGER)
+            await self._leader.within(WITHIN).create(made, manager=names.TRAINER_MANAGER)
         except Exists:
             if is_snapshot:
                 return await self._found_snapshot(key, memory)
@@ -263,7 +261,9 @@ class TrainJobReconciler:
         there = self._caches.job_sets.get(key) if is_job_set else None
         if memory.applied.get(child) == _digest(value, there):
             return
-        stored = await self._within().apply(value, manager=names.TRAINER_MANAGER, force=True)
+        stored = await self._leader.within(WITHIN).apply(
+            value, manager=names.TRAINER_MANAGER, force=True
+        )
         if is_job_set:
             self._caches.job_sets.put(stored)
             if there is None:
@@ -285,7 +285,7 @@ class TrainJobReconciler:
             except (TrainerInfraError, TimeoutError) as error:
                 refusal = error
         if plan.status is not None:
-            stored = await self._within().merge_status(
+            stored = await self._leader.within(WITHIN).merge_status(
                 _status_patch(job, plan.status), manager=names.TRAINER_MANAGER
             )
             self._caches.train_jobs.put(stored)
@@ -303,7 +303,7 @@ class TrainJobReconciler:
         value = self._caches.job_sets.get(key) if resource is JOBSET else None
         uid = memory.uid if value is None else value["metadata"]["uid"]
         with suppress(NotFound):
-            await self._within().delete(resource, each.name, key.namespace, uid=uid)
+            await self._leader.within(WITHIN).delete(resource, each.name, key.namespace, uid=uid)
 
     async def _note_waiting(self, job: TrainJob, sentence: str) -> None:
         """Keep in an annotation why it does not go on; a TrainJob that is being deleted stays as it is."""
@@ -318,7 +318,9 @@ class TrainJobReconciler:
             "kind": names.TRAIN_JOB,
             "metadata": {**named, **annotations},
         }
-        stored = await self._within().apply(value, manager=names.WAITING_MANAGER, force=True)
+        stored = await self._leader.within(WITHIN).apply(
+            value, manager=names.WAITING_MANAGER, force=True
+        )
         self._caches.train_jobs.put(stored)
 
     def _next_look(self, key: ObjectKey, memory: ChildMemory, plan: Plan) -> float | None:
@@ -336,17 +338,6 @@ class TrainJobReconciler:
             self._pods.forget(key)
         found.forget_after(RESYNC)
         return found
-
-    def _within(self) -> KubeClient:
-        """The client for one request, unless another replica may lead.
-
-        Raises:
-            NotAvailable: It may.
-        """
-        left = self.seconds_left()
-        if left <= 0.0:
-            raise NotAvailable("another replica may lead now: nothing more is written")
-        return self._client.within(min(WITHIN, left))
 
 
 def _digest(value: JSONObject, there: JSONObject | None) -> bytes:

@@ -7,12 +7,14 @@ Paths and port: reference behaviour 5 and 8.2.
 import asyncio
 import logging
 import ssl
+import time
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Final
 
 from aiohttp import web
+from prometheus_client import Histogram
 
 from trainer_infra.controller import admission_review
 from trainer_infra.controller.admission_judgement import PATHS, AdmissionJudge
@@ -49,15 +51,24 @@ class WebhookAddress:
 
 @asynccontextmanager
 async def serve_webhooks(
-    judge: AdmissionJudge, context: ssl.SSLContext, address: WebhookAddress
+    judge: AdmissionJudge,
+    context: ssl.SSLContext,
+    address: WebhookAddress,
+    seconds: Histogram | None = None,
 ) -> AsyncGenerator[int, None]:
     """Serve until the context ends; the port.
+
+    Args:
+        judge: answers.
+        context: has the certificate.
+        address: where it listens.
+        seconds: takes the seconds of each review, by path and code; None for nowhere.
 
     Raises:
         NotAvailable: The port is another program's.
     """
     runner = web.AppRunner(
-        admission_application(judge),
+        _admission_application(judge, seconds),
         access_log=None,
         keepalive_timeout=_KEPT,
         shutdown_timeout=_SHUTDOWN,
@@ -77,36 +88,39 @@ async def serve_webhooks(
         await runner.cleanup()
 
 
-def admission_application(judge: AdmissionJudge) -> web.Application:
+def _admission_application(judge: AdmissionJudge, seconds: Histogram | None) -> web.Application:
     """The four webhooks as an application."""
 
     async def answer(request: web.Request) -> web.Response:
+        began = time.monotonic()
         try:
             async with asyncio.timeout(READ_TIMEOUT):
                 body = await request.read()
         except TimeoutError as error:
             raise web.HTTPRequestTimeout from error
-        return await _answer(judge, request.path, body)
+        response, code = await _answer(judge, request.path, body)
+        if seconds is not None:
+            seconds.labels(request.path, code).observe(time.monotonic() - began)
+        return response
 
     application = web.Application(client_max_size=LARGEST_REVIEW)
     application.add_routes([web.post(path, answer) for path in PATHS])
     return application
 
 
-async def _answer(judge: AdmissionJudge, path: str, body: bytes) -> web.Response:
-    """The answer to a review; 400 to what is none."""
+async def _answer(judge: AdmissionJudge, path: str, body: bytes) -> tuple[web.Response, int]:
+    """The answer to a review, and the code in it; 400 to what is none."""
     try:
         request = admission_review.read_review(body)
     except MalformedReview as error:
         refusal = AdmissionResponse(False, 400, "BadRequest", str(error))
         text = admission_review.write_review("", refusal)
-        return web.Response(status=400, body=text, content_type=_JSON)
+        return web.Response(status=400, body=text, content_type=_JSON), refusal.code
     response = await judge.response(path, request)
     if not response.allowed:
         _log_refusal(path, request, response)
-    return web.Response(
-        body=admission_review.write_review(request.uid, response), content_type=_JSON
-    )
+    text = admission_review.write_review(request.uid, response)
+    return web.Response(body=text, content_type=_JSON), response.code
 
 
 def _log_refusal(path: str, request: AdmissionRequest, response: AdmissionResponse) -> None:

@@ -91,6 +91,11 @@ BUILTIN_PANELS: Final = (
           "max by (pod) (trainer_controller_queue_failing{SELECT})"),
     Panel("Errors per second, by reason", "ops", "{{reason}}",
           "sum by (reason) (rate(trainer_controller_reconcile_errors_total{SELECT}[$__rate_interval]))"),
+    Panel("Webhook time, 99 of 100 are quicker", "s", "{{webhook}}",
+          "histogram_quantile(0.99, sum by (webhook, le) "
+          "(rate(trainer_controller_webhook_seconds_bucket{SELECT}[$__rate_interval])))"),
+    Panel("Reviews per second, by answer", "ops", "{{code}}",
+          "sum by (code) (rate(trainer_controller_webhook_seconds_count{SELECT}[$__rate_interval]))"),
     Panel("Memory", "bytes", "{{pod}}", "max by (pod) (process_resident_memory_bytes{SELECT})"),
 )  # fmt: skip
 """Of the controller of this package."""
