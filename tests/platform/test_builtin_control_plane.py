@@ -120,3 +120,25 @@ def test_alerts_are_asked_for_by_the_program() -> None:
 def test_what_it_cannot_be_is_said_at_preview(args: dict[str, Any], said: str) -> None:
     with pytest.raises(pulumi.RunError, match=said):
         objects(**args)
+
+
+@pytest.mark.parametrize(
+    ("args", "said"),
+    [
+        ({}, 1),
+        ({"image": None}, 1),
+        ({"image": "example.com/controller:1"}, 0),
+        ({"image_pull_policy": "IfNotPresent"}, 0),
+        ({"implementation": "upstream"}, 0),
+    ],
+)
+def test_a_program_that_says_nothing_of_the_image_is_warned(
+    args: dict[str, Any], said: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nodes that must pull it would wait for it until the deployment gives up."""
+    warnings: list[str] = []
+    monkeypatch.setattr(pulumi.log, "warn", lambda text, *_: warnings.append(text))
+    objects(**args)
+    assert len(warnings) == said
+    for each in warnings:
+        assert each.startswith("TrainerControlPlane it: image: no registry has trainer-infra/")

@@ -45,6 +45,10 @@ class TrainerControlPlaneArgs(ControllerArgs, total=False):
     as the release has it unless given."""
 
 
+_PULLED: Final = ("image", "image_pull_policy", "manifests")
+"""Arguments of a program that knows where nodes have the controller's image from."""
+
+
 class TrainerControlPlane(ControllerComponent):
     """Trainer's CRDs, controller, rights, webhooks, configuration and version."""
 
@@ -72,6 +76,13 @@ class TrainerControlPlane(ControllerComponent):
             args: See `TrainerControlPlaneArgs`.
         """
         super().__init__(resource_name, args, opts)
+        if is_builtin(args) and not any(args.get(each) is not None for each in _PULLED):
+            pulumi.log.warn(
+                f"{self._where}: image: no registry has {builtin_control_plane.image()}, so nodes that do "
+                "not have it cannot start the controller; build it and push it (docs/controller.md, The "
+                'image) and name it with image=, or write implementation="upstream"',
+                self,
+            )
 
     @classmethod
     @override
