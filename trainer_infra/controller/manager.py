@@ -30,6 +30,7 @@ from trainer_infra.controller.json_logs import CURRENT
 from trainer_infra.controller.leader_client import LeaderClient
 from trainer_infra.controller.leader_election import LeaderElection, LeaseTerms
 from trainer_infra.controller.object_cache import ObjectKey
+from trainer_infra.controller.plugin_watches import PluginWatches, Wakers
 from trainer_infra.controller.runtime_finalizer import RuntimeFinalizers
 from trainer_infra.controller.runtime_lookup import InformedLookups
 from trainer_infra.controller.train_job_reconciler import ControllerCaches, TrainJobReconciler
@@ -106,6 +107,13 @@ class Manager:
             self._leader, self._caches, self._recorder, self.metrics, settings.behaviour
         )
         self._finalizers = RuntimeFinalizers(self._leader, self._caches.runtimes)
+        self._plugin_watches = PluginWatches(
+            client,
+            settings.behaviour.plugins,
+            self._caches.train_jobs,
+            self._reconciler.runtimes,
+            Wakers(self.queue.add, self._reconciler.lose_child),
+        )
         self._lookups = InformedLookups(client, self._reconciler.runtimes)
         self._training = TrainingMetrics()
         self.metrics.registry.register(self._training)
@@ -227,7 +235,8 @@ class Manager:
         _log.info("%s workers begin", self._configuration.workers)
         # What is new does not wait until all that runs already has been looked at.
         self.queue.prefer(lambda key: key not in self._caches.job_sets)
-        beside = [asyncio.create_task(each.run()) for each in (self._recorder, self._finalizers)]
+        others = (self._recorder, self._finalizers, self._plugin_watches)
+        beside = [asyncio.create_task(each.run()) for each in others]
         workers = [asyncio.create_task(self._worker()) for _ in range(self._configuration.workers)]
         try:
             await _first(self._stopping.wait(), lost.wait())

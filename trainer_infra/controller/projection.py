@@ -15,8 +15,8 @@ _METADATA: Final = (
 )
 
 
-def of_job_set(value: JSONObject) -> JSONObject:
-    """A JobSet's identity, controller, suspension and status."""
+def of_child(value: JSONObject) -> JSONObject:
+    """An object's identity and controller."""
     metadata = value["metadata"]
     kept = _picked(metadata, _METADATA)
     owners = [each for each in metadata.get("ownerReferences") or () if each.get("controller")]
@@ -24,6 +24,13 @@ def of_job_set(value: JSONObject) -> JSONObject:
         "apiVersion": value["apiVersion"],
         "kind": value["kind"],
         "metadata": {**kept, "ownerReferences": owners},
+    }
+
+
+def of_job_set(value: JSONObject) -> JSONObject:
+    """A JobSet's identity, controller, suspension and status."""
+    return {
+        **of_child(value),
         "spec": _picked(value.get("spec") or {}, ("suspend",)),
         "status": _picked(value.get("status") or {}, ("conditions", "replicatedJobsStatus")),
     }

@@ -14,7 +14,7 @@ from typing import Final
 from trainer_infra import names
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.controller import child_memory, projection
-from trainer_infra.controller.child_memory import ChildMemory
+from trainer_infra.controller.child_memory import Child, ChildMemory
 from trainer_infra.controller.controller_metrics import ControllerMetrics
 from trainer_infra.controller.event_recorder import EventRecorder
 from trainer_infra.controller.leader_client import LeaderClient
@@ -105,6 +105,11 @@ class TrainJobReconciler:
         self._memories: dict[ObjectKey, ChildMemory] = {}
         self.without_job_set: Final[set[ObjectKey]] = set()
         """TrainJobs that should have a JobSet and have none: their runtime may be missing."""
+
+    def lose_child(self, key: ObjectKey, child: Child) -> None:
+        """A child that it has applied is gone, and is applied again where it is due."""
+        if memory := self._memories.get(key):
+            memory.applied.pop(child, None)
 
     async def reconcile(self, key: ObjectKey) -> Outcome:
         """Look at one TrainJob and write what is due."""
