@@ -70,6 +70,9 @@ def test_a_job_that_depends_on_a_component_runs_after_all_that_is_in_it(stack: S
     """
     stack.program(COMPONENT + dedent(use))
     stack.up()
+    (after,) = (each for each in stack.resources(":TrainJob") if each["urn"].endswith("::after"))
+    waited_for = {each.rpartition("trainer:")[2] for each in after["dependencies"]}
+    assert waited_for >= {"Result::t-job", "Results::t-sweep"}
     runs = {run["name"].rpartition("-")[0]: run for run in stack.runs()}
     assert runs["after"]["created"] >= runs["t-job"]["finished"]
     assert runs["after"]["created"] >= runs["t-sweep-a"]["finished"]

@@ -46,3 +46,17 @@ class TrainerResource(Resource):
         # The SDK's `translate_output_property` would rename the keys of users' own mappings as well.
         for wire in props.keys() & self.__dict__.keys():
             self.__dict__[python_name(wire)] = self.__dict__.pop(wire)
+
+
+def add_gate(gate: TrainerResource, opts: pulumi.ResourceOptions | None) -> None:
+    """Have what depends on the component around a job wait for the job's gate too.
+
+    Pulumi takes a component for the resources right below it, and a gate is one below its job.
+
+    Args:
+        gate: of a job.
+        opts: of the job.
+    """
+    parent = opts.parent if opts else None
+    if isinstance(parent, pulumi.ComponentResource):
+        parent._childResources.add(gate)  # noqa: SLF001  the SDK's only door

@@ -11,7 +11,7 @@ import pulumi
 from trainer_infra import names
 from trainer_infra.deploy import registration
 from trainer_infra.deploy.provider import TrainJobProvider, TrainJobResultProvider
-from trainer_infra.deploy.resource_type import TrainerResource
+from trainer_infra.deploy.resource_type import TrainerResource, add_gate
 from trainer_infra.deploy.run_result import Metrics
 from trainer_infra.deploy.train_job_arguments import TrainJobArgs, WaitFor
 
@@ -77,6 +77,7 @@ class TrainJob(TrainerResource):
         if wait_for is not None:
             mine = pulumi.ResourceOptions(parent=self)
             self._result = TrainJobResult(resource_name, self, until=wait_for, opts=mine)
+            add_gate(self._result, opts)
 
     @property
     def result(self) -> "TrainJobResult":

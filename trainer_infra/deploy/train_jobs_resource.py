@@ -14,7 +14,7 @@ from trainer_infra import names
 from trainer_infra.deploy import outputs, registration
 from trainer_infra.deploy.operations.train_jobs import shared_texts
 from trainer_infra.deploy.provider import TrainJobsProvider, TrainJobsResultProvider
-from trainer_infra.deploy.resource_type import TrainerResource
+from trainer_infra.deploy.resource_type import TrainerResource, add_gate
 from trainer_infra.deploy.run_result import Members, Metrics, Results, with_python_names
 from trainer_infra.deploy.train_job_arguments import TrainJobArgs, WaitFor
 from trainer_infra.errors import shown
@@ -104,6 +104,7 @@ class TrainJobs(TrainerResource):
                 max_parallel=max_parallel,
                 opts=mine,
             )
+            add_gate(self._result, opts)
 
     @property
     def result(self) -> "TrainJobsResult":
