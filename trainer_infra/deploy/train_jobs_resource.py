@@ -95,14 +95,13 @@ class TrainJobs(TrainerResource):
         self.members = self.members.apply(with_python_names)
         self._result: TrainJobsResult | None = None
         if wait_for is not None:
-            mine = pulumi.ResourceOptions(parent=self)
             self._result = TrainJobsResult(
                 resource_name,
                 self,
                 until=wait_for,
                 tolerate_failures=tolerate_failures,
                 max_parallel=max_parallel,
-                opts=mine,
+                opts=pulumi.ResourceOptions(parent=self),
             )
             add_gate(self._result, opts)
 
