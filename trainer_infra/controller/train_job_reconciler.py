@@ -143,6 +143,8 @@ class TrainJobReconciler:
         for _ in range(ROUNDS):
             now = self._leader.client.now()
             plan = await self._plan(key, job, observed, now)
+            if self._makes_again(key, job, memory, plan) and not await self._is_current(job):
+                return Outcome(failed=True)
             there = await self._written(key, job, memory, plan)
             if there is None:
                 await self._finish(key, job, memory, plan, now)
@@ -150,6 +152,25 @@ class TrainJobReconciler:
                 return Outcome(self._next_look(key, memory, plan))
             observed = replace(observed, snapshot=there)
         return Outcome(failed=True)
+
+    def _makes_again(self, key: ObjectKey, job: TrainJob, memory: ChildMemory, plan: Plan) -> bool:
+        """Whether the plan makes the JobSet of a TrainJob that was looked at before."""
+        makes = any(each["kind"] == names.JOBSET for each in plan.apply)
+        before = bool(memory.applied) or job.status is not None
+        return makes and before and key not in self._caches.job_sets
+
+    async def _is_current(self, job: TrainJob) -> bool:
+        """Whether the TrainJob is there as it was looked at.
+
+        One that was deleted takes its JobSet along, and the watch of JobSets may tell first.
+
+        Raises:
+            NotFound: It is gone.
+        """
+        metadata, client = job.metadata, self._leader.client.within(WITHIN)
+        live = await client.get(TRAIN_JOB, metadata.name, metadata.namespace or "")
+        self._caches.train_jobs.put(live)
+        return bool(live["metadata"]["resourceVersion"] == metadata.resource_version)
 
     def _note_job_set(self, key: ObjectKey, job: TrainJob) -> None:
         if key in self._caches.job_sets or _is_finished(job):
@@ -291,7 +312,7 @@ class TrainJobReconciler:
                 refusal = error
         if plan.status is not None:
             stored = await self._leader.within(WITHIN).merge_status(
-                _status_patch(job, plan.status), manager=names.TRAINER_MANAGER
+                status.status_patch(job, plan.status), manager=names.TRAINER_MANAGER
             )
             self._caches.train_jobs.put(stored)
         for event in plan.events:
@@ -368,24 +389,3 @@ def _without_objects(plan: Plan, error: Answer) -> Plan:
     kept = (each for each in plan.events if each.reason not in made)
     failed: Event = events.creation_failed(error)
     return replace(plan, create=(), apply=(), events=(*kept, failed))
-
-
-def _status_patch(job: TrainJob, new: JSONObject) -> JSONObject:
-    """What of a status differs, for the version of the TrainJob that it was decided for.
-
-    The rest is left out: what the training reports is the status server's.
-    """
-    old = job.status.to_wire() if job.status else {}
-    changed = {key: value for key, value in new.items() if old.get(key) != value}
-    gone = {key: None for key in old if key not in new}
-    metadata = job.metadata
-    return {
-        "apiVersion": names.API_VERSION,
-        "kind": names.TRAIN_JOB,
-        "metadata": {
-            "name": metadata.name,
-            "namespace": metadata.namespace,
-            "resourceVersion": metadata.resource_version,
-        },
-        "status": {**changed, **gone},
-    }

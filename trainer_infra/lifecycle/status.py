@@ -86,6 +86,27 @@ def stored_conditions(job: TrainJob) -> Conditions:
     return tuple((job.status.to_wire() if job.status else {}).get("conditions") or ())
 
 
+def status_patch(job: TrainJob, new: JSONObject) -> JSONObject:
+    """What of a status differs, for the version of the TrainJob that it was decided for.
+
+    The rest is left out: what the training reports is the status server's.
+    """
+    old = job.status.to_wire() if job.status else {}
+    changed = {key: value for key, value in new.items() if old.get(key) != value}
+    gone = {key: None for key in old if key not in new}
+    metadata = job.metadata
+    return {
+        "apiVersion": names.API_VERSION,
+        "kind": names.TRAIN_JOB,
+        "metadata": {
+            "name": metadata.name,
+            "namespace": metadata.namespace,
+            "resourceVersion": metadata.resource_version,
+        },
+        "status": {**changed, **gone},
+    }
+
+
 def conditions_before(case: TrainJobCase) -> Conditions:
     """The conditions from which a status is decided: the stored ones.
 
