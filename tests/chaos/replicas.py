@@ -34,8 +34,8 @@ class Replicas:
             return ""
         return str(lease["spec"].get("holderIdentity") or "")
 
-    async def leader(self, *, but: str = "") -> ControllerProcess:
-        """The replica that leads, once one does, and not the one named."""
+    async def leader(self, *, after: str = "") -> ControllerProcess:
+        """The replica that leads, once one does, and not any more the process of that identity."""
         found: list[ControllerProcess] = []
 
         async def leads() -> bool:
@@ -43,7 +43,7 @@ class Replicas:
             found[:] = [
                 each
                 for each in self.by_name.values()
-                if identity and each.name != but and f"{identity} leads" in each.log()
+                if identity not in {"", after} and f"{identity} leads" in each.log()
             ]
             return bool(found)
 
@@ -59,8 +59,9 @@ class Replicas:
             return self.count_of(leader.name) > before + AT_WORK
 
         await until(is_at_work)
+        identity = await self.holder()
         leader.freeze()
-        await self.leader(but=leader.name)
+        await self.leader(after=identity)
         starts = leader.starts
         leader.thaw()
 
@@ -70,10 +71,10 @@ class Replicas:
         await until(has_ended)
 
     async def kill(self) -> None:
-        """The leader is gone; the other one leads when the Lease has passed."""
-        leader = await self.leader()
+        """The leader is gone; the other one, or its next process, leads when the Lease has passed."""
+        leader, identity = await self.leader(), await self.holder()
         leader.kill()
-        await self.leader(but=leader.name)
+        await self.leader(after=identity)
 
     async def restarted(self) -> None:
         """Start those that have ended, as a kubelet does; ends only when it is cancelled."""
