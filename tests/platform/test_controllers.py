@@ -258,7 +258,7 @@ def test_prometheus_is_asked_when_the_program_says_so() -> None:
     assert selected <= service["metadata"].get("labels", {}).items()
 
 
-@pytest.mark.parametrize(("implementation", "panels"), [("builtin", 10), ("upstream", 8)])
+@pytest.mark.parametrize(("implementation", "panels"), [("builtin", 12), ("upstream", 8)])
 def test_a_dashboard_is_declared_when_the_program_says_so(
     implementation: Literal["builtin", "upstream"], panels: int
 ) -> None:
