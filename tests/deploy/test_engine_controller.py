@@ -116,14 +116,23 @@ def test_a_runtime_of_the_program_that_differs_from_the_clusters_is_said(
     assert "ClusterTrainingRuntime jax-distributed in the cluster is another one" in shown
 
 
-def test_what_the_controller_would_ignore_is_refused_at_preview(
-    controlled: Stack, client: Client
+@pytest.mark.parametrize(
+    ("fixture", "why"),
+    [
+        ("controlled", "Kubeflow Trainer's controller ignores it"),
+        ("builtin", "Kueue does not read it from a TrainJob"),
+    ],
+)
+def test_annotations_about_kueue_are_refused_at_preview(
+    fixture: str, why: str, controlled: Stack, client: Client, request: pytest.FixtureRequest
 ) -> None:
+    """With this engine Kueue reads labels of the TrainJob alone, whichever controller there is."""
+    request.getfixturevalue(fixture)
     store(client, "site-one")
     more = 'annotations={"trainer-infra.dev/scheduler": "kueue", "trainer-infra.dev/queue": "q"}'
     controlled.program(JOB.format(runtime="'jax-distributed'", more=more))
     refused = controlled.preview(ok=False)
-    assert "is not supported by engine controller" in refused
+    assert f"is not supported by engine controller: {why}" in refused
     assert "put the label kueue.x-k8s.io/queue-name on the TrainJob" in refused
 
 
@@ -146,15 +155,3 @@ def test_upstream_ignores_the_annotation_and_that_is_refused(
     store(client, "site-one")
     controlled.program(JOB.format(runtime="'jax-distributed'", more=GANG))
     assert "Kubeflow Trainer's controller ignores it" in controlled.preview(ok=False)
-
-
-@pytest.mark.usefixtures("builtin")
-def test_with_this_engine_kueue_reads_labels_of_the_trainjob_alone(
-    controlled: Stack, client: Client
-) -> None:
-    store(client, "site-one")
-    more = 'annotations={"trainer-infra.dev/scheduler": "kueue", "trainer-infra.dev/queue": "q"}'
-    controlled.program(JOB.format(runtime="'jax-distributed'", more=more))
-    refused = controlled.preview(ok=False)
-    assert "Kueue does not read it from a TrainJob" in refused
-    assert "put the label kueue.x-k8s.io/queue-name on the TrainJob" in refused
