@@ -288,9 +288,7 @@ SECRET_VOLUME: Final = "trainer-infra-secret"  # noqa: S105  a volume's name
 SECRET_ARGS_KEY: Final = "secret_args.json"  # noqa: S105  a file's name
 SECRET_ARGS: Final = "TRAINER_INFRA_SECRET_ARGS"  # noqa: S105  the env variable with that file's path
 
-# Engine `provider`: the manager of our fields and those of single fields of ours, the labels of
-# every object of a run, and what the run record has besides.
-FIELD_MANAGER: Final = "trainer-infra"
+# Trainer's controllers in a cluster.
 SYSTEM_NAMESPACE: Final = "kubeflow-system"
 """Where Trainer's controller runs."""
 PUBLIC_CONFIG_MAP: Final = "kubeflow-trainer-public"
@@ -302,6 +300,9 @@ BUILTIN: Final = "builtin"
 UPSTREAM: Final = "upstream"
 """Kubeflow Trainer's."""
 
+# Engine `provider`: the manager of our fields and those of single fields of ours, the labels of
+# every object of a run, and what the run record has besides.
+FIELD_MANAGER: Final = "trainer-infra"
 TRAINER_MANAGER: Final = "trainer"
 """The manager of what the controller writes (reference behaviour 3.11)."""
 WAITING_MANAGER: Final = "trainer-waiting"

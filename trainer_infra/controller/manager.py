@@ -52,8 +52,6 @@ from trainer_infra.render.behaviour import Behaviour
 from trainer_infra.render.plugins import train_job_status
 from trainer_infra.render.plugins.train_job_status import StatusServer
 
-NAMESPACE: Final = "kubeflow-system"
-"""Where the controller is, outside a pod (reference behaviour 3.10)."""
 STOPPED_WITHIN: Final = 20.0
 """Seconds for looks that are under way at the end."""
 DEFAULT_QPS: Final = 50.0
@@ -353,11 +351,11 @@ async def run_manager(settings: ManagerSettings) -> None:
 
 
 def own_namespace() -> str:
-    """The namespace of the controller."""
+    """The namespace of the controller; outside a pod the usual one (reference behaviour 3.10)."""
     try:
         return IN_POD.read_text("utf-8").strip()
     except OSError:
-        return os.environ.get("KUBEFLOW_SYSTEM_NAMESPACE") or NAMESPACE
+        return os.environ.get("KUBEFLOW_SYSTEM_NAMESPACE") or names.SYSTEM_NAMESPACE
 
 
 async def _kept(election: LeaderElection, lost: asyncio.Event) -> None:

@@ -99,7 +99,7 @@ def plan(
     if _is_left_alone(case):
         return Plan()
     succeeds = case.ours(Deviation.OWNER) and foreign_objects.is_succeeding(job, seen)
-    before, old = status.conditions_before(case), status.stored_status(case)
+    before, old = status.conditions_before(case), status.stored_status(job)
     new = status.decide_status(case)
     after = tuple(new.get("conditions") or ())
     due = NO_OBJECTS

@@ -60,7 +60,7 @@ class TrainJobCase:
 
 def decide_status(case: TrainJobCase) -> JSONObject:
     """The whole status in wire form: ours, then what each plugin makes of it; trainerStatus stays."""
-    old = stored_status(case)
+    old = stored_status(case.job)
     current = _conditions(case, conditions_before(case))
     result: JSONObject = {**old, "conditions": list(current)}
     if not current and "conditions" not in old:
@@ -76,14 +76,14 @@ def decide_status(case: TrainJobCase) -> JSONObject:
     return result
 
 
-def stored_status(case: TrainJobCase) -> JSONObject:
-    """The status that the TrainJob has."""
-    return case.job.status.to_wire() if case.job.status else {}
+def stored_status(job: TrainJob) -> JSONObject:
+    """The status that a TrainJob has."""
+    return job.status.to_wire() if job.status else {}
 
 
 def stored_conditions(job: TrainJob) -> Conditions:
     """The conditions that a TrainJob has."""
-    return tuple((job.status.to_wire() if job.status else {}).get("conditions") or ())
+    return tuple(stored_status(job).get("conditions") or ())
 
 
 def status_patch(job: TrainJob, new: JSONObject) -> JSONObject:
@@ -91,7 +91,7 @@ def status_patch(job: TrainJob, new: JSONObject) -> JSONObject:
 
     The rest is left out: what the training reports is the status server's.
     """
-    old = job.status.to_wire() if job.status else {}
+    old = stored_status(job)
     changed = {key: value for key, value in new.items() if old.get(key) != value}
     gone = {key: None for key in old if key not in new}
     metadata = job.metadata

@@ -5,6 +5,7 @@ from typing import Any, Final, Literal, Unpack
 import pulumi
 from typing_extensions import override
 
+from trainer_infra import names
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform import builtin_control_plane
 from trainer_infra.platform.argument_problems import ArgumentProblems
@@ -55,7 +56,7 @@ class TrainerControlPlane(ControllerComponent):
     _arguments = TrainerControlPlaneArgs
     _names = ControllerNames(
         "Trainer",
-        "kubeflow-system",
+        names.SYSTEM_NAMESPACE,
         "kubeflow-trainer-controller-manager",
         "kubeflow-trainer-config",
         "controller_manager_config.yaml",
@@ -150,7 +151,7 @@ class TrainerControlPlane(ControllerComponent):
 
 def is_builtin(args: Any) -> bool:
     """Whether arguments choose the controller of this package."""
-    return bool(args.get("implementation", "builtin") == "builtin")
+    return bool(args.get("implementation", names.BUILTIN) == names.BUILTIN)
 
 
 def _labelled_service(value: JSONObject) -> JSONObject:
