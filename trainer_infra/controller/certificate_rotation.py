@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Final
 
+from trainer_infra import names
 from trainer_infra.controller.serving_certificate import (
     AUTHORITIES,
     AUTHORITY_KEY,
@@ -52,7 +53,7 @@ _LOG: Final = logging.getLogger(__name__)
 class CertificateOptions:
     """What is kept, where, and how often it is looked at."""
 
-    namespace: str = "kubeflow-system"
+    namespace: str = names.SYSTEM_NAMESPACE
     """Of the Secret and of the service."""
     service: str = "kubeflow-trainer-controller-manager"
     """What the API server calls; its names are in the certificate."""

@@ -19,7 +19,7 @@ VERSION: Final = "2.3.0"
 """The release of Kubeflow Trainer as which it behaves."""
 IMAGE: Final = "trainer-infra/controller"
 """Its image without a tag: that is the version of this package."""
-NAMESPACE: Final = "kubeflow-system"
+NAMESPACE: Final = names.SYSTEM_NAMESPACE
 _FOLDER: Final = Path(__file__).parent
 _FILES: Final = ("rights.yaml", "manager.yaml", "webhooks.yaml")
 _KINDS: Final = (names.CLUSTER_TRAINING_RUNTIME, names.TRAINING_RUNTIME, names.TRAIN_JOB)

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
+from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.workspaces.allowed_runtimes import (
@@ -39,7 +40,7 @@ from trainer_infra.platform.workspaces.service_account import (
 )
 from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
 
-TRAINER_NAMESPACE: Final = "kubeflow-system"
+TRAINER_NAMESPACE: Final = names.SYSTEM_NAMESPACE
 
 
 def workspace_objects(namespace: str, args: WorkspaceArgs) -> tuple[JSONObject, ...]:
