@@ -49,6 +49,7 @@ def test_a_train_job_that_is_gone_has_nothing_made_for_it(place: Place) -> None:
     place.add(objects.runtime(), objects.train_job())
     place.job_set()
     place.delete("TrainJob", "a")
+    place.settle()
     place.delete("JobSet", "a")
     place.settle()
     assert place.find("JobSet", "a") == {}
