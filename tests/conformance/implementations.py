@@ -17,7 +17,7 @@ class Apart(StrEnum):
     """
 
     CHILDREN = "Q20"
-    """It watches no ConfigMaps, Secrets and PodGroups, and makes sure of them now and then instead."""
+    """It watches no ConfigMaps and no Secrets, and makes sure of them now and then instead."""
     REPORTS = "reports"
     """Only a pod of the TrainJob may report, and only so often."""
 

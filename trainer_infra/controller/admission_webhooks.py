@@ -7,7 +7,7 @@ server of the manager takes `AdmissionWebhooks.context`, so that it shows the sa
 import asyncio
 import ssl
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -89,5 +89,4 @@ async def admission_webhooks(
             yield AdmissionWebhooks(port, tls, keeper, keeping)
         finally:
             keeping.cancel()
-            with suppress(asyncio.CancelledError):
-                await keeping
+            await asyncio.gather(keeping, return_exceptions=True)

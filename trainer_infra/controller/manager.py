@@ -11,7 +11,7 @@ import signal
 import socket
 import time
 import uuid
-from collections.abc import Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
@@ -29,14 +29,14 @@ from trainer_infra.controller.informer import Informer
 from trainer_infra.controller.json_logs import CURRENT
 from trainer_infra.controller.leader_client import LeaderClient
 from trainer_infra.controller.leader_election import LeaderElection, LeaseTerms
-from trainer_infra.controller.object_cache import ObjectKey
+from trainer_infra.controller.object_cache import ObjectCache, ObjectKey
 from trainer_infra.controller.plugin_watches import PluginWatches, Wakers
 from trainer_infra.controller.runtime_finalizer import RuntimeFinalizers
 from trainer_infra.controller.runtime_lookup import InformedLookups
 from trainer_infra.controller.train_job_reconciler import ControllerCaches, TrainJobReconciler
 from trainer_infra.controller.training_metrics import TrainingMetrics
 from trainer_infra.controller.work_queue import WorkQueue
-from trainer_infra.errors import NotAvailable
+from trainer_infra.errors import Bug, NotAvailable
 from trainer_infra.kube import http
 from trainer_infra.kube.client import KubeClient, ObjectSelection
 from trainer_infra.kube.kubeconfig_context import IN_POD
@@ -46,6 +46,7 @@ from trainer_infra.kube.resource import (
     JOBSET,
     TRAIN_JOB,
     TRAINING_RUNTIME,
+    Resource,
 )
 from trainer_infra.lifecycle import conditions
 from trainer_infra.render.behaviour import Behaviour
@@ -121,24 +122,17 @@ class Manager:
 
     def _make_informers(self) -> list[Informer]:
         caches = self._caches
-        followed = (
-            (CLUSTER_TRAINING_RUNTIME, caches.runtimes[names.CLUSTER_TRAINING_RUNTIME]),
-            (TRAINING_RUNTIME, caches.runtimes[names.TRAINING_RUNTIME]),
+        followed: tuple[tuple[Resource, ObjectCache, Callable[[ObjectKey], None]], ...] = (
+            (TRAIN_JOB, caches.train_jobs, self._train_job_changed),
+            (JOBSET, caches.job_sets, self._job_set_changed),
+            *(
+                (each, caches.runtimes[each.kind], partial(self._runtime_changed, each.kind))
+                for each in (CLUSTER_TRAINING_RUNTIME, TRAINING_RUNTIME)
+            ),
         )
         return [
-            Informer(
-                self._client, ObjectSelection(TRAIN_JOB), caches.train_jobs, self._train_job_changed
-            ),
-            Informer(self._client, ObjectSelection(JOBSET), caches.job_sets, self._job_set_changed),
-            *(
-                Informer(
-                    self._client,
-                    ObjectSelection(resource),
-                    cache,
-                    partial(self._runtime_changed, resource.kind),
-                )
-                for resource, cache in followed
-            ),
+            Informer(self._client, ObjectSelection(resource), cache, changed)
+            for resource, cache, changed in followed
         ]
 
     def _train_job_changed(self, key: ObjectKey) -> None:
@@ -179,8 +173,9 @@ class Manager:
         )
         async with (
             controller_servers(self._client, self._configuration, parts) as webhooks,
-            _BackgroundTasks() as background,
+            _BackgroundTasks(self.stop) as background,
         ):
+            background.start(webhooks.keeping)
             if self._configuration.has_gate(STATUS_GATE):
                 background.start(self._follow_authorities(webhooks))
                 await self._or_stop(self._has_authorities.wait())
@@ -198,10 +193,13 @@ class Manager:
             self._leader.seconds_left = lambda: election.seconds_left
             lost = asyncio.Event()
             background.start(_kept(election, lost))
-            await self._work(lost)
+            try:
+                await self._work(lost)
+            finally:
+                if not lost.is_set():
+                    await election.release()
             if lost.is_set():
                 raise NotAvailable("another replica leads now; this one ends")
-            await election.release()
 
     async def _follow_authorities(self, webhooks: AdmissionWebhooks) -> None:
         """Render with the certificate's authorities: pods trust what the status server shows."""
@@ -233,26 +231,22 @@ class Manager:
         _log.info("%s workers begin", self._configuration.workers)
         # What is new does not wait until all that runs already has been looked at.
         self.queue.prefer(lambda key: key not in self._caches.job_sets)
-        others = (self._recorder, self._finalizers, self._plugin_watches)
-        beside = [asyncio.create_task(each.run()) for each in others]
-        workers = [asyncio.create_task(self._worker()) for _ in range(self._configuration.workers)]
-        try:
-            await _first(self._stopping.wait(), lost.wait())
-        finally:
-            for each in workers:
-                each.cancel()
-            if not lost.is_set():
-                # A worker that looks at a TrainJob goes on until it has written what is due.
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(STOPPED_WITHIN):
-                        await asyncio.gather(*workers, return_exceptions=True)
-            for each in beside:
-                each.cancel()
-            await asyncio.gather(*beside, return_exceptions=True)
-            if not lost.is_set():
-                with suppress(TimeoutError):
-                    async with asyncio.timeout(STOPPED_WITHIN):
-                        await self._recorder.flush()
+        async with _BackgroundTasks(self.stop) as beside:
+            for each in (self._recorder, self._finalizers, self._plugin_watches):
+                beside.start(each.run())
+            workers = [
+                asyncio.create_task(self._worker()) for _ in range(self._configuration.workers)
+            ]
+            try:
+                await _first(self._stopping.wait(), lost.wait())
+            finally:
+                for worker in workers:
+                    worker.cancel()
+                if not lost.is_set():
+                    # A worker that looks at a TrainJob goes on until it has written what is due.
+                    await _within_the_end(asyncio.gather(*workers, return_exceptions=True))
+        if not lost.is_set():
+            await _within_the_end(self._recorder.flush())
 
     async def _worker(self) -> None:
         while True:
@@ -303,10 +297,19 @@ class Manager:
 
 
 class _BackgroundTasks:
-    """Tasks that end with the manager."""
+    """Tasks that end with what they are beside; one that fails ends the controller.
 
-    def __init__(self) -> None:
-        self._tasks: list[asyncio.Task[None]] = []
+    Kubernetes starts it anew. Without one of its parts it would go on, and seem to work.
+    """
+
+    def __init__(self, stop: Callable[[], None]) -> None:
+        """No task yet.
+
+        Args:
+            stop: ends the controller.
+        """
+        self._stop = stop
+        self._tasks: list[asyncio.Future[None]] = []
 
     async def __aenter__(self) -> Self:
         return self
@@ -314,10 +317,22 @@ class _BackgroundTasks:
     async def __aexit__(self, *_error: object) -> None:
         for each in self._tasks:
             each.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
+            if isinstance(ended, Exception):
+                raise Bug("a part of the controller failed, so that all of it ended") from ended
 
-    def start(self, work: Coroutine[Any, Any, None]) -> None:
-        self._tasks.append(asyncio.create_task(work))
+    def start(self, work: Awaitable[None]) -> None:
+        task = asyncio.ensure_future(work)
+        task.add_done_callback(self._ended)
+        self._tasks.append(task)
+
+    def _ended(self, task: asyncio.Future[None]) -> None:
+        error = None if task.cancelled() else task.exception()
+        if error is not None:
+            _log.error(
+                "a part of the controller failed; this is a bug, please report it", exc_info=error
+            )
+            self._stop()
 
 
 async def run_manager(settings: ManagerSettings) -> None:
@@ -361,6 +376,12 @@ def own_namespace() -> str:
 async def _kept(election: LeaderElection, lost: asyncio.Event) -> None:
     await election.keep()
     lost.set()
+
+
+async def _within_the_end(work: Awaitable[object]) -> None:
+    with suppress(TimeoutError):
+        async with asyncio.timeout(STOPPED_WITHIN):
+            await work
 
 
 async def _first(*works: Coroutine[Any, Any, object]) -> None:
