@@ -62,7 +62,11 @@ def test_gates_of_the_command_line_count_more_than_those_of_the_file(tmp_path: P
     [
         ("[1, 2]", "must be an object, got [1, 2]"),
         ("a: [", "is not YAML"),
+        ("", "must be one document with apiVersion and kind; it has 0"),
+        (HEAD + "---\n" + HEAD, "must be one document with apiVersion and kind; it has 2"),
         ("kind: Configuration", "apiVersion: is required"),
+        (HEAD + "health: {}\nhealth: {}", "config.yaml:4:1: health: "),
+        (HEAD + "1: {}", "config.yaml:3:1: [1]: a key must be a string"),
         (
             HEAD.replace("v1alpha1", "v2"),
             "apiVersion: must be config.trainer.kubeflow.org/v1alpha1",
@@ -94,6 +98,7 @@ def test_what_cannot_be_is_named(tmp_path: Path, text: str, said: str) -> None:
     with pytest.raises(InvalidInput) as refused:
         read(tmp_path, text)
     assert said in str(refused.value)
+    assert str(refused.value).startswith(f"{tmp_path / 'config.yaml'}:")
 
 
 def test_a_file_that_is_not_there_and_a_gate_that_is_none_are_named(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from trainer_infra.api import schema, yaml_source
-from trainer_infra.api.finding import QUOTE, FieldFinding, Path
+from trainer_infra.api.finding import FieldFinding, Path
 from trainer_infra.api.runtime import ClusterTrainingRuntime, Runtime, TrainingRuntime
 from trainer_infra.api.trainjob import TrainJob
 from trainer_infra.api.yaml_source import Source
@@ -104,14 +104,7 @@ def _problems(source: Source) -> list[Problem]:
             whole = replace(finding, path=(*path, *finding.path))
             found.setdefault(whole.path, whole)
     by_line = sorted(found.values(), key=lambda finding: source.place(finding.path))
-    return [_problem(finding, source) for finding in by_line]
-
-
-def _problem(finding: FieldFinding, source: Source) -> Problem:
-    line, column = source.place(finding.path)
-    if finding.fix == QUOTE:
-        finding = replace(finding, fix=f'{QUOTE}: "{source.written(finding.path)}"')
-    return finding.problem(f"{source.file}:{line}:{column}")
+    return [source.problem(finding) for finding in by_line]
 
 
 def object_findings(value: object) -> tuple[FieldFinding, ...]:

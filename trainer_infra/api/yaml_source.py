@@ -6,7 +6,7 @@ reader would pass over in silence: a key written twice, a key that is no string.
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, Final
 
@@ -73,6 +73,13 @@ class Source:
             last = node.value[-1]
             node = last[1] if isinstance(last, tuple) else last
         return node.end_mark.line + 1, node.end_mark.column + 1
+
+    def problem(self, finding: FieldFinding) -> Problem:
+        """What is wrong, with line and column; `quote it` shows how."""
+        line, column = self.place(finding.path)
+        if finding.fix == QUOTE:
+            finding = replace(finding, fix=f'{QUOTE}: "{self.written(finding.path)}"')
+        return finding.problem(f"{self.file}:{line}:{column}")
 
     def node(self, path: Path) -> Node | None:
         """The node of the value at a path; None where nothing stands."""

@@ -7,14 +7,14 @@ Rules and defaults: reference behaviour 8.3. Where ours differs: nothing limits 
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-import yaml
 from pydantic import Field, StrictBool, StrictInt, StrictStr
 
 from trainer_infra import names
-from trainer_infra.api import base
+from trainer_infra.api import base, yaml_source
 from trainer_infra.api.base import KubeModel
 from trainer_infra.errors import InvalidInput, NotAvailable, Problem
 
@@ -188,9 +188,7 @@ def read_configuration(file: Path | None, gates: str = "") -> ControllerConfigur
     problems = tuple(_problems(found))
     if problems:
         where = str(file or "--feature-gates")
-        raise InvalidInput(
-            Problem(each.path, each.what, each.got, each.fix, where) for each in problems
-        )
+        raise InvalidInput(replace(each, where=where) for each in problems)
     return found
 
 
@@ -202,20 +200,25 @@ def seconds_of(duration: str) -> float | None:
 
 
 def _of_file(file: Path) -> ControllerConfiguration:
+    where = str(file)
     try:
-        value = yaml.load(file.read_text("utf-8"), yaml.CSafeLoader)
+        documents = yaml_source.read_yaml(file.read_text("utf-8"), where)
     except OSError as error:
         raise NotAvailable(f"the configuration {file} cannot be read: {error.strerror}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise InvalidInput([Problem("", f"is not YAML: {error}", where=str(file))]) from None
-    if not isinstance(value, Mapping):
-        raise InvalidInput([Problem("", "must be an object", got=value, where=str(file))])
-    return ControllerConfiguration(**_fields(base.without_nulls(value)))
-
-
-def _fields(value: Mapping[str, Any]) -> dict[str, Any]:
-    """The file's fields as keywords; a name that is no string is one that is not known."""
-    return {str(key): item for key, item in value.items()}
+    except UnicodeDecodeError as error:
+        raise InvalidInput([Problem("", f"is not YAML: {error}", where=where)]) from None
+    if len(documents) != 1:
+        what = f"must be one document with apiVersion and kind; it has {len(documents)}"
+        raise InvalidInput([Problem("", what, where=where)])
+    source = documents[0]
+    if source.findings:
+        raise InvalidInput(source.problem(each) for each in source.findings)
+    if not isinstance(source.value, Mapping):
+        raise InvalidInput([Problem("", "must be an object", got=source.value, where=where)])
+    try:
+        return ControllerConfiguration(**base.without_nulls(source.value))
+    except InvalidInput as error:
+        raise InvalidInput(replace(each, where=where) for each in error.problems) from None
 
 
 def _gates(text: str) -> Iterator[tuple[str, bool]]:
