@@ -9,7 +9,7 @@ BIN = .venv/bin
 export PYTHONDONTWRITEBYTECODE =
 
 .DEFAULT_GOAL := help
-.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e e2e-one-cluster e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform
+.PHONY: help setup quickstart destroy platform platform-destroy test lint lock docs apiserver cluster cluster-down check e2e e2e-shared e2e-alone e2e-own-clusters soak bench bench-policy bench-cluster bench-controller bench-platform
 
 help: ## this list
 	@sed -n 's/^\([a-z0-9-]*\):.*## /\1;/p' Makefile | awk -F';' '{ printf "make %-13s %s\n", $$1, $$2 }'
@@ -69,11 +69,16 @@ check: lint test ## lint, then test; CI runs this and `make e2e`
 
 e2e: cluster ## run the tests on a real cluster: pods, frameworks, interruptions
 	@$(BIN)/python -m tools.cluster.equipment
-	@$(MAKE) --no-print-directory --jobs 2 --output-sync e2e-one-cluster e2e-own-clusters
+	@$(MAKE) --no-print-directory --jobs $(if $(KUBECONFIG),1,3) --output-sync e2e-shared e2e-alone e2e-own-clusters
 
-e2e-one-cluster:
+e2e-shared:
 	@$(BIN)/pytest -n 3 --dist worksteal -m "not soak" tests/e2e $(patsubst %,--ignore=%,$(ALONE) $(OWN_CLUSTERS))
-	@$(BIN)/pytest -m "not soak" $(ALONE) $(OWN_CLUSTERS:%=--ignore=%)
+
+# A second cluster beside the shared one, for most of these tests wait; a cluster of yours is both.
+e2e-alone: export TRAINER_INFRA_CLUSTER = alone
+e2e-alone:
+	@$(BIN)/pytest -m "not soak" $(ALONE) $(OWN_CLUSTERS:%=--ignore=%); \
+	  status=$$?; $(BIN)/python -m tools.cluster.down; exit $$status
 
 e2e-own-clusters:
 	@$(BIN)/pytest -m "not soak" $(OWN_CLUSTERS)
