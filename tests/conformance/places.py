@@ -133,6 +133,15 @@ class Place:
         """The TrainJob's JobSet, as soon as it is there."""
         return self.until(lambda: self.find("JobSet", name))
 
+    def settled_job_set(self) -> JSON:
+        """The same once the manager has seen what it made.
+
+        Until then the reference may make it again, over what others wrote meanwhile.
+        """
+        self.job_set()
+        self.settle()
+        return self.job_set()
+
     def job_set_says(self, name: str = "a", **status: Any) -> None:
         """Play JobSet's controller: set fields of its status."""
         self.job_set(name)

@@ -70,7 +70,7 @@ def test_the_copy_has_the_defaults_of_the_server(place: Place) -> None:
 @rule("4.2-used")
 def test_a_later_change_of_the_runtime_does_not_reach_the_train_job(place: Place) -> None:
     place.add(objects.runtime(), objects.train_job(suspend=True))
-    place.job_set()
+    place.settled_job_set()
     place.change("TrainingRuntime", "runtime", {"spec": {"template": {"spec": _jobs(OTHER_IMAGE)}}})
     place.suspend(False)
     place.until(lambda: not place.job_set()["spec"]["suspend"])
@@ -80,7 +80,7 @@ def test_a_later_change_of_the_runtime_does_not_reach_the_train_job(place: Place
 @rule("4.2-runtime-gone")
 def test_a_train_job_goes_on_without_its_runtime(unjudged: Place) -> None:
     unjudged.add(objects.runtime(), objects.train_job(suspend=True))
-    unjudged.job_set()
+    unjudged.settled_job_set()
     unjudged.delete("TrainingRuntime", "runtime")
     unjudged.suspend(False)
     unjudged.until(lambda: not unjudged.job_set()["spec"]["suspend"])
@@ -100,7 +100,7 @@ def test_a_copy_is_enough_where_the_runtime_is_gone(unjudged: Place) -> None:
 @rule("4.2-made-again", differs=(Apart.CHILDREN,))
 def test_a_copy_that_is_missing_is_made_of_the_live_runtime(place: Place) -> None:
     place.add(objects.runtime(), objects.train_job(suspend=True))
-    place.job_set()
+    place.settled_job_set()
     place.change("TrainingRuntime", "runtime", {"spec": {"template": {"spec": _jobs(OTHER_IMAGE)}}})
     place.settle()
     place.delete("ConfigMap", SNAPSHOT)

@@ -18,15 +18,6 @@ def suspended(place: Place, **runtime: Any) -> None:
     place.until_condition("Suspended", "True")
 
 
-def settled_job_set(place: Place) -> None:
-    """Return when the manager has seen the JobSet that it made.
-
-    Until then the reference applies it again, over what others wrote meanwhile.
-    """
-    place.job_set()
-    place.settle()
-
-
 def is_suspended(place: Place) -> bool:
     suspend: bool = place.job_set()["spec"]["suspend"]
     return suspend
@@ -79,7 +70,7 @@ def test_suspending_suspends_the_job_set(place: Place) -> None:
 def test_suspending_applies_the_whole_job_set(place: Place) -> None:
     place.add(objects.runtime(template={"labels": {"example.com/a": "runtime"}}))
     place.add(objects.train_job())
-    settled_job_set(place)
+    place.settled_job_set()
     taken = {"metadata": {"labels": {"example.com/a": "taken", "example.com/b": "own"}}}
     place.change("JobSet", "a", taken)
     place.settle()
@@ -96,7 +87,7 @@ def test_suspending_applies_the_whole_job_set(place: Place) -> None:
 def test_a_job_set_that_runs_is_left_as_it_is(place: Place) -> None:
     place.add(objects.runtime(template={"labels": {"example.com/a": "runtime"}}))
     place.add(objects.train_job())
-    settled_job_set(place)
+    place.settled_job_set()
     place.change("JobSet", "a", {"metadata": {"labels": {"example.com/a": "taken"}}})
     version = place.job_set()["metadata"]["resourceVersion"]
     place.touch("again")
