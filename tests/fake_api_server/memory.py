@@ -6,15 +6,14 @@ managers. Garbage is collected when asked, and a container's log is what a test 
 """
 
 import asyncio
-import base64
 import copy
-import json
 from collections.abc import AsyncGenerator, Iterable
 from typing import Any
 
 from typing_extensions import override
 
 from tests.fake_api_server import (
+    merge_patch,
     object_selection,
     object_store,
     request_judgement,
@@ -120,13 +119,18 @@ class Memory(KubeClient):
         kind, place, asked = self._place("create", value)
         if kind == ACCESS_REVIEW:
             return {**copy.deepcopy(dict(value)), "status": {"allowed": True}}
-        self._check_namespace(kind, place, asked)
+        request_judgement.check_namespace(kind, place, self._store, asked)
         if self._store.get(kind, place) is not None:
-            message = f'{_plural(kind)} "{place[1]}" already exists'
+            message = f'{request_judgement.plural(kind)} "{place[1]}" already exists'
             raise refused("AlreadyExists", message, asked, kind, place[1])
-        config = server_side_apply.own(_coded(value), "", kind not in WITHOUT_STATUS)
-        whole = {**_head(kind, place), **config}
-        whole["metadata"] = {**config.get("metadata", {}), **_head(kind, place)["metadata"]}
+        config = server_side_apply.own(
+            server_side_apply.coded(value), "", kind not in WITHOUT_STATUS
+        )
+        whole = {**object_store.head(kind, place), **config}
+        whole["metadata"] = {
+            **config.get("metadata", {}),
+            **object_store.head(kind, place)["metadata"],
+        }
         writer = Writer(manager, "Update")
         new = server_side_apply.created(whole, config, writer, object_store.now())
         return self._stored(kind, place, new, asked, dry_run)
@@ -145,7 +149,7 @@ class Memory(KubeClient):
         kind, place, asked = self._place("apply", value)
         old = self._store.get(kind, place)
         if old is None:
-            self._check_namespace(kind, place, asked)
+            request_judgement.check_namespace(kind, place, self._store, asked)
         return self._applied(kind, value, Writer(manager, force=force), asked, dry_run)
 
     @override
@@ -159,8 +163,8 @@ class Memory(KubeClient):
         """
         kind, place, asked = self._place("patch", value)
         old = self._there(kind, place[1], place[0], "patch")
-        _check_identity(kind, old, value["metadata"], asked)
-        merged = _merged(old, value)
+        request_judgement.check_identity(kind, old, value["metadata"], asked)
+        merged = merge_patch.merged(old, value)
         if kind not in WITHOUT_STATUS and "status" in old:
             merged["status"] = old["status"]
         return self._updated(kind, place, merged, Writer(manager, "Update"), asked)
@@ -195,8 +199,8 @@ class Memory(KubeClient):
             message = "the server could not find the requested resource"
             raise refused("NotFound", message, asked)
         old = self._there(kind, place[1], place[0], "patch the status of")
-        _check_identity(kind, old, value["metadata"], asked)
-        merged = {**old, "status": _merged(old.get("status"), value.get("status"))}
+        request_judgement.check_identity(kind, old, value["metadata"], asked)
+        merged = {**old, "status": merge_patch.merged(old.get("status"), value.get("status"))}
         return self._updated(kind, place, merged, Writer(manager, "Update", STATUS), asked)
 
     @override
@@ -315,11 +319,7 @@ class Memory(KubeClient):
         metadata = value["metadata"]
         place = _at(kind, metadata.get("namespace") or "default", metadata.get("name") or "")
         asked = f"{verb} {named_path(kind, place[1], place[0])}"
-        size = len(json.dumps(value))
-        if size > request_judgement.LARGEST_REQUEST:
-            limit = f"limit is {request_judgement.LARGEST_REQUEST}"
-            message = f"Request entity too large: {limit}"
-            raise refused("RequestEntityTooLarge", message, asked)
+        request_judgement.check_size(value, asked)
         return kind, place, asked
 
     def _there(self, kind: Resource, name: str, namespace: str, verb: str) -> dict[str, Any]:
@@ -331,24 +331,10 @@ class Memory(KubeClient):
         self._served(kind.api_version, kind.kind)
         found = self._store.get(kind, _at(kind, namespace, name))
         if found is None:
-            message = f'{_plural(kind)} "{name}" not found'
+            message = f'{request_judgement.plural(kind)} "{name}" not found'
             asked = f"{verb} {named_path(kind, name, namespace)}"
             raise refused("NotFound", message, asked, kind, name)
         return found
-
-    def _check_namespace(self, kind: Resource, place: Place, asked: str) -> None:
-        if not kind.namespaced:
-            return
-        found = self._store.get(NAMESPACE, ("", place[0]))
-        if found is None:
-            message = f'namespaces "{place[0]}" not found'
-            raise refused("NotFound", message, asked, NAMESPACE, place[0])
-        if "deletionTimestamp" in found["metadata"]:
-            message = (
-                f'{_plural(kind)} "{place[1]}" is forbidden: unable to create new content in '
-                f"namespace {place[0]} because it is being terminated"
-            )
-            raise refused("Forbidden", message, asked, kind, place[1])
 
     def _applied(
         self, kind: Resource, value: JSONObject, writer: Writer, asked: str, dry_run: bool
@@ -357,12 +343,12 @@ class Memory(KubeClient):
         place = _at(kind, metadata.get("namespace") or "default", metadata["name"])
         old = self._store.get(kind, place)
         meant = {**metadata, "uid": ""} if writer.subresource else metadata
-        _check_identity(kind, old, meant, asked)
+        request_judgement.check_identity(kind, old, meant, asked)
         config = server_side_apply.own(
-            _coded(value), writer.subresource, kind not in WITHOUT_STATUS
+            server_side_apply.coded(value), writer.subresource, kind not in WITHOUT_STATUS
         )
         new = server_side_apply.applied(
-            old or _head(kind, place), config, writer, object_store.now(), asked
+            old or object_store.head(kind, place), config, writer, object_store.now(), asked
         )
         if new == old:
             return copy.deepcopy(new)
@@ -408,61 +394,5 @@ class Memory(KubeClient):
                 future.set_result(None)
 
 
-def _merged(old: Any, patch: Any) -> Any:
-    """RFC 7386."""
-    if not isinstance(patch, dict):
-        return patch
-    there = dict(old) if isinstance(old, dict) else {}
-    for key, value in patch.items():
-        if value is None:
-            there.pop(key, None)
-        else:
-            there[key] = _merged(there.get(key), value)
-    return there
-
-
 def _at(kind: Resource, namespace: str, name: str) -> Place:
     return (namespace if kind.namespaced else "", name)
-
-
-def _head(kind: Resource, place: Place) -> dict[str, Any]:
-    """The least of a new object."""
-    metadata = {"name": place[1], **({"namespace": place[0]} if place[0] else {})}
-    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
-
-
-def _plural(kind: Resource) -> str:
-    """The kind as messages name it."""
-    group = kind.api_version.rpartition("/")[0]
-    return f"{kind.plural}.{group}" if group else kind.plural
-
-
-def _coded(value: JSONObject) -> JSONObject:
-    """A Secret with its `stringData` where the server puts it."""
-    if value["kind"] != "Secret" or "stringData" not in value:
-        return value
-    coded = {
-        key: base64.b64encode(text.encode()).decode() for key, text in value["stringData"].items()
-    }
-    rest = {key: item for key, item in value.items() if key != "stringData"}
-    return {**rest, "data": {**(value.get("data") or {}), **coded}}
-
-
-def _check_identity(
-    kind: Resource, old: JSONObject | None, metadata: JSONObject, asked: str
-) -> None:
-    """Refuse to apply to another version, or another object, than was meant."""
-    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
-    there = old["metadata"] if old else {}
-    why = ""
-    if uid and uid != there.get("uid"):
-        why = f"uid mismatch: the provided object specified uid {uid}"
-    elif old and version and version != there["resourceVersion"]:
-        why = (
-            "the object has been modified; please apply your changes to the latest version and "
-            "try again"
-        )
-    if why:
-        name = metadata["name"]
-        message = f'Operation cannot be fulfilled on {_plural(kind)} "{name}": {why}'
-        raise refused("Conflict", message, asked, kind, name)

@@ -40,6 +40,12 @@ def now() -> str:
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def head(kind: Resource, place: Place) -> dict[str, Any]:
+    """The least of a new object."""
+    metadata = {"name": place[1], **({"namespace": place[0]} if place[0] else {})}
+    return {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": metadata}
+
+
 class Store:
     """Objects by kind and place."""
 

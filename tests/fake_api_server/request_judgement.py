@@ -10,16 +10,17 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from tests.fake_api_server.object_store import Place, Store
 from trainer_infra import names
 from trainer_infra.api import schema, transitions
 from trainer_infra.api.finding import FieldFinding, path_text
 from trainer_infra.kube import refusals
 from trainer_infra.kube.refusals import Answer
-from trainer_infra.kube.resource import Resource
+from trainer_infra.kube.resource import NAMESPACE, Resource
 
 JSON = Mapping[str, Any]
 
-LARGEST_REQUEST: Final = 3 * 1024 * 1024
+_LARGEST_REQUEST: Final = 3 * 1024 * 1024
 """Bytes of a request."""
 _LARGEST_STORED: Final = 1_572_864
 """Bytes of an object for etcd."""
@@ -175,3 +176,50 @@ def _immutable(kind: str, old: JSON, new: JSON) -> Iterator[Cause]:
         for field in ("template", "selector", "completionMode"):
             if (old.get("spec") or {}).get(field) != (new.get("spec") or {}).get(field):
                 yield f"spec.{field}", "FieldValueInvalid", "Invalid value: field is immutable"
+
+
+def check_size(value: JSON, asked: str) -> None:
+    """Refuse a request that is too large."""
+    if len(json.dumps(value)) > _LARGEST_REQUEST:
+        message = f"Request entity too large: limit is {_LARGEST_REQUEST}"
+        raise refused("RequestEntityTooLarge", message, asked)
+
+
+def plural(kind: Resource) -> str:
+    """The kind as messages name it."""
+    group = kind.api_version.rpartition("/")[0]
+    return f"{kind.plural}.{group}" if group else kind.plural
+
+
+def check_identity(kind: Resource, old: JSON | None, metadata: JSON, asked: str) -> None:
+    """Refuse to apply to another version, or another object, than was meant."""
+    uid, version = metadata.get("uid"), metadata.get("resourceVersion")
+    there = old["metadata"] if old else {}
+    why = ""
+    if uid and uid != there.get("uid"):
+        why = f"uid mismatch: the provided object specified uid {uid}"
+    elif old and version and version != there["resourceVersion"]:
+        why = (
+            "the object has been modified; please apply your changes to the latest version and "
+            "try again"
+        )
+    if why:
+        name = metadata["name"]
+        message = f'Operation cannot be fulfilled on {plural(kind)} "{name}": {why}'
+        raise refused("Conflict", message, asked, kind, name)
+
+
+def check_namespace(kind: Resource, place: Place, store: Store, asked: str) -> None:
+    """Refuse a new object in a namespace that is not there, or is going."""
+    if not kind.namespaced:
+        return
+    namespace = store.get(NAMESPACE, ("", place[0]))
+    if namespace is None:
+        message = f'namespaces "{place[0]}" not found'
+        raise refused("NotFound", message, asked, NAMESPACE, place[0])
+    if "deletionTimestamp" in namespace["metadata"]:
+        message = (
+            f'{plural(kind)} "{place[1]}" is forbidden: unable to create new content in '
+            f"namespace {place[0]} because it is being terminated"
+        )
+        raise refused("Forbidden", message, asked, kind, place[1])

@@ -5,6 +5,7 @@ field is set and owned; one that is applied no more goes, unless others own it; 
 with another value is a conflict, or theirs no more where it is forced.
 """
 
+import base64
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -237,3 +238,14 @@ def _conflicts(others: Iterable[Entry], changed: FieldSet) -> Iterator[tuple[str
 def _text(path: Field) -> str:
     parts = (f".{part[2:]}" if part[:2] == "f:" else f"[{part[2:]}]" for part in path)
     return "".join(parts)
+
+
+def coded(value: JSON) -> JSON:
+    """A Secret with its `stringData` where the server puts it."""
+    if value["kind"] != "Secret" or "stringData" not in value:
+        return value
+    coded = {
+        key: base64.b64encode(text.encode()).decode() for key, text in value["stringData"].items()
+    }
+    rest = {key: item for key, item in value.items() if key != "stringData"}
+    return {**rest, "data": {**(value.get("data") or {}), **coded}}
