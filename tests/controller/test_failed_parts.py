@@ -8,11 +8,13 @@ import pytest
 from tests.controller.running_manager import (
     NAMESPACE,
     add_runtime,
+    events,
     memory,
     there,
     train_job,
     without_servers,
 )
+from trainer_infra import names
 from trainer_infra.controller.certificate_files import CertificateFiles
 from trainer_infra.controller.configuration import LeaderElectionSettings
 from trainer_infra.controller.event_recorder import EventRecorder
@@ -74,6 +76,7 @@ def test_a_leader_that_fails_finishes_its_looks_and_lets_another_lead_at_once(
             await Manager(client, ManagerSettings(settings, OURS)).run()
         lease = await client.get(LEASE, ELECTED.resource_name, NAMESPACE)
         assert lease["spec"]["holderIdentity"] == ""
+        assert await events(client, names.EVENT_CREATED)
 
     monkeypatch.setattr(PluginWatches, "run", fail)
     asyncio.run(work())

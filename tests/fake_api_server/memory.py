@@ -123,14 +123,10 @@ class Memory(KubeClient):
         if self._store.get(kind, place) is not None:
             message = f'{request_judgement.plural(kind)} "{place[1]}" already exists'
             raise refused("AlreadyExists", message, asked, kind, place[1])
-        config = server_side_apply.own(
-            server_side_apply.coded(value), "", kind not in WITHOUT_STATUS
-        )
-        whole = {**object_store.head(kind, place), **config}
-        whole["metadata"] = {
-            **config.get("metadata", {}),
-            **object_store.head(kind, place)["metadata"],
-        }
+        config = server_side_apply.own(value, "", kind not in WITHOUT_STATUS)
+        head = object_store.head(kind, place)
+        metadata = {**config.get("metadata", {}), **head["metadata"]}
+        whole = {**head, **config, "metadata": metadata}
         writer = Writer(manager, "Update")
         new = server_side_apply.created(whole, config, writer, object_store.now())
         return self._stored(kind, place, new, asked, dry_run)
@@ -344,9 +340,7 @@ class Memory(KubeClient):
         old = self._store.get(kind, place)
         meant = {**metadata, "uid": ""} if writer.subresource else metadata
         request_judgement.check_identity(kind, old, meant, asked)
-        config = server_side_apply.own(
-            server_side_apply.coded(value), writer.subresource, kind not in WITHOUT_STATUS
-        )
+        config = server_side_apply.own(value, writer.subresource, kind not in WITHOUT_STATUS)
         new = server_side_apply.applied(
             old or object_store.head(kind, place), config, writer, object_store.now(), asked
         )

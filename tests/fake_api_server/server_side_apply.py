@@ -96,6 +96,7 @@ def own(value: JSON, subresource: str, has_status: bool) -> dict[str, Any]:
     """What of a value counts: neither the server's own fields nor what the endpoint ignores."""
     if subresource:
         return {STATUS: value[STATUS]} if STATUS in value else {}
+    value = _coded(value)
     ignored = (*_HEAD, "metadata", *((STATUS,) if has_status else ()))
     metadata = {key: item for key, item in value["metadata"].items() if key not in _SERVERS}
     rest = {key: item for key, item in value.items() if key not in ignored}
@@ -240,12 +241,12 @@ def _text(path: Field) -> str:
     return "".join(parts)
 
 
-def coded(value: JSON) -> JSON:
+def _coded(value: JSON) -> JSON:
     """A Secret with its `stringData` where the server puts it."""
     if value["kind"] != "Secret" or "stringData" not in value:
         return value
-    coded = {
+    data = {
         key: base64.b64encode(text.encode()).decode() for key, text in value["stringData"].items()
     }
     rest = {key: item for key, item in value.items() if key != "stringData"}
-    return {**rest, "data": {**(value.get("data") or {}), **coded}}
+    return {**rest, "data": {**(value.get("data") or {}), **data}}

@@ -118,6 +118,7 @@ class Manager:
         self.metrics.registry.register(self._training)
         self._informers = tuple(self._make_informers())
         self._stopping = asyncio.Event()
+        self._failure: BaseException | None = None
         self._has_authorities = asyncio.Event()
 
     def _make_informers(self) -> list[Informer]:
@@ -157,12 +158,24 @@ class Manager:
         """End it: `run` returns when no look is under way."""
         self._stopping.set()
 
+    def _fail(self, error: BaseException) -> None:
+        """A part has failed: end as if told to, for without it this would only seem to work."""
+        _log.error("a part of it failed; this is a bug, please report it", exc_info=error)
+        self._failure = error
+        self.stop()
+
     async def run(self) -> None:
         """Work until `stop`.
 
         Raises:
             NotAvailable: An address cannot be had, or another replica leads now.
+            Bug: A part of it has failed; Kubernetes starts the controller anew.
         """
+        await self._serve()
+        if self._failure is not None:
+            raise Bug("a part of the controller failed, so all of it ended") from self._failure
+
+    async def _serve(self) -> None:
         parts = ServedParts(
             AdmissionJudge(self._lookups, self._behaviour),
             self.metrics,
@@ -173,7 +186,7 @@ class Manager:
         )
         async with (
             controller_servers(self._client, self._configuration, parts) as webhooks,
-            _BackgroundTasks(self.stop) as background,
+            _BackgroundTasks(self._fail) as background,
         ):
             background.start(webhooks.keeping)
             if self._configuration.has_gate(STATUS_GATE):
@@ -193,13 +206,10 @@ class Manager:
             self._leader.seconds_left = lambda: election.seconds_left
             lost = asyncio.Event()
             background.start(_kept(election, lost))
-            try:
-                await self._work(lost)
-            finally:
-                if not lost.is_set():
-                    await election.release()
+            await self._work(lost)
             if lost.is_set():
                 raise NotAvailable("another replica leads now; this one ends")
+            await election.release()
 
     async def _follow_authorities(self, webhooks: AdmissionWebhooks) -> None:
         """Render with the certificate's authorities: pods trust what the status server shows."""
@@ -231,7 +241,7 @@ class Manager:
         _log.info("%s workers begin", self._configuration.workers)
         # What is new does not wait until all that runs already has been looked at.
         self.queue.prefer(lambda key: key not in self._caches.job_sets)
-        async with _BackgroundTasks(self.stop) as beside:
+        async with _BackgroundTasks(self._fail) as beside:
             for each in (self._recorder, self._finalizers, self._plugin_watches):
                 beside.start(each.run())
             workers = [
@@ -297,18 +307,15 @@ class Manager:
 
 
 class _BackgroundTasks:
-    """Tasks that end with what they are beside; one that fails ends the controller.
+    """Tasks that end with what they are beside."""
 
-    Kubernetes starts it anew. Without one of its parts it would go on, and seem to work.
-    """
-
-    def __init__(self, stop: Callable[[], None]) -> None:
+    def __init__(self, fail: Callable[[BaseException], None]) -> None:
         """No task yet.
 
         Args:
-            stop: ends the controller.
+            fail: called with the error of each that fails.
         """
-        self._stop = stop
+        self._fail = fail
         self._tasks: list[asyncio.Future[None]] = []
 
     async def __aenter__(self) -> Self:
@@ -317,9 +324,7 @@ class _BackgroundTasks:
     async def __aexit__(self, *_error: object) -> None:
         for each in self._tasks:
             each.cancel()
-        for ended in await asyncio.gather(*self._tasks, return_exceptions=True):
-            if isinstance(ended, Exception):
-                raise Bug("a part of the controller failed, so that all of it ended") from ended
+        await asyncio.gather(*self._tasks, return_exceptions=True)
 
     def start(self, work: Awaitable[None]) -> None:
         task = asyncio.ensure_future(work)
@@ -327,12 +332,8 @@ class _BackgroundTasks:
         self._tasks.append(task)
 
     def _ended(self, task: asyncio.Future[None]) -> None:
-        error = None if task.cancelled() else task.exception()
-        if error is not None:
-            _log.error(
-                "a part of the controller failed; this is a bug, please report it", exc_info=error
-            )
-            self._stop()
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
 
 
 async def run_manager(settings: ManagerSettings) -> None:

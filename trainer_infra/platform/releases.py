@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.platform.chart_reference import HelmChart
@@ -65,7 +66,7 @@ def _trainer(version: str, digest: str) -> Release:
         "manifests",
         digest,
         {
-            "namespace": "kubeflow-system",
+            "namespace": names.SYSTEM_NAMESPACE,
             "resources": [
                 "overlays/manager/namespace.yaml",
                 *(f"base/{part}" for part in ("crds", "manager", "rbac", "webhook")),

@@ -19,7 +19,6 @@ VERSION: Final = "2.3.0"
 """The release of Kubeflow Trainer as which it behaves."""
 IMAGE: Final = "trainer-infra/controller"
 """Its image without a tag: that is the version of this package."""
-NAMESPACE: Final = names.SYSTEM_NAMESPACE
 _FOLDER: Final = Path(__file__).parent
 _FILES: Final = ("rights.yaml", "manager.yaml", "webhooks.yaml")
 _KINDS: Final = (names.CLUSTER_TRAINING_RUNTIME, names.TRAINING_RUNTIME, names.TRAIN_JOB)
@@ -44,7 +43,7 @@ _COLUMNS: Final = (
 
 def builtin_objects() -> tuple[JSONObject, ...]:
     """Everything that the controller needs, without what is for Prometheus."""
-    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": NAMESPACE}}
+    space = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": names.SYSTEM_NAMESPACE}}
     read = (each for file in _FILES for each in _objects(file))
     return (space, *map(_with_columns, crd.crd_definitions(_KINDS)), *map(_with_image, read))
 

@@ -1,7 +1,6 @@
 """Every object of a workspace, or every problem of its arguments."""
 
 from collections.abc import Iterator
-from typing import Final
 
 from trainer_infra import names
 from trainer_infra.errors import InvalidInput, Problem
@@ -40,8 +39,6 @@ from trainer_infra.platform.workspaces.service_account import (
 )
 from trainer_infra.platform.workspaces.workspace_args import WorkspaceArgs
 
-TRAINER_NAMESPACE: Final = names.SYSTEM_NAMESPACE
-
 
 def workspace_objects(namespace: str, args: WorkspaceArgs) -> tuple[JSONObject, ...]:
     """The objects of a workspace, but those of its queue.
@@ -77,7 +74,7 @@ def _network(namespace: str, args: WorkspaceArgs) -> Iterator[JSONObject]:
     yield from network_policies(
         NetworkRules(
             namespace,
-            args.get("trainer_namespace", TRAINER_NAMESPACE),
+            args.get("trainer_namespace", names.SYSTEM_NAMESPACE),
             args.get("internet", True),
             args.get("egress", ()),
             args.get("service_account_annotations", {}),
@@ -111,7 +108,9 @@ def _problems(namespace: str, args: WorkspaceArgs) -> Iterator[Problem]:
 
 def _network_problems(args: WorkspaceArgs) -> Iterator[Problem]:
     yield from egress_problems(args.get("egress", ()))
-    yield from label_problems("trainer_namespace", args.get("trainer_namespace", TRAINER_NAMESPACE))
+    yield from label_problems(
+        "trainer_namespace", args.get("trainer_namespace", names.SYSTEM_NAMESPACE)
+    )
     if args.get("network_policy", True):
         return
     for name in ("internet", "egress"):
