@@ -279,7 +279,7 @@ GENERATED_SHOWN: Final = "<generated>"  # what is shown of a Secret whose value 
 CODE_MOUNT: Final = "/opt/trainer-infra/code"
 OUTPUTS_MOUNT: Final = "/opt/trainer-infra/outputs"
 OUTPUTS_VOLUME: Final = "trainer-infra-output"
-# storage.py, which stands alone, spells these two itself.
+# in_pod/storage.py, which stands alone, spells these two itself.
 OUTPUT_VARIABLE: Final = "TRAINER_INFRA_OUTPUT_"
 MOUNTS_VARIABLE: Final = "TRAINER_INFRA_MOUNTS"
 SECRET_MOUNT: Final = "/opt/trainer-infra/secret"  # noqa: S105  a folder
@@ -329,7 +329,7 @@ RECORD_STATUS_KEY: Final = "status"
 KUEUE_PRIORITY_LABEL: Final = "kueue.x-k8s.io/priority-class"
 
 # Reports of a pod without a server: the variable with the file that takes the last one, and what
-# its line in the log begins with. report.py, which stands alone, spells both itself.
+# its line in the log begins with. in_pod/report.py, which stands alone, spells both itself.
 REPORT_FILE: Final = "TRAINER_INFRA_REPORT"
 REPORT_PREFIX: Final = "trainer-infra-report: "
 TERMINATION_LOG: Final = "/dev/termination-log"

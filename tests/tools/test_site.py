@@ -25,8 +25,7 @@ PUBLIC = [
     *(
         f"{module.__name__.removeprefix('trainer_infra.')}.{name}"
         for module in (report, storage)
-        for name, value in inspect.getmembers(module, inspect.isfunction)
-        if value.__module__ == module.__name__ and not name.startswith("_")
+        for name in module.__all__
     ),
     "catalog.get",
 ]

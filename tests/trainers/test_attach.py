@@ -6,13 +6,12 @@ import re
 import subprocess
 import sys
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 
 from tests.trainers.conftest import RUNTIME, WIRE, Write
-from trainer_infra import catalog, names, report
+from trainer_infra import catalog, in_pod, names
 from trainer_infra.api.base import ObjectMeta
 from trainer_infra.api.runtime import (
     ClusterTrainingRuntime,
@@ -23,10 +22,10 @@ from trainer_infra.api.runtime import (
 from trainer_infra.errors import InvalidInput
 from trainer_infra.trainers import code_mount
 from trainer_infra.trainers.code import Code
-from trainer_infra.trainers.custom import pod_main
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.trainer import PackableTrainer
 
+IN_POD = Path(in_pod.__file__).parent
 CODE = Code({"main.py": "x", "source/a b.py": "y", "..c": "z"}, ("b==1",), secret_args=False)
 
 
@@ -230,14 +229,14 @@ def test_keys_are_legal_and_different() -> None:
 
 
 def test_the_launcher_knows_the_same_names() -> None:
-    assert f'"{names.SECRET_ARGS}"' in Path(pod_main.__file__).read_text(encoding="utf-8")
+    assert f'"{names.SECRET_ARGS}"' in (IN_POD / "main.py").read_text("utf-8")
 
 
-@pytest.mark.parametrize("module", [pod_main, report], ids=["launcher", "report"])
-def test_what_runs_in_unknown_images_keeps_to_old_syntax(module: ModuleType) -> None:
-    text = Path(str(module.__file__)).read_text(encoding="utf-8")
-    ast.parse(text, feature_version=(3, 9))
-    assert "from __future__ import annotations\n" in text
+@pytest.mark.parametrize("path", sorted(IN_POD.rglob("*.py")), ids=lambda path: path.stem)
+def test_what_runs_in_unknown_images_keeps_to_old_syntax(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
+    annotated = any(isinstance(node, ast.FunctionDef | ast.AnnAssign) for node in ast.walk(tree))
+    assert not annotated or "from __future__ import annotations" in path.read_text("utf-8")
 
 
 def test_a_function_that_only_moved_in_its_file_is_the_same_work() -> None:

@@ -326,7 +326,7 @@ def test_a_file_that_cannot_be_written_never_raises(server: Server, tmp_path: Pa
 
 def test_importing_it_loads_nothing_slow() -> None:
     slow = ("ssl", "http.client", "json", "urllib", "socket", "pathlib", "dataclasses")
-    file = Path(__file__).parents[2] / "trainer_infra" / "report.py"
+    file = Path(__file__).parents[2] / "trainer_infra" / "in_pod" / "report.py"
     script = (
         "import importlib.util, sys\n"
         f"spec = importlib.util.spec_from_file_location('report', {str(file)!r})\n"

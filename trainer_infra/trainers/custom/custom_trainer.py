@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Final, Self
 
-from trainer_infra import names
+from trainer_infra import in_pod, names
 from trainer_infra.api import quantity
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.trainers.array_values import as_python
@@ -236,17 +236,20 @@ def _files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
+SHIPPED: Final = ("report.py", "storage.py")
+"""Files of the package, and of its room `in_pod`, that travel for images which lack it."""
+
+
 @functools.cache
 def _own_files() -> dict[str, str]:
-    """What we add to the user's code: the launcher, and `report` for images that lack it."""
-    package = Path(__file__).parents[2]
+    """What we add to the user's code: the launcher, and `report` and `storage` for images that lack them."""
+    package = Path(in_pod.__file__).parents[1]
+    shipped = [*SHIPPED, *(f"in_pod/{file}" for file in SHIPPED)]
     return {
-        "main.py": Path(__file__).with_name("pod_main.py").read_text(encoding="utf-8"),
+        "main.py": (package / "in_pod" / "main.py").read_text(encoding="utf-8"),
         "lib/trainer_infra/__init__.py": "",
-        **{
-            f"lib/trainer_infra/{file}": (package / file).read_text(encoding="utf-8")
-            for file in ("report.py", "storage.py")
-        },
+        "lib/trainer_infra/in_pod/__init__.py": "",
+        **{f"lib/trainer_infra/{file}": (package / file).read_text("utf-8") for file in shipped},
     }
 
 
