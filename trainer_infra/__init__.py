@@ -14,22 +14,34 @@ if TYPE_CHECKING:
     from trainer_infra.deploy.train_job_arguments import TrainJobArgs
     from trainer_infra.deploy.train_job_resource import TrainJob, TrainJobResult
     from trainer_infra.deploy.train_jobs_resource import TrainJobs, TrainJobsResult
+    from trainer_infra.trainers.container_trainer import ContainerTrainer
     from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
+    from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
+    from trainer_infra.trainers.libraries.lora import LoraArgs
+    from trainer_infra.trainers.libraries.torchtune import TorchTune
+    from trainer_infra.trainers.libraries.trl import Trl
+    from trainer_infra.trainers.libraries.unsloth import Unsloth
     from trainer_infra.trainers.secret import Secret
     from trainer_infra.trainers.wire_types import *
 
 __all__ = [
     "ClusterTrainingRuntime",
+    "ContainerTrainer",
     "CustomTrainer",
     "FaultTolerance",
+    "LlamaFactory",
+    "LoraArgs",
     "RunResult",
     "Secret",
+    "TorchTune",
     "TrainJob",
     "TrainJobArgs",
     "TrainJobResult",
     "TrainJobs",
     "TrainJobsResult",
     "TrainingRuntime",
+    "Trl",
+    "Unsloth",
     "with_fault_tolerance",
     # Parts of these in wire form.
     "AffinityArgs", "AppArmorProfileArgs", "CSIVolumeSourceArgs", "CapabilitiesArgs",
@@ -74,16 +86,22 @@ __all__ = [
 
 _HOME = {
     "ClusterTrainingRuntime": "trainer_infra.deploy.runtime_resources",
+    "ContainerTrainer": "trainer_infra.trainers.container_trainer",
     "CustomTrainer": "trainer_infra.trainers.custom.custom_trainer",
     "FaultTolerance": "trainer_infra.api.fault_tolerance",
+    "LlamaFactory": "trainer_infra.trainers.libraries.llama_factory",
+    "LoraArgs": "trainer_infra.trainers.libraries.lora",
     "RunResult": "trainer_infra.deploy.run_result",
     "Secret": "trainer_infra.trainers.secret",
+    "TorchTune": "trainer_infra.trainers.libraries.torchtune",
     "TrainJob": "trainer_infra.deploy.train_job_resource",
     "TrainJobArgs": "trainer_infra.deploy.train_job_arguments",
     "TrainJobResult": "trainer_infra.deploy.train_job_resource",
     "TrainJobs": "trainer_infra.deploy.train_jobs_resource",
     "TrainJobsResult": "trainer_infra.deploy.train_jobs_resource",
     "TrainingRuntime": "trainer_infra.deploy.runtime_resources",
+    "Trl": "trainer_infra.trainers.libraries.trl",
+    "Unsloth": "trainer_infra.trainers.libraries.unsloth",
     "with_fault_tolerance": "trainer_infra.api.fault_tolerance",
 }
 

@@ -19,14 +19,14 @@ FROM_THE_PROGRAM = {
     "a_function_as_trainer": (
         f'TrainJob("job", {RUNTIME}, trainer=train)',
         (
-            "TrainJob job: trainer: must be a CustomTrainer, or spec.trainer in wire form, got "
+            "TrainJob job: trainer: must be a trainer, such as CustomTrainer, or spec.trainer in wire form, got "
             "<function train at 0x…>; write trainer=CustomTrainer(train)"
         ),
     ),
     "a_path_as_trainer": (
         f'TrainJob("job", {RUNTIME}, trainer="train.py")',
         (
-            "TrainJob job: trainer: must be a CustomTrainer, or spec.trainer in wire form, got "
+            "TrainJob job: trainer: must be a trainer, such as CustomTrainer, or spec.trainer in wire form, got "
             "'train.py'; write trainer=CustomTrainer('train.py')"
         ),
     ),

@@ -11,7 +11,7 @@ import pytest
 from tests.trainers.conftest import Load, Problems, Write
 from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.secret import Secret
-from trainer_infra.trainers.trainer import PackedTrainer
+from trainer_infra.trainers.trainer import PackedProgram
 
 ANY = "def train(**anything): pass\n"
 
@@ -195,7 +195,7 @@ def test_a_full_trainer_in_wire_form(write: Write) -> None:
         "numProcPerNode": 1,
         "resourcesPerNode": {"requests": amounts, "limits": amounts},
     }
-    assert packed == PackedTrainer(packed.code, trainer, {"env.B": "b"})
+    assert packed == PackedProgram(packed.code, trainer, {"env.B": "b"})
     assert packed.code.packages == ("a[x]==2", "b==1")
     assert packed.code.secret_args is False
 

@@ -42,7 +42,8 @@ def test_the_committed_types_are_those_of_the_schemas() -> None:
 def test_every_type_is_a_public_name() -> None:
     names = {f"{name}Args" for name in generate.found_classes()}
     assert {name for name in trainer_infra.__all__ if name.endswith("Args")} == names | {
-        "TrainJobArgs"
+        "LoraArgs",
+        "TrainJobArgs",
     }
     for name in names:
         assert getattr(trainer_infra, name) is getattr(wire_types, name)

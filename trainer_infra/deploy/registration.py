@@ -92,7 +92,7 @@ def job_inputs(job: Arguments, where: str) -> dict[str, Any]:
         _refuse(secret_door.misplaced_arguments(plain), where)
 
     def made(plain: Mapping[str, Any]) -> dict[str, Any]:
-        found = _inputs(Arguments.from_mapping(plain), where)
+        found = _inputs(job.with_values(plain), where)
         _refuse(uncarried_values(found), where)
         return found
 

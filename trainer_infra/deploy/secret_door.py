@@ -10,9 +10,11 @@ puts there later is found by `secret_transform`. Pure.
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from trainer_infra.deploy.train_job_arguments import PACKABLE
 from trainer_infra.errors import Problem
 from trainer_infra.json_values import JSONObject
 from trainer_infra.trainers.secret import Secret
+from trainer_infra.trainers.trainer import DOORS
 
 FIX: Final = (
     "pass a secret in env of the trainer or an initializer, as {'name': ..., 'value': Secret(...)}, "
@@ -45,8 +47,8 @@ def misplaced_secrets(value: Any, path: str) -> Iterator[Problem]:
 def misplaced_arguments(arguments: JSONObject) -> Iterator[Problem]:
     """The same for the arguments of a TrainJob, as `Arguments.as_mapping` has them."""
     for name, value in arguments.items():
-        if name == "trainer" and isinstance(value, Mapping) and "custom" in value:
-            yield from _of_custom(value["custom"])
+        if name == "trainer" and isinstance(value, Mapping) and PACKABLE in value:
+            yield from _of_packable(value[PACKABLE])
         elif name in {"trainer", "initializer"}:
             yield from _outside_env(value, f"spec.{name}")
         else:
@@ -61,10 +63,10 @@ _SPEC: Final = {
 """Arguments that have another name in the object."""
 
 
-def _of_custom(trainer: JSONObject) -> Iterator[Problem]:
-    """A CustomTrainer judges its own env and func_args, values of which may be secret."""
+def _of_packable(trainer: JSONObject) -> Iterator[Problem]:
+    """A trainer judges its own doors, values of which may be secret."""
     for name, value in trainer.items():
-        if name not in {"env", "func_args"}:
+        if name not in DOORS:
             yield from misplaced_secrets(value, f"trainer.{name}")
 
 

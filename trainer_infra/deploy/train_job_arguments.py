@@ -6,17 +6,17 @@ job's own Secret stay in their place. Pure but for reading the user's source; ca
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import TYPE_CHECKING, Any, Literal, Required, Self, TypeAlias, TypedDict
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, Final, Literal, Required, Self, TypeAlias, TypedDict
 
 from trainer_infra import names
 from trainer_infra.api.finding import path_text
 from trainer_infra.errors import InvalidInput, Problem
 from trainer_infra.json_values import JSONObject, json_leaves
 from trainer_infra.trainers.array_values import as_python
-from trainer_infra.trainers.custom.custom_trainer import CustomTrainer
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
+from trainer_infra.trainers.trainer import PackableTrainer
 
 if TYPE_CHECKING:
     from trainer_infra.api.runtime import ClusterTrainingRuntime, TrainingRuntime
@@ -38,6 +38,8 @@ Labels: TypeAlias = Input[Mapping[str, Input[str]] | None]
 """Labels or annotations."""
 Outputs: TypeAlias = Sequence[Input[str]] | Mapping[str, Input[str] | None]
 """Names of what a run leaves behind, or names with where each is kept."""
+PACKABLE: Final = "packable"
+"""What the arguments of a trainer stand under; no key of spec.trainer."""
 WaitFor: TypeAlias = Literal["running", "complete"]
 """What a gate can wait for."""
 
@@ -47,8 +49,8 @@ class TrainJobArgs(TypedDict, total=False):
 
     runtime: Required["AnyRuntime"]
     """Name of a runtime of the catalog, or a runtime: a resource, typed, or in wire form."""
-    trainer: "CustomTrainer | Input[TrainerArgs | None]"
-    """A CustomTrainer, or spec.trainer in wire form: a mapping with the names of its YAML."""
+    trainer: "PackableTrainer | Input[TrainerArgs | None]"
+    """A CustomTrainer or another trainer, or spec.trainer in wire form: a mapping with the names of its YAML."""
     initializer: "Input[InitializerArgs | None]"
     """spec.initializer in wire form; env values may be Secret."""
     runtime_patches: "Input[Sequence[Input[RuntimePatchArgs]] | None]"
@@ -91,22 +93,21 @@ class Arguments:
     annotations: Any = None
 
     def as_mapping(self) -> dict[str, Any]:
-        """The arguments as plain structures, a CustomTrainer as its own arguments."""
+        """The arguments as plain structures, a trainer as its own arguments."""
         values = {each.name: getattr(self, each.name) for each in fields(self)}
-        if isinstance(self.trainer, CustomTrainer):
-            arguments = {
-                each.name: getattr(self.trainer, each.name) for each in fields(CustomTrainer)
+        if isinstance(self.trainer, PackableTrainer):
+            own = fields(self.trainer)
+            values["trainer"] = {
+                PACKABLE: {each.name: getattr(self.trainer, each.name) for each in own}
             }
-            values["trainer"] = {"custom": arguments}
         return values
 
-    @classmethod
-    def from_mapping(cls, values: JSONObject) -> Self:
-        """The inverse of `as_mapping`."""
-        trainer = values["trainer"]
-        if isinstance(trainer, Mapping) and "custom" in trainer:
-            return cls(**{**values, "trainer": CustomTrainer(**trainer["custom"])})
-        return cls(**values)
+    def with_values(self, values: JSONObject) -> Self:
+        """The same kind of trainer with the values of an `as_mapping`, in which Outputs are open now."""
+        if not isinstance(self.trainer, PackableTrainer):
+            return replace(self, **values)
+        kind = type(self.trainer)
+        return replace(self, **{**values, "trainer": kind(**values["trainer"][PACKABLE])})
 
 
 def to_inputs(job: Arguments) -> dict[str, Any]:
@@ -118,12 +119,12 @@ def to_inputs(job: Arguments) -> dict[str, Any]:
     if misshapen := tuple(_misshapen(job)):
         raise InvalidInput(misshapen)
     secrets: dict[str, Any] = {}
-    code: dict[str, Any] | None = None
+    code: JSONObject | None = None
     unfit = [*_unfit(_wire(job.initializer), "initializer")]
-    if isinstance(job.trainer, CustomTrainer):
+    if isinstance(job.trainer, PackableTrainer):
         packed = job.trainer.pack()
         trainer: Any = packed.trainer
-        code = packed.code.to_wire()
+        code = packed.code.to_wire() if packed.code else None
         secrets |= packed.secret_data
     else:
         unfit += _unfit(_wire(job.trainer), "trainer")
@@ -154,8 +155,8 @@ def _misshapen(job: Arguments) -> Iterator[Problem]:
     elif not _is_a(job.runtime, str | Mapping):
         fix = "give the name of one of the catalog, a runtime resource, or a runtime in wire form"
         yield Problem("runtime", "must be a runtime or its name", got=job.runtime, fix=fix)
-    if job.trainer is not None and not _is_a(job.trainer, CustomTrainer | Mapping):
-        what, fix = "must be a CustomTrainer, or spec.trainer in wire form", ""
+    if job.trainer is not None and not _is_a(job.trainer, PackableTrainer | Mapping):
+        what, fix = "must be a trainer, such as CustomTrainer, or spec.trainer in wire form", ""
         if isinstance(job.trainer, str) or callable(job.trainer):
             given = getattr(job.trainer, "__name__", repr(job.trainer))
             fix = f"write trainer=CustomTrainer({given})"

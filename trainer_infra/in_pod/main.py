@@ -11,6 +11,7 @@ import importlib
 import importlib.util
 import json
 import os
+import re
 import runpy
 import signal
 import sys
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
 HERE = os.path.dirname(os.path.abspath(__file__))  # noqa: PTH100, PTH120  pathlib starts slowly
 SOURCE = os.path.join(HERE, "source", "")  # noqa: PTH118  the same
+OUTPUT = "output://([-a-z0-9]+)"
 
 
 def main() -> None:
@@ -32,7 +34,9 @@ def main() -> None:
         signal.signal(signal.SIGTERM, end_with_signal)
     launch = read_object(os.path.join(HERE, "launch.json"))  # noqa: PTH118
     set_path()
-    if "script" in launch:
+    if "program" in launch:
+        run_program(launch["program"])
+    elif "script" in launch:
         run_script(os.path.join(SOURCE, launch["script"]))  # noqa: PTH118
     else:
         load_function(launch)(**read_arguments())
@@ -57,6 +61,22 @@ def run_script(script: str) -> None:
     sys.path[:0] = list(dict.fromkeys([os.path.dirname(script), SOURCE]))  # noqa: PTH120
     sys.argv[0] = script
     runpy.run_path(script, run_name="__main__")
+
+
+def run_program(program: str) -> None:
+    """Run a library's own program, as `python -m MODULE ARGS` would or by its function `MODULE:FUNCTION`.
+
+    Its arguments may name outputs of the run.
+    """
+    from trainer_infra.in_pod.storage import output  # noqa: PLC0415  found by set_path
+
+    sys.argv[1:] = [re.sub(OUTPUT, lambda found: output(found[1]), each) for each in sys.argv[1:]]
+    module, _, function = program.partition(":")
+    if function:
+        sys.argv[0] = module
+        getattr(importlib.import_module(module), function)()
+    else:
+        runpy.run_module(module, run_name="__main__", alter_sys=True)
 
 
 def load_function(launch: dict[str, Any]) -> Callable[..., object]:
@@ -94,10 +114,11 @@ def read_object(path: str) -> dict[str, Any]:
 def show_error(
     kind: type[BaseException], error: BaseException, trace: TracebackType | None
 ) -> None:
-    """Print a traceback from the first frame of the user's own code on."""
-    while trace is not None and not trace.tb_frame.f_code.co_filename.startswith(SOURCE):
-        trace = trace.tb_next
-    sys.__excepthook__(kind, error.with_traceback(trace), trace)
+    """Print a traceback from the first frame of the user's own code on; whole where there is none."""
+    own = trace
+    while own is not None and not own.tb_frame.f_code.co_filename.startswith(SOURCE):
+        own = own.tb_next
+    sys.__excepthook__(kind, error.with_traceback(own or trace), own or trace)
 
 
 if __name__ == "__main__":

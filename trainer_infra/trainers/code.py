@@ -37,19 +37,24 @@ class Code:
     """Pinned requirements of the job's Python, sorted and unique, after the indexes they come from."""
     secret_args: bool
     """Whether the file of secret arguments must be mounted."""
+    launcher: tuple[str, ...] = ()
+    """The command before the path of the program, in place of the runtime's: `("accelerate", "launch")`."""
 
     def to_wire(self) -> JSONDict:
         """The value as JSONDict, as a resource's inputs hold it."""
+        own = {"launcher": list(self.launcher)} if self.launcher else {}
         return {
             "files": dict(self.files),
             "packages": list(self.packages),
             "secretArgs": self.secret_args,
+            **own,
         }
 
     @classmethod
     def from_wire(cls, value: Mapping[str, Any]) -> Self:
         """The value that `to_wire` wrote."""
-        return cls(dict(value["files"]), tuple(value["packages"]), value["secretArgs"])
+        launcher = tuple(value.get("launcher") or ())
+        return cls(dict(value["files"]), tuple(value["packages"]), value["secretArgs"], launcher)
 
     def digest(self) -> str:
         """Eight hex digits of a sha256 over the content, the same in every process."""

@@ -87,7 +87,8 @@ def _trainer(trainer: JSONDict, launcher: Launcher, code: Code) -> JSONDict:
     if code.secret_args:
         path = f"{names.SECRET_MOUNT}/{names.SECRET_ARGS_KEY}"
         env.append({"name": names.SECRET_ARGS, "value": path})
-    command = [*launcher.command([each["name"] for each in env]), f"{names.CODE_MOUNT}/main.py"]
+    start = code.launcher or launcher.command([each["name"] for each in env])
+    command = [*start, f"{names.CODE_MOUNT}/main.py"]
     return {**trainer, "command": command, **({"env": env} if env else {})}
 
 

@@ -1,11 +1,12 @@
 """What trains, as a user gives it: a value that packs itself into what a TrainJob needs.
 
-`CustomTrainer` is one. Another one is a folder beside `custom/` with a class that keeps
-`PackableTrainer`; drivers know it by the protocol alone, and `compose` by what it packed.
+`CustomTrainer` is one. Another one, of this package or of yours, is a frozen dataclass that keeps
+`PackableTrainer`: drivers know it by the protocol alone, and `compose` by what it packed. The deploy room
+opens the Outputs in its fields before it packs, and takes secrets from those in `DOORS`.
 """
 
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Final, Protocol, runtime_checkable
 
 from trainer_infra.trainers.code import Code
 
@@ -14,17 +15,30 @@ from trainer_infra.trainers.code import Code
 class PackedTrainer:
     """What a trainer becomes."""
 
-    code: Code
-    """What travels in the ConfigMap."""
+    code: Code | None
+    """What travels in the ConfigMap, and starts; None for a trainer that has a command of its own."""
     trainer: dict[str, Any]
-    """`spec.trainer` in wire form, without its command."""
+    """`spec.trainer` in wire form; without its command where there is code."""
     secret_data: dict[str, Any]
     """Key of the job's own Secret -> text; an Output, or a mapping that holds one, as it was given."""
+
+
+@dataclass(frozen=True, slots=True)
+class PackedProgram(PackedTrainer):
+    """What a trainer becomes that brings a program."""
+
+    code: Code
+
+
+DOORS: Final = frozenset({"env", "func_args"})
+"""Fields of a trainer whose values may be Secrets."""
 
 
 @runtime_checkable
 class PackableTrainer(Protocol):
     """What `trainer=` takes besides spec.trainer in wire form."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
 
     def pack(self) -> PackedTrainer:
         """The code, the trainer and the secrets.

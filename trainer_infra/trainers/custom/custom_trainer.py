@@ -22,7 +22,7 @@ from trainer_infra.trainers.custom import env_and_args, files, folder, func_args
 from trainer_infra.trainers.custom.source import CodeSource
 from trainer_infra.trainers.input import Input
 from trainer_infra.trainers.secret import Secret
-from trainer_infra.trainers.trainer import PackedTrainer
+from trainer_infra.trainers.trainer import PackedProgram
 
 Train = Callable[..., object] | str | os.PathLike[str]
 
@@ -67,7 +67,7 @@ class CustomTrainer:
     packages_to_install: Input[Sequence[Input[str]] | None] = None
     """What the kubeflow SDK calls `packages`."""
 
-    def pack(self) -> PackedTrainer:
+    def pack(self) -> PackedProgram:
         """The code, the trainer and the secrets.
 
         Raises:
@@ -121,7 +121,7 @@ class _Plain:
                 given[ours] = getattr(trainer, theirs)
         return cls(**{name: as_python(value) for name, value in given.items()})
 
-    def pack(self) -> PackedTrainer:
+    def pack(self) -> PackedProgram:
         """As `CustomTrainer.pack`."""
         problems = list(self._shapes())
         if problems:
@@ -141,7 +141,7 @@ class _Plain:
         over = tuple(folder.too_large(sizes, source.where))
         if over:
             raise InvalidInput(over)
-        return PackedTrainer(code, self._trainer(), self._secret_data(secret))
+        return PackedProgram(code, self._trainer(), self._secret_data(secret))
 
     def _shapes(self) -> Iterator[Problem]:
         for path in ("func_args", "resources_per_node", "env"):
@@ -163,9 +163,9 @@ class _Plain:
         yield from func_args.argument_problems(given)
         if source is not None and source.function is not None:
             yield from func_args.signature_problems(given, source.function, source.where)
-        yield from env_and_args.arg_problems(self.args or ())
-        yield from _whole("num_nodes", self.num_nodes)
-        yield from _whole("num_proc_per_node", self.num_proc_per_node)
+        yield from env_and_args.text_list_problems("args", self.args)
+        yield from whole_number("num_nodes", self.num_nodes)
+        yield from whole_number("num_proc_per_node", self.num_proc_per_node)
         yield from resource_problems(self.resources_per_node or {})
         yield from env_and_args.env_problems(self.env or {})
         if self.image is not None and (not isinstance(self.image, str) or not self.image):
@@ -221,7 +221,8 @@ def _kind(source: CodeSource, given: Mapping[str, Any], args: Sequence[str]) -> 
         yield Problem("args", what, fix="give func_args", where=source.where)
 
 
-def _whole(path: str, value: Any) -> Iterator[Problem]:
+def whole_number(path: str, value: Any) -> Iterator[Problem]:
+    """A count that is none."""
     if value is not None and (type(value) is not int or value < 1):
         yield Problem(path, "must be a whole number from 1", got=value)
 
@@ -229,7 +230,7 @@ def _whole(path: str, value: Any) -> Iterator[Problem]:
 def _files(source: CodeSource, plain: Mapping[str, Any]) -> dict[str, str]:
     """The whole content of the code mount."""
     return {
-        **_own_files(),
+        **own_files(),
         "launch.json": json.dumps(source.launch),
         "args.json": json.dumps(dict(sorted(plain.items()))),
         **{f"source/{path}": text for path, text in source.files.items()},
@@ -241,7 +242,7 @@ SHIPPED: Final = ("report.py", "storage.py")
 
 
 @functools.cache
-def _own_files() -> dict[str, str]:
+def own_files() -> dict[str, str]:
     """What we add to the user's code: the launcher, and `report` and `storage` for images that lack them."""
     package = Path(in_pod.__file__).parents[1]
     shipped = [*SHIPPED, *(f"in_pod/{file}" for file in SHIPPED)]

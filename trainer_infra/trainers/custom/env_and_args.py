@@ -5,7 +5,7 @@ doubled. A Secret leaves a reference to the job's own Secret (design rule 1). Pu
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from trainer_infra import names
@@ -65,12 +65,17 @@ def _bad_value(path: str, value: Any) -> Iterator[Problem]:
         yield Problem(path, what, got=value, fix=f'quote it: "{value}"')
 
 
-def arg_problems(args: Sequence[Any]) -> Iterator[Problem]:
-    """Arguments of a script that are no text."""
-    for index, value in enumerate(args):
+def text_list_problems(path: str, given: Any) -> Iterator[Problem]:
+    """A command or its arguments that are no list of texts; None is none."""
+    if not isinstance(given, list | tuple | None):
+        yield Problem(path, "must be a list of texts", got=given)
+        return
+    for index, value in enumerate(given or ()):
         if isinstance(value, Secret):
             fix = "pass it in env, and read it from there"
-            yield Problem(f"args[{index}]", "a program's arguments can be read by anyone", fix=fix)
+            yield Problem(
+                f"{path}[{index}]", "a program's arguments can be read by anyone", fix=fix
+            )
         elif not isinstance(value, str):
             what = f"must be text, not {type(value).__name__}"
-            yield Problem(f"args[{index}]", what, got=value, fix=f'quote it: "{value}"')
+            yield Problem(f"{path}[{index}]", what, got=value, fix=f'quote it: "{value}"')

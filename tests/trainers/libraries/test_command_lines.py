@@ -1,0 +1,190 @@
+"""What trainers of libraries become: arguments of spec.trainer, and what the launcher runs."""
+
+import json
+
+import pytest
+
+from trainer_infra.trainers.container_trainer import ContainerTrainer
+from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
+from trainer_infra.trainers.libraries.lora import LoraArgs
+from trainer_infra.trainers.libraries.torchtune import Recipe, TorchTune
+from trainer_infra.trainers.libraries.trl import METHODS, Method, Trl
+from trainer_infra.trainers.libraries.unsloth import Unsloth
+from trainer_infra.trainers.secret import Secret
+from trainer_infra.trainers.trainer import PackableTrainer, PackedTrainer
+
+LORA: LoraArgs = {"r": 8, "lora_alpha": 16, "target_modules": ["q_proj", "v_proj"]}
+
+
+def launched(packed: PackedTrainer) -> dict[str, str]:
+    assert packed.code is not None
+    launch: dict[str, str] = json.loads(packed.code.files["launch.json"])
+    return launch
+
+
+def test_trl_is_its_own_program_on_every_node() -> None:
+    options = {"learning_rate": 2e-4, "bf16": False, "seed": None, "report_to": "none"}
+    packed = Trl("sft", lora=LORA, options=options, num_nodes=2, packages=["trl==1.16.0"]).pack()
+    assert packed.trainer == {
+        "args": [
+            "--model_name_or_path=/workspace/model",
+            "--dataset_name=/workspace/dataset",
+            "--output_dir=output://model",
+            "--use_peft=true",
+            "--lora_r=8",
+            "--lora_alpha=16",
+            "--lora_target_modules",
+            "q_proj",
+            "v_proj",
+            "--learning_rate=0.0002",
+            "--bf16=false",
+            "--report_to=none",
+        ],
+        "numNodes": 2,
+    }
+    assert launched(packed) == {"program": "trl.scripts.sft"}
+    assert packed.code.packages == ("trl==1.16.0",)
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_each_method_of_trl_has_a_record(method: Method) -> None:
+    packed = Trl(method, options={"max_steps": 3}).pack()
+    assert packed.trainer["args"][-1] == "--max_steps=3"
+    assert launched(packed) == {"program": f"trl.scripts.{method}"}
+
+
+def test_a_mapping_travels_as_json_and_dollars_as_they_are() -> None:
+    options = {"lr_scheduler_kwargs": {"num_cycles": 2}, "run_name": "$(HOME)"}
+    packed = Trl("dpo", options=options).pack()
+    assert packed.trainer["args"][-2:] == [
+        '--lr_scheduler_kwargs={"num_cycles": 2}',
+        "--run_name=$$(HOME)",
+    ]
+
+
+def test_secrets_of_the_environment_leave_a_reference() -> None:
+    packed = Trl("sft", env={"HF_TOKEN": Secret("hf_1"), "HF_HOME": "/tmp/hf"}).pack()
+    reference = {"name": "trainer-infra-own-secret", "key": "env.HF_TOKEN"}
+    assert packed.trainer["env"] == [
+        {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": reference}},
+        {"name": "HF_HOME", "value": "/tmp/hf"},
+    ]
+    assert packed.secret_data == {"env.HF_TOKEN": "hf_1"}
+
+
+def test_torchtune_on_its_runtimes_is_the_command_that_they_complete() -> None:
+    options = {"dataset": "torchtune.datasets.instruct_dataset", "dataset.source": "parquet"}
+    trainer = TorchTune(dtype="bf16", epochs=2, lora={"r": 4, "quantize": "4bit"}, options=options)
+    packed = trainer.pack()
+    assert packed == PackedTrainer(
+        None,
+        {
+            "command": ["tune", "run"],
+            "args": [
+                "dtype=bf16",
+                "epochs=2",
+                "model.lora_rank=4",
+                "model.lora_attn_modules=[q_proj,v_proj,output_proj]",
+                "model.quantize_base=true",
+                "dataset=torchtune.datasets.instruct_dataset",
+                "dataset.source=parquet",
+            ],
+        },
+        {},
+    )
+
+
+def test_a_recipe_of_torchtune_runs_on_any_torch_runtime() -> None:
+    name: Recipe = "knowledge_distillation_distributed"
+    config = "llama3_2/8B_to_1B_KD_lora_distributed"
+    packed = TorchTune(name, config, options={"kd_ratio": 0.5}, num_proc_per_node=2).pack()
+    assert packed.trainer["args"] == [
+        *("run", "--nproc_per_node=2", name, "--config", config),
+        *("output_dir=output://model", "kd_ratio=0.5"),
+    ]
+    assert launched(packed) == {"program": "torchtune._cli.tune"}
+    assert packed.code is not None
+    assert packed.code.launcher == ("python",)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        ("a b", "a b"),
+        ("true", '"true"'),
+        ("1e3", '"1e3"'),
+        ("", '""'),
+        ({"input": "x"}, '{"input": "x"}'),
+        (["q_proj", "1"], '[q_proj,"1"]'),
+        (True, "true"),
+    ],
+)
+def test_torchtune_reads_a_value_as_it_was_given(value: object, text: str) -> None:
+    args = TorchTune(options={"dataset": "a.b", "dataset.column_map": value}).pack().trainer["args"]
+    assert args[-1] == f"dataset.column_map={text}"
+
+
+def test_llama_factory_runs_under_torchrun() -> None:
+    packed = LlamaFactory("sft", template="llama3", dataset="mine", lora=LORA).pack()
+    assert packed.trainer["args"] == [
+        "--stage=sft",
+        "--do_train=true",
+        "--model_name_or_path=/workspace/model",
+        "--template=llama3",
+        "--dataset=mine",
+        "--dataset_dir=/workspace/dataset",
+        "--output_dir=output://model",
+        "--finetuning_type=lora",
+        "--lora_rank=8",
+        "--lora_alpha=16",
+        "--lora_target=q_proj,v_proj",
+    ]
+    assert launched(packed) == {"program": "llamafactory.launcher"}
+
+
+def test_unsloth_runs_in_one_process() -> None:
+    options = {"packing": False, "local_dataset": ["a.json", "b.json"]}
+    packed = Unsloth(lora={"r": 8, "quantize": "4bit"}, options=options).pack()
+    assert packed.trainer["args"] == [
+        "train",
+        "--model=/workspace/model",
+        "--dataset=/workspace/dataset",
+        "--output-dir=output://model",
+        "--training-type=lora",
+        "--lora-r=8",
+        "--load-in-4bit",
+        "--no-packing",
+        "--local-dataset=a.json",
+        "--local-dataset=b.json",
+    ]
+    assert packed.code.launcher == ("python",)
+
+
+def test_a_container_brings_its_own_command() -> None:
+    trainer = ContainerTrainer("trainer:1", ["train", "$(HOME)"], args=["--fast"], num_nodes=2)
+    assert trainer.pack() == PackedTrainer(
+        None,
+        {
+            "command": ["train", "$$(HOME)"],
+            "image": "trainer:1",
+            "args": ["--fast"],
+            "numNodes": 2,
+        },
+        {},
+    )
+    assert ContainerTrainer().pack() == PackedTrainer(None, {}, {})
+
+
+@pytest.mark.parametrize(
+    "trainer",
+    [
+        Trl("sft"),
+        TorchTune(),
+        LlamaFactory("sft", template="qwen", dataset="a"),
+        Unsloth(),
+        ContainerTrainer(),
+    ],
+    ids=lambda trainer: type(trainer).__name__,
+)
+def test_each_is_a_trainer(trainer: PackableTrainer) -> None:
+    assert isinstance(trainer, PackableTrainer)

@@ -1,0 +1,169 @@
+"""What a library's program would refuse is refused at preview, with what to do."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from trainer_infra.errors import InvalidInput
+from trainer_infra.trainers.container_trainer import ContainerTrainer
+from trainer_infra.trainers.libraries.llama_factory import LlamaFactory
+from trainer_infra.trainers.libraries.torchtune import TorchTune
+from trainer_infra.trainers.libraries.trl import Trl
+from trainer_infra.trainers.libraries.unsloth import Unsloth
+from trainer_infra.trainers.secret import Secret
+from trainer_infra.trainers.trainer import PackableTrainer
+
+TRL = "trl sft of trl 1.16.0 has no such option"
+TUNE = "tune run of torchtune 0.6.1 has no such option"
+DPO = ("lora_dpo_distributed", "llama3_1/8B_lora_dpo")
+
+
+TRAINERS: Any = SimpleNamespace(
+    trl=Trl, tune=TorchTune, factory=LlamaFactory, container=ContainerTrainer
+)
+"""Classes without their types, which forbid most of this."""
+
+
+def sft(**options: object) -> Trl:
+    return Trl("sft", options=options)
+
+
+def factory(stage: str = "sft", **options: object) -> Any:
+    return TRAINERS.factory(stage, template="qwen", dataset="a", options=options)
+
+
+REFUSED: list[tuple[PackableTrainer, str]] = [
+    (TRAINERS.trl("sfd"), "method: is none of TRL's, got 'sfd'; did you mean sft?"),
+    (sft(learning_rat=1), f"options.learning_rat: {TRL}, got 1; did you mean learning_rate?"),
+    (sft(lr=1e-4), f"options.lr: {TRL}, got 0.0001; did you mean learning_rate?"),
+    (sft(max_steps="5"), "options.max_steps: must be a whole number, got '5'; write 5"),
+    (sft(max_steps=5.5), "options.max_steps: must be a whole number, got 5.5"),
+    (sft(bf16="yes"), "options.bf16: must be true or false, got 'yes'"),
+    (sft(bf16="True"), "options.bf16: must be true or false, got 'True'; write True"),
+    (sft(bf16=1), "options.bf16: must be true or false, got 1"),
+    (sft(seed=True), "options.seed: must be a whole number, got True"),
+    (sft(learning_rate="fast"), "options.learning_rate: must be a number, got 'fast'"),
+    (
+        sft(lr_scheduler_type="cosin"),
+        "options.lr_scheduler_type: is none of its values, got 'cosin'; did you mean cosine?",
+    ),
+    (
+        sft(dtype="fp4"),
+        "options.dtype: is none of its values, got 'fp4'; use auto, bfloat16, float16, float32",
+    ),
+    (
+        sft(output_dir="x"),
+        "options.output_dir: is set by the trainer itself; give output= of the trainer",
+    ),
+    (
+        sft(lora_target_modules="all"),
+        "options.lora_target_modules: must be a list with something in it, got 'all'",
+    ),
+    (sft(run_name=["a"]), "options.run_name: must be a text, got ['a']"),
+    (
+        sft(hub_token=Secret("hf_1")),
+        (
+            "options.hub_token: a program's options can be read by anyone; "
+            "pass it in env, under the variable that the library reads"
+        ),
+    ),
+    (TRAINERS.trl("sft", options=["a"]), "options: must be a mapping with text keys, got ['a']"),
+    (
+        TRAINERS.trl("sft", lora={"rank": 8}),
+        "lora.rank: is not known; use r, lora_alpha, lora_dropout, target_modules, use_dora, quantize",
+    ),
+    (TRAINERS.trl("sft", lora={"r": "8"}), "lora.r: must be a whole number, got '8'; write 8"),
+    (TRAINERS.trl("sft", lora=8), 'lora: must be a mapping, got 8; give {"r": 8}'),
+    (
+        TRAINERS.trl("sft", lora={"quantize": "2bit"}),
+        "lora.quantize: is no such precision, got '2bit'; use 4bit or 8bit",
+    ),
+    (TRAINERS.trl("sft", num_nodes=0), "num_nodes: must be a whole number from 1, got 0"),
+    (
+        TRAINERS.trl("sft", packages=["peft"]),
+        (
+            "packages[0]: has no exact version, so the same job could train with other code, got 'peft'; "
+            'write name==version, for example "jax[cpu]==0.9.0"'
+        ),
+    ),
+    (
+        TRAINERS.tune(options={"optimizer.l": 1}),
+        f"options.optimizer.l: {TUNE}, got 1; did you mean optimizer.lr?",
+    ),
+    (TRAINERS.tune(epochs="2"), "epochs: must be a whole number, got '2'; write 2"),
+    (
+        TRAINERS.tune(options={"output_dir": "x"}),
+        "options.output_dir: is set by the trainer itself; leave it out: the runtime says it",
+    ),
+    (
+        TRAINERS.tune(options={"config": "x"}),
+        "options.config: is set by the trainer itself; leave it out: the runtime says it",
+    ),
+    (
+        TRAINERS.tune(options={"model.lora_rank": 4}),
+        f"options.model.lora_rank: {TUNE}, got 4; leave it out",
+    ),
+    (
+        TRAINERS.tune("lora_dpo", DPO[1]),
+        "recipe: is none of torchtune's that train, got 'lora_dpo'; did you mean lora_dpo_distributed?",
+    ),
+    (
+        TRAINERS.tune(DPO[0], "llama3_1/8B_lora"),
+        (
+            "config: is none of lora_dpo_distributed, got 'llama3_1/8B_lora'; "
+            "did you mean llama3_1/8B_lora_dpo?"
+        ),
+    ),
+    (
+        TRAINERS.tune(config="llama3_2/1B_full"),
+        "config: belongs to a recipe, and none is given; give recipe=",
+    ),
+    (
+        factory(cutof_len=9),
+        (
+            "options.cutof_len: llamafactory-cli train of llamafactory 0.9.5 has no such option, got 9; "
+            "did you mean cutoff_len?"
+        ),
+    ),
+    (
+        factory("grpo"),
+        "stage: is none of its values, got 'grpo'; use dpo, kto, ppo, pt, rm, sft",
+    ),
+    (
+        Unsloth(num_nodes=2),
+        "num_nodes: must be 1: Unsloth trains in one process, got 2; leave it out",
+    ),
+    (
+        Unsloth(options={"max_seq_len": 9}),
+        (
+            "options.max_seq_len: unsloth train of unsloth 2026.10.9 has no such option, got 9; "
+            "did you mean max_seq_length?"
+        ),
+    ),
+    (TRAINERS.container(command="train"), "command: must be a list of texts, got 'train'"),
+    (
+        TRAINERS.container(args=[1]),
+        'args[0]: must be text, not int, got 1; quote it: "1"',
+    ),
+    (TRAINERS.container(image=""), "image: must be an image's name, got ''"),
+]
+
+
+@pytest.mark.parametrize(("trainer", "message"), REFUSED, ids=[each for _, each in REFUSED])
+def test_it_is_refused(trainer: PackableTrainer, message: str) -> None:
+    with pytest.raises(InvalidInput) as caught:
+        trainer.pack()
+    assert str(caught.value) == message
+
+
+def test_all_problems_are_said_at_once() -> None:
+    trainer = TRAINERS.trl("sft", lora={"r": 1.5}, options={"seed": "1", "optm": "x"}, num_nodes=-1)
+    with pytest.raises(InvalidInput) as caught:
+        trainer.pack()
+    assert [each.path for each in caught.value.problems] == [
+        "lora.r",
+        "options.seed",
+        "options.optm",
+        "num_nodes",
+    ]

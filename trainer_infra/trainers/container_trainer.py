@@ -1,0 +1,46 @@
+"""ContainerTrainer: a program that is in an image already.
+
+Users construct it, in place of `CustomTrainerContainer` of the kubeflow SDK; the deploy room calls `pack`.
+"""
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import Any
+
+from trainer_infra.errors import InvalidInput
+from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.custom import env_and_args
+from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.pod_arguments import PodArguments
+from trainer_infra.trainers.trainer import PackedTrainer
+
+
+@dataclass(frozen=True, slots=True)
+class ContainerTrainer(PodArguments):
+    """Trains with what an image brings: its own command, or the one that you give."""
+
+    image: Input[str | None] = None
+    """Container image; the runtime's when not given."""
+    command: Input[Sequence[Input[str]] | None] = None
+    """What starts, in place of the runtime's command, handed over exactly."""
+    args: Input[Sequence[Input[str]] | None] = None
+    """Its arguments, handed over exactly."""
+    _: KW_ONLY
+
+    def pack(self) -> PackedTrainer:
+        """The trainer and its secrets.
+
+        Raises:
+            InvalidInput: holds every problem, in the order of the fields.
+        """
+        command, args = as_python(self.command), as_python(self.args)
+        problems = [
+            *env_and_args.text_list_problems("command", command),
+            *env_and_args.text_list_problems("args", args),
+            *self.pod_problems(),
+        ]
+        if problems:
+            raise InvalidInput(problems)
+        start = {"command": [env_and_args.literal_text(each) for each in command or ()]}
+        trainer: dict[str, Any] = {**(start if command else {}), **self.spec_trainer(args or ())}
+        return PackedTrainer(None, trainer, self.secret_data())

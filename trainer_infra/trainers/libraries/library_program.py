@@ -1,0 +1,90 @@
+"""A library's own program as the code of a job: its options judged, its command line written.
+
+Called by `trl`, `llama_factory` and `unsloth`. The launcher in the pod (`in_pod/main.py`) runs the program as
+`python -m` does, under what the runtime starts programs with, torchrun for example.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.custom import custom_trainer
+from trainer_infra.trainers.libraries.option_schema import OptionSchema
+from trainer_infra.trainers.pod_arguments import PythonPodArguments
+from trainer_infra.trainers.trainer import PackedProgram
+
+
+@dataclass(frozen=True, slots=True)
+class ProgramSetting:
+    """An option that a field of the trainer sets."""
+
+    field: str
+    """The field, as a problem names it: `lora.r`."""
+    option: str
+    """The program's name for it."""
+    value: Any
+    """None leaves it out."""
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryProgram:
+    """A program, and what of it a trainer sets."""
+
+    name: str
+    """As a sentence names it: `trl sft`."""
+    module: str
+    """What `python -m` runs, or `module:function` that is called."""
+    schema: OptionSchema
+    settings: tuple[ProgramSetting, ...]
+    """In the order of the command line."""
+    words: tuple[str, ...] = ()
+    """What the command line begins with."""
+    launcher: tuple[str, ...] = ()
+    """What starts the program in place of the runtime's launcher."""
+
+    def packed(self, options: Any, pods: PythonPodArguments) -> PackedProgram:
+        """What a TrainJob needs of it.
+
+        Args:
+            options: the program's own options, as the user gave them; they come after the settings.
+            pods: where it runs.
+
+        Raises:
+            InvalidInput: holds every problem of settings, options and pods.
+        """
+        given = as_python(options) or {}
+        problems = [*self._problems(given), *pods.pod_problems(), *pods.python_problems()]
+        if problems:
+            raise InvalidInput(problems)
+        settings = {each.option: each.value for each in self.settings}
+        line = [*self.words, *self.schema.command_line({**settings, **given})]
+        files = {**custom_trainer.own_files(), "launch.json": json.dumps({"program": self.module})}
+        code = Code(files, pods.requirement_lines(), secret_args=False, launcher=self.launcher)
+        return PackedProgram(code, pods.spec_trainer(line), pods.secret_data())
+
+    def _problems(self, given: Any) -> Iterator[Problem]:
+        yield from setting_problems(self.schema, self.settings, self.name)
+        if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+            yield Problem("options", "must be a mapping with text keys", got=given)
+            return
+        yield from self.schema.problems(given, self.name, managed_options(self.settings))
+
+
+def setting_problems(
+    schema: OptionSchema, settings: Iterable[ProgramSetting], program: str
+) -> Iterator[Problem]:
+    """What is wrong with fields of a trainer, under the fields' own names."""
+    for each in settings:
+        for problem in schema.problems({each.option: each.value}, program, {}):
+            rest = problem.path.removeprefix(f"options.{each.option}")
+            yield Problem(each.field + rest, problem.what, problem.got, problem.fix)
+
+
+def managed_options(settings: Iterable[ProgramSetting]) -> dict[str, str]:
+    """Options that fields of a trainer set, and what to give instead."""
+    given = (each for each in settings if each.value is not None)
+    return {each.option: f"give {each.field}= of the trainer" for each in given}

@@ -1,0 +1,193 @@
+"""Options of a library's own program: what it takes, what is wrong with given ones, and its command line.
+
+`recorded/*.json` has what parsers said (`parser_record`), each with the library's version. Called by
+`library_program` and `torchtune` at preview. Pure but for reading those files.
+"""
+
+import difflib
+import json
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from typing import Any, Final, Self
+
+from trainer_infra.errors import Problem
+from trainer_infra.json_values import JSONObject
+from trainer_infra.trainers.secret import Secret
+
+ARGPARSE: Final = "argparse"
+CLICK: Final = "click"
+"""Parsers, by how they read booleans and lists."""
+ANY: Final = "any"
+BOOLEAN: Final = "boolean"
+INTEGER: Final = "integer"
+MAPPING: Final = "mapping"
+NUMBER: Final = "number"
+TEXT: Final = "text"
+WORDS: Final = {
+    ANY: "a value",
+    BOOLEAN: "true or false",
+    INTEGER: "a whole number",
+    MAPPING: "a mapping",
+    NUMBER: "a number",
+    TEXT: "a text",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a program."""
+
+    kind: str
+    """Of `WORDS`."""
+    default: str | int | float | bool | None = None
+    choices: tuple[str | int | float, ...] = ()
+    """What it may be; empty for anything of its kind."""
+    many: bool = False
+    """Whether it takes a list."""
+    required: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class OptionSchema:
+    """Every option of a program."""
+
+    library: str
+    version: str
+    options: Mapping[str, Option]
+    style: str = ARGPARSE
+    """How a command line is written for its parser."""
+
+    @classmethod
+    def from_record(cls, record: JSONObject) -> Self:
+        """The schema in what `parser_record` printed."""
+        options = {
+            name: Option(**{**each, "choices": tuple(each.get("choices") or ())})
+            for name, each in record["options"].items()
+        }
+        style = record.get("style", ARGPARSE)
+        return cls(record["library"], record["version"], options, style)
+
+    def problems(
+        self, given: Mapping[str, Any], program: str, managed: Mapping[str, str]
+    ) -> Iterator[Problem]:
+        """What the program would not take.
+
+        Args:
+            given: option to value; one of None is left out.
+            program: as a sentence names it: `trl sft`.
+            managed: options that the trainer sets itself, and what to give instead.
+        """
+        for name, value in given.items():
+            path = f"options.{name}"
+            if name in managed:
+                yield Problem(path, "is set by the trainer itself", fix=managed[name])
+            elif name not in self.options:
+                what = f"{program} of {self.library} {self.version} has no such option"
+                yield Problem(path, what, got=value, fix=nearest(name, self.options))
+            elif value is not None:
+                yield from _value_problems(path, self.options[name], value)
+
+    def command_line(self, given: Mapping[str, Any]) -> list[str]:
+        """The options as the program reads them: judged ones, in the order given."""
+        line: list[str] = []
+        for name, value in given.items():
+            if value is None:
+                continue
+            if self.style == CLICK:
+                line += _click_words(name.replace("_", "-"), value)
+            elif self.options[name].many:
+                line += [f"--{name}", *map(_text, value)]
+            else:
+                line.append(f"--{name}={_text(value)}")
+        return line
+
+
+@cache
+def recorded(name: str) -> OptionSchema:
+    """The schema of a record: `trl-sft`."""
+    text = (files(__package__) / "recorded" / f"{name}.json").read_text("utf-8")
+    return OptionSchema.from_record(json.loads(text))
+
+
+def nearest(name: str, known: Collection[str]) -> str:
+    """What to do about a name that is not known: the nearest one, or the whole short list.
+
+    Near is a name spelled alike, one whose words have these initials, or one that begins so.
+    """
+    few = 12
+    near = (
+        *difflib.get_close_matches(name.replace("-", "_"), known, 1),
+        *(each for each in known if "".join(word[:1] for word in each.split("_")) == name),
+        *(each for each in sorted(known) if name and each.startswith(name)),
+    )
+    if near:
+        return f"did you mean {near[0]}?"
+    return f"use {', '.join(sorted(known))}" if len(known) <= few else "leave it out"
+
+
+def _value_problems(path: str, option: Option, value: Any) -> Iterator[Problem]:
+    if not option.many:
+        yield from _one_problem(path, option, value)
+    elif not isinstance(value, list | tuple) or not value:
+        yield Problem(path, "must be a list with something in it", got=_shown(value))
+    else:
+        for index, each in enumerate(value):
+            yield from _one_problem(f"{path}[{index}]", option, each)
+
+
+def _one_problem(path: str, option: Option, value: Any) -> Iterator[Problem]:
+    if isinstance(value, Secret):
+        fix = "pass it in env, under the variable that the library reads"
+        yield Problem(path, "a program's options can be read by anyone", fix=fix)
+    elif not _fits(option.kind, value):
+        yield Problem(path, f"must be {WORDS[option.kind]}", got=value, fix=_repair(option, value))
+    elif option.choices and str(value) not in map(str, option.choices):
+        fix = nearest(str(value), [str(each) for each in option.choices])
+        yield Problem(path, "is none of its values", got=value, fix=fix)
+
+
+def _fits(kind: str, value: Any) -> bool:
+    """Whether a value is of a kind; a text may be a mapping, which travels as JSON."""
+    if kind == ANY:
+        return True
+    kinds: Mapping[str, type | tuple[type, ...]] = {
+        BOOLEAN: bool,
+        INTEGER: int,
+        MAPPING: Mapping,
+        NUMBER: (int, float),
+        TEXT: (str, int, float, Mapping),
+    }
+    return isinstance(value, kinds[kind]) and (kind == BOOLEAN or not isinstance(value, bool))
+
+
+def _repair(option: Option, value: Any) -> str:
+    """What to write instead where a text holds what is meant."""
+    if isinstance(value, str):
+        try:
+            meant = json.loads(value.lower() if option.kind == BOOLEAN else value)
+        except ValueError:
+            return ""
+        return f"write {meant}" if _fits(option.kind, meant) else ""
+    if option.kind == TEXT and isinstance(value, bool):
+        return f'quote it: "{str(value).lower()}"'
+    return ""
+
+
+def _click_words(name: str, value: Any) -> list[str]:
+    """An option as click reads it: one that is true or false is a flag, and a list is one for each."""
+    if isinstance(value, bool):
+        return [f"--{name}" if value else f"--no-{name}"]
+    several = value if isinstance(value, list | tuple) else [value]
+    return [f"--{name}={_text(each)}" for each in several]
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return json.dumps(value) if isinstance(value, Mapping) else str(value)
+
+
+def _shown(value: Any) -> Any:
+    return None if isinstance(value, Secret) else value

@@ -1,0 +1,192 @@
+"""The options that a library's own argument parser takes, as JSON; a program of its own.
+
+`python parser_record.py trl-sft` prints them with the library's version. It runs in the Python that has the
+library, and needs nothing else: `installed_options` runs it on a user's machine, and tools/option_records.py
+makes what stands in `recorded/` with it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import importlib.metadata
+import inspect
+import json
+import os
+import pathlib
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+KINDS = {"int": "integer", "float": "number", "string_to_bool": "boolean", "dict": "mapping"}
+"""Names of a parser's types -> kinds of values; any other is text."""
+SHIPPED_MODELS = ("llama3_2/1B_", "llama3_2/3B_", "llama3_3/70B_", "qwen2_5/1.5B_")
+TORCHTUNE = (
+    "full_finetune_single_device",
+    "full_finetune_distributed",
+    "lora_finetune_single_device",
+    "lora_finetune_distributed",
+    "knowledge_distillation_single_device",
+    "knowledge_distillation_distributed",
+    "lora_dpo_single_device",
+    "lora_dpo_distributed",
+    "full_dpo_distributed",
+    "ppo_full_finetune_single_device",
+    "qat_distributed",
+    "qat_lora_finetune_distributed",
+)
+"""Its recipes that train; GRPO is not in the published package."""
+TRL = ("sft", "dpo", "kto", "grpo", "rloo", "reward", "distillation")
+
+
+def main(wanted: str) -> None:
+    """Print the record of one parser."""
+    os.environ.setdefault("CUDA_VISIBLE_DEVICES", "")
+    library, options = RECORDS[wanted]
+    record = {
+        "library": library,
+        "version": importlib.metadata.version(library),
+        **({"style": "click"} if library == "unsloth" else {}),
+        "options": dict(sorted(options())),
+    }
+    json.dump(record, sys.stdout)
+
+
+def trl_options(method: str) -> Iterable[tuple[str, Any]]:
+    """Of the program `trl METHOD`."""
+    return parser_options(importlib.import_module(f"trl.scripts.{method}").make_parser())
+
+
+def training_arguments() -> Iterable[tuple[str, Any]]:
+    """Of transformers' TrainingArguments."""
+    transformers = importlib.import_module("transformers")
+    return parser_options(transformers.HfArgumentParser([transformers.TrainingArguments]))
+
+
+def llama_factory_options() -> Iterable[tuple[str, Any]]:
+    """Of the program `llamafactory-cli train`."""
+    parsed = importlib.import_module("llamafactory.hparams.parser")._TRAIN_ARGS  # noqa: SLF001  it has no other name
+    return parser_options(importlib.import_module("transformers").HfArgumentParser(parsed))
+
+
+def unsloth_options() -> Iterable[tuple[str, Any]]:
+    """Of the program `unsloth train`."""
+    app = importlib.import_module("unsloth_cli").app
+    command = importlib.import_module("typer.main").get_command(app).commands["train"]
+    for param in command.params:
+        kind = VALUE_KINDS.get(param.type_descriptor.annotation, "text")
+        if param.name != "help":
+            yield param.name, option(kind, param.default, many=param.multiple)
+
+
+def torchtune_options(recipe: str) -> Iterable[tuple[str, Any]]:
+    """Of a recipe: the items of its configurations, and the parameters of the components in them.
+
+    Of full and LoRA fine-tuning only the configurations of the models that the catalog has runtimes of.
+    """
+    registry = importlib.import_module("torchtune._recipe_registry")
+    known = {each.name: each.configs for each in registry.get_all_recipes()}[recipe]
+    chosen = [
+        each
+        for each in known
+        if each.name.startswith(SHIPPED_MODELS) or not recipe.startswith(("full_f", "lora_f"))
+    ]
+    yield "config", option("text", None, [each.name for each in chosen], required=True)
+    # The recipes lie beside the package, and refuse to be imported.
+    package = pathlib.Path(registry.__file__ or "").parent
+    folder = package.parent / "recipes" / "configs"
+    load = importlib.import_module("omegaconf").OmegaConf.load
+    found: dict[str, Any] = {}
+    for each in chosen:
+        for name, item in config_items(load(folder / each.file_path), ""):
+            found.setdefault(name, item)
+    yield from found.items()
+
+
+def config_items(config: Any, prefix: str) -> Iterable[tuple[str, Any]]:
+    """The items of a configuration by their dotted names."""
+    parameters = {}
+    if "_component_" in config:
+        locate = importlib.import_module("torchtune.config._utils")._get_component_from_path  # noqa: SLF001  it has no other name
+        parameters = dict(inspect.signature(locate(config["_component_"])).parameters)
+        yield prefix.rstrip("."), option("text", config["_component_"])
+    for name in [*config, *(each for each in parameters if each not in config)]:
+        value = config._get_node(name) if name in config else None  # noqa: SLF001  an interpolation as it is
+        plain = value._value() if value is not None else None  # noqa: SLF001  the same
+        if isinstance(plain, dict):
+            yield from config_items(value, f"{prefix}{name}.")
+        elif getattr(parameters.get(name), "kind", None) not in VARIADIC:
+            yield f"{prefix}{name}", option(*item_kind(plain, parameters.get(name)))
+
+
+def item_kind(value: Any, parameter: Any) -> tuple[str, Any]:
+    """The kind of an item by its value, else by the annotation of the parameter that it becomes; its default."""
+    interpolated = isinstance(value, str) and "${" in value
+    kind = VALUE_KINDS.get(type(value))
+    if kind is None and parameter is not None:
+        kind = ANNOTATED_KINDS.get(str(parameter.annotation).replace("typing.", ""))
+    return kind or "any", None if interpolated else value
+
+
+def parser_options(parser: argparse.ArgumentParser) -> Iterable[tuple[str, Any]]:
+    """Of an argparse parser; what only says no to an option that is there is none itself."""
+    for action in parser._actions:  # noqa: SLF001  argparse has no other list of them
+        if type(action).__name__ not in {"_StoreAction", "_StoreTrueAction"}:
+            continue
+        flag = type(action).__name__ == "_StoreTrueAction"
+        kind = "boolean" if flag else KINDS.get(getattr(action.type, "__name__", ""), "text")
+        choices = [each for each in action.choices or () if isinstance(each, (str, int, float))]
+        many = action.nargs in {"+", "*"}
+        yield (
+            action.dest,
+            option(kind, action.default, choices, many=many, required=action.required),
+        )
+
+
+def option(
+    kind: str,
+    default: Any,
+    choices: Iterable[Any] = (),
+    *,
+    many: bool = False,
+    required: bool = False,
+) -> dict[str, Any]:
+    """One option, without what is as it mostly is."""
+    default = getattr(default, "value", default)
+    plain = isinstance(default, (str, int, float, bool)) and default != argparse.SUPPRESS
+    stated = {
+        "kind": kind,
+        "default": default if plain else None,
+        "choices": list(choices) or None,
+        "many": many or None,
+        "required": required or None,
+    }
+    return {key: value for key, value in stated.items() if value is not None}
+
+
+VARIADIC = (inspect.Parameter.VAR_KEYWORD, inspect.Parameter.VAR_POSITIONAL)
+VALUE_KINDS = {bool: "boolean", int: "integer", float: "number", str: "text"}
+ANNOTATED_KINDS = {
+    **{str(each): kind for each, kind in VALUE_KINDS.items()},
+    **{f"Optional[{each.__name__}]": kind for each, kind in VALUE_KINDS.items()},
+}
+
+RECORDS: dict[str, tuple[str, Callable[[], Iterable[tuple[str, Any]]]]] = {
+    **{f"trl-{method}": ("trl", partial(trl_options, method)) for method in TRL},
+    "hugging-face": ("transformers", training_arguments),
+    "llama-factory": ("llamafactory", llama_factory_options),
+    "unsloth": ("unsloth", unsloth_options),
+    **{
+        f"torchtune-{recipe}": ("torchtune", partial(torchtune_options, recipe))
+        for recipe in TORCHTUNE
+    },
+}
+"""Name of a record -> its library, and what reads the parser."""
+
+if __name__ == "__main__":
+    # The folder of this file, where `trl` is another module.
+    del sys.path[0]
+    main(sys.argv[1])

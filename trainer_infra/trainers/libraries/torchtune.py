@@ -1,0 +1,211 @@
+"""TorchTune: fine-tuning by the recipes of torchtune, on its runtimes or by a recipe of your choice.
+
+Users construct it, in place of `BuiltinTrainer` of the kubeflow SDK; the deploy room calls `pack`. The
+options are items of a recipe's configuration, by dotted names, as `tune cp` writes it.
+"""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+import yaml
+
+from trainer_infra import names
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.render.torchtune import MANAGED
+from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.code import Code
+from trainer_infra.trainers.custom import custom_trainer
+from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries.library_program import (
+    ProgramSetting,
+    managed_options,
+    setting_problems,
+)
+from trainer_infra.trainers.libraries.lora import LoraArgs, lora_problems
+from trainer_infra.trainers.libraries.option_schema import OptionSchema
+from trainer_infra.trainers.pod_arguments import PythonPodArguments
+from trainer_infra.trainers.trainer import PackedTrainer
+
+Recipe: TypeAlias = Literal[
+    "full_finetune_single_device",
+    "full_finetune_distributed",
+    "lora_finetune_single_device",
+    "lora_finetune_distributed",
+    "knowledge_distillation_single_device",
+    "knowledge_distillation_distributed",
+    "lora_dpo_single_device",
+    "lora_dpo_distributed",
+    "full_dpo_distributed",
+    "ppo_full_finetune_single_device",
+    "qat_distributed",
+    "qat_lora_finetune_distributed",
+]
+RECIPES: Final[tuple[str, ...]] = get_args(Recipe)
+DISTRIBUTED: Final = "distributed"
+"""The end of the names of recipes that torchrun starts."""
+PROGRAM: Final = "torchtune._cli.tune"
+"""What the command `tune` runs."""
+OF_RUNTIMES: Final = (
+    "full_finetune_single_device",
+    "full_finetune_distributed",
+    "lora_finetune_single_device",
+    "lora_finetune_distributed",
+)
+"""Recipes that the torchtune runtimes choose from, by LoRA, processes and nodes."""
+
+_LORA: Final = {
+    "r": "model.lora_rank",
+    "lora_alpha": "model.lora_alpha",
+    "lora_dropout": "model.lora_dropout",
+    "target_modules": "model.lora_attn_modules",
+    "use_dora": "model.use_dora",
+}
+"""Fields of LoraArgs -> items of a configuration."""
+_PLAIN: Final = re.compile(r"[A-Za-z_./][-\w./: ]*", re.ASCII)
+"""Texts that need no quotes in YAML, unless they are one of its words, such as `true`."""
+_MODULES: Final = ("q_proj", "v_proj", "output_proj")
+"""Layers that get adapters where `lora` names none, as in the kubeflow SDK; that any are named makes it LoRA."""
+
+
+@dataclass(frozen=True, slots=True)
+class TorchTune(PythonPodArguments):
+    """Fine-tunes a language model with torchtune.
+
+    Without a recipe it runs on a `torchtune-*` runtime, which chooses recipe and configuration, and says where
+    model, tokenizer and output are. With one it runs on a torch runtime whose image, or `packages`, have torchtune.
+    """
+
+    recipe: Input[Recipe | None] = None
+    """Name of a recipe, as `tune ls` lists it."""
+    config: Input[str | None] = None
+    """Name of a configuration of the recipe, such as `llama3_2/1B_lora_single_device`."""
+    _: KW_ONLY
+    dtype: Input[str | None] = None
+    """Precision of the weights: `bf16` or `fp32`."""
+    batch_size: Input[int | None] = None
+    epochs: Input[int | None] = None
+    loss: Input[str | None] = None
+    """Dotted path of a loss."""
+    lora: Input[LoraArgs | None] = None
+    """Trains adapters in place of the whole model."""
+    output: Input[str] = "output://model"
+    """Where a recipe writes: an output of the run, or a folder. The torchtune runtimes say it themselves."""
+    options: Input[Mapping[str, Any] | None] = None
+    """Other items of the configuration, such as `{"optimizer.lr": 1e-4, "dataset.packed": True}`."""
+
+    def pack(self) -> PackedTrainer:
+        """The trainer, its program if it brings one, and the secrets.
+
+        Raises:
+            InvalidInput: holds every problem, in the order of the fields.
+        """
+        given, lora = as_python(self.options) or {}, as_python(self.lora)
+        if problems := (*self._of_recipe(), *lora_problems(lora)):
+            raise InvalidInput(problems)
+        settings, schema = tuple(self._settings(lora)), self._schema()
+        program = f"tune run {self.recipe}" if self.recipe else "tune run"
+        problems = (
+            *setting_problems(schema, settings, program),
+            *_option_problems(schema, given, settings, program, by_runtime=self.recipe is None),
+            *self.pod_problems(),
+            *self.python_problems(),
+        )
+        if problems:
+            raise InvalidInput(problems)
+        items = {each.option: each.value for each in settings if each.value is not None} | given
+        line = [f"{name}={_yaml(value)}" for name, value in items.items()]
+        return self._with_program(line) if self.recipe else self._on_runtime(line)
+
+    def _of_recipe(self) -> Iterator[Problem]:
+        if self.recipe is None and self.config is not None:
+            yield Problem("config", "belongs to a recipe, and none is given", fix="give recipe=")
+        if self.recipe is not None and self.recipe not in RECIPES:
+            fix = option_schema.nearest(str(self.recipe), RECIPES)
+            yield Problem("recipe", "is none of torchtune's that train", self.recipe, fix)
+        elif self.recipe is not None:
+            known = option_schema.recorded(f"torchtune-{self.recipe}").options["config"].choices
+            if self.config not in known:
+                fix = option_schema.nearest(str(self.config), [str(each) for each in known])
+                yield Problem("config", f"is none of {self.recipe}", self.config, fix)
+
+    def _schema(self) -> OptionSchema:
+        """What the recipe takes; of runtimes that choose one, what those of its kind take."""
+        if self.recipe:
+            return option_schema.recorded(f"torchtune-{self.recipe}")
+        kind = "full" if self.lora is None else "lora"
+        records = [
+            option_schema.recorded(f"torchtune-{each}") for each in OF_RUNTIMES if kind in each
+        ]
+        first = records[0]
+        options = {name: each for record in records for name, each in record.options.items()}
+        return OptionSchema(first.library, first.version, options)
+
+    def _settings(self, lora: Any) -> Iterator[ProgramSetting]:
+        for name in ("dtype", "batch_size", "epochs", "loss"):
+            yield ProgramSetting(name, name, as_python(getattr(self, name)))
+        if self.recipe:
+            yield ProgramSetting("output", "output_dir", self.output)
+        if lora is not None:
+            for name, option in _LORA.items():
+                value = lora.get(name)
+                value = list(_MODULES) if name == "target_modules" and not value else value
+                yield ProgramSetting(f"lora.{name}", option, value)
+            if lora.get("quantize"):
+                yield ProgramSetting("lora.quantize", "model.quantize_base", value=True)
+
+    def _on_runtime(self, line: list[str]) -> PackedTrainer:
+        trainer = {"command": list(names.TUNE_RUN), **self.spec_trainer(line)}
+        return PackedTrainer(None, trainer, self.secret_data())
+
+    def _with_program(self, line: list[str]) -> PackedTrainer:
+        processes = as_python(self.num_proc_per_node) or "auto"
+        distributed = str(self.recipe).endswith(DISTRIBUTED)
+        torchrun = [f"--nproc_per_node={processes}"] if distributed else []
+        args = ["run", *torchrun, str(self.recipe), "--config", str(self.config), *line]
+        launch = {"launch.json": json.dumps({"program": PROGRAM})}
+        code = Code(
+            custom_trainer.own_files() | launch,
+            self.requirement_lines(),
+            secret_args=False,
+            launcher=("python",),
+        )
+        return PackedTrainer(code, self.spec_trainer(args), self.secret_data())
+
+
+def _option_problems(
+    schema: OptionSchema,
+    given: Any,
+    settings: tuple[ProgramSetting, ...],
+    program: str,
+    *,
+    by_runtime: bool,
+) -> Iterator[Problem]:
+    """What is wrong with the items; below a component of the user's own choice anything goes."""
+    if not isinstance(given, Mapping) or not all(isinstance(key, str) for key in given):
+        yield Problem("options", "must be a mapping with text keys", got=given)
+        return
+    managed = {**managed_options(settings), "config": "give config= of the trainer"}
+    if by_runtime:
+        managed |= dict.fromkeys((*MANAGED, "config"), "leave it out: the runtime says it")
+    own = tuple(
+        f"{name.removesuffix('._component_')}."
+        for name in given
+        if name.endswith("._component_") or f"{name}._component_" in schema.options
+    )
+    judged = (each for each in given if each in managed or not each.startswith(own or "."))
+    yield from schema.problems({each: given[each] for each in judged}, program, managed)
+
+
+def _yaml(value: Any) -> str:
+    """A value as the right side of `item=value`, which torchtune reads as YAML."""
+    if isinstance(value, str) and _PLAIN.fullmatch(value) and yaml.safe_load(value) == value:
+        return value
+    return json.dumps(value) if not isinstance(value, list) else _yaml_list(value)
+
+
+def _yaml_list(values: list[Any]) -> str:
+    return f"[{','.join(map(_yaml, values))}]"

@@ -1,0 +1,81 @@
+"""Trl: fine-tuning with TRL's own programs, `python -m trl.scripts.METHOD` on every node.
+
+Users construct it; the deploy room calls `pack`. The options are those of `trl METHOD --help`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, Final, Literal, TypeAlias, get_args
+
+from trainer_infra.errors import InvalidInput, Problem
+from trainer_infra.trainers.array_values import as_python
+from trainer_infra.trainers.input import Input
+from trainer_infra.trainers.libraries import option_schema
+from trainer_infra.trainers.libraries.library_program import LibraryProgram, ProgramSetting
+from trainer_infra.trainers.libraries.lora import LoraArgs, lora_problems
+from trainer_infra.trainers.pod_arguments import PythonPodArguments
+from trainer_infra.trainers.trainer import PackedProgram
+
+Method: TypeAlias = Literal["sft", "dpo", "kto", "grpo", "rloo", "reward", "distillation"]
+METHODS: Final[tuple[str, ...]] = get_args(Method)
+
+_LORA: Final = {
+    "r": "lora_r",
+    "lora_alpha": "lora_alpha",
+    "lora_dropout": "lora_dropout",
+    "target_modules": "lora_target_modules",
+    "use_dora": "use_dora",
+}
+"""Fields of LoraArgs -> options of TRL."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trl(PythonPodArguments):
+    """Fine-tunes a language model by one of TRL's methods, whole or with LoRA.
+
+    Runs on a torch runtime whose image, or `packages`, have trl, and peft where `lora` is given.
+    """
+
+    method: Input[Method]
+    """Supervised (`sft`), by preferences (`dpo`, `kto`), by rewards (`grpo`, `rloo`), a `reward` model,
+    or `distillation` of a larger model."""
+    _: KW_ONLY
+    model: Input[str] = "/workspace/model"
+    """A folder, where an initializer put it, or a name on the Hub."""
+    dataset: Input[str] = "/workspace/dataset"
+    """The same of the dataset."""
+    output: Input[str] = "output://model"
+    """Where the trained model or adapter is written: an output of the run, or a folder."""
+    lora: Input[LoraArgs | None] = None
+    """Trains adapters in place of the whole model."""
+    options: Input[Mapping[str, Any] | None] = None
+    """Other options of TRL's program by name, such as `{"learning_rate": 2e-4, "max_steps": 100}`."""
+
+    def pack(self) -> PackedProgram:
+        """The program, the trainer and the secrets.
+
+        Raises:
+            InvalidInput: holds every problem, in the order of the fields.
+        """
+        if self.method not in METHODS:
+            fix = option_schema.nearest(str(self.method), METHODS)
+            raise InvalidInput([Problem("method", "is none of TRL's", got=self.method, fix=fix)])
+        if problems := tuple(lora_problems(as_python(self.lora))):
+            raise InvalidInput(problems)
+        name, module = f"trl {self.method}", f"trl.scripts.{self.method}"
+        schema = option_schema.recorded(f"trl-{self.method}")
+        return LibraryProgram(name, module, schema, tuple(self._settings())).packed(
+            self.options, self
+        )
+
+    def _settings(self) -> Iterator[ProgramSetting]:
+        yield ProgramSetting("model", "model_name_or_path", self.model)
+        yield ProgramSetting("dataset", "dataset_name", self.dataset)
+        yield ProgramSetting("output", "output_dir", self.output)
+        lora = as_python(self.lora)
+        if lora is not None:
+            yield ProgramSetting("lora", "use_peft", value=True)
+            for name, option in _LORA.items():
+                yield ProgramSetting(f"lora.{name}", option, lora.get(name))
+            if lora.get("quantize"):
+                yield ProgramSetting("lora.quantize", f"load_in_{lora['quantize']}", value=True)
